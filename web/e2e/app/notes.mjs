@@ -1,12 +1,12 @@
-// The text of a note: read in several languages.
-import { expect, item, live, openEntry } from './desk.mjs';
+// The text of a note: read in several languages, edited by two at the same time.
+import { confirm, dialog, expect, item, live, openEntry, says } from './desk.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
 const save = 'mutation ($input: SaveRevisionInput!) { saveRevision(input: $input) { revision { number } userErrors { message } } }';
 
-// makeNote creates a note of Ann's that Cleo may see, and is its id.
-export async function makeNote(api, title, input = {}) {
-  const members = [{ principalId: 'u:demo:cleo', role: 'VIEWER' }];
+// makeNote creates a note of Ann's in which Cleo has a role, and is its id.
+export async function makeNote(api, title, { role = 'VIEWER', ...input } = {}) {
+  const members = [{ principalId: 'u:demo:cleo', role }];
   const { content, userErrors } = (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, members, ...input } })).createContent;
   expect(userErrors, [], `faults of creating ${title}`);
   return content.id;
@@ -62,4 +62,138 @@ export async function texts({ api, sit }) {
   const page = await sit('Cleo', { path: `/app/item/${none}` });
   await noteOf(page).getByText('This note has no text yet.').waitFor();
   await page.context().close();
+}
+
+const textOf = async (api, id, locale = null) => (await api('Ann', 'query ($id: ID!, $locale: String) { content(id: $id) { title revision(locale: $locale, strictLocale: true) { number title body } } }', { id, locale })).content;
+const draftsOf = async (api, name, id) => {
+  const { nodes } = (await api(name, '{ viewer { drafts(first: 50) { nodes { version title body baseRevision content { id } } } } }')).viewer.drafts;
+  return nodes.filter(({ content }) => content.id === id).map(({ content, ...draft }) => draft);
+};
+const field = (page, name) => dialog(page).getByRole('textbox', { name });
+const button = (page, name) => dialog(page).getByRole('button', { name, exact: true });
+const savedAsDraft = (page) => dialog(page).getByText('Saved as a draft. Only you can see it.').waitFor();
+
+async function openEditor(page, name = 'Edit text…') {
+  await noteOf(page).getByRole('button', { name }).click();
+  await field(page, 'Text').and(page.locator(':focus')).waitFor();
+}
+
+// broken answers operations of a name as if the store were away, while is() says so.
+async function broken(page, name, is) {
+  await page.route('**/graphql', (route) => {
+    if (!is() || route.request().postDataJSON().operationName !== name) return route.fallback();
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+  });
+}
+
+// drafting: what is typed is kept as a draft without a button, survives a reload,
+// is seen by nobody else, and is published or discarded.
+export async function drafting({ api, sit }) {
+  const id = await makeNote(api, 'Soup');
+  const path = `/app/item/${id}`;
+  const ann = await sit('Ann', { path });
+  await openEditor(ann, 'Write text…');
+  expect(await button(ann, 'Publish').getAttribute('aria-disabled'), 'true', 'publishing before anything was typed');
+  let down = true;
+  await broken(ann, 'SaveDraft', () => down);
+  await field(ann, 'Text').fill('Boil *water*.');
+  await dialog(ann).getByText('Not saved. The service is temporarily unavailable.').waitFor();
+  // What is not saved is not lost by a key.
+  await ann.keyboard.press('Escape');
+  await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
+  down = false;
+  await button(ann, 'Try again').click();
+  await savedAsDraft(ann);
+  expect(await draftsOf(api, 'Ann', id), [{ version: 1, title: 'Soup', body: 'Boil *water*.', baseRevision: null }], 'the draft');
+  expect((await textOf(api, id)).revision, null, 'what others see of a draft');
+  await dialog(ann).getByText('Preview').click();
+  expect(await dialog(ann).locator('.markdown em').textContent(), 'water', 'the preview');
+
+  // Closing saves what was typed a moment ago; the draft is there after a reload.
+  await field(ann, 'Text').fill('Boil *water*. Add salt.');
+  await ann.keyboard.press('Escape');
+  await dialog(ann).waitFor({ state: 'detached' });
+  await ann.reload();
+  await openEditor(ann, 'Write text…');
+  expect(await field(ann, 'Text').inputValue(), 'Boil *water*. Add salt.', 'the draft after a reload');
+  await field(ann, 'Title').fill('');
+  await button(ann, 'Publish').click();
+  await field(ann, 'Title').and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
+  await field(ann, 'Title').fill('Soup of the day');
+  await ann.keyboard.press('Enter');
+  await savedAsDraft(ann);
+  expect((await textOf(api, id)).revision, null, 'what Enter in the title has published');
+  await button(ann, 'Publish').click();
+  await says(ann, 'Published.');
+  await noteOf(ann).getByText('Boil water. Add salt.').waitFor();
+  await ann.getByRole('heading', { level: 1, name: 'Soup of the day' }).waitFor();
+  expect(await draftsOf(api, 'Ann', id), [], 'drafts after publishing');
+
+  await openEditor(ann);
+  await field(ann, 'Text').fill('Never mind.');
+  await savedAsDraft(ann);
+  await button(ann, 'Discard draft').click();
+  await confirm(ann, 'Discard your draft?', 'Discard');
+  await says(ann, 'Draft discarded.');
+  expect([await draftsOf(api, 'Ann', id), (await textOf(api, id)).revision.body], [[], 'Boil *water*. Add salt.'], 'what is left after discarding');
+  await ann.context().close();
+
+  // Who may not edit is offered nothing of it.
+  const cleo = await sit('Cleo', { path });
+  await noteOf(cleo).getByText('Boil water. Add salt.').waitFor();
+  expect(await noteOf(cleo).getByRole('button', { name: /text…/ }).count(), 0, 'ways to edit for a viewer');
+  await cleo.context().close();
+}
+
+// overtaken: two edit the same text. The second one is shown all three texts,
+// merges them, and overwrites nothing.
+export async function overtaken({ api, sit }) {
+  const id = await makeNote(api, 'Stew', { role: 'EDITOR', body: 'one\ntwo\nthree' });
+  const path = `/app/item/${id}`;
+  const [ann, cleo] = await Promise.all([sit('Ann', { path }), sit('Cleo', { path })]);
+  await Promise.all([openEditor(ann), openEditor(cleo)]);
+  await field(cleo, 'Text').fill('one\nTWO of mine\nthree');
+  await savedAsDraft(cleo);
+  await field(ann, 'Text').fill('one\ntwo\nTHREE of Ann');
+  await button(ann, 'Publish').click();
+  await says(ann, 'Published.');
+
+  await button(cleo, 'Publish').click();
+  const conflict = dialog(cleo).getByRole('group', { name: 'The text has changed' });
+  await conflict.and(cleo.locator(':focus')).waitFor();
+  await conflict.getByText('Ann Archer has published another text').waitFor();
+  const changes = async () => [await conflict.locator('del').allTextContents(), await conflict.locator('ins').allTextContents()];
+  expect(await changes(), [['two', 'THREE of Ann'], ['TWO of mine', 'three']], 'the current text and the draft');
+  await conflict.getByRole('combobox', { name: 'Compare' }).selectOption('theirs');
+  expect(await changes(), [['three'], ['THREE of Ann']], 'what they have changed');
+  await conflict.getByRole('combobox', { name: 'Compare' }).selectOption('own');
+  expect(await changes(), [['two'], ['TWO of mine']], 'what I have changed');
+  if (process.env.PICTURES) await cleo.screenshot({ path: `${process.env.PICTURES}/overtaken.png` });
+  expect((await textOf(api, id)).revision.body, 'one\ntwo\nTHREE of Ann', 'the text before it is merged');
+
+  await field(cleo, 'Text').fill('one\nTWO of mine\nTHREE of Ann');
+  await button(cleo, 'I have merged them').click();
+  await conflict.waitFor({ state: 'detached' });
+  await savedAsDraft(cleo);
+  await button(cleo, 'Publish').click();
+  await says(cleo, 'Published.');
+  expect((await textOf(api, id)).revision, { number: 2, title: 'Stew', body: 'one\nTWO of mine\nTHREE of Ann' }, 'the merged text');
+
+  // The same draft in two windows: neither overwrites the other unasked.
+  await ann.reload();
+  const other = await sit('Ann', { path });
+  await Promise.all([openEditor(ann), openEditor(other)]);
+  await field(ann, 'Text').fill('first window');
+  await savedAsDraft(ann);
+  await field(other, 'Text').fill('second window');
+  const versions = dialog(other).getByRole('group', { name: 'Two versions of your draft' });
+  await versions.waitFor();
+  expect((await draftsOf(api, 'Ann', id)).map(({ body }) => body), ['first window'], 'the draft before a choice');
+  await button(other, 'Keep this version').click();
+  await savedAsDraft(other);
+  expect((await draftsOf(api, 'Ann', id)).map(({ body }) => body), ['second window'], 'the draft that was kept');
+  await field(ann, 'Text').fill('first window again');
+  await button(ann, 'Use the other version').click();
+  expect(await field(ann, 'Text').inputValue(), 'second window', 'the draft that was taken');
+  await Promise.all([ann, cleo, other].map((page) => page.context().close()));
 }

@@ -5,8 +5,13 @@ import { useQuery } from '@apollo/client/react';
 import { NoteTextDocument, type ItemFragment, type NoteTextQuery, type RevisionTextFragment } from '../generated/operations.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { To } from '../ui/navigation.tsx';
+import { useOpening } from '../ui/dialog.tsx';
+import { useSay } from '../ui/notices.tsx';
+import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
+import { EditNote } from './edit-note.tsx';
+import type { Spot } from './use-draft.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
 
@@ -16,19 +21,55 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   const [locale, setLocale] = useState<string | null | undefined>(undefined);
   const { content, error, reread } = useNoteText(item, locale);
   const heading = useId();
+  const me = useMe();
+  const say = useSay();
+  const { open, show, close } = useOpening<DialogName>();
+  // A dialog is about the text that was shown when it was opened.
+  const [spot, setSpot] = useState<Spot | null>(null);
   const revision = content?.revision ?? null;
-  if (!shown) return null;
+  const start = (name: DialogName) => {
+    const wanted = locale === undefined ? (revision?.locale ?? null) : locale;
+    setSpot({ contentId: item.id, branch: content?.branch?.number ?? 1, locale: wanted });
+    show(name);
+  };
+  const done = (text: string) => {
+    close();
+    say(text);
+    void reread().catch(() => {});
+  };
   return (
-    <section className="note" aria-labelledby={heading}>
-      <header className="note-head">
-        <h2 id={heading}>Text</h2>
-        {content && <LanguageSwitch content={content} onChoose={setLocale} />}
-      </header>
-      {error !== undefined && content && <Outdated error={error} onRetry={reread} />}
-      {error !== undefined && !content && <Failed error={error} onRetry={reread} heading="Could not load the text" />}
-      {error === undefined && !content && <Loading what="Loading the text..." />}
-      {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">This note has no text yet.</p>)}
-    </section>
+    <>
+      {shown && (
+        <section className="note" aria-labelledby={heading}>
+          <header className="note-head">
+            <h2 id={heading}>Text</h2>
+            {content && <LanguageSwitch content={content} onChoose={setLocale} />}
+          </header>
+          {error !== undefined && content && <Outdated error={error} onRetry={reread} />}
+          {error !== undefined && !content && <Failed error={error} onRetry={reread} heading="Could not load the text" />}
+          {error === undefined && !content && <Loading what="Loading the text..." />}
+          {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">This note has no text yet.</p>)}
+          {content && (
+            <div className="actions">
+              {me && item.viewerCanEdit && <Action name={revision ? 'Edit text…' : 'Write text…'} onClick={() => start('edit')} />}
+            </div>
+          )}
+        </section>
+      )}
+      {open === 'edit' && spot && me && (
+        <EditNote item={item} spot={spot} userId={me.id} onClose={close} onPublished={() => done('Published.')} onDiscarded={() => done('Draft discarded.')} />
+      )}
+    </>
+  );
+}
+
+type DialogName = 'edit';
+
+function Action({ name, onClick }: { name: string; onClick: () => void }) {
+  return (
+    <button type="button" className="button" onClick={onClick}>
+      {name}
+    </button>
   );
 }
 

@@ -19,13 +19,14 @@ interface DialogProps {
   onClose: () => void;
   children: ReactNode;
   unsaved?: boolean;
+  wide?: boolean;
   returnTo?: FocusTarget | undefined;
 }
 
 // Dialog shows a modal dialog. With unsaved it holds typed text, and asks before
 // it closes. The element with data-autofocus has focus at first; afterwards focus
 // returns to what opened the dialog or, if that is gone, to returnTo.
-export function Dialog({ title, onClose, children, unsaved = false, returnTo }: DialogProps) {
+export function Dialog({ title, onClose, children, unsaved = false, wide = false, returnTo }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [discarding, setDiscarding] = useState<{ proceed: () => void } | null>(null);
@@ -48,7 +49,7 @@ export function Dialog({ title, onClose, children, unsaved = false, returnTo }: 
   return (
     <dialog
       ref={dialog}
-      className="dialog"
+      className={wide ? 'dialog dialog-wide' : 'dialog'}
       aria-labelledby={id}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return;

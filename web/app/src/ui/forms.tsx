@@ -44,10 +44,11 @@ const idle = { busy: false, faults: {}, userErrors: [], error: null };
 // null where something is wrong; what is wrong is in the state. run(work) does
 // the same for work(post), which may send more than once. A form that is sent
 // again after its answer was lost carries the same idempotency key, so that
-// nothing is done twice.
+// nothing is done twice. Inputs that have no such key are sent with keyed: false.
 export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
   document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
   fields: readonly Field[] = [],
+  { keyed = true } = {},
 ): Submission<Input, Reply, Field> {
   const client = useApolloClient();
   const online = useOnline();
@@ -57,7 +58,7 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
   const post = async (input: Input) => {
     const text = JSON.stringify(input);
     if (sent.current.text !== text) sent.current = { text, key: newKey() };
-    const variables = { input: { ...input, idempotencyKey: sent.current.key } };
+    const variables = { input: keyed ? { ...input, idempotencyKey: sent.current.key } : input };
     const { data } = await client.mutate({ mutation: document, variables });
     const [payload] = Object.values(data ?? {});
     if (!payload) throw new Error('The answer has no payload.');

@@ -1,0 +1,88 @@
+// The differences between two texts, line by line.
+
+// Row is a line of a comparison, side by side: before is null for a line that was
+// added, after for one that was removed.
+export interface Row {
+  before: string | null;
+  after: string | null;
+}
+
+// Fold is a number of lines that are the same in both and are not shown.
+export interface Fold {
+  folded: number;
+}
+
+export const isChange = ({ before, after }: Row) => before !== after;
+
+// maxCells bounds the table of the longest common subsequence. What is larger is
+// compared as one block.
+const maxCells = 4_000_000;
+
+// compare returns the rows of two texts. Lines that both have stand beside each
+// other, and so do a line and the one that has taken its place.
+export function compare(before: string, after: string): Row[] {
+  const [a, b] = [linesOf(before), linesOf(after)];
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+  const same = (line: string): Row => ({ before: line, after: line });
+  return [...a.slice(0, start).map(same), ...middle(a.slice(start, a.length - end), b.slice(start, b.length - end)), ...a.slice(a.length - end).map(same)];
+}
+
+function linesOf(text: string): string[] {
+  return text.replaceAll('\r\n', '\n').split('\n');
+}
+
+function middle(a: string[], b: string[]): Row[] {
+  const rows: Row[] = [];
+  let [i, j] = [0, 0];
+  const upTo = (nextA: number, nextB: number) => {
+    for (let n = 0; n < Math.max(nextA - i, nextB - j); n += 1) {
+      rows.push({ before: i + n < nextA ? (a[i + n] ?? null) : null, after: j + n < nextB ? (b[j + n] ?? null) : null });
+    }
+    [i, j] = [nextA, nextB];
+  };
+  for (const [inA, inB] of common(a, b)) {
+    upTo(inA, inB);
+    rows.push({ before: a[inA] ?? null, after: b[inB] ?? null });
+    [i, j] = [inA + 1, inB + 1];
+  }
+  upTo(a.length, b.length);
+  return rows;
+}
+
+// common returns the places of a longest common subsequence, in both texts.
+function common(a: string[], b: string[]): [number, number][] {
+  const width = b.length + 1;
+  if ((a.length + 1) * width > maxCells) return [];
+  // length[i * width + j] is how long it is for the rest of a from i and of b from j.
+  const length = new Uint32Array((a.length + 1) * width);
+  const at = (i: number, j: number) => length[i * width + j] ?? 0;
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) length[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+  }
+  const pairs: [number, number][] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i] === b[j]) pairs.push([i++, j++]);
+    else if (at(i + 1, j) >= at(i, j + 1)) i += 1;
+    else j += 1;
+  }
+  return pairs;
+}
+
+// fold leaves out the lines that are the same, except some beside each change.
+export function fold(rows: readonly Row[], around = 2): (Row | Fold)[] {
+  const near = new Uint8Array(rows.length);
+  rows.forEach((row, index) => {
+    if (isChange(row)) near.fill(1, Math.max(0, index - around), index + around + 1);
+  });
+  const shown: (Row | Fold)[] = [];
+  rows.forEach((row, index) => {
+    const last = shown.at(-1);
+    if (near[index]) shown.push(row);
+    else if (last && 'folded' in last) last.folded += 1;
+    else shown.push({ folded: 1 });
+  });
+  return shown;
+}

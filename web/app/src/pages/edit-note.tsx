@@ -1,0 +1,208 @@
+// Editing the text of a note: kept as a draft while it is typed, and published
+// when its author says so.
+import { useEffect, useRef, useState } from 'react';
+import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
+import { faultsByField } from '../data/faults.ts';
+import { whyNot, type DraftSession, type DraftState } from '../data/draft-session.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { Dialog, useLeave } from '../ui/dialog.tsx';
+import { Diff } from '../ui/diff.tsx';
+import { Form, TextField } from '../ui/forms.tsx';
+import { Markdown } from '../ui/markdown.tsx';
+import { Failed, Loading } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
+import { dateOf, languageName } from '../ui/words.ts';
+import { useDraft, type Spot } from './use-draft.ts';
+
+type Session = DraftSession<RevisionTextFragment>;
+type State = DraftState<RevisionTextFragment>;
+
+interface EditNoteProps {
+  item: ItemFragment;
+  spot: Spot;
+  userId: string;
+  onClose: () => void;
+  onPublished: () => void;
+  onDiscarded: () => void;
+}
+
+export function EditNote({ item, spot, userId, onClose, onPublished, onDiscarded }: EditNoteProps) {
+  const { session, state, error, open } = useDraft(spot, userId, item.title, item.version);
+  const [discarding, setDiscarding] = useState(false);
+  const [waiting, setWaiting] = useState(false);
+  const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
+  // What was typed a moment ago is saved before the dialog closes; where that
+  // fails, the dialog asks.
+  const leave = (proceed = () => {}) => {
+    void session.flush().then((saved) => {
+      if (!saved) return;
+      onClose();
+      proceed();
+    });
+  };
+  useUnsaved(unsaved && state.saving !== 'failed', leave);
+
+  const publish = async () => {
+    setWaiting(state.stale);
+    if (await session.publish()) onPublished();
+    else setWaiting(session.state().stale);
+  };
+  const discard = async () => {
+    if (await session.discard()) onDiscarded();
+    else setDiscarding(false);
+  };
+  return (
+    <Dialog title={spot.locale === null ? 'Edit the text' : `Edit the text: ${languageName(spot.locale)}`} onClose={state.saving === 'failed' ? onClose : () => leave()} unsaved={state.saving === 'failed'} wide>
+      {!state.ready && (error === undefined ? <Loading what="Loading the text..." /> : <Failed error={error} onRetry={open} heading="Could not load the text" />)}
+      {state.ready && (
+        <Form
+          // Enter in the title saves the draft: nothing is published by accident.
+          onSubmit={() => void session.flush()}
+          submission={{ busy: false, faults: faultsByField(state.faults, ['title', 'body']), error: null }}
+          actions={<EditorActions state={state} onDiscard={() => setDiscarding(true)} onPublish={() => void publish()} />}
+        >
+          <Elsewhere state={state} session={session} />
+          <Stale state={state} session={session} asked={waiting} />
+          <Fields state={state} session={session} />
+          <SavingStatus state={state} onRetry={() => void session.flush()} />
+        </Form>
+      )}
+      {discarding && (
+        <Confirm title="Discard your draft?" verb="Discard" submission={{ busy: state.busy, faults: {} }} onConfirm={() => void discard()} onClose={() => setDiscarding(false)}>
+          <p>Your draft is removed. The published text stays as it is.</p>
+        </Confirm>
+      )}
+    </Dialog>
+  );
+}
+
+function Fields({ state, session }: { state: State; session: Session }) {
+  const [preview, setPreview] = useState(false);
+  const { text, faults } = state;
+  const found = faultsByField(faults, ['title', 'body']);
+  return (
+    <>
+      <TextField label="Title" value={text.title} onChange={(event) => session.edit({ title: event.target.value })} faults={found.title} />
+      <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={16} value={text.body} onChange={(event) => session.edit({ body: event.target.value })} faults={found.body} autoFocus />
+      <details className="preview" onToggle={(event) => setPreview(event.currentTarget.open)}>
+        <summary>Preview</summary>
+        {preview && <Markdown text={text.body} />}
+      </details>
+    </>
+  );
+}
+
+function EditorActions({ state, onDiscard, onPublish }: { state: State; onDiscard: () => void; onPublish: () => void }) {
+  const leave = useLeave();
+  const nothing = state.saving === 'unchanged';
+  return (
+    <>
+      {state.hasDraft && (
+        <button type="button" className="button button-quiet button-danger" aria-disabled={state.busy} onClick={() => !state.busy && onDiscard()}>
+          Discard draft
+        </button>
+      )}
+      <button type="button" className="button" onClick={leave}>
+        Close
+      </button>
+      <button type="button" className="button button-main" aria-disabled={state.busy || nothing} title={nothing ? 'Nothing has changed yet.' : undefined} onClick={() => !state.busy && !nothing && onPublish()}>
+        {state.busy ? 'Please wait...' : 'Publish'}
+      </button>
+    </>
+  );
+}
+
+const savingText: Record<State['saving'], string> = {
+  unchanged: 'What you type is saved as a draft, which only you can see.',
+  pending: 'Saving...',
+  saving: 'Saving...',
+  saved: 'Saved as a draft. Only you can see it.',
+  failed: '',
+};
+
+function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void }) {
+  const why = whyNot(state);
+  return (
+    <div className="saving">
+      <p role="status">{savingText[state.saving]}</p>
+      <div role="alert">
+        {state.saving === 'failed' && !state.elsewhere && (
+          <p className="fault">
+            Not saved. {why}{' '}
+            <button type="button" className="button" onClick={onRetry}>
+              Try again
+            </button>
+          </p>
+        )}
+        {state.saving !== 'failed' && why && <p className="fault">Not published. {why}</p>}
+      </div>
+    </div>
+  );
+}
+
+// Elsewhere lets the author choose between two versions of the draft.
+function Elsewhere({ state: { elsewhere, text }, session }: { state: State; session: Session }) {
+  if (!elsewhere) return null;
+  return (
+    <div className="overtaken" role="group" aria-label="Two versions of your draft">
+      <p role="alert">
+        <b>You have changed this draft in another window.</b> Saving is paused until you choose a version.
+      </p>
+      <Diff before={{ label: 'Other window', ...elsewhere }} after={{ label: 'This window', ...text }} />
+      <div className="overtaken-actions">
+        <button type="button" className="button" onClick={() => void session.keepMine()}>
+          Keep this version
+        </button>
+        <button type="button" className="button" onClick={() => void session.takeElsewhere()}>
+          Use the other version
+        </button>
+      </div>
+    </div>
+  );
+}
+
+type Pair = 'mine' | 'theirs' | 'own';
+
+// Stale shows three texts where somebody else has published meanwhile: the one
+// that the draft was made from, the current one, and the draft. The draft stays
+// in the editor, where they are merged.
+function Stale({ state, session, asked }: { state: State; session: Session; asked: boolean }) {
+  const { stale, current, base, text } = state;
+  const group = useRef<HTMLDivElement>(null);
+  const [pair, setPair] = useState<Pair>('mine');
+  useEffect(() => {
+    if (stale && asked) group.current?.focus();
+  }, [stale, asked]);
+  if (!stale || !current) return null;
+  const theirs = { label: 'Current text', title: current.title, body: current.body };
+  const mine = { label: 'Your draft', ...text };
+  const from = { label: 'Text you started from', title: base?.title ?? '', body: base?.body ?? '' };
+  const pairs = { mine: [theirs, mine], theirs: [from, theirs], own: [from, mine] } as const;
+  const [before, after] = pairs[pair];
+  return (
+    <div className="overtaken" role="group" aria-label="The text has changed" ref={group} tabIndex={-1}>
+      <p role="alert">
+        <b>{current.author ? `${current.author.displayName} has published another text` : 'Another text was published'}</b> since you started ({dateOf(current.createdAt)}). Merge both in the editor below, then publish.
+      </p>
+      {base && (
+        <label className="note-language">
+          <span>Compare</span>
+          <select value={pair} onChange={(event) => setPair(event.target.value as Pair)}>
+            <option value="mine">The current text and your draft</option>
+            <option value="theirs">What they have changed</option>
+            <option value="own">What you have changed</option>
+          </select>
+        </label>
+      )}
+      <Diff before={before} after={after} />
+      <div className="overtaken-actions">
+        <button type="button" className="button" onClick={() => void session.rebase()}>
+          I have merged them
+        </button>
+        <button type="button" className="button" onClick={() => void session.rebase({ title: current.title, body: current.body })}>
+          Use the current text
+        </button>
+      </div>
+    </div>
+  );
+}

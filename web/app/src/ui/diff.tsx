@@ -1,0 +1,51 @@
+// Two texts side by side, with what is different in them.
+import { memo } from 'react';
+import { compare, fold, isChange } from '../data/diff.ts';
+
+// maxRows bounds what a browser has to lay out.
+const maxRows = 2000;
+
+interface TextOf {
+  label: string;
+  title: string;
+  body: string;
+}
+
+interface DiffProps {
+  before: TextOf;
+  after: TextOf;
+}
+
+// Diff shows the differences between two texts, the title as their first line.
+export const Diff = memo(function Diff({ before, after }: DiffProps) {
+  const rows = compare(`${before.title}\n\n${before.body}`, `${after.title}\n\n${after.body}`);
+  if (!rows.some(isChange)) return <p className="diff-none">{`“${before.label}” and “${after.label}” are the same.`}</p>;
+  const shown = fold(rows);
+  return (
+    <div className="diff" role="region" aria-label={`Differences between “${before.label}” and “${after.label}”`} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{before.label}</th>
+            <th scope="col">{after.label}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.slice(0, maxRows).map((row, index) =>
+            'folded' in row ? (
+              <tr key={index} className="diff-fold">
+                <td colSpan={2}>{`${row.folded} unchanged ${row.folded === 1 ? 'line' : 'lines'}`}</td>
+              </tr>
+            ) : (
+              <tr key={index}>
+                <td>{isChange(row) && row.before !== null ? <del>{row.before || ' '}</del> : row.before}</td>
+                <td>{isChange(row) && row.after !== null ? <ins>{row.after || ' '}</ins> : row.after}</td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+      {shown.length > maxRows && <p className="diff-none">There are more differences than can be shown here.</p>}
+    </div>
+  );
+});

@@ -1,0 +1,38 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { compare, fold, isChange } from '../src/data/diff.ts';
+
+const pairs = (before: string, after: string) => compare(before, after).map((row) => [row.before, row.after]);
+
+test('lines that both texts have are beside each other', () => {
+  assert.deepEqual(pairs('a\nb\nc', 'a\nx\nc'), [['a', 'a'], ['b', 'x'], ['c', 'c']]);
+  assert.deepEqual(pairs('a\nc', 'a\nb\nc'), [['a', 'a'], [null, 'b'], ['c', 'c']]);
+  assert.deepEqual(pairs('a\nb\nc', 'b\nc\nd'), [['a', null], ['b', 'b'], ['c', 'c'], [null, 'd']]);
+  assert.deepEqual(pairs('a\na', 'a'), [['a', 'a'], ['a', null]]);
+  assert.deepEqual(pairs('', ''), [['', '']]);
+  assert.deepEqual(pairs('a\r\nb', 'a\nb'), [['a', 'a'], ['b', 'b']]);
+});
+
+test('both sides of a comparison are the texts', () => {
+  const words = ['a', 'b', 'c', ''];
+  const text = (seed: number) => Array.from({ length: 7 }, (_, i) => words[Math.floor(seed / 4 ** i) % 4]).join('\n');
+  for (let seed = 1; seed < 16_000; seed += 37) {
+    const [before, after] = [text(seed), text(16_000 - seed)];
+    const rows = compare(before, after);
+    assert.equal(rows.flatMap((row) => row.before ?? []).join('\n'), before);
+    assert.equal(rows.flatMap((row) => row.after ?? []).join('\n'), after);
+  }
+});
+
+test('texts that are too large for a table are compared as a block', () => {
+  const lines = (name: string) => Array.from({ length: 2500 }, (_, i) => `${name}${i}`).join('\n');
+  const rows = compare(`same\n${lines('a')}\nend`, `same\n${lines('b')}\nend`);
+  assert.equal(rows.length, 2502);
+  assert.deepEqual(rows.filter((row) => !isChange(row)).map(({ before }) => before), ['same', 'end']);
+});
+
+test('unchanged lines far from a change are folded', () => {
+  const rows = compare('1\n2\n3\n4\n5\n6\n7', '1\n2\n3\n4\n5\n6\nx');
+  assert.deepEqual(fold(rows), [{ folded: 4 }, { before: '5', after: '5' }, { before: '6', after: '6' }, { before: '7', after: 'x' }]);
+  assert.deepEqual(fold(compare('a\nb', 'a\nb')), [{ folded: 2 }]);
+});

@@ -1,0 +1,198 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { draftSession, whyNot, type DraftGateway, type PlainText, type Published, type StoredDraft } from '../src/data/draft-session.ts';
+
+const fault = (code: string) => [{ code, message: 'no', field: null }];
+
+// shop keeps revisions and one draft by the rules of the gateway. lose(name) has
+// the next answer to a call be lost after it was carried out.
+function shop(first?: string) {
+  const revisions: Published[] = first === undefined ? [] : [{ number: 0, title: 'T', body: first }];
+  let draft: (PlainText & { version: number; baseRevision: number | null }) | null = null;
+  let losing = '';
+  const sent: { expectedVersion: number; baseRevision?: number; body: string }[] = [];
+  const last = () => revisions.at(-1) ?? null;
+  const stored = (): StoredDraft | null => draft && { ...draft, isStale: draft.baseRevision !== (last()?.number ?? null) };
+  const answer = <Reply>(name: string, reply: Reply): Promise<Reply> => {
+    if (losing !== name) return Promise.resolve(reply);
+    losing = '';
+    return Promise.reject(new TypeError('Failed to fetch'));
+  };
+  const gateway: DraftGateway<Published> = {
+    read: () => Promise.resolve({ draft: stored(), current: last() }),
+    revision: (number) => Promise.resolve(revisions[number] ?? null),
+    save(input) {
+      sent.push(input);
+      if (input.expectedVersion !== (draft?.version ?? 0)) return answer('save', { draft: null, userErrors: fault('CONFLICT') });
+      draft = { title: input.title, body: input.body, version: input.expectedVersion + 1, baseRevision: input.baseRevision ?? draft?.baseRevision ?? last()?.number ?? null };
+      return answer('save', { draft: stored(), userErrors: [] });
+    },
+    publish() {
+      if (!draft) return answer('publish', { userErrors: fault('NOT_FOUND') });
+      if (stored()?.isStale) return answer('publish', { userErrors: fault('REVISION_CONFLICT') });
+      revisions.push({ number: revisions.length, title: draft.title, body: draft.body });
+      draft = null;
+      return answer('publish', { userErrors: [] });
+    },
+    discard() {
+      draft = null;
+      return answer('discard', { userErrors: [] });
+    },
+  };
+  const timers: { act: () => void; off: boolean }[] = [];
+  const session = draftSession(gateway, 'T', (act) => {
+    const timer = { act, off: false };
+    timers.push(timer);
+    return () => {
+      timer.off = true;
+    };
+  });
+  return {
+    session,
+    gateway,
+    sent,
+    revisions,
+    stored,
+    others: (body: string) => revisions.push({ number: revisions.length, title: 'T', body }),
+    elsewhere: (body: string) => (draft = { title: 'T', body, version: (draft?.version ?? 0) + 1, baseRevision: last()?.number ?? null }),
+    lose: (name: string) => (losing = name),
+    due: () => timers.filter(({ off }) => !off),
+  };
+}
+
+test('keys in quick succession are saved once, over the version that is stored', async () => {
+  const { session, sent, due } = shop('old');
+  await session.open();
+  assert.equal(session.state().saving, 'unchanged');
+  session.edit({ body: 'a' });
+  session.edit({ body: 'ab' });
+  assert.equal(due().length, 1);
+  assert.equal(session.state().saving, 'pending');
+  assert.equal(await session.flush(), true);
+  session.edit({ body: 'abc' });
+  await session.flush();
+  assert.deepEqual(sent, [
+    { title: 'T', body: 'ab', baseRevision: 0, expectedVersion: 0 },
+    { title: 'T', body: 'abc', baseRevision: 0, expectedVersion: 1 },
+  ]);
+  assert.equal(session.state().saving, 'saved');
+});
+
+test('what is typed while a draft is saved is saved after it', async () => {
+  const { session, stored } = shop('old');
+  await session.open();
+  session.edit({ body: 'first' });
+  const saving = session.flush();
+  session.edit({ body: 'second' });
+  await saving;
+  assert.equal(stored()?.body, 'second');
+  assert.equal(session.state().saving, 'saved');
+});
+
+test('a lost answer is no quarrel with oneself', async () => {
+  const { session, stored, lose } = shop('old');
+  await session.open();
+  session.edit({ body: 'first' });
+  lose('save');
+  assert.equal(await session.flush(), false);
+  assert.equal(session.state().saving, 'failed');
+  assert.notEqual(whyNot(session.state()), '');
+  session.edit({ body: 'second' });
+  assert.equal(await session.flush(), true);
+  assert.equal(session.state().elsewhere, null);
+  assert.deepEqual([stored()?.body, stored()?.version], ['second', 2]);
+});
+
+test('a draft that was saved elsewhere is kept until the author chooses', async () => {
+  const { session, stored, elsewhere } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  elsewhere('other');
+  assert.equal(await session.flush(), false);
+  assert.equal(session.state().elsewhere?.body, 'other');
+  session.edit({ body: 'mine too' });
+  assert.equal(await session.flush(), false);
+  assert.equal(stored()?.body, 'other');
+  assert.equal(await session.keepMine(), true);
+  assert.equal(stored()?.body, 'mine too');
+  elsewhere('third');
+  session.edit({ body: 'fourth' });
+  await session.flush();
+  await session.takeElsewhere();
+  assert.deepEqual([session.state().text.body, session.state().saving], ['third', 'saved']);
+});
+
+test('a draft that is gone is begun anew', async () => {
+  const { session, stored, gateway } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  await gateway.discard();
+  session.edit({ body: 'mine again' });
+  assert.equal(await session.flush(), true);
+  assert.deepEqual([stored()?.body, stored()?.version], ['mine again', 1]);
+});
+
+test('a text that others have published meanwhile is merged before publishing', async () => {
+  const { session, revisions, others } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  others('theirs');
+  assert.equal(await session.publish(), false);
+  const { stale, base, current } = session.state();
+  assert.deepEqual([stale, base?.body, current?.body], [true, 'old', 'theirs']);
+  assert.equal(await session.publish(), false);
+  assert.equal(revisions.length, 2);
+  session.edit({ body: 'theirs and mine' });
+  assert.equal(await session.rebase(), true);
+  assert.equal(session.state().stale, false);
+  assert.equal(await session.publish(), true);
+  assert.equal(revisions.at(-1)?.body, 'theirs and mine');
+});
+
+test('the first text of all is compared with one that was quicker', async () => {
+  const { session, others, revisions } = shop();
+  await session.open();
+  session.edit({ body: 'mine' });
+  others('theirs');
+  await session.flush();
+  assert.equal(session.state().stale, true);
+  assert.equal(await session.publish(), false);
+  assert.equal(revisions.length, 1);
+});
+
+test('a text that nobody has touched follows what is published', async () => {
+  const { session, others } = shop('old');
+  await session.open();
+  others('theirs');
+  await session.refresh();
+  assert.deepEqual([session.state().text.body, session.state().stale], ['theirs', false]);
+  session.edit({ body: 'mine' });
+  others('theirs again');
+  await session.refresh();
+  assert.deepEqual([session.state().text.body, session.state().stale], ['mine', true]);
+});
+
+test('publishing that has succeeded unheard is not done twice', async () => {
+  const { session, revisions, lose } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  lose('publish');
+  assert.equal(await session.publish(), false);
+  assert.notEqual(session.state().error, null);
+  assert.equal(await session.publish(), true);
+  assert.deepEqual(revisions.map(({ body }) => body), ['old', 'mine']);
+});
+
+test('what was discarded is not saved again', async () => {
+  const { session, stored, due } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  session.edit({ body: 'mine still' });
+  assert.equal(await session.discard(), true);
+  assert.equal(due().length, 0);
+  assert.equal(await session.flush(), true);
+  assert.equal(stored(), null);
+});
