@@ -1,6 +1,6 @@
 // Package interchange reads and writes the JSON Lines format in which users,
-// groups, contents and their members come into a store and out of it, and
-// imports and exports files of it.
+// groups, contents, their members and their texts come into a store and out of it,
+// and imports and exports files of it.
 //
 // It answers for the shape of a line, for the number and the reason that a bad
 // line is reported with, for the order in which lines take effect, and for the
@@ -15,6 +15,10 @@
 //	{"type":"content","id":"c:demo:encoding-json","kind":"LINK","title":"encoding/json","description":"...","link":"https://...","url":"https://...","visibility":"PUBLIC",
 //	 "createdAt":"...","createdBy":"u:demo:ann","lastModified":"...","version":3,"expiresAt":"...","members":[{"principalId":"g:demo:crypto","role":"VIEWER"}]}
 //	{"type":"members","id":"g:demo:crypto","members":[{"principalId":"u:demo:ben","role":"MEMBER"}]}
+//	{"type":"branch","contentId":"c:demo:notes","number":2,"copiedFrom":1,"createdAt":"...","createdBy":"u:demo:ann","current":true,"working":true}
+//	{"type":"revision","contentId":"c:demo:notes","branch":1,"locale":"en","number":0,"title":"Notes","body":"...","author":"u:demo:ann","createdAt":"...","baseRevision":3,"suggestion":"...","current":true}
+//	{"type":"suggestion","id":"...","contentId":"c:demo:notes","branch":1,"locale":"en","title":"Notes","body":"...","note":"...","author":"u:demo:ben","createdAt":"...","baseRevision":0,"state":"ACCEPTED","decidedBy":"u:demo:ann","revision":1}
+//	{"type":"draft","contentId":"c:demo:notes","author":"u:demo:ann","branch":1,"locale":"en","title":"","body":"...","baseRevision":0,"version":3,"updatedAt":"..."}
 //
 // One line is one object, at most MaxLine bytes of UTF-8, and takes effect
 // whole or not at all. A line may name only what stands in the store or in a

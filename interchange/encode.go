@@ -103,6 +103,9 @@ func written(l *Line) any {
 			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members),
 		}
 	}
+	if l.Type != TypeMembers {
+		return writtenPage(l)
+	}
 	m := l.Members
 	if len(m.Group) > 0 {
 		return membersLine{l.Type, m.ID, ofGroup(m.Group)}

@@ -69,6 +69,24 @@ func (s *sink) Members(m library.ImportMembers) error {
 	return s.write(&Line{Type: TypeMembers, Members: &m})
 }
 
+// Branch implements library.ExportSink.
+func (s *sink) Branch(b library.ImportBranch) error {
+	return s.write(&Line{Type: TypeBranch, Branch: &b})
+}
+
+// Revision implements library.ExportSink.
+func (s *sink) Revision(v library.ImportRevision) error {
+	return s.write(&Line{Type: TypeRevision, Revision: &v})
+}
+
+// Suggestion implements library.ExportSink.
+func (s *sink) Suggestion(g library.ImportSuggestion) error {
+	return s.write(&Line{Type: TypeSuggestion, Suggestion: &g})
+}
+
+// Draft implements library.ExportSink.
+func (s *sink) Draft(d library.ImportDraft) error { return s.write(&Line{Type: TypeDraft, Draft: &d}) }
+
 // counter counts what is written through it.
 type counter struct {
 	to io.Writer

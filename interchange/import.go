@@ -19,6 +19,10 @@ type Target interface {
 	ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error)
 	ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error)
 	ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error)
+	ImportBranch(ctx context.Context, in library.ImportBranch) (principal.ImportResult, error)
+	ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error)
+	ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error)
+	ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error)
 }
 
 // DefaultConcurrency is how many lines are under way at once: enough that one

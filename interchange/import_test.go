@@ -76,6 +76,22 @@ func (r *recorder) ImportMembers(ctx context.Context, in library.ImportMembers) 
 	return principal.Changed, nil
 }
 
+func (r *recorder) ImportBranch(ctx context.Context, in library.ImportBranch) (principal.ImportResult, error) {
+	return r.arrive(ctx, fmt.Sprintf("%s b%d", in.Content, in.Number))
+}
+
+func (r *recorder) ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error) {
+	return r.arrive(ctx, fmt.Sprintf("%s r%d", in.Content, in.Number))
+}
+
+func (r *recorder) ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error) {
+	return r.arrive(ctx, in.Content+" "+in.ID)
+}
+
+func (r *recorder) ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error) {
+	return r.arrive(ctx, in.Content+" "+in.Author)
+}
+
 // settle waits, in a synctest bubble, until everything else waits: its clock
 // moves only then.
 func settle() { <-time.After(time.Second) }
@@ -131,8 +147,8 @@ func TestMalformedFileChangesNothing(t *testing.T) {
 	}
 	want := []string{
 		"line 2: not JSON: the line ends too early",
-		"line 4: the line is longer than 2097152 bytes",
-		`line 5: type: is user, group, content or members, not "page"`,
+		"line 4: the line is longer than 4194304 bytes",
+		`line 5: type: is user, group, content, members, branch, revision, suggestion or draft, not "page"`,
 	}
 	if diff := cmp.Diff(want, faults); diff != "" {
 		t.Error(diff)

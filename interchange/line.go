@@ -14,7 +14,18 @@ const (
 	TypeGroup   Type = "group"
 	TypeContent Type = "content"
 	TypeMembers Type = "members"
+
+	TypeBranch     Type = "branch"
+	TypeRevision   Type = "revision"
+	TypeSuggestion Type = "suggestion"
+	TypeDraft      Type = "draft"
 )
+
+// ofPage reports whether lines of the type are about the texts of items. Lines about different
+// items do not depend on each other, whatever their types.
+func (t Type) ofPage() bool {
+	return t == TypeBranch || t == TypeRevision || t == TypeSuggestion
+}
 
 // Line is one line of a file. Of its parts only the one of its Type is set.
 type Line struct {
@@ -23,9 +34,14 @@ type Line struct {
 	Group   *principal.ImportGroup
 	Content *library.ImportContent
 	Members *library.ImportMembers
+
+	Branch     *library.ImportBranch
+	Revision   *library.ImportRevision
+	Suggestion *library.ImportSuggestion
+	Draft      *library.ImportDraft
 }
 
-// ID is what the line tells of.
+// ID is what the line changes: of a text its item, and of a draft its author.
 func (l *Line) ID() string {
 	switch l.Type {
 	case TypeUser:
@@ -34,6 +50,14 @@ func (l *Line) ID() string {
 		return l.Group.ID
 	case TypeContent:
 		return l.Content.ID
+	case TypeBranch:
+		return l.Branch.Content
+	case TypeRevision:
+		return l.Revision.Content
+	case TypeSuggestion:
+		return l.Suggestion.Content
+	case TypeDraft:
+		return l.Draft.Author
 	}
 	return l.Members.ID
 }
@@ -61,5 +85,13 @@ func (l *Line) names(visit func(id string)) {
 		for _, m := range l.Members.Content {
 			visit(m.Principal)
 		}
+	case TypeBranch:
+		visit(l.Branch.CreatedBy)
+	case TypeRevision:
+		visit(l.Revision.Author)
+	case TypeSuggestion:
+		visit(l.Suggestion.Author)
+	case TypeDraft:
+		visit(l.Draft.Content)
 	}
 }

@@ -8,11 +8,10 @@ import (
 	"io"
 )
 
-// MaxLine is the length of a line in bytes at most. The longest honest one, a
-// description of 10,000 characters all of them escaped and 100 members with
-// long ids, stays far below it; a file without line breaks is noticed before
-// it fills the memory.
-const MaxLine = 2 << 20
+// MaxLine is the length of a line in bytes at most. The longest one that an export writes has a
+// text of 512 KiB, each byte of which is escaped by six; a file without line breaks is noticed
+// before it fills the memory.
+const MaxLine = 4 << 20
 
 // errTooLong is the fault of a line that was passed over for its length.
 var errTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)

@@ -15,6 +15,9 @@ import (
 	"carrel/principal"
 )
 
+// types are the names of types, for a message.
+const types = "user, group, content, members, branch, revision, suggestion or draft"
+
 // Parse reads one line, without its line break. It checks all of the shape and
 // nothing of the store; its error names every fault that it found.
 func Parse(line []byte) (*Line, error) {
@@ -54,7 +57,7 @@ func (r *reader) line() (*Line, error) {
 		if given {
 			return nil, fmt.Errorf("type: must be a string, is %s", kindOf(v))
 		}
-		return nil, errors.New("type: is missing; it is user, group, content or members")
+		return nil, errors.New("type: is missing; it is " + types)
 	}
 	l := &Line{Type: Type(name)}
 	switch l.Type {
@@ -66,8 +69,16 @@ func (r *reader) line() (*Line, error) {
 		l.Content = r.content()
 	case TypeMembers:
 		l.Members = r.members()
+	case TypeBranch:
+		l.Branch = r.branch()
+	case TypeRevision:
+		l.Revision = r.revision()
+	case TypeSuggestion:
+		l.Suggestion = r.suggestion()
+	case TypeDraft:
+		l.Draft = r.draft()
 	default:
-		return nil, fmt.Errorf("type: is user, group, content or members, not %q", shortened(name))
+		return nil, fmt.Errorf("type: is %s, not %q", types, shortened(name))
 	}
 	return l, nil
 }
@@ -307,7 +318,10 @@ func (r *reader) optionalTruth(field string) bool {
 	return truth
 }
 
-func (r *reader) optionalCount(field string) *int {
+// optionalCount reads a number from 1 on.
+func (r *reader) optionalCount(field string) *int { return r.optionalNumber(field, 1) }
+
+func (r *reader) optionalNumber(field string, least int64) *int {
 	if !r.given(field) {
 		return nil
 	}
@@ -319,8 +333,8 @@ func (r *reader) optionalCount(field string) *int {
 	}
 	// 32 bits, because that is what GraphQL's Int can show.
 	n, err := strconv.ParseInt(number.String(), 10, 32)
-	if err != nil || n < 1 {
-		r.fault(field, "must be a whole number from 1 to 2147483647")
+	if err != nil || n < least {
+		r.fault(field, "must be a whole number from %d to 2147483647", least)
 	}
 	count := int(n)
 	return &count

@@ -179,6 +179,14 @@ func (n *newest) User(u principal.ImportUser) error     { return n.see(u.Created
 func (n *newest) Group(g principal.ImportGroup) error   { return n.see(g.CreatedAt) }
 func (n *newest) Content(c library.ImportContent) error { return n.see(c.CreatedAt, c.LastModified) }
 func (n *newest) Members(library.ImportMembers) error   { return nil }
+func (n *newest) Branch(b library.ImportBranch) error   { return n.see(b.CreatedAt) }
+func (n *newest) Draft(d library.ImportDraft) error     { return n.see(d.UpdatedAt) }
+func (n *newest) Revision(v library.ImportRevision) error {
+	return n.see(v.CreatedAt)
+}
+func (n *newest) Suggestion(g library.ImportSuggestion) error {
+	return n.see(g.CreatedAt)
+}
 
 func TestRoundTripOfRandomGames(t *testing.T) {
 	groups, followers, contents := 0, 0, 0

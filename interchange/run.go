@@ -60,7 +60,7 @@ func (r *run) all(ctx context.Context, file *lines) error {
 			entry.err = &shapeError{err}
 			r.ledger.enter(seq, entry)
 		} else {
-			if line.Type != last || r.mustWait(line) {
+			if line.Type != last && !(line.Type.ofPage() && last.ofPage()) || r.mustWait(line) {
 				r.wg.Wait()
 			}
 			last = line.Type
@@ -136,6 +136,14 @@ func (r *run) store(ctx context.Context, l *Line) (principal.ImportResult, error
 		return r.into.ImportGroup(ctx, *l.Group)
 	case TypeContent:
 		return r.into.ImportContent(ctx, *l.Content)
+	case TypeBranch:
+		return r.into.ImportBranch(ctx, *l.Branch)
+	case TypeRevision:
+		return r.into.ImportRevision(ctx, *l.Revision)
+	case TypeSuggestion:
+		return r.into.ImportSuggestion(ctx, *l.Suggestion)
+	case TypeDraft:
+		return r.into.ImportDraft(ctx, *l.Draft)
 	}
 	return r.into.ImportMembers(ctx, *l.Members)
 }

@@ -25,10 +25,14 @@ type ExportSink interface {
 	Group(principal.ImportGroup) error
 	Content(ImportContent) error
 	Members(ImportMembers) error
+	Branch(ImportBranch) error
+	Revision(ImportRevision) error
+	Suggestion(ImportSuggestion) error
+	Draft(ImportDraft) error
 }
 
-// Export tells everything that readers could meet: users, groups, items, and
-// who has which role. Importing it into an empty store brings back all of it
+// Export tells everything that readers could meet: users, groups, items, who has which role,
+// and texts with their branches, revisions, suggestions and drafts. Importing it into an empty store brings back all of it
 // equal, places in libraries included; what is not told are answered requests,
 // cursors' keys, deleted and expired items, and history.
 //
@@ -47,6 +51,12 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	}
 	if err := s.exportContents(ctx, to); err != nil {
 		return fmt.Errorf("exporting the items: %w", err)
+	}
+	if err := s.exportPages(ctx, to); err != nil {
+		return fmt.Errorf("exporting the texts of items: %w", err)
+	}
+	if err := s.exportDrafts(ctx, to); err != nil {
+		return fmt.Errorf("exporting drafts: %w", err)
 	}
 	return nil
 }

@@ -82,6 +82,10 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	if seen.Version != before.Version+1 || seen.LastModified <= before.LastModified || seen.Position != seen.LastModified || seen.Title != "other" {
 		t.Errorf("readers see the change, and the item went from %+v to %+v", quiet, seen)
 	}
+	// The audit knows pages of package page only.
+	if _, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
+		t.Fatal(err)
+	}
 	h.Quiet()
 	h.WantTitles(backendtest.Ann(), "u:acme:ann", "other")
 	h.WantClean()

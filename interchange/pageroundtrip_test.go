@@ -1,0 +1,357 @@
+package interchange_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/journal"
+	"carrel/core/sched"
+	"carrel/interchange"
+	"carrel/library"
+	"carrel/page"
+	"carrel/pebblestore"
+	"carrel/principal"
+)
+
+// ticking is the real runtime with a clock that goes on by a second whenever it is read.
+type ticking struct {
+	*sched.Real
+	at time.Time
+}
+
+func (r *ticking) Now() time.Time {
+	r.at = r.at.Add(time.Second)
+	return r.at
+}
+
+// servicesAt are all Services on a store, by a clock that goes on from a time.
+func servicesAt(t *testing.T, store backend.Store, from time.Time) (*backend.Services, *ticking) {
+	t.Helper()
+	rt := &ticking{sched.NewReal(), from}
+	t.Cleanup(rt.Close)
+	return backendtest.OpenAll(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store, rt, nil)}), rt
+}
+
+const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}
+{"type":"user","id":"u:demo:ben","displayName":"Ben","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}
+{"type":"content","id":"c:demo:a","kind":"NOTE","title":"A","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"content","id":"c:demo:b","kind":"NOTE","title":"B","visibility":"PRIVATE","createdAt":"2024-01-01T00:00:00Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"u:demo:ben","role":"EDITOR"}]}
+{"type":"content","id":"c:demo:c","kind":"NOTE","title":"C","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+`
+
+// writing are the calls by which a test fills pages.
+type writing struct {
+	t     *testing.T
+	pages *page.Service
+}
+
+func (w writing) done(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w writing) save(in page.SaveRevision) {
+	w.t.Helper()
+	_, err := w.pages.SaveRevision(w.t.Context(), ann(), in)
+	w.done(err)
+}
+
+func (w writing) draft(v *principal.Viewer, in page.SaveDraft) {
+	w.t.Helper()
+	_, err := w.pages.SaveDraft(w.t.Context(), v, in)
+	w.done(err)
+}
+
+func (w writing) suggest(in page.SuggestRevision, decided page.Decision) {
+	w.t.Helper()
+	made, err := w.pages.SuggestRevision(w.t.Context(), ben(), in)
+	w.done(err)
+	if decided != 0 {
+		by := ann()
+		if decided == page.Withdraw {
+			by = ben()
+		}
+		_, err := w.pages.DecideSuggestion(w.t.Context(), by, page.DecideSuggestion{ID: made.Suggestion.ID, Decision: decided, Force: true})
+		w.done(err)
+	}
+}
+
+func ann() *principal.Viewer { return &principal.Viewer{User: "u:demo:ann"} }
+func ben() *principal.Viewer { return &principal.Viewer{User: "u:demo:ben"} }
+
+// fillPages writes texts of all kinds: short and long ones, in three branches and locales,
+// published, rolled back and hidden, suggestions in every state, and drafts of two users.
+func fillPages(t *testing.T, pages *page.Service) {
+	w := writing{t, pages}
+	ctx, long := t.Context(), strings.Repeat("Ä long \x00 \u2028 <text>\r\n", 4000)
+	a, b, c := "c:demo:a", "c:demo:b", "c:demo:c"
+	de, gb := "de", "en-gb"
+	w.save(page.SaveRevision{ContentID: a, Locale: &de, Title: "Eins", Body: long, Publish: true})
+	w.save(page.SaveRevision{ContentID: a, Locale: &de, Title: "Zwei", Body: "", Publish: true, BaseRevision: backendtest.Ptr(0)})
+	w.save(page.SaveRevision{ContentID: a, Locale: &gb, Title: "One", Body: "a\nb", Publish: true})
+	w.save(page.SaveRevision{ContentID: a, Title: "Hidden", Body: "c"})
+	for n := range 45 {
+		w.save(page.SaveRevision{ContentID: a, Locale: &gb, Title: fmt.Sprintf("%d", n), Body: "d", Publish: n%2 == 0})
+	}
+	_, err := pages.CreateBranch(ctx, ann(), page.CreateBranch{ContentID: a, CopyFrom: backendtest.Ptr(1)})
+	w.done(err)
+	_, err = pages.CreateBranch(ctx, ann(), page.CreateBranch{ContentID: a})
+	w.done(err)
+	w.save(page.SaveRevision{ContentID: a, Branch: backendtest.Ptr(2), Locale: &de, Title: "Drei", Body: long, Publish: true})
+	_, err = pages.PublishRevision(ctx, ann(), page.PublishRevision{ContentID: a, Branch: 2, Locale: &de, Number: 0})
+	w.done(err)
+	_, err = pages.SetCurrentBranch(ctx, ann(), page.SetCurrentBranch{ContentID: a, Branch: 2})
+	w.done(err)
+	_, err = pages.SetCurrentBranch(ctx, ann(), page.SetCurrentBranch{ContentID: a, Branch: 3, Working: true})
+	w.done(err)
+	note := "why"
+	w.suggest(page.SuggestRevision{ContentID: a, Locale: &de, Title: "Offen", Body: long, Note: &note}, 0)
+	w.suggest(page.SuggestRevision{ContentID: a, Locale: &gb, Title: "Taken", Body: long}, page.Accept)
+	w.suggest(page.SuggestRevision{ContentID: a, Title: "Not", Body: "s"}, page.Reject)
+	w.suggest(page.SuggestRevision{ContentID: a, Title: "Back", Body: ""}, page.Withdraw)
+
+	// The first text is in another branch than the current one.
+	_, err = pages.CreateBranch(ctx, ann(), page.CreateBranch{ContentID: b})
+	w.done(err)
+	w.save(page.SaveRevision{ContentID: b, Branch: backendtest.Ptr(2), Locale: &gb, Title: "Other branch", Body: "e"})
+	w.save(page.SaveRevision{ContentID: b, Locale: &de, Title: "This branch", Body: "f", Publish: true})
+	w.draft(ann(), page.SaveDraft{ContentID: b, Locale: &de, Title: "Draft", Body: long})
+	w.draft(ann(), page.SaveDraft{ContentID: a, Title: "", Body: "g"})
+	w.draft(ann(), page.SaveDraft{ContentID: b, Locale: &de, Title: "Draft again", Body: long + "!"})
+	w.draft(ben(), page.SaveDraft{ContentID: b, Branch: backendtest.Ptr(2), Body: "h", BaseRevision: nil})
+	_ = c // has no text
+}
+
+// pagesOf tells everything of the pages of a store as the store has it. Ids and texts that an
+// import makes anew are told by their bodies.
+func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
+	t.Helper()
+	var told []string
+	for _, v := range []*principal.Viewer{ann(), ben()} {
+		for _, id := range []library.ContentID{"c:demo:a", "c:demo:b", "c:demo:c"} {
+			for branch := 1; branch <= 3; branch++ {
+				b, err := s.Pages.Branch(t.Context(), v, id, &branch, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b == nil {
+					continue
+				}
+				told = append(told, fmt.Sprintf("%s branch %d %t %t %v %d", id, b.Number, b.IsCurrent, b.IsWorking, deref(b.CopiedFrom), b.CreatedAt))
+				for _, locale := range []string{"", "de", "en_GB"} {
+					for n := 0; ; n++ {
+						r, err := s.Pages.Revision(t.Context(), v, id, page.RevisionKey{Branch: branch, Locale: locale, Number: n})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if r == nil {
+							break
+						}
+						bodies, err := s.Pages.Bodies(t.Context(), []*page.Revision{r})
+						if err != nil {
+							t.Fatal(err)
+						}
+						told = append(told, fmt.Sprintf("%s %+v %q %q %s %d %v %t %t", id, r.RevisionKey, r.Title, bodies[0], r.Author, r.CreatedAt, deref(r.BaseRevision), r.IsCurrent, r.IsWorking))
+					}
+				}
+			}
+		}
+		told = append(told, draftsOf(t, store, s, v)...)
+	}
+	return append(told, suggestionsOf(t, store, s)...)
+}
+
+// draftsOf tells the drafts of a user, the newest first.
+func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *principal.Viewer) (told []string) {
+	t.Helper()
+	rows, err := store.ListDrafts(t.Context(), v.User)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		parts := strings.Split(row.Name, "/")
+		var branch int
+		if _, err := fmt.Sscanf(parts[1], "%d", &branch); err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Pages.Draft(t.Context(), v, library.ContentID(parts[0]), branch, parts[2])
+		if err != nil || d == nil {
+			t.Fatal(d, err)
+		}
+		body, err := (page.API{Service: s.Pages}).Body(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, fmt.Sprintf("draft %s %d %q %q %q %v %d %d %t", d.Content.ID, d.Branch, d.Locale, d.Title, body, deref(d.BaseRevision), d.Version, d.UpdatedAt, d.IsStale))
+	}
+	return told
+}
+
+// suggestionsOf tells all suggestions.
+func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (told []string) {
+	t.Helper()
+	rows, err := store.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		g, err := s.Pages.Suggestion(t.Context(), ann(), row.Key)
+		if err != nil || g == nil {
+			t.Fatal(g, err)
+		}
+		body, err := (page.API{Service: s.Pages}).Body(t.Context(), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, fmt.Sprintf("suggestion %s %d %q %q %q %v %s %v %s %d %s %v", g.ID, g.Branch, g.Locale, g.Title, body, deref(g.Note), g.Author,
+			deref(g.BaseRevision), g.State, g.CreatedAt, g.DecidedBy, deref(g.Resulting)))
+	}
+	return told
+}
+
+func deref[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+func TestRoundTripOfPages(t *testing.T) {
+	from := openedStore(t)
+	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	fillPages(t, services.Pages)
+	at := clock.Of(rt.at.Add(time.Hour))
+	file := wantRoundTrip(t, from, at)
+	for kind, want := range map[string]int{"branch": 3, "revision": 2 + 46 + 1 + 3 + 1 + 2, "suggestion": 4, "draft": 3} {
+		if got := strings.Count(file, `{"type":"`+kind+`"`); got != want {
+			t.Errorf("%d lines of %s, want %d", got, kind, want)
+		}
+	}
+	to := openedStore(t)
+	imported, _ := servicesAt(t, to, at.Time())
+	for _, unchanged := range []bool{false, true} {
+		sum, faults, err := load(t, imported.Library, file, interchange.Options{})
+		if err != nil || unchanged && sum.Unchanged != sum.Lines || !unchanged && sum.Created != sum.Lines {
+			t.Fatalf("imported, repeatedly %t: %v, %v: %q", unchanged, sum, err, faults)
+		}
+	}
+	if diff := cmp.Diff(pagesOf(t, from, services), pagesOf(t, to, imported)); diff != "" {
+		t.Errorf("the pages differ:\n%.4000s", diff)
+	}
+	// The next numbers go on, and whoever edits finds what was there.
+	writing{t, imported.Pages}.save(page.SaveRevision{ContentID: "c:demo:a", Branch: backendtest.Ptr(1), Locale: backendtest.Ptr("de"), Title: "Next"})
+	r, err := imported.Pages.Revision(t.Context(), ann(), "c:demo:a", page.RevisionKey{Branch: 1, Locale: "de", Number: 2})
+	if err != nil || r == nil || r.Title != "Next" {
+		t.Errorf("the next revision is %+v, %v", r, err)
+	}
+}
+
+// The longest text fits in a line, whatever its characters.
+func TestRoundTripOfTheLongestText(t *testing.T) {
+	from := openedStore(t)
+	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	w := writing{t, services.Pages}
+	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Controls", Body: strings.Repeat("\x01", library.MaxBody), Publish: true})
+	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Letters", Body: strings.Repeat("<", library.MaxBody)})
+	wantRoundTrip(t, from, clock.Of(rt.at.Add(time.Hour)))
+}
+
+func openedStore(t *testing.T) *pebblestore.Store {
+	t.Helper()
+	store := emptyStore(t)
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// A line that tells something otherwise than it is stored is refused, and so is one that
+// comes too early.
+func TestImportOfPagesRefuses(t *testing.T) {
+	store := openedStore(t)
+	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	fillPages(t, services.Pages)
+	before := exported(t, services.Library)
+	s := serviceAt(t, store, clock.Of(rt.at.Add(time.Hour)))
+	first := func(kind string) string {
+		lines := strings.Split(before, "\n")
+		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, `{"type":"`+kind+`"`) })]
+	}
+	link := `{"type":"content","id":"c:demo:l","kind":"LINK","title":"L","link":"https://example.com/","visibility":"PUBLIC","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`
+	if _, faults, err := load(t, s, link+"\n", interchange.Options{}); err != nil {
+		t.Fatal(err, faults)
+	}
+	for _, c := range []struct{ kind, old, new, want string }{
+		{"branch", `"createdBy":"u:demo:ann"`, `"createdBy":"u:demo:ben"`, "a branch of this id exists already and differs"},
+		{"branch", `"number":2`, `"number":9`, "branch 9 comes after branch 8"},
+		{"branch", `"number":2`, `"number":1`, "must be a whole number from 2"},
+		{"branch", `"contentId":"c:demo:a"`, `"contentId":"c:demo:none"`, "there is no c:demo:none; give it a line before this one"},
+		{"branch", `"contentId":"c:demo:a"`, `"contentId":"c:demo:l"`, "a LINK has no text"},
+		{"branch", `"createdAt":"2024`, `"createdAt":"2034`, "it lies in the past"},
+		{"revision", `"title":"Eins"`, `"title":"Zwei"`, "a revision of this id exists already and differs"},
+		{"revision", `"body":"Ä`, `"body":"A`, "a revision of this id exists already and differs"},
+		{"revision", `"author":"u:demo:ann"`, `"author":"u:demo:ben"`, "a revision of this id exists already and differs"},
+		{"revision", `"author":"u:demo:ann"`, `"author":"g:demo:ann"`, "must begin with u:"},
+		{"revision", `"number":0`, `"number":77`, "revision 77 comes after revision 76"},
+		{"revision", `"number":0`, `"number":-1`, "must be a whole number from 0"},
+		{"revision", `"number":0,`, ``, "number: is missing"},
+		{"revision", `"branch":1`, `"branch":4`, "there is no branch 4"},
+		{"revision", `"locale":"de"`, `"locale":"deutsch"`, "locale"},
+		{"revision", `"author"`, `"suggestion":"x","author"`, "not the id of a suggestion"},
+		{"suggestion", `"title":"Offen"`, `"title":"Zu"`, "a suggestion of this id exists already and differs"},
+		{"suggestion", `"note":"why"`, `"note":"how"`, "a suggestion of this id exists already and differs"},
+		{"suggestion", `"contentId":"c:demo:a"`, `"contentId":"c:demo:b"`, "a suggestion of this id exists already and differs"},
+		{"suggestion", `"state":"OPEN"`, `"state":"REJECTED"`, "decidedBy"},
+		{"suggestion", `"state":"OPEN"`, `"state":"MAYBE"`, "a suggestion is OPEN, ACCEPTED, REJECTED or WITHDRAWN"},
+		{"suggestion", `"state":"OPEN"`, `"state":"OPEN","revision":3`, "revision"},
+		{"suggestion", `"id":"0`, `"id":"x`, "not the id of a suggestion"},
+		{"draft", `"version":1`, `"version":2`, "a draft of this id exists already and differs"},
+		{"draft", `"body":"g"`, `"body":"G"`, "a draft of this id exists already and differs"},
+		{"draft", `"author":"u:demo:ann"`, `"author":"u:demo:none"`, "u:demo:none"},
+		{"draft", `"branch":2`, `"branch":7`, "there is no branch 7"},
+		{"draft", `"contentId":"c:demo:a"`, `"contentId":"c:demo:none"`, "there is no c:demo:none"},
+	} {
+		line := strings.Replace(first(c.kind), c.old, c.new, 1)
+		if line == first(c.kind) {
+			t.Fatalf("%s has no %s:\n%.400s", c.kind, c.old, line)
+		}
+		_, faults, err := load(t, s, line+"\n", interchange.Options{})
+		if err == nil || len(faults) != 1 || !strings.Contains(faults[0], c.want) {
+			t.Errorf("%s with %s: %.300q, %v, want %s", c.kind, c.new, faults, err, c.want)
+		}
+	}
+	if diff := cmp.Diff(before, strings.Replace(exported(t, s), linkTold(exported(t, s)), "", 1)); diff != "" {
+		t.Errorf("refused lines have changed:\n%.2000s", diff)
+	}
+}
+
+// linkTold returns the line of the item that the test has added.
+func linkTold(file string) string {
+	for _, l := range strings.SplitAfter(file, "\n") {
+		if strings.Contains(l, `"c:demo:l"`) {
+			return l
+		}
+	}
+	return ""
+}

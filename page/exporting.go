@@ -1,0 +1,227 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// exportRows is how many rows of an item an export reads at once. The body of each may be
+// 512 KiB long.
+const exportRows = 20
+
+// ExportPage implements library.Pages. The first revision that it tells is one in the item's
+// own locale, which is what an import makes of the first.
+func (k keeper) ExportPage(ctx context.Context, h *library.Header, to library.ExportSink) error {
+	head, err := DecodeHead(h.Page)
+	if err != nil {
+		return fmt.Errorf("%s: %w", h.ID, err)
+	}
+	x := exporting{s: k.s, id: h.ID, head: head, to: to}
+	var all []exportedLine
+	for n := 1; n <= head.Last; n++ {
+		if err := x.branch(ctx, n); err != nil {
+			return err
+		}
+		lines, err := k.s.lines(ctx, h.ID, n)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			all = append(all, exportedLine{place{n, l.locale}, l.Line})
+		}
+	}
+	for _, own := range []bool{true, false} {
+		for _, l := range all {
+			if (l.Locale == head.Locale) != own {
+				continue
+			}
+			if err := x.revisions(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+	return x.suggestions(ctx)
+}
+
+// exporting is the export of one page under way.
+type exporting struct {
+	s    *Service
+	id   library.ContentID
+	head Head
+	to   library.ExportSink
+}
+
+type exportedLine struct {
+	place
+	Line
+}
+
+// orLeftOut returns a text, nil for the empty one.
+func orLeftOut[T ~string](s T) *string {
+	if s == "" {
+		return nil
+	}
+	told := string(s)
+	return &told
+}
+
+// branch tells a branch. Branch 1 is there from the start.
+func (x *exporting) branch(ctx context.Context, n int) error {
+	if n == 1 {
+		return nil
+	}
+	rows, err := x.s.present(ctx, x.id, []library.RowKey{branchKey(n)})
+	if err != nil {
+		return err
+	}
+	row, err := decodeBranch(rows[0].Value)
+	if err != nil {
+		return err
+	}
+	told := library.ImportBranch{
+		Content: string(x.id), Number: n, CreatedAt: &row.CreatedAt, CreatedBy: string(row.By),
+		Current: n == x.head.Current, Working: n == x.head.Working,
+	}
+	if row.CopiedFrom != 0 {
+		told.CopiedFrom = &row.CopiedFrom
+	}
+	return x.to.Branch(told)
+}
+
+// rows calls tell with the rows of a kind from one key to another, a few at a time.
+func (x *exporting) rows(ctx context.Context, kind library.RowKind, from, to string, tell func([]library.Row) error) error {
+	for more := true; more; {
+		rows, err := x.s.contents.PageRows(ctx, library.RowSlice{Content: x.id, Kind: kind, From: from, To: to, Limit: exportRows})
+		if err != nil {
+			return err
+		}
+		if err := tell(rows); err != nil {
+			return err
+		}
+		if more = len(rows) == exportRows; more {
+			from = rows[len(rows)-1].Key + "\x00"
+		}
+	}
+	return nil
+}
+
+// revisions tells the revisions of a line.
+func (x *exporting) revisions(ctx context.Context, l exportedLine) error {
+	from, to := revisionKey(l.Branch, l.place.Locale, 0).Key, revisionKey(l.Branch, l.place.Locale, l.Last).Key+"\x00"
+	return x.rows(ctx, revisionKind, from, to, func(rows []library.Row) error {
+		decoded, texts := make([]revisionRow, len(rows)), make([]text, len(rows))
+		for i, r := range rows {
+			var err error
+			if decoded[i], err = decodeRevision(r.Value); err != nil {
+				return err
+			}
+			texts[i] = decoded[i].Text
+		}
+		bodies, err := x.s.bodies(ctx, texts)
+		if err != nil {
+			return err
+		}
+		for i, row := range decoded {
+			_, _, n, err := revisionOf(rows[i].Key)
+			if err != nil {
+				return err
+			}
+			err = x.to.Revision(library.ImportRevision{
+				Content: string(x.id), Branch: l.Branch, Locale: orLeftOut(l.place.Locale), Number: n, Title: row.Title, Body: bodies[i],
+				Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), Suggestion: orLeftOut(row.Suggestion),
+				Current: n == l.Current,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// suggestions tells the suggestions of the item, the oldest first.
+func (x *exporting) suggestions(ctx context.Context) error {
+	return x.rows(ctx, suggestionKind, "", "", func(rows []library.Row) error {
+		decoded, texts := make([]suggestionRow, len(rows)), make([]text, len(rows))
+		for i, r := range rows {
+			var err error
+			if decoded[i], err = decodeSuggestion(r.Value); err != nil {
+				return err
+			}
+			id, ok := ParseTextID(r.Key)
+			if !ok {
+				return errRow
+			}
+			texts[i] = text{ID: id, Size: decoded[i].Size}
+		}
+		bodies, err := x.s.bodies(ctx, texts)
+		if err != nil {
+			return err
+		}
+		for i, row := range decoded {
+			state := row.State.String()
+			err := x.to.Suggestion(library.ImportSuggestion{
+				ID: rows[i].Key, Content: string(x.id), Branch: row.Branch, Locale: orLeftOut(row.Locale), Title: row.Title, Body: bodies[i],
+				Note: row.Note, Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), State: &state,
+				DecidedBy: orLeftOut(row.DecidedBy), Revision: orNil(row.Revision),
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ExportDrafts implements library.Pages.
+func (k keeper) ExportDrafts(ctx context.Context, user principal.ID, to library.ExportSink) error {
+	all, err := k.s.store.ListDrafts(ctx, user)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(all)
+	for some := range slices.Chunk(all, exportRows) {
+		names := make([]string, len(some))
+		for i, d := range some {
+			names[i] = d.Name
+		}
+		stored, err := k.s.store.ReadDrafts(ctx, user, names)
+		if err != nil {
+			return err
+		}
+		for _, d := range stored {
+			if err := k.s.exportDraft(ctx, d, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exportDraft tells a draft, unless it or its item is gone.
+func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to library.ExportSink) error {
+	if stored.Name == "" {
+		return nil
+	}
+	row, err := decodeDraft(stored.Value)
+	if err != nil {
+		return err
+	}
+	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{})
+	if err != nil || read.Header.State != commit.Live || !read.Header.Exists(s.library.Now()) {
+		return err
+	}
+	bodies, err := s.bodies(ctx, []text{row.Text})
+	if err != nil {
+		return err
+	}
+	return to.Draft(library.ImportDraft{
+		Content: string(row.Item), Author: string(stored.User), Branch: row.At.Branch, Locale: orLeftOut(row.At.Locale), Title: row.Title,
+		Body: bodies[0], BaseRevision: orNil(row.Base), Version: &row.Version, UpdatedAt: &row.UpdatedAt,
+	})
+}
