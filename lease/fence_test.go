@@ -1,0 +1,84 @@
+package lease_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/backend/backendtest"
+	"carrel/core/claim"
+	"carrel/core/sched"
+	"carrel/lease"
+)
+
+// clocked has a time that a test sets.
+type clocked struct {
+	*sched.Real
+	now atomic.Int64 // in microseconds
+}
+
+func (c *clocked) Now() time.Time { return time.UnixMicro(c.now.Load()) }
+
+// A contender takes a key from a lease only after the lease has expired, in the very state
+// in which the contender has read it.
+func TestFence(t *testing.T) {
+	h := newLeases(t, nil)
+	rt := &clocked{Real: h.Runtime}
+	rt.now.Store(h.Runtime.Now().UnixMicro())
+	svc := h.beside(rt).Leases
+	record := lease.Record(svc)
+	key := claim.Leased("k")
+	a := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
+	id, deadline := string(a.Lease.ID), int64(a.Lease.Deadline)
+	look := func(at int64, want claim.Standing) claim.Look {
+		t.Helper()
+		rt.now.Store(at)
+		got, err := record.Look(t.Context(), id, key)
+		if err != nil || got.Standing != want {
+			t.Fatalf("%d µs after the deadline: %+v and %v, want standing %d", at-deadline, got, err, want)
+		}
+		return got
+	}
+	fence := func(base int64, want bool) {
+		t.Helper()
+		if got, err := record.Fence(t.Context(), id, base); err != nil || got != want {
+			t.Fatalf("Fence: %t and %v, want %t", got, err, want)
+		}
+	}
+	held := look(deadline-1, claim.Held)
+	fence(held.Base, false) // its time is not over
+	idle := look(deadline, claim.Idle)
+	fence(idle.Base-1, false) // not the state that was read
+	fence(idle.Base+1, false)
+	fence(idle.Base, true)
+	look(deadline-1, claim.Ended)
+	fence(idle.Base+1, false) // it has ended
+	rt.now.Store(deadline - 1)
+	b := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
+	if _, err := svc.Confirm(t.Context(), end(b)); err != nil {
+		t.Fatal(err)
+	}
+	id = string(b.Lease.ID)
+	confirmed := look(int64(b.Lease.Deadline)+1, claim.Held)
+	fence(confirmed.Base, false) // for good
+}
+
+// The deadline is the first instant at which a lease cannot be confirmed any more.
+func TestConfirm_AtTheDeadline(t *testing.T) {
+	h := newLeases(t, nil)
+	rt := &clocked{Real: h.Runtime}
+	rt.now.Store(h.Runtime.Now().UnixMicro())
+	svc := h.beside(rt).Leases
+	early, late := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "a"), h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "b")
+	rt.now.Store(int64(early.Lease.Deadline) - 1)
+	if l, err := svc.Confirm(t.Context(), end(early)); err != nil || l.State != lease.Confirmed {
+		t.Errorf("before the deadline: %+v, %v", l, err)
+	}
+	rt.now.Store(int64(late.Lease.Deadline))
+	if _, err := svc.Confirm(t.Context(), end(late)); err == nil {
+		t.Error("a lease is confirmed at its deadline")
+	}
+	if l, err := svc.Lease(t.Context(), string(late.Lease.ID), late.Token); err != nil || l.State != lease.Expired {
+		t.Errorf("at the deadline: %+v, %v", l, err)
+	}
+}
