@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -382,4 +383,24 @@ func TestNotes_SavesUnderCrashes(t *testing.T) {
 		t.Errorf("only %d saves were answered", len(told))
 	}
 	g.audit()
+}
+
+// TestNotes_DocumentationCanBeRun runs the operations of docs/pages.md as they are written.
+func TestNotes_DocumentationCanBeRun(t *testing.T) {
+	g := serve(t)
+	text, err := os.ReadFile("../../docs/pages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := g.user("demo", "ann", "PUBLIC")
+	blocks := strings.Split(string(text), "```graphql\n")[1:]
+	if len(blocks) != 5 {
+		t.Fatalf("docs/pages.md has %d operations", len(blocks))
+	}
+	var last *answer
+	for _, block := range blocks {
+		operation, _, _ := strings.Cut(block, "```")
+		last = g.must(ann, operation, nil)
+	}
+	g.wantAt(last, "publishDraft.revision", `{"isCurrent":true,"number":2}`)
 }
