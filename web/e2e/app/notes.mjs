@@ -197,3 +197,49 @@ export async function overtaken({ api, sit }) {
   expect(await field(ann, 'Text').inputValue(), 'second window', 'the draft that was taken');
   await Promise.all([ann, cleo, other].map((page) => page.context().close()));
 }
+
+// history: every revision with its author, the differences between two of them,
+// and a way back to an earlier one.
+export async function history({ api, sit }) {
+  const id = await makeNote(api, 'Pie', { role: 'EDITOR', body: 'apples\nsugar' });
+  await saveText(api, 'Cleo', id, { title: 'Pie', body: 'pears\nsugar' });
+  await saveText(api, 'Ann', id, { locale: 'de', title: 'Kuchen', body: 'Birnen' });
+  for (let n = 2; n < 32; n += 1) await saveText(api, 'Ann', id, { title: 'Pie', body: `plums\nsugar ${n}` });
+  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const language = noteOf(ann).getByRole('combobox', { name: 'Language' });
+  await language.selectOption({ label: 'German' });
+  await noteOf(ann).getByText('Birnen').waitFor();
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  await dialog(ann).getByRole('listitem', { name: 'Revision 0' }).waitFor();
+  expect(await dialog(ann).getByRole('listitem').count(), 1, 'revisions in German');
+  await ann.keyboard.press('Escape');
+  await language.selectOption({ label: 'All languages' });
+  await noteOf(ann).getByText('sugar 31').waitFor();
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  const line = (number) => dialog(ann).getByRole('listitem', { name: `Revision ${number}`, exact: true });
+  await line(31).getByText('Current').waitFor();
+  const changes = async () => [await dialog(ann).locator('del').allTextContents(), await dialog(ann).locator('ins').allTextContents()];
+  await dialog(ann).getByText('sugar 30').waitFor();
+  expect(await changes(), [['sugar 30'], ['sugar 31']], 'what has changed last');
+  expect(await dialog(ann).getByRole('listitem').count(), 30, 'revisions on the first page');
+  await dialog(ann).getByRole('button', { name: 'Show more' }).click();
+  await line(1).getByText('Cleo Carter').waitFor();
+  expect(await dialog(ann).getByRole('listitem').count(), 32, 'revisions without a locale');
+  await line(1).getByRole('button', { name: 'Show changes' }).click();
+  await dialog(ann).getByText('apples').waitFor();
+  expect(await changes(), [['apples'], ['pears']], 'the changes of revision 1');
+  await dialog(ann).getByRole('combobox', { name: 'with' }).selectOption('31');
+  await dialog(ann).getByText('sugar 31').waitFor();
+  expect(await changes(), [['apples', 'sugar'], ['plums', 'sugar 31']], 'revision 0 and 31');
+
+  await line(1).getByRole('button', { name: 'Make current' }).click();
+  await says(ann, 'Revision 1 is current now.');
+  await line(31).getByRole('button', { name: 'Make current' }).waitFor();
+  await line(1).getByText('Current').waitFor();
+  await line(1).getByRole('button', { name: 'Show changes' }).and(ann.locator(':focus')).waitFor();
+  if (process.env.PICTURES) await ann.screenshot({ path: `${process.env.PICTURES}/history.png` });
+  expect((await textOf(api, id)).revision, { number: 1, title: 'Pie', body: 'pears\nsugar' }, 'the text after going back');
+  await ann.keyboard.press('Escape');
+  await noteOf(ann).getByText('pears').waitFor();
+  await ann.context().close();
+}

@@ -11,6 +11,7 @@ import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
 import { EditNote } from './edit-note.tsx';
+import { NoteHistory } from './note-history.tsx';
 import type { Spot } from './use-draft.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
@@ -52,10 +53,12 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
           {content && (
             <div className="actions">
               {me && item.viewerCanEdit && <Action name={revision ? 'Edit text…' : 'Write text…'} onClick={() => start('edit')} />}
+              {item.viewerCanEdit && <Action name="History…" onClick={() => start('history')} />}
             </div>
           )}
         </section>
       )}
+      {open === 'history' && spot && <NoteHistory spot={spot} mayEdit={item.viewerCanEdit} onClose={close} onChanged={() => void reread().catch(() => {})} />}
       {open === 'edit' && spot && me && (
         <EditNote item={item} spot={spot} userId={me.id} onClose={close} onPublished={() => done('Published.')} onDiscarded={() => done('Draft discarded.')} />
       )}
@@ -63,7 +66,7 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   );
 }
 
-type DialogName = 'edit';
+type DialogName = 'edit' | 'history';
 
 function Action({ name, onClick }: { name: string; onClick: () => void }) {
   return (

@@ -1,0 +1,163 @@
+// The revisions of a text: who has saved which and when, what is different
+// between two of them, and which one is current.
+import { useRef, useState, type MouseEvent } from 'react';
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Diff } from '../ui/diff.tsx';
+import { useSubmit } from '../ui/forms.tsx';
+import { useSay } from '../ui/notices.tsx';
+import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
+import { dateOf, languageName } from '../ui/words.ts';
+import { usePages } from './use-pages.ts';
+import type { Spot } from './use-draft.ts';
+
+interface NoteHistoryProps {
+  spot: Spot;
+  mayEdit: boolean;
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryProps) {
+  const say = useSay();
+  const list = useRef<HTMLOListElement>(null);
+  const { nodes, error, hasMore, more, reread } = useHistory(spot);
+  const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
+  const [made, setMade] = useState<number | null>(null);
+  const [chosen, setChosen] = useState<{ from: number; to: number } | null>(null);
+  const newest = nodes?.[0]?.number ?? 0;
+  const pair = chosen ?? { from: Math.max(0, newest - 1), to: newest };
+
+  const makeCurrent = async ({ number }: RevisionHeadFragment) => {
+    const { contentId, branch, locale } = spot;
+    if (!(await submission.send({ contentId, branch, locale, number }))) return;
+    say(`Revision ${number} is current now.`);
+    setMade(number);
+    onChanged();
+  };
+  const faults = [...(submission.faults.form ?? []), submission.error?.text].filter(Boolean);
+  return (
+    <Dialog title={spot.locale === null ? 'History' : `History: ${languageName(spot.locale)}`} onClose={onClose} wide>
+      <div className="dialog-text">
+        {!nodes && (error === undefined ? <Loading what="Loading the history..." /> : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
+        {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
+        {nodes?.length === 0 && <p>There are no revisions yet. The first one is made when a text is published.</p>}
+        {nodes && nodes.length > 0 && (
+          <>
+            <ol className="revisions" ref={list} aria-label="Revisions">
+              {nodes.map((revision) => (
+                <RevisionLine key={revision.number} revision={made === null ? revision : { ...revision, isCurrent: revision.number === made }} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
+              ))}
+            </ol>
+            {hasMore && <ShowMore list={list} onMore={more} />}
+            <div role="alert">
+              {faults.map((text) => (
+                <p key={text} className="fault">
+                  {text}
+                </p>
+              ))}
+            </div>
+            <Comparison spot={spot} numbers={Array.from({ length: newest + 1 }, (_, n) => newest - n)} pair={pair} onChoose={setChosen} />
+          </>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+// useHistory is the list of the revisions of a text, the newest first. Of texts
+// without a locale the gateway has no list by itself: they come before all others.
+function useHistory({ contentId, branch, locale }: Spot) {
+  const client = useApolloClient();
+  return usePages(`${contentId} ${branch} ${locale}`, async (after) => {
+    const { data } = await client.query({ query: NoteHistoryDocument, variables: { id: contentId, branch, locale, after }, fetchPolicy: 'no-cache' });
+    const page = data?.content?.branch?.revisions;
+    const nodes = page?.nodes.filter((node) => node.locale === locale) ?? [];
+    const whole = nodes.length === page?.nodes.length;
+    return { nodes, after: whole && page?.pageInfo.hasNextPage ? page.pageInfo.endCursor : null };
+  });
+}
+
+interface RevisionLineProps {
+  revision: RevisionHeadFragment;
+  busy: boolean;
+  onCompare: (pair: { from: number; to: number }) => void;
+  onMakeCurrent: ((revision: RevisionHeadFragment) => Promise<void>) | undefined;
+}
+
+function RevisionLine({ revision, busy, onCompare, onMakeCurrent }: RevisionLineProps) {
+  const { number, title, author, createdAt, isCurrent } = revision;
+  // The button goes when the revision is current: focus moves to the one before it.
+  const make = ({ currentTarget }: MouseEvent<Element>) => {
+    const beside = currentTarget.closest('li')?.querySelector('button');
+    void onMakeCurrent?.(revision).then(() => {
+      if ([currentTarget, document.body].includes(document.activeElement as Element)) beside?.focus();
+    });
+  };
+  return (
+    <li aria-label={`Revision ${number}`}>
+      <span className="members-name">
+        {title}
+        {isCurrent && <span className="badge">Current</span>}
+        <small>
+          Revision {number} · {author ? author.displayName : 'Unknown author'} · <time dateTime={createdAt}>{dateOf(createdAt)}</time>
+        </small>
+      </span>
+      <button type="button" className="button button-quiet" onClick={() => onCompare({ from: Math.max(0, number - 1), to: number })}>
+        Show changes
+      </button>
+      {onMakeCurrent && !isCurrent && (
+        <button type="button" className="button" aria-disabled={busy} onClick={(event) => !busy && make(event)}>
+          Make current
+        </button>
+      )}
+    </li>
+  );
+}
+
+interface ComparisonProps {
+  spot: Spot;
+  numbers: number[];
+  pair: { from: number; to: number };
+  onChoose: (pair: { from: number; to: number }) => void;
+}
+
+// Comparison shows what is different between two revisions that can be chosen.
+function Comparison({ spot, numbers, pair, onChoose }: ComparisonProps) {
+  const [from, to] = [useRevision(spot, pair.from), useRevision(spot, pair.to)];
+  const choice = (label: string, value: number, choose: (number: number) => void) => (
+    <label className="note-language">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => choose(Number(event.target.value))}>
+        {numbers.map((number) => (
+          <option key={number} value={number}>
+            Revision {number}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  const error = from.error ?? to.error;
+  return (
+    <section className="comparison" aria-label="Comparison">
+      <div className="comparison-choice">
+        {choice('Compare', pair.from, (number) => onChoose({ ...pair, from: number }))}
+        {choice('with', pair.to, (number) => onChoose({ ...pair, to: number }))}
+      </div>
+      {error ? (
+        <Failed error={error} onRetry={() => Promise.all([from.refetch(), to.refetch()])} heading="Could not load the revisions" />
+      ) : from.revision && to.revision ? (
+        <Diff before={{ label: `Revision ${pair.from}`, ...from.revision }} after={{ label: `Revision ${pair.to}`, ...to.revision }} />
+      ) : (
+        <Loading what="Loading the revisions..." />
+      )}
+    </section>
+  );
+}
+
+// useRevision reads a revision by its number, and the current one for null.
+export function useRevision({ contentId, branch, locale }: Spot, number: number | null) {
+  const { data, loading, error, refetch } = useQuery(RevisionDocument, { variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
+  return { revision: data?.content?.revision ?? null, loading, error, refetch };
+}
