@@ -29,6 +29,7 @@ func Write(w io.Writer, base time.Time, packages []Package) error {
 		s.item(&s.items[i])
 	}
 	s.acme(packages)
+	s.notes()
 	return s.err
 }
 
