@@ -66,17 +66,23 @@ func revisionOf(key string) (branch int, locale string, number int, err error) {
 }
 
 // TextID identifies a text, and a suggestion with its text. It begins with the time at
-// which it was made, in milliseconds, so that ids are in order of time.
+// which it was made, so that ids are in order of time: the milliseconds, and then the
+// microseconds since the last one.
 type TextID [16]byte
 
-// timeBytes is how many bytes of a TextID are its time.
-const timeBytes = 6
+// millisBytes and timeBytes are how many bytes of a TextID are the milliseconds of its time,
+// and its whole time.
+const (
+	millisBytes = 6
+	timeBytes   = millisBytes + 2
+)
 
 // newTextID returns the id of a text that is made now; random fills its other bytes.
 func newTextID(now clock.Instant, random func([]byte)) (id TextID) {
 	var t [8]byte
 	binary.BigEndian.PutUint64(t[:], uint64(now/1000))
-	copy(id[:timeBytes], t[2:])
+	copy(id[:millisBytes], t[2:])
+	binary.BigEndian.PutUint16(id[millisBytes:], uint16(now%1000))
 	random(id[timeBytes:])
 	return id
 }
@@ -84,7 +90,7 @@ func newTextID(now clock.Instant, random func([]byte)) (id TextID) {
 // At returns when the id was made.
 func (id TextID) At() clock.Instant {
 	var t [8]byte
-	copy(t[2:], id[:timeBytes])
+	copy(t[2:], id[:millisBytes])
 	return clock.Instant(binary.BigEndian.Uint64(t[:])) * 1000
 }
 

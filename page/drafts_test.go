@@ -1,0 +1,251 @@
+package page_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// draft has ann save a draft.
+func (h desk) draft(id library.ContentID, body string) *page.Draft {
+	h.T.Helper()
+	d, err := h.pages.SaveDraft(h.T.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Title: "draft", Body: body})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return d
+}
+
+// bodies lists the drafts of ann by their bodies, two of them a page.
+func (h desk) bodies() string {
+	h.T.Helper()
+	var all []string
+	args := cursor.PageArgs{First: backendtest.Ptr(2)}
+	for range 100 {
+		c, err := h.pages.Drafts(h.T.Context(), backendtest.Ann(), "u:acme:ann", args)
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		for _, d := range c.Nodes() {
+			body, err := page.API{Service: h.pages}.Body(h.T.Context(), d)
+			if err != nil {
+				h.T.Fatal(err)
+			}
+			all = append(all, fmt.Sprintf("%.5s", body))
+		}
+		if !c.PageInfo.HasNextPage {
+			break
+		}
+		args.After = c.PageInfo.EndCursor()
+	}
+	return strings.Join(all, " ")
+}
+
+// wantStored compares how many texts are stored, before any scrub.
+func (h desk) wantStored(want int) {
+	h.T.Helper()
+	texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
+	if err != nil || len(texts) != want {
+		h.T.Errorf("%d texts are stored, want %d: %+v, %v", len(texts), want, texts, err)
+	}
+}
+
+func TestDrafts_AreListedNewestFirst(t *testing.T) {
+	h := newDesk(t)
+	var ids []library.ContentID
+	for n := range 5 {
+		ids = append(ids, h.Note(fmt.Sprint("n", n), principal.Public))
+		h.draft(ids[n], fmt.Sprint("body", n))
+	}
+	h.draft(ids[1], "again")
+	if got := h.bodies(); got != "again body4 body3 body2 body0" {
+		t.Errorf("the drafts are %s", got)
+	}
+	h.Delete(ids[3])
+	if got := h.bodies(); got != "again body4 body2 body0" {
+		t.Errorf("without the draft of an item that is gone they are %s", got)
+	}
+}
+
+// A save replaces the text of the version before.
+func TestSaveDraft_LeavesNoTextBehind(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	long := strings.Repeat("x", 5000)
+	h.draft(id, long)
+	h.draft(id, long)
+	h.wantStored(1)
+	h.draft(id, "short")
+	h.wantStored(0)
+	h.draft(id, long)
+	if ok, err := h.pages.DiscardDraft(t.Context(), backendtest.Ann(), page.DiscardDraft{ContentID: string(id)}); err != nil || !ok {
+		t.Errorf("discarding: %t, %v", ok, err)
+	}
+	h.wantStored(0)
+}
+
+// dropless is a store that cannot remove drafts for a time.
+type dropless struct {
+	backend.Store
+	broken bool
+}
+
+func (d *dropless) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+	if d.broken {
+		return fault.Unavailablef(nil, "the disk is on fire")
+	}
+	return d.Store.DropDraft(ctx, user, name, token)
+}
+
+// A draft whose publication was interrupted before the draft was removed is not published
+// again, and nobody meets it again.
+func TestPublishDraft_InterruptedBeforeTheDraftIsRemoved(t *testing.T) {
+	for name, meet := range map[string]func(h desk, id library.ContentID) string{
+		"listed": func(h desk, _ library.ContentID) string { return h.bodies() },
+		"read": func(h desk, id library.ContentID) string {
+			d, err := h.pages.Draft(h.T.Context(), backendtest.Ann(), id, 1, "")
+			return strings.TrimSuffix(fmt.Sprint(d, err), "<nil> <nil>")
+		},
+		"discarded": func(h desk, id library.ContentID) string {
+			ok, err := h.pages.DiscardDraft(h.T.Context(), backendtest.Ann(), page.DiscardDraft{ContentID: string(id)})
+			return strings.TrimSuffix(fmt.Sprint(ok, err), "false <nil>")
+		},
+		"saved": func(h desk, id library.ContentID) string {
+			d := h.draft(id, "next")
+			if d.Version != 1 || *d.BaseRevision != 1 || d.IsStale {
+				return fmt.Sprintf("the next draft is %+v", d)
+			}
+			return ""
+		},
+		"published": func(h desk, id library.ContentID) string {
+			out, err := h.pages.PublishDraft(h.T.Context(), backendtest.Ann(), page.PublishDraft{ContentID: string(id)})
+			if err != nil || out.Revision.Number != 1 {
+				return fmt.Sprintf("published as %+v, %v", out, err)
+			}
+			return h.bodies()
+		},
+	} {
+		store := &dropless{}
+		fixture := backendtest.Staff(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+		h := desk{fixture, openPages(t, fixture)}
+		id := h.Note("n", principal.Public)
+		h.save(id, "first", "a")
+		h.draft(id, strings.Repeat("x", 5000))
+		store.broken = true
+		out, err := h.pages.PublishDraft(t.Context(), backendtest.Ann(), page.PublishDraft{ContentID: string(id)})
+		if err != nil || out.Revision.Number != 1 {
+			t.Fatalf("publishing: %+v, %v", out, err)
+		}
+		store.broken = false
+		h.wantStored(2) // of the revision, and of the draft
+		if got := meet(h, id); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+		h.wantStored(1)
+	}
+}
+
+// Drafts of items that are gone make room for others.
+func TestSaveDraft_AtMostAThousand(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	gone := h.Note("gone", principal.Public)
+	for n := 2; n <= page.MaxDrafts; n++ {
+		if _, err := h.pages.CreateBranch(t.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id)}); err != nil {
+			t.Fatal(err)
+		}
+		branch := n
+		if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Branch: &branch}); err != nil {
+			t.Fatalf("draft %d: %v", n, err)
+		}
+	}
+	h.draft(gone, "x")
+	_, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id)})
+	backendtest.WantReason(t, err, fault.Exhausted, fault.ReasonTooMany)
+	two := 2
+	if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Branch: &two}); err != nil {
+		t.Errorf("a draft that there is: %v", err)
+	}
+	h.Delete(gone)
+	h.draft(id, "y")
+}
+
+// A cursor leads on where a scan has stopped, whatever it has shown.
+func TestSuggestions_ScanIsBounded(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	first, err := h.pages.SuggestRevision(t.Context(), backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: "bob's"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		out, err := h.pages.SuggestRevision(t.Context(), backendtest.Ann(), page.SuggestRevision{ContentID: string(id), Title: "ann's"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.pages.DecideSuggestion(t.Context(), backendtest.Ann(), page.DecideSuggestion{ID: out.Suggestion.ID, Decision: page.Withdraw}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty, err := h.pages.Suggestions(t.Context(), backendtest.Bob(), id, nil, cursor.PageArgs{})
+	if err != nil || len(empty.Edges) != 0 || !empty.PageInfo.HasNextPage {
+		t.Fatalf("the first page: %+v, %v", empty, err)
+	}
+	rest, err := h.pages.Suggestions(t.Context(), backendtest.Bob(), id, nil, cursor.PageArgs{After: empty.PageInfo.EndCursor()})
+	if err != nil || len(rest.Edges) != 1 || rest.Edges[0].Node.ID != first.Suggestion.ID || rest.PageInfo.HasNextPage {
+		t.Fatalf("the rest: %+v, %v", rest, err)
+	}
+}
+
+// A save that is repeated returns the revision as it is now.
+func TestSaveRevision_Repeated(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	in := page.SaveRevision{ContentID: string(id), Title: "keyed", Publish: true, IdempotencyKey: backendtest.Ptr("k")}
+	made, err := h.pages.SaveRevision(t.Context(), backendtest.Ann(), in)
+	if err != nil || !made.Revision.IsCurrent || !made.Revision.IsWorking {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	h.save(id, "next", "")
+	again, err := h.pages.SaveRevision(t.Context(), backendtest.Ann(), in)
+	if err != nil || again.Revision.Number != 0 || again.Revision.Title != "keyed" || again.Revision.IsCurrent || again.Revision.IsWorking {
+		t.Errorf("the repetition: %+v, %v", again.Revision, err)
+	}
+}
+
+func TestBranches_PageByPage(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	for range 4 {
+		if _, err := h.pages.CreateBranch(t.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int
+	args := cursor.PageArgs{First: backendtest.Ptr(2)}
+	for range 3 {
+		c, err := h.pages.Branches(t.Context(), backendtest.Ann(), id, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range c.Nodes() {
+			got = append(got, b.Number)
+		}
+		if c.PageInfo.HasPreviousPage != (args.After != nil) || c.PageInfo.HasNextPage != (len(got) < 5) {
+			t.Errorf("after %v: %+v", got, c.PageInfo)
+		}
+		args.After = c.PageInfo.EndCursor()
+	}
+	if fmt.Sprint(got) != "[1 2 3 4 5]" {
+		t.Errorf("branches %v", got)
+	}
+}
