@@ -206,6 +206,23 @@ func TestSuggestions_ScanIsBounded(t *testing.T) {
 	}
 }
 
+// A page that has room for all says that there are no more.
+func TestSuggestions_LastPage(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	for _, title := range []string{"a", "b", "c"} {
+		if _, err := h.pages.SuggestRevision(t.Context(), backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: title}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for size, more := range map[int]bool{1: true, 2: true, 3: false, 4: false} {
+		c, err := h.pages.Suggestions(t.Context(), backendtest.Ann(), id, nil, cursor.PageArgs{First: &size})
+		if err != nil || len(c.Edges) != min(size, 3) || c.PageInfo.HasNextPage != more || c.Edges[0].Node.Title != "c" {
+			t.Errorf("a page of %d: %+v, %v", size, c, err)
+		}
+	}
+}
+
 // A save that is repeated returns the revision as it is now.
 func TestSaveRevision_Repeated(t *testing.T) {
 	h := newDesk(t)
