@@ -1,0 +1,17 @@
+package page
+
+import "testing"
+
+// A copy begins a line of its own: it has no base there, and was no suggestion.
+func TestBranch_CopiesWithoutTheirPast(t *testing.T) {
+	e := &edit{head: newHead}
+	row := revisionRow{Title: "T", Text: text{Body: "b", Size: 1}, Author: "u:t:a", CreatedAt: 3, Base: 4, Suggestion: someText.String()}
+	if _, err := e.branch(branchRow{CreatedAt: 9, CopiedFrom: 1}, []copied{{"en", row}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeRevision(e.rows[2].Value)
+	want := revisionRow{Title: "T", Text: row.Text, Author: "u:t:a", CreatedAt: 9, Base: None}
+	if err != nil || got != want {
+		t.Errorf("the copy is %+v, %v, want %+v", got, err, want)
+	}
+}

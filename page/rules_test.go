@@ -1,0 +1,169 @@
+package page_test
+
+import (
+	"fmt"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// hide has ann save a revision that is not published.
+func (h desk) hide(id library.ContentID, branch int, locale *string, title string) *page.Revision {
+	h.T.Helper()
+	out, err := h.pages.SaveRevision(h.T.Context(), backendtest.Ann(),
+		page.SaveRevision{ContentID: string(id), Branch: &branch, Locale: locale, Title: title, Body: title})
+	if err != nil {
+		h.T.Fatalf("saving %s: %v", title, err)
+	}
+	return out.Revision
+}
+
+func (h desk) fork(id library.ContentID, copyFrom *int) *page.Branch {
+	h.T.Helper()
+	out, err := h.pages.CreateBranch(h.T.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id), CopyFrom: copyFrom})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return out.Branch
+}
+
+func (h desk) switchTo(id library.ContentID, branch int, working bool) *page.Branch {
+	h.T.Helper()
+	out, err := h.pages.SetCurrentBranch(h.T.Context(), backendtest.Ann(), page.SetCurrentBranch{ContentID: string(id), Branch: branch, Working: working})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return out.Branch
+}
+
+// Visitors see what is published in the current branch, whichever editors work on.
+func TestSaveRevision_InTheWorkingBranchIsNotShown(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.save(id, "one", "a")
+	h.fork(id, backendtest.Ptr(1))
+	if b := h.switchTo(id, 2, true); !b.IsWorking || b.IsCurrent {
+		t.Errorf("branch 2 is %+v", b)
+	}
+	before := h.Content(id)
+	ann := backendtest.Ann()
+	if _, err := h.pages.SaveRevision(t.Context(), ann, page.SaveRevision{ContentID: string(id), Branch: backendtest.Ptr(2), Title: "two", Body: "b", Publish: true}); err != nil {
+		t.Fatal(err)
+	}
+	if after := h.Content(id); after.Title != "one" || after.Version != before.Version {
+		t.Errorf("a text of the working branch made the item %+v", after)
+	}
+	h.wantText(backendtest.Anonymous(), id, page.TextQuery{}, "one", "a")
+	h.save(id, "three", "c")
+	if after := h.Content(id); after.Title != "three" || after.Version != before.Version+1 {
+		t.Errorf("a text of the current branch made the item %+v", after)
+	}
+	// Back to where visitors are, and there again changes nothing.
+	for range 2 {
+		if b := h.switchTo(id, 1, true); !b.IsWorking || !b.IsCurrent {
+			t.Errorf("branch 1 is %+v", b)
+		}
+	}
+	h.WantClean()
+}
+
+// Only what is published is copied.
+func TestCreateBranch_CopiesWhatIsPublished(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	de := "de"
+	h.save(id, "one", "a")
+	h.hide(id, 1, &de, "verborgen")
+	h.hide(id, 1, nil, "hidden")
+	h.fork(id, backendtest.Ptr(1))
+	h.wantText(backendtest.Ann(), id, page.TextQuery{Branch: backendtest.Ptr(2)}, "one", "a")
+	h.wantText(backendtest.Ann(), id, page.TextQuery{Branch: backendtest.Ptr(2), Locale: &de, Strict: true}, "", "")
+	if r, err := h.pages.Revision(t.Context(), backendtest.Ann(), id, page.RevisionKey{Branch: 2, Number: 1}); r != nil || err != nil {
+		t.Errorf("the copy has a second revision %+v, %v", r, err)
+	}
+	h.WantClean()
+}
+
+// The base of a suggestion is what visitors see, and whoever sees no other branch suggests
+// nothing for it.
+func TestSuggestRevision_IsAboutWhatItsAuthorSees(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.save(id, "one", "a")
+	h.hide(id, 1, nil, "hidden")
+	h.fork(id, backendtest.Ptr(1))
+	suggest := func(v *principal.Viewer, branch int) (*page.SuggestionOutcome, error) {
+		return h.pages.SuggestRevision(t.Context(), v, page.SuggestRevision{ContentID: string(id), Branch: &branch, Title: "s", Body: "s"})
+	}
+	made, err := suggest(backendtest.Bob(), 1)
+	if err != nil || *made.Suggestion.BaseRevision != 0 {
+		t.Fatalf("suggestion %+v, %v, want one on revision 0", made, err)
+	}
+	if _, err := h.pages.DecideSuggestion(t.Context(), backendtest.Ann(), page.DecideSuggestion{ID: made.Suggestion.ID, Decision: page.Accept}); err != nil {
+		t.Errorf("accepting what was made from the current revision: %v", err)
+	}
+	_, err = suggest(backendtest.Bob(), 2)
+	backendtest.WantFaults(t, err, "NOT_FOUND branch")
+	if _, err := suggest(backendtest.Ann(), 2); err != nil {
+		t.Errorf("an editor suggests for another branch: %v", err)
+	}
+	h.Quiet()
+	h.WantClean()
+}
+
+// A branch has at most 100 locales. Those that it has get further revisions.
+func TestSaveRevision_HasABoundOfLocales(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	var locales []string
+	for _, language := range []string{"de", "en", "fr", "it"} {
+		for _, country := range "ABCDEFGIKLMNPRSTUZ" {
+			locales = append(locales, fmt.Sprintf("%s_%cE", language, country), fmt.Sprintf("%s_%cR", language, country), fmt.Sprintf("%s_%cG", language, country))
+		}
+	}
+	n := 0
+	var last string
+	for _, locale := range locales {
+		_, err := h.pages.SaveRevision(t.Context(), backendtest.Ann(), page.SaveRevision{ContentID: string(id), Locale: &locale, Title: "t"})
+		if n == page.MaxLocales && fault.ReasonOf(err) == fault.ReasonTooMany {
+			if r := h.hide(id, 1, &last, "again"); r.Number != 1 {
+				t.Errorf("the second revision of %s is %d", last, r.Number)
+			}
+			return
+		}
+		if fault.CodeOf(err) == fault.Invalid && err != nil {
+			continue // no such country
+		}
+		if err != nil {
+			t.Fatalf("locale %d, %s: %v", n, locale, err)
+		}
+		n, last = n+1, locale
+	}
+	t.Errorf("nobody has refused a locale after %d", n)
+}
+
+// A draft that is published by force keeps the base that it was made from.
+func TestPublishDraft_ByForceKeepsItsBase(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	ann := backendtest.Ann()
+	h.save(id, "one", "a")
+	if _, err := h.pages.SaveDraft(t.Context(), ann, page.SaveDraft{ContentID: string(id), Title: "draft", Body: "d"}); err != nil {
+		t.Fatal(err)
+	}
+	h.save(id, "two", "b")
+	_, err := h.pages.PublishDraft(t.Context(), ann, page.PublishDraft{ContentID: string(id)})
+	backendtest.WantReason(t, err, fault.Conflict, fault.ReasonRevision)
+	out, err := h.pages.PublishDraft(t.Context(), ann, page.PublishDraft{ContentID: string(id), Force: true})
+	if err != nil || out.Revision.Number != 2 || *out.Revision.BaseRevision != 0 {
+		t.Fatalf("published %+v, %v, want revision 2 made from 0", out, err)
+	}
+	read, err := h.pages.Revision(t.Context(), ann, id, out.Revision.RevisionKey)
+	if err != nil || read == nil || *read.BaseRevision != 0 {
+		t.Errorf("stored %+v, %v", read, err)
+	}
+}
