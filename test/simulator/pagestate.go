@@ -21,10 +21,10 @@ type pageState struct {
 	last, current, working, open int
 	copied                       []int // the branch that each branch from 2 on is a copy of
 	// shown is what the head tells of the revisions that visitors see.
-	shown string
-	lines                        []pageLine
-	revisions                    []pageRevision
-	suggestions                  []pageSuggestion
+	shown       string
+	lines       []pageLine
+	revisions   []pageRevision
+	suggestions []pageSuggestion
 }
 
 type pageLine struct {

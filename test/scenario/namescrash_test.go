@@ -1,0 +1,183 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	moveItem = `mutation($in: MoveContentInput!) { moveContent(input: $in) { content { id url } userErrors { code field message } } }`
+	byURL    = `query($url: String!) { contentByUrl(url: $url, tenant: "acme") { id url } }`
+)
+
+// named is what the load was told of names. What was under way at a crash may have happened.
+type named struct {
+	mu sync.Mutex
+	// keys are the keys of leases whose confirmation was answered.
+	keys map[string]string
+	// urls are the URLs of items, as they were answered last. An item whose move was under
+	// way at a crash is in doubt until it is moved again.
+	urls  map[string]string
+	doubt map[string]bool
+}
+
+// TestNames_UnderCrashes kills the process again and again while clients lease keys and give
+// URLs: no key and no URL has two owners, and none stays held by nobody for longer than 30 s.
+func TestNames_UnderCrashes(t *testing.T) {
+	t.Parallel()
+	g := serve(t)
+	const clients, keys, urls = 4, 12, 8
+	tokens := make([]string, clients)
+	for c := range tokens {
+		tokens[c] = g.user("acme", fmt.Sprintf("namer%d", c), "PUBLIC")
+	}
+	told := &named{keys: map[string]string{}, urls: map[string]string{}, doubt: map[string]bool{}}
+	for crash := range 8 {
+		var wg sync.WaitGroup
+		answers := make(chan struct{}, 10_000)
+		for c := range clients {
+			random := rand.New(rand.NewPCG(uint64(crash), uint64(c)))
+			wg.Go(func() {
+				for told.lease(g, tokens[c], random, keys) && told.move(g, tokens[c], c, random, urls) {
+					answers <- struct{}{}
+				}
+			})
+		}
+		for range 10 + 7*crash {
+			<-answers
+		}
+		g.kill()
+		wg.Wait()
+		g.start()
+		told.check(g, tokens[0])
+	}
+	if len(told.keys) < 3 || len(told.urls) < 3 {
+		t.Errorf("%d keys and %d URLs were given: the load did not load", len(told.keys), len(told.urls))
+	}
+	told.free(g, tokens[0], keys, urls)
+	g.audit()
+}
+
+// lease takes two keys and confirms or cancels the lease. It reports whether the process
+// still answers.
+func (n *named) lease(g *gateway, token string, random *rand.Rand, keys int) bool {
+	first := random.IntN(keys)
+	two := []string{fmt.Sprint("key", first), fmt.Sprint("key", (first+1+random.IntN(keys-1))%keys)}
+	a, err := g.post(token, acquireLease, leaseInput(1000, two...))
+	if err != nil {
+		return false
+	}
+	got, _ := a.at("acquireLease.lease.id").(string)
+	if got == "" {
+		return true
+	}
+	end := vars{"in": vars{"id": got, "token": a.at("acquireLease.token")}}
+	if random.IntN(4) > 0 {
+		_, err := g.post(token, cancelLease, end)
+		return err == nil
+	}
+	if a, err = g.post(token, confirmLease, end); err != nil {
+		return false
+	}
+	if a.at("confirmLease.lease.isConfirmed") == true {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for _, k := range two {
+			if other, taken := n.keys[k]; taken {
+				g.t.Errorf("%s is held by %s and by %s", k, other, got)
+			}
+			n.keys[k] = got
+		}
+	}
+	return true
+}
+
+// move gives the client's item one of a few URLs that all clients want.
+func (n *named) move(g *gateway, token string, client int, random *rand.Rand, urls int) bool {
+	id := fmt.Sprintf("c:acme:named%d", client)
+	url := fmt.Sprintf("https://acme.example/%d", random.IntN(urls))
+	n.mu.Lock()
+	n.doubt[id] = true
+	n.mu.Unlock()
+	a, err := g.post(token, moveItem, in("id", id, "url", url))
+	if err == nil && len(a.userErrors("moveContent")) > 0 && a.userErrors("moveContent")[0] == "NOT_FOUND id" {
+		a, err = g.post(token, createItem, in("kind", "NOTE", "name", fmt.Sprint("named", client), "title", "t", "visibility", "PUBLIC", "url", url))
+	}
+	if err != nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	done := a.at("moveContent.content") != nil || a.at("createContent.content") != nil
+	refused := len(a.userErrors("moveContent"))+len(a.userErrors("createContent")) > 0
+	if done {
+		n.urls[id] = url
+	}
+	if done || refused && n.urls[id] != "" {
+		n.doubt[id] = false
+	}
+	return true
+}
+
+// check compares what was answered with what is there now.
+func (n *named) check(g *gateway, token string) {
+	g.t.Helper()
+	for k := range n.keys {
+		g.wantAvailable(k, false)
+	}
+	for id, url := range n.urls {
+		item := g.must(token, `query($id: ID!) { content(id: $id) { url } }`, vars{"id": id})
+		now, _ := item.at("content.url").(string)
+		if now != url && !n.doubt[id] {
+			g.t.Errorf("%s has the URL %q, and %q was answered", id, now, url)
+		}
+		n.urls[id], n.doubt[id] = now, false
+		if found := g.must(token, byURL, vars{"url": now}).at("contentByUrl.id"); found != id {
+			g.t.Errorf("%s names %v, and %s has it", now, found, id)
+		}
+	}
+}
+
+// free takes every key and every URL that nobody has.
+func (n *named) free(g *gateway, token string, keys, urls int) {
+	g.t.Helper()
+	for k := range keys {
+		key := fmt.Sprint("key", k)
+		if _, held := n.keys[key]; !held {
+			g.eventually("the key "+key+" is free", func() bool {
+				return len(g.ask(token, acquireLease, leaseInput(1000, key)).userErrors("acquireLease")) == 0
+			})
+		}
+	}
+	has := map[string]bool{}
+	for _, url := range n.urls {
+		has[url] = true
+	}
+	for u := range urls {
+		url := fmt.Sprintf("https://acme.example/%d", u)
+		if has[url] {
+			continue
+		}
+		g.eventually("the URL "+url+" is free", func() bool {
+			a := g.ask(token, createItem, in("kind", "NOTE", "title", "t", "url", url))
+			return len(a.Errors) == 0 && len(a.userErrors("createContent")) == 0
+		})
+	}
+}
+
+// eventually waits for what must hold within 30 s.
+func (g *gateway) eventually(what string, holds func() bool) {
+	g.t.Helper()
+	end := time.After(45 * time.Second)
+	for !holds() {
+		select {
+		case <-end:
+			g.t.Errorf("after 45 s it does not hold that %s", what)
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
