@@ -93,6 +93,20 @@ func TestSaveDraft_LeavesNoTextBehind(t *testing.T) {
 	h.wantStored(0)
 }
 
+// A draft is gone when its publication is answered.
+func TestPublishDraft_RemovesTheDraft(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	h.draft(id, "body")
+	out, err := h.pages.PublishDraft(t.Context(), backendtest.Ann(), page.PublishDraft{ContentID: string(id)})
+	if err != nil || out.Revision.Number != 0 || out.Revision.BaseRevision != nil {
+		t.Fatalf("published as %+v, %v", out, err)
+	}
+	if rows, err := h.Store.ListDrafts(t.Context(), "u:acme:ann"); err != nil || len(rows) != 0 {
+		t.Errorf("drafts that are stored: %+v, %v", rows, err)
+	}
+}
+
 // dropless is a store that cannot remove drafts for a time.
 type dropless struct {
 	backend.Store

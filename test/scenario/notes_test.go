@@ -408,3 +408,19 @@ func TestNotes_DocumentationCanBeRun(t *testing.T) {
 	}
 	g.wantAt(last, "publishDraft.revision", `{"isCurrent":true,"number":2}`)
 }
+
+// Who follows a library is told of a publication, and of nothing that visitors do not see.
+func TestNotes_FollowersAreToldOfPublications(t *testing.T) {
+	g := serve(t)
+	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
+	id := g.note(ann, "body", "zero")
+	s := g.byEvents(bob, "u:acme:ann", "")
+	defer s.leave()
+	g.must(ann, saveRevision, in("contentId", id, "title", "hidden", "body", "", "publish", false))
+	g.must(bob, suggestRevision, in("contentId", id, "title", "suggested", "body", ""))
+	g.must(ann, saveDraft, in("contentId", id, "title", "draft", "body", ""))
+	g.must(ann, saveRevision, in("contentId", id, "title", "second", "body", ""))
+	s.wants("+" + id + " second MANAGER")
+	g.must(ann, publishRevision, in("contentId", id, "branch", 1, "number", 0))
+	s.wants("+" + id + " note MANAGER")
+}
