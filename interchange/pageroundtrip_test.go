@@ -259,6 +259,33 @@ func TestRoundTripOfPages(t *testing.T) {
 	}
 }
 
+// An import that ended between the row of a suggestion and its text is repeated.
+func TestImportOfSuggestionsStoresMissingTexts(t *testing.T) {
+	store := openedStore(t)
+	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	fillPages(t, services.Pages)
+	before := exported(t, services.Library)
+	rows, err := store.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 1})
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	id, _ := page.ParseTextID(rows[0].Key)
+	if err := store.DropTexts(t.Context(), []page.TextID{id}); err != nil {
+		t.Fatal(err)
+	}
+	s := serviceAt(t, store, clock.Of(rt.at.Add(time.Hour)))
+	sum, faults, err := load(t, s, before, interchange.Options{})
+	if err != nil || sum.Created != 1 || sum.Unchanged != sum.Lines-1 {
+		t.Errorf("imported again: %v, %v: %q", sum, err, faults)
+	}
+	if diff := cmp.Diff(before, exported(t, s)); diff != "" {
+		t.Errorf("the export differs:\n%.2000s", diff)
+	}
+}
+
 // The longest text fits in a line, whatever its characters.
 func TestRoundTripOfTheLongestText(t *testing.T) {
 	from := openedStore(t)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // The rows and the texts that an audit reads at once. Texts are up to 512 KiB long.
@@ -37,6 +38,40 @@ func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(f
 	}
 	a.compare()
 	return a.revisions, nil
+}
+
+// AuditDrafts reads the drafts of a user with their texts. It calls wrong for each mistake, and
+// returns the number of drafts.
+func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error) {
+	all, err := s.store.ListDrafts(ctx, user)
+	if err != nil {
+		return 0, err
+	}
+	a := &audit{s: s, wrong: wrong}
+	for some := range slices.Chunk(all, MaxDraftRows) {
+		names := make([]string, len(some))
+		for i, d := range some {
+			names[i] = d.Name
+		}
+		stored, err := s.store.ReadDrafts(ctx, user, names)
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range stored {
+			row, err := decodeDraft(d.Value)
+			switch {
+			case d.Name == "": // it was removed meanwhile
+			case err != nil:
+				wrong("the draft %q cannot be read", d.Name)
+			case row.Text.ID != (TextID{}):
+				a.texts = append(a.texts, auditedText{row.Text.ID, d.Name})
+			}
+		}
+		if err := a.checkTexts(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
 }
 
 // audit is the audit of one page under way.
@@ -175,7 +210,7 @@ func (a *audit) checkTexts(ctx context.Context) error {
 		}
 		for i, t := range texts {
 			if t.Item == "" {
-				a.wrong("the row %q of its page refers to a text that is not stored", some[i].row)
+				a.wrong("the row %q refers to a text that is not stored", some[i].row)
 			}
 		}
 	}

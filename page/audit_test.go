@@ -118,6 +118,33 @@ func TestAudit_ReportsMissingTexts(t *testing.T) {
 	}
 }
 
+func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	for _, locale := range []string{"de", "en"} {
+		if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Locale: &locale, Body: long}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.WantClean()
+	texts, err := h.Store.ScanTexts(t.Context(), page.TextID{}, 10)
+	if err != nil || len(texts) != 2 {
+		t.Fatalf("%d texts, %v", len(texts), err)
+	}
+	if err := h.Store.DropTexts(t.Context(), []page.TextID{texts[1].ID}); err != nil {
+		t.Fatal(err)
+	}
+	h.wantReported("without a text", "u:acme:ann: the row ", string(id)+"/0000000001/en", "refers to a text that is not stored")
+	if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches != 1 || r.Drafts != 2 {
+		t.Errorf("the audit found %+v, %v, want 1 of 2 drafts", r, err)
+	}
+	damaged := page.DraftRow{User: "u:acme:bob", Name: "x", Token: someID(1), Value: []byte("x")}
+	if _, err := h.Store.PutDraft(t.Context(), damaged, nil); err != nil {
+		t.Fatal(err)
+	}
+	h.wantReported("a draft of nonsense", `u:acme:bob: the draft "x" cannot be read`)
+}
+
 // wantReported compares the audit's details with words that one of them must have.
 func (h desk) wantReported(name string, words ...string) {
 	h.T.Helper()

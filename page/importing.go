@@ -203,13 +203,13 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 	if there := texts[0]; there.Item != "" && (there.Item != item || there.Row != suggestionKey(id)) {
 		return principal.Unchanged, principal.DiffersFrom("a suggestion")
 	}
-	return k.s.library.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+	result, err := k.s.library.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 		head, err := headOf(t.Header)
 		if err != nil {
 			return nil, err
 		}
 		if t.Rows[0].Value != nil {
-			return nil, sameSuggestion(t.Rows[0].Value, row, texts[0].Body, &in)
+			return nil, sameSuggestion(t.Rows[0].Value, row, texts[0], &in)
 		}
 		if err := head.requireBranch(row.Branch, "branch"); err != nil {
 			return nil, err
@@ -221,11 +221,17 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 		if row.State != Open {
 			e.head.Open--
 		}
-		if err := k.s.putText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
-			return nil, err
-		}
 		return e.libraryEdit(nil), nil
 	})
+	if err != nil || result == principal.Unchanged && texts[0].Item != "" {
+		return result, err
+	}
+	// Its id may be old, so the scrubber would remove the text if it met it before the row.
+	// An import that ends here is repeated, and stores it then.
+	if err := k.s.store.PutText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
+		return result, fault.Unavailablef(err, "the text of the suggestion was not stored; import it again")
+	}
+	return principal.Created, nil
 }
 
 // suggestion checks what a line tells of a suggestion, and returns its row.
@@ -260,7 +266,7 @@ func (f *shape) suggestion(in *library.ImportSuggestion) suggestionRow {
 
 // sameSuggestion refuses a suggestion that is stored otherwise. What was decided of it since
 // does not count.
-func sameSuggestion(value []byte, told suggestionRow, body string, in *library.ImportSuggestion) error {
+func sameSuggestion(value []byte, told suggestionRow, body Text, in *library.ImportSuggestion) error {
 	stands, err := decodeSuggestion(value)
 	if err != nil {
 		return err
@@ -270,7 +276,7 @@ func sameSuggestion(value []byte, told suggestionRow, body string, in *library.I
 		told.CreatedAt = stands.CreatedAt
 	}
 	told.Note, told.State, told.DecidedBy, told.Revision = stands.Note, stands.State, stands.DecidedBy, stands.Revision
-	if stands != told || !sameNote || body != in.Body {
+	if stands != told || !sameNote || body.Item != "" && body.Body != in.Body {
 		return principal.DiffersFrom("a suggestion")
 	}
 	return nil

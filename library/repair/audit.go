@@ -26,6 +26,7 @@ type AuditReport struct {
 	Claims      int `json:"claims"`    // of unique names
 	Leases      int `json:"leases"`    // that hold keys
 	Revisions   int `json:"revisions"` // of the texts of items
+	Drafts      int `json:"drafts"`
 	// StaleClaims are claims of interrupted changes, which keep no name from anybody. The
 	// scrubber removes them.
 	StaleClaims int `json:"staleClaims"`
@@ -111,6 +112,9 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	}
 	if err := s.auditEmails(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing e-mail addresses: %w", err)
+	}
+	if err := s.auditDrafts(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing drafts: %w", err)
 	}
 	if err := s.auditLeases(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing leases: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/library"
+	"carrel/principal"
 )
 
 // Pages is what package page does for repairs: it knows the texts, and what the further rows
@@ -15,6 +16,9 @@ type Pages interface {
 	// AuditPage calls wrong for each mistake in the page of an item, and returns the number
 	// of its revisions.
 	AuditPage(ctx context.Context, h *library.Header, wrong func(format string, args ...any)) (revisions int, err error)
+	// AuditDrafts calls wrong for each mistake in the drafts of a user, and returns their
+	// number.
+	AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error)
 }
 
 // texts removes texts that no row refers to.
@@ -28,6 +32,17 @@ func (c *scrubbing) texts(ctx context.Context, limit int) error {
 		c.report.Next = ScrubPlace{Texts: true, Text: last}
 	}
 	return nil
+}
+
+// auditDrafts checks the drafts of all users.
+func (s *Service) auditDrafts(ctx context.Context, r *AuditReport) error {
+	return s.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+		drafts, err := s.pages.AuditDrafts(ctx, h.ID, func(format string, args ...any) {
+			r.mismatch("%s: "+format, append([]any{h.ID}, args...)...)
+		})
+		r.Drafts += drafts
+		return err
+	})
 }
 
 // auditPage checks the page of an item.
