@@ -58,8 +58,9 @@
 //   - follower.go: whoever follows a library holds what it has.
 //   - leasehistory.go: whoever was given keys holds all of them, at every step.
 //   - leasejudge.go: every answer about a lease is what the lease was meanwhile.
-//   - pagejudge.go: every state of a page is what its operation makes of the one before it,
-//     every answer about a text is true, and in the end rows and texts fit (pageplan.go).
+//   - pagejudge.go: every state of a page is what its operation makes of the one before it.
+//   - pageanswers.go: every answer about a text is true; pageplan.go: in the end rows and
+//     texts fit.
 //   - judge.go: the product's own audit and its pages say the same.
 //
 // The judges know nothing of how the product works. Where this package calls

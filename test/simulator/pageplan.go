@@ -133,7 +133,7 @@ func drawPage(s *Scheduler, kind opKind, locales int) *pageCall {
 	case opBranch:
 		c.copyFrom = branch(700)
 	case opCurrent:
-		c.branch, c.working = branch(1024), s.chance(300)
+		c.branch, c.working = branch(1024), s.chance(450)
 	case opSuggest:
 		c.branch = branch(200)
 	case opDecide:
