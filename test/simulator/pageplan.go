@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/page"
 	"carrel/principal"
 )
@@ -71,7 +72,22 @@ func (r *run) drawPages() {
 		c := r.users[s.pick(len(r.users))]
 		c.queue = append(c.queue, o)
 	}
+	r.scrubs = s.chance(200)
 	r.after = r.scrubTexts
+}
+
+// scrubber is a process that takes the scrubber's steps over texts, a few times.
+func (r *run) scrubber() {
+	p := r.process("scrubber")
+	p.a.Spawn(nil, func() {
+		if p.boot(r.ctx, r.tune) != nil {
+			return
+		}
+		for range 3 + r.s.pick(6) {
+			_ = p.a.After(r.ctx, time.Duration(r.s.pick(1<<r.s.pick(31)))*time.Nanosecond)
+			_, _ = p.svc.ScrubFrom(r.ctx, repair.ScrubPlace{Texts: true}, 50)
+		}
+	})
 }
 
 // planPages draws the operations of a schedule that is about texts.

@@ -62,6 +62,8 @@ type run struct {
 	// lateness is the chance, in 1024, that a late write arrives at a step.
 	lateness   uint64
 	recoverers int
+	// scrubs: a process looks for texts that no row refers to, while others write.
+	scrubs bool
 	// deadlines: what takes long is given up, by the product's own deadlines.
 	deadlines bool
 	// brisk: clients pause about as long as the background does.
@@ -135,6 +137,9 @@ func (r *run) play() {
 	}
 	for range r.recoverers {
 		r.recoverer()
+	}
+	if r.scrubs {
+		r.scrubber()
 	}
 	r.refollow()
 	if !r.until("the operations", r.idle) {
