@@ -1,0 +1,40 @@
+package interchange_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/interchange"
+	"carrel/library"
+	"carrel/page"
+)
+
+// A branch may become the current one after texts of another one were imported, and the text
+// that an interrupted change has left behind for a suggestion is replaced.
+func TestImportOfPages_InAnotherOrder(t *testing.T) {
+	store := openedStore(t)
+	services, _ := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	id, _ := page.ParseTextID("018d62a7b1b100000000000000000001")
+	left := page.Text{ID: id, Item: "c:demo:a", Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: id.String()}, Body: "left behind"}
+	if err := store.PutText(t.Context(), left); err != nil {
+		t.Fatal(err)
+	}
+	file := pagesWorld + strings.Join([]string{
+		`{"type":"revision","contentId":"c:demo:a","branch":1,"locale":"en","number":0,"title":"A","body":"one","author":"u:demo:ann","current":true}`,
+		`{"type":"branch","contentId":"c:demo:a","number":2,"createdBy":"u:demo:ann","current":true}`,
+		`{"type":"revision","contentId":"c:demo:a","branch":2,"locale":"de","number":0,"title":"Z","body":"zwei","author":"u:demo:ann","current":true}`,
+		`{"type":"suggestion","id":"` + id.String() + `","contentId":"c:demo:a","branch":2,"locale":"de","title":"S","body":"told","author":"u:demo:ben"}`,
+	}, "\n") + "\n"
+	if _, faults, err := load(t, services.Library, file, interchange.Options{}); err != nil {
+		t.Fatalf("%v: %q", err, faults)
+	}
+	report, err := services.Library.Audit(t.Context())
+	if err != nil || report.Mismatches != 0 || report.Revisions != 2 {
+		t.Errorf("the audit found %+v, %v", report, err)
+	}
+	texts, err := store.ReadTexts(t.Context(), []page.TextID{id})
+	if err != nil || texts[0].Body != "told" {
+		t.Errorf("the text of the suggestion is %q, %v", texts[0].Body, err)
+	}
+}
