@@ -14,6 +14,7 @@ import (
 	"carrel/core/sched"
 	"carrel/lease"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/pebblestore"
 )
 
@@ -25,6 +26,7 @@ type Fixture struct {
 	Journal *journal.Journal
 	Service *repair.Service
 	Leases  *lease.Service
+	Pages   *page.Service
 	marks   int // items that Follower.WantNothing has created
 }
 
@@ -50,7 +52,7 @@ func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 	services := OpenAll(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 	})
-	h.Service, h.Leases = services.Library, services.Leases
+	h.Service, h.Leases, h.Pages = services.Library, services.Leases, services.Pages
 	return h
 }
 

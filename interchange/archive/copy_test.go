@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,18 +151,26 @@ func finish(t *testing.T, store backend.Store) {
 	}
 }
 
-// keepTextAndDraft stores a text and a draft.
-func keepTextAndDraft(t *testing.T, store page.Store) (page.Text, page.DraftRow) {
+// keepDraft has ann keep a long draft, and returns it with its text.
+func keepDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftRow) {
 	t.Helper()
-	text := page.Text{ID: page.TextID{1}, Item: "c:acme:n1", Row: library.RowKey{Kind: 4, Key: "1"}, Body: "body"}
-	if err := store.PutText(t.Context(), text); err != nil {
+	_, err := h.Pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: "c:acme:n1", Title: "draft", Body: strings.Repeat("x", 5000)})
+	if err != nil {
 		t.Fatal(err)
 	}
-	draft := page.DraftRow{User: "u:acme:ann", Name: "c:acme:n1/1", Token: page.TextID{2}, Value: []byte("value")}
-	if _, err := store.PutDraft(t.Context(), draft, nil); err != nil {
+	drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:ann")
+	if err != nil || len(drafts) != 1 {
+		t.Fatalf("drafts %+v, %v", drafts, err)
+	}
+	rows, err := h.Store.ReadDrafts(t.Context(), "u:acme:ann", []string{drafts[0].Name})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return text, draft
+	texts, err := h.Store.ReadTexts(t.Context(), []page.TextID{rows[0].Token})
+	if err != nil || texts[0].Body == "" {
+		t.Fatalf("the text of the draft: %+v, %v", texts, err)
+	}
+	return texts[0], rows[0]
 }
 
 func TestACopyServesAsItsSourceDid(t *testing.T) {
@@ -209,7 +218,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	h.Quiet()
 	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
-	text, draft := keepTextAndDraft(t, from)
+	text, draft := keepDraft(t, h)
 	names, err := naming.New(from, "desk", 10)
 	if err != nil {
 		t.Fatal(err)
