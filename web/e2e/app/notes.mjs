@@ -243,3 +243,77 @@ export async function history({ api, sit }) {
   await noteOf(ann).getByText('pears').waitFor();
   await ann.context().close();
 }
+
+// suggesting: who may not edit suggests, and withdraws or hears what has become of
+// it; an editor sees the differences and decides, not over what others have
+// published without a word.
+export async function suggesting({ api, sit }) {
+  const id = await makeNote(api, 'Salad', { body: 'lettuce\nsalt' });
+  const path = `/app/item/${id}`;
+  const [ann, cleo] = await Promise.all([sit('Ann', { path }), sit('Cleo', { path })]);
+  const suggest = async (text, note = '') => {
+    await noteOf(cleo).getByRole('button', { name: 'Suggest a change…' }).click();
+    await field(cleo, 'Text').and(cleo.locator(':focus')).fill(text);
+    await field(cleo, 'Note to the editors').fill(note);
+    await button(cleo, 'Send suggestion').click();
+    await says(cleo, 'Suggestion sent.');
+  };
+  const suggestions = (page, name = /^Suggestions/) => noteOf(page).getByRole('button', { name }).click();
+  const card = (page) => dialog(page).getByRole('listitem', { name: 'Suggestion by Cleo Carter: Salad' });
+
+  // What is suggested must differ from what there is.
+  await noteOf(cleo).getByRole('button', { name: 'Suggest a change…' }).click();
+  await button(cleo, 'Send suggestion').click();
+  await dialog(cleo).getByText('Change the title or the text first.').waitFor();
+  await cleo.keyboard.press('Escape');
+  await suggest('lettuce\nlemon', 'Salt is not healthy.');
+  await noteOf(cleo).getByRole('button', { name: 'Suggestions (1 open)…' }).waitFor();
+  expect((await textOf(api, id)).revision.body, 'lettuce\nsalt', 'the text while a suggestion is open');
+
+  // An editor sees the differences and the note, and accepts.
+  await ann.reload();
+  await suggestions(ann, 'Suggestions (1 open)…');
+  await card(ann).getByText('Salt is not healthy.').waitFor();
+  await card(ann).locator('ins').waitFor();
+  expect([await card(ann).locator('del').allTextContents(), await card(ann).locator('ins').allTextContents()], [['salt'], ['lemon']], 'the differences');
+  if (process.env.PICTURES) await ann.screenshot({ path: `${process.env.PICTURES}/suggestions.png` });
+  await card(ann).getByRole('button', { name: 'Accept' }).click();
+  await says(ann, 'Accepted and published.');
+  await dialog(ann).getByText('There are no open suggestions.').waitFor();
+  await ann.keyboard.press('Escape');
+  await noteOf(ann).getByText('lemon').waitFor();
+  await suggestions(cleo);
+  await card(cleo).getByText('Accepted').waitFor();
+  await cleo.keyboard.press('Escape');
+
+  // Another text is published while the editor looks: accepting is refused, and asked anew.
+  await cleo.reload();
+  await noteOf(cleo).getByText('lemon').waitFor();
+  await suggest('lettuce\nlime');
+  await suggestions(ann);
+  await card(ann).locator('ins').waitFor();
+  await saveText(api, 'Ann', id, { title: 'Salad', body: 'rocket\nlemon' });
+  await card(ann).getByRole('button', { name: 'Accept', exact: true }).click();
+  await card(ann).getByText('The text has changed since this was suggested.').waitFor();
+  await card(ann).locator('del').getByText('rocket').waitFor();
+  expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text that was not overwritten');
+  await card(ann).getByRole('button', { name: 'Accept anyway' }).waitFor();
+  await card(ann).getByRole('button', { name: 'Reject' }).click();
+  await says(ann, 'Rejected.');
+  expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text after rejecting');
+
+  // The author takes one back before it is decided: the editor is not left with it.
+  await cleo.reload();
+  await noteOf(cleo).getByText('rocket').waitFor();
+  await suggest('rocket\nvinegar');
+  await ann.keyboard.press('Escape');
+  await suggestions(ann);
+  await card(ann).locator('ins').waitFor();
+  await suggestions(cleo);
+  await card(cleo).filter({ hasText: 'vinegar' }).getByRole('button', { name: 'Withdraw' }).click();
+  await says(cleo, 'Withdrawn.');
+  await card(ann).getByRole('button', { name: 'Accept', exact: true }).click();
+  await card(ann).getByRole('alert').getByText('This suggestion is WITHDRAWN already').waitFor();
+  expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text after withdrawing');
+  await Promise.all([ann, cleo].map((page) => page.context().close()));
+}

@@ -12,6 +12,8 @@ import { Failed, Loading, Outdated } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
 import { EditNote } from './edit-note.tsx';
 import { NoteHistory } from './note-history.tsx';
+import { Suggest } from './suggest.tsx';
+import { Suggestions } from './suggestions.tsx';
 import type { Spot } from './use-draft.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
@@ -54,11 +56,15 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
             <div className="actions">
               {me && item.viewerCanEdit && <Action name={revision ? 'Edit text…' : 'Write text…'} onClick={() => start('edit')} />}
               {item.viewerCanEdit && <Action name="History…" onClick={() => start('history')} />}
+              {me && !item.viewerCanEdit && <Action name="Suggest a change…" onClick={() => start('suggest')} />}
+              {me && <Action name={`Suggestions${openOf(content)}…`} onClick={() => start('suggestions')} />}
             </div>
           )}
         </section>
       )}
       {open === 'history' && spot && <NoteHistory spot={spot} mayEdit={item.viewerCanEdit} onClose={close} onChanged={() => void reread().catch(() => {})} />}
+      {open === 'suggest' && spot && <Suggest spot={spot} itemTitle={item.title} onClose={close} onSuggested={() => done('Suggestion sent.')} />}
+      {open === 'suggestions' && <Suggestions contentId={item.id} mayEdit={item.viewerCanEdit} onClose={close} onChanged={() => void reread().catch(() => {})} />}
       {open === 'edit' && spot && me && (
         <EditNote item={item} spot={spot} userId={me.id} onClose={close} onPublished={() => done('Published.')} onDiscarded={() => done('Draft discarded.')} />
       )}
@@ -66,7 +72,13 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   );
 }
 
-type DialogName = 'edit' | 'history';
+type DialogName = 'edit' | 'history' | 'suggest' | 'suggestions';
+
+// openOf is how many suggestions are open, for the name of a button.
+function openOf({ suggestions: { nodes, pageInfo } }: NoteContent): string {
+  if (nodes.length === 0) return '';
+  return ` (${nodes.length}${pageInfo.hasNextPage ? '+' : ''} open)`;
+}
 
 function Action({ name, onClick }: { name: string; onClick: () => void }) {
   return (

@@ -1,0 +1,55 @@
+// Suggesting another text to the editors of a note.
+import { useEffect, useState } from 'react';
+import { SuggestRevisionDocument } from '../generated/operations.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Actions, Form, TextField, useSubmit } from '../ui/forms.tsx';
+import { Failed, Loading } from '../ui/states.tsx';
+import { languageName } from '../ui/words.ts';
+import { useRevision } from './note-history.tsx';
+import type { Spot } from './use-draft.ts';
+
+interface SuggestProps {
+  spot: Spot;
+  itemTitle: string;
+  onClose: () => void;
+  onSuggested: () => void;
+}
+
+export function Suggest({ spot, itemTitle, onClose, onSuggested }: SuggestProps) {
+  const submission = useSubmit(SuggestRevisionDocument, ['title', 'body', 'note']);
+  const { revision, loading, error, refetch } = useRevision(spot, null);
+  // The text that is changed is that at the beginning: it does not change under the fingers.
+  const [start, setStart] = useState<{ title: string; body: string } | null>(null);
+  const [typed, setTyped] = useState<{ title?: string; body?: string; note?: string }>({});
+  useEffect(() => {
+    if (!loading && !error) setStart((known) => known ?? { title: revision?.title ?? itemTitle, body: revision?.body ?? '' });
+  }, [loading, error, revision, itemTitle]);
+  const [same, setSame] = useState(false);
+
+  const text = { note: '', title: '', body: '', ...start, ...typed };
+  const changed = start !== null && (text.title !== start.title || text.body !== start.body);
+  const edit = (change: typeof typed) => {
+    setTyped({ ...typed, ...change });
+    setSame(false);
+  };
+  const send = async () => {
+    setSame(!changed);
+    if (!changed) return;
+    const { title, body, note } = text;
+    if (await submission.send({ ...spot, title, body, ...(note.trim() && { note }) })) onSuggested();
+  };
+  return (
+    <Dialog title={spot.locale === null ? 'Suggest a change' : `Suggest a change: ${languageName(spot.locale)}`} onClose={onClose} unsaved={changed || text.note !== ''} wide>
+      {error && !start && <Failed error={error} onRetry={() => refetch()} heading="Could not load the text" />}
+      {!error && !start && <Loading what="Loading the text..." />}
+      {start && (
+        <Form onSubmit={send} submission={submission} actions={<Actions submission={submission} verb="Send suggestion" />}>
+          <p>The editors see your suggestion and can accept or reject it. The text stays as it is until then.</p>
+          <TextField label="Title" value={text.title} onChange={(event) => edit({ title: event.target.value })} faults={submission.faults.title} />
+          <TextField label="Text" rows={14} value={text.body} onChange={(event) => edit({ body: event.target.value })} faults={same ? ['Change the title or the text first.'] : submission.faults.body} autoFocus />
+          <TextField label="Note to the editors" hint="Optional: why you suggest this." rows={2} value={text.note} onChange={(event) => edit({ note: event.target.value })} faults={submission.faults.note} />
+        </Form>
+      )}
+    </Dialog>
+  );
+}

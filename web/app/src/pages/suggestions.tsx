@@ -1,0 +1,143 @@
+// The suggestions for a note: all of them for its editors, who decide them, and
+// for others their own, which they can withdraw.
+import { useRef, useState } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState, type SuggestionTextFragment } from '../generated/operations.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Diff } from '../ui/diff.tsx';
+import { useSubmit } from '../ui/forms.tsx';
+import { useSay } from '../ui/notices.tsx';
+import { useMe } from '../ui/session.tsx';
+import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
+import { dateOf, languageName } from '../ui/words.ts';
+import { useRevision } from './note-history.tsx';
+import { usePages } from './use-pages.ts';
+
+const stateName: Record<SuggestionState, string> = { OPEN: 'Open', ACCEPTED: 'Accepted', REJECTED: 'Rejected', WITHDRAWN: 'Withdrawn' };
+const states = Object.keys(stateName) as SuggestionState[];
+
+interface SuggestionsProps {
+  contentId: string;
+  mayEdit: boolean;
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+export function Suggestions({ contentId, mayEdit, onClose, onChanged }: SuggestionsProps) {
+  const client = useApolloClient();
+  // Editors have work to do; others want to know what has become of theirs.
+  const [state, setState] = useState<SuggestionState | null>(mayEdit ? 'OPEN' : null);
+  const list = useRef<HTMLUListElement>(null);
+  const heading = useRef<HTMLParagraphElement>(null);
+  const { nodes, error, hasMore, more, reread } = usePages(`${state}`, async (after) => {
+    const { data } = await client.query({ query: NoteSuggestionsDocument, variables: { id: contentId, state, after }, fetchPolicy: 'no-cache' });
+    const page = data?.content?.suggestions;
+    return { nodes: page?.nodes ?? [], after: page?.pageInfo.hasNextPage ? page.pageInfo.endCursor : null };
+  });
+  const decided = () => {
+    heading.current?.focus();
+    void reread();
+    onChanged();
+  };
+  return (
+    <Dialog title="Suggestions" onClose={onClose} wide>
+      <div className="dialog-text">
+        <div className="comparison-choice">
+          <label className="note-language">
+            <span>Show</span>
+            <select value={state ?? ''} onChange={(event) => setState((event.target.value || null) as SuggestionState | null)}>
+              <option value="">All</option>
+              {states.map((name) => (
+                <option key={name} value={name}>
+                  {stateName[name]}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        {!nodes && (error === undefined ? <Loading what="Loading the suggestions..." /> : <Failed error={error} onRetry={reread} heading="Could not load the suggestions" />)}
+        {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
+        <p ref={heading} tabIndex={-1} role="status" className={nodes?.length === 0 ? 'note-empty' : 'hidden'}>
+          {nodes?.length === 0 && (state === 'OPEN' ? 'There are no open suggestions.' : 'There are no suggestions here.')}
+        </p>
+        {nodes && nodes.length > 0 && (
+          <ul className="suggestions" ref={list}>
+            {nodes.map((suggestion) => (
+              <SuggestionCard key={suggestion.id} contentId={contentId} suggestion={suggestion} mayEdit={mayEdit} onDecided={decided} />
+            ))}
+          </ul>
+        )}
+        {hasMore && <ShowMore list={list} onMore={more} />}
+      </div>
+    </Dialog>
+  );
+}
+
+interface SuggestionCardProps {
+  contentId: string;
+  suggestion: SuggestionTextFragment;
+  mayEdit: boolean;
+  onDecided: () => void;
+}
+
+function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: SuggestionCardProps) {
+  const { id, branch, locale, author, title, note, state, createdAt, decidedBy } = suggestion;
+  const say = useSay();
+  const me = useMe();
+  const submission = useSubmit(DecideSuggestionDocument, [], { keyed: false });
+  const current = useRevision({ contentId, branch, locale }, null);
+  const open = state === 'OPEN';
+  const overtaken = open && !current.loading && (current.revision?.number ?? null) !== suggestion.baseRevision;
+  const decide = async (decision: DecideSuggestionInput['decision'], done: string) => {
+    const payload = await submission.run(async (post) => {
+      const answer = await post({ id, decision, force: decision === 'ACCEPT' && overtaken });
+      // What was decided or published meanwhile is shown before the question is asked again.
+      if (answer.userErrors.some(({ code }) => code === 'REVISION_CONFLICT')) await current.refetch();
+      return answer;
+    });
+    if (!payload) return;
+    say(done);
+    onDecided();
+  };
+  const button = (name: string, act: () => void, look = '') => (
+    <button type="button" className={`button ${look}`} aria-disabled={submission.busy} onClick={() => !submission.busy && act()}>
+      {name}
+    </button>
+  );
+  const by = author?.displayName ?? 'Unknown author';
+  const faults = [...(submission.faults.form ?? []), submission.error?.text].filter(Boolean);
+  return (
+    <li aria-label={`Suggestion by ${by}: ${title}`}>
+      <p>
+        <b>{by}</b> · <time dateTime={createdAt}>{dateOf(createdAt)}</time>
+        {locale !== null && ` · ${languageName(locale)}`}
+        {` · Branch ${branch}`}
+        <span className="badge">{stateName[state]}</span>
+        {!open && decidedBy && decidedBy.id !== author?.id && <small> by {decidedBy.displayName}</small>}
+      </p>
+      {note && <blockquote>{note}</blockquote>}
+      {overtaken && <p className="overtaken">The text has changed since this was suggested. Accepting it replaces those changes: check the differences first.</p>}
+      {current.error ? (
+        <Failed error={current.error} onRetry={() => current.refetch()} heading="Could not load the current text" />
+      ) : current.loading ? (
+        <Loading what="Loading the current text..." />
+      ) : (
+        <Diff before={{ label: 'Current text', title: current.revision?.title ?? '', body: current.revision?.body ?? '' }} after={{ label: 'Suggested text', title, body: suggestion.body }} />
+      )}
+      {open && (
+        <div className="actions">
+          {mayEdit && button(overtaken ? 'Accept anyway' : 'Accept', () => void decide('ACCEPT', 'Accepted and published.'), 'button-main')}
+          {mayEdit && button('Reject', () => void decide('REJECT', 'Rejected.'))}
+          {me && author?.id === me.id && button('Withdraw', () => void decide('WITHDRAW', 'Withdrawn.'))}
+        </div>
+      )}
+      <div role="alert">
+        {faults.map((text) => (
+          <p key={text} className="fault">
+            {text}
+          </p>
+        ))}
+      </div>
+    </li>
+  );
+}
