@@ -157,9 +157,19 @@ test('the first text of all is compared with one that was quicker', async () => 
   session.edit({ body: 'mine' });
   others('theirs');
   await session.flush();
-  assert.equal(session.state().stale, true);
+  assert.deepEqual([session.state().stale, session.state().base], [true, null]);
   assert.equal(await session.publish(), false);
   assert.equal(revisions.length, 1);
+  // Somebody is quicker a second time: the text was still made from nothing.
+  session.edit({ body: 'mine too' });
+  await session.flush();
+  others('theirs again');
+  await session.refresh();
+  assert.equal(session.state().base, null);
+  // A draft that needs no change is stored with its new base all the same.
+  assert.equal(await session.rebase(), true);
+  assert.equal(await session.publish(), true);
+  assert.equal(revisions.at(-1)?.body, 'mine too');
 });
 
 test('a text that nobody has touched follows what is published', async () => {
@@ -195,4 +205,15 @@ test('what was discarded is not saved again', async () => {
   assert.equal(due().length, 0);
   assert.equal(await session.flush(), true);
   assert.equal(stored(), null);
+});
+
+test('a draft that was discarded elsewhere is not published', async () => {
+  const { session, gateway, revisions } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  await gateway.discard();
+  assert.equal(await session.publish(), false);
+  assert.equal(revisions.length, 1);
+  assert.notEqual(whyNot(session.state()), '');
 });
