@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,10 +25,13 @@ import (
 // ticking is the real runtime with a clock that goes on by a second whenever it is read.
 type ticking struct {
 	*sched.Real
+	mu sync.Mutex
 	at time.Time
 }
 
 func (r *ticking) Now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.at = r.at.Add(time.Second)
 	return r.at
 }
@@ -35,7 +39,7 @@ func (r *ticking) Now() time.Time {
 // servicesAt are all Services on a store, by a clock that goes on from a time.
 func servicesAt(t *testing.T, store backend.Store, from time.Time) (*backend.Services, *ticking) {
 	t.Helper()
-	rt := &ticking{sched.NewReal(), from}
+	rt := &ticking{Real: sched.NewReal(), at: from}
 	t.Cleanup(rt.Close)
 	return backendtest.OpenAll(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store, rt, nil)}), rt
 }
@@ -233,7 +237,7 @@ func TestRoundTripOfPages(t *testing.T) {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
-	at := clock.Of(rt.at.Add(time.Hour))
+	at := clock.Of(rt.Now().Add(time.Hour))
 	file := wantRoundTrip(t, from, at)
 	for kind, want := range map[string]int{"branch": 3, "revision": 2 + 46 + 1 + 3 + 1 + 2, "suggestion": 4, "draft": 3} {
 		if got := strings.Count(file, `{"type":"`+kind+`"`); got != want {
@@ -276,7 +280,7 @@ func TestImportOfSuggestionsStoresMissingTexts(t *testing.T) {
 	if err := store.DropTexts(t.Context(), []page.TextID{id}); err != nil {
 		t.Fatal(err)
 	}
-	s := serviceAt(t, store, clock.Of(rt.at.Add(time.Hour)))
+	s := serviceAt(t, store, clock.Of(rt.Now().Add(time.Hour)))
 	sum, faults, err := load(t, s, before, interchange.Options{})
 	if err != nil || sum.Created != 1 || sum.Unchanged != sum.Lines-1 {
 		t.Errorf("imported again: %v, %v: %q", sum, err, faults)
@@ -296,7 +300,7 @@ func TestRoundTripOfTheLongestText(t *testing.T) {
 	w := writing{t, services.Pages}
 	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Controls", Body: strings.Repeat("\x01", library.MaxBody), Publish: true})
 	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Letters", Body: strings.Repeat("<", library.MaxBody)})
-	wantRoundTrip(t, from, clock.Of(rt.at.Add(time.Hour)))
+	wantRoundTrip(t, from, clock.Of(rt.Now().Add(time.Hour)))
 }
 
 func openedStore(t *testing.T) *pebblestore.Store {
@@ -320,7 +324,7 @@ func TestImportOfPagesRefuses(t *testing.T) {
 	}
 	fillPages(t, services.Pages)
 	before := exported(t, services.Library)
-	s := serviceAt(t, store, clock.Of(rt.at.Add(time.Hour)))
+	s := serviceAt(t, store, clock.Of(rt.Now().Add(time.Hour)))
 	first := func(kind string) string {
 		lines := strings.Split(before, "\n")
 		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, `{"type":"`+kind+`"`) })]
