@@ -22,6 +22,7 @@ type load struct {
 	ledger   ledger
 	figures  figures
 	history  history
+	names    *names
 	eased    atomic.Bool // the pauses are the long ones
 
 	stop  context.CancelFunc
@@ -57,6 +58,7 @@ func newLoad(t *testing.T, gateways ...*process) *load {
 	}
 	l.history.prepare(t, l)
 	l.prepareGroups(t)
+	l.prepareNames(t)
 	return l
 }
 
@@ -125,6 +127,10 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 		}
 		if random.IntN(6) == 0 {
 			organizer.step(random)
+			continue
+		}
+		if random.IntN(8) == 0 {
+			l.nameSomething(owner, random)
 			continue
 		}
 		if len(mine) == 0 || random.IntN(5) == 0 {
@@ -405,6 +411,7 @@ func (l *load) judge(t *testing.T) {
 	}
 	wait.Wait()
 	l.judgeGroups(t)
+	l.judgeNames(t)
 	l.history.check(t)
 	f := &l.figures
 	for _, tale := range f.tales {
