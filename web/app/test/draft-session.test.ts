@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { draftSession, whyNot, type DraftGateway, type PlainText, type Published, type StoredDraft } from '../src/data/draft-session.ts';
+import type { DraftGateway, PlainText, Published, StoredDraft } from '../src/data/draft-gateway.ts';
+import { draftSession, whyNot } from '../src/data/draft-session.ts';
 
 const fault = (code: string) => [{ code, message: 'no', field: null }];
 

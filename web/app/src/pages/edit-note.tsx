@@ -3,7 +3,8 @@
 import { useEffect, useRef, useState } from 'react';
 import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
 import { faultsByField } from '../data/faults.ts';
-import { whyNot, type DraftSession, type DraftState } from '../data/draft-session.ts';
+import { whyNot, type DraftSession } from '../data/draft-session.ts';
+import type { DraftState } from '../data/draft-state.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Dialog, useLeave } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';

@@ -2,7 +2,8 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { ApolloClient, TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
-import { draftSession, type DraftGateway, type DraftSession } from '../data/draft-session.ts';
+import type { DraftGateway } from '../data/draft-gateway.ts';
+import { draftSession, type DraftSession } from '../data/draft-session.ts';
 import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocument, SaveDraftDocument, type RevisionTextFragment } from '../generated/operations.ts';
 import { useOnline } from '../ui/notices.tsx';
 

@@ -1,0 +1,45 @@
+// The drafts of the gateway, as far as editing a text needs them.
+
+export interface PlainText {
+  title: string;
+  body: string;
+}
+
+// Published is a revision that others can see.
+export interface Published extends PlainText {
+  number: number;
+}
+
+// StoredDraft is the viewer's draft as the gateway has it.
+export interface StoredDraft extends PlainText {
+  version: number;
+  baseRevision: number | null;
+  isStale: boolean;
+}
+
+export interface DraftFault {
+  code: string;
+  message: string;
+  field: readonly string[] | null;
+}
+
+interface DraftInput extends PlainText {
+  baseRevision?: number;
+  expectedVersion: number;
+}
+
+// DraftGateway is what a session asks of the gateway, for one branch and locale of
+// an item.
+export interface DraftGateway<Revision extends Published> {
+  read(): Promise<{ draft: StoredDraft | null; current: Revision | null }>;
+  revision(number: number): Promise<Revision | null>;
+  save(input: DraftInput): Promise<{ draft: StoredDraft | null; userErrors: readonly DraftFault[] }>;
+  publish(): Promise<{ userErrors: readonly DraftFault[] }>;
+  discard(): Promise<{ userErrors: readonly DraftFault[] }>;
+}
+
+// hasCode reports whether one of the faults has a code.
+export const hasCode = (faults: readonly DraftFault[], code: string) => faults.some((fault) => fault.code === code);
+
+// sameText reports whether two texts are equal; no text equals nothing.
+export const sameText = (a: PlainText | null, b: PlainText | null) => a !== null && b !== null && a.title === b.title && a.body === b.body;

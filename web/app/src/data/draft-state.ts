@@ -1,0 +1,80 @@
+// The state of a text while it is edited: what the editor shows, and what the
+// gateway has stored of it.
+import { sameText, type DraftFault, type DraftGateway, type PlainText, type Published, type StoredDraft } from './draft-gateway.ts';
+
+export interface DraftState<Revision> {
+  // Until the text was read there is nothing to edit.
+  ready: boolean;
+  text: PlainText;
+  // unchanged: there is no draft, and nothing was typed.
+  saving: 'unchanged' | 'pending' | 'saving' | 'saved' | 'failed';
+  // publishing or discarding.
+  busy: boolean;
+  faults: readonly DraftFault[];
+  error: unknown;
+  hasDraft: boolean;
+  // The text that visitors see, and the one that this text was made from.
+  current: Revision | null;
+  base: Revision | null;
+  // Another revision has become current since: publishing waits for a decision.
+  stale: boolean;
+  // The draft that was saved in another window, where it is not this text.
+  elsewhere: StoredDraft | null;
+}
+
+// StoredText is what the gateway has stored, as far as this session knows.
+export interface StoredText {
+  text: PlainText | null;
+  // unanswered is a text that was sent and whose answer was lost: it may be stored.
+  unanswered: PlainText | null;
+  // The version of the draft; 0: there is none.
+  version: number;
+  // The number of the revision that the text was made from.
+  base: number | null;
+}
+
+export interface DraftStore<Revision> {
+  state(): DraftState<Revision>;
+  set(change: Partial<DraftState<Revision>>): void;
+  subscribe(tell: () => void): () => void;
+  stored: StoredText;
+  // isDirty reports whether the text differs from what is stored.
+  isDirty(): boolean;
+  // begin edits a draft, or else the current revision, in place of what was shown.
+  begin(draft: StoredDraft | null, current: Revision | null): void;
+  // compareWith shows the revision that is current now beside the text and its base.
+  compareWith(current: Revision | null): Promise<void>;
+}
+
+// draftStore holds the state of a text that has not been read yet.
+export function draftStore<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string): DraftStore<Revision> {
+  const empty = { title: emptyTitle, body: '' };
+  const stored: StoredText = { text: null, unanswered: null, version: 0, base: null };
+  const listeners = new Set<() => void>();
+  let state: DraftState<Revision> = { ready: false, text: empty, saving: 'unchanged', busy: false, faults: [], error: null, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
+  const set = (change: Partial<DraftState<Revision>>) => {
+    state = { ...state, ...change };
+    for (const tell of [...listeners]) tell();
+  };
+  return {
+    state: () => state,
+    set,
+    subscribe(tell) {
+      listeners.add(tell);
+      return () => listeners.delete(tell);
+    },
+    stored,
+    isDirty: () => !sameText(stored.text, state.text),
+    begin(draft, current) {
+      const { title, body } = draft ?? current ?? empty;
+      stored.text = { title, body };
+      stored.version = draft?.version ?? 0;
+      stored.base = draft ? draft.baseRevision : (current?.number ?? null);
+      set({ ready: true, text: stored.text, saving: draft ? 'saved' : 'unchanged', faults: [], error: null, hasDraft: draft !== null, current, elsewhere: null });
+    },
+    async compareWith(current) {
+      const base = stored.base === null ? null : await gateway.revision(stored.base);
+      set({ current, base, stale: true });
+    },
+  };
+}
