@@ -156,14 +156,20 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease) error {
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
 	defer cancel()
 	// The error is of the keys whether the lease can be ended now or only by its deadline.
-	if _, failed := s.change(firm, l.ID, func(before *Lease) (*Lease, error) {
+	if failed := s.Insist(firm, func() error { return s.refuse(firm, l.ID) }); failed != nil {
+		s.log.WarnContext(ctx, "a lease that was refused holds its free keys until its deadline", "lease", l.ID, "error", failed)
+	}
+	return err
+}
+
+// refuse ends a lease whose owner does not get its keys.
+func (s *Service) refuse(ctx context.Context, id ID) error {
+	_, err := s.change(ctx, id, func(before *Lease) (*Lease, error) {
 		if before.State != Pending {
 			return before, nil
 		}
 		return before.ended(Refused), nil
-	}); failed != nil {
-		s.log.WarnContext(ctx, "a lease that was refused holds its free keys until its deadline", "lease", l.ID, "error", failed)
-	}
+	})
 	return err
 }
 

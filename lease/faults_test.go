@@ -130,6 +130,28 @@ func TestAcquire_TellsTheCollisionIfTheStoreFailsAfterIt(t *testing.T) {
 	}
 }
 
+// A store that fails for a moment while a lease is taken back is asked again: the free keys
+// are free when the answer is given.
+func TestAcquire_TakesTheLeaseBackAlthoughTheStoreFailsOnce(t *testing.T) {
+	h, f := newFaulty(t)
+	h.acquire(h.Leases, h.bob, hour, "b")
+	failures := 0
+	f.set(func() {
+		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			if r.Seq > 1 && failures == 0 {
+				failures++
+				return lease.Row{}, backendtest.ErrDown
+			}
+			return next()
+		}
+	})
+	backendtest.WantFaults(t, h.tryAcquire(h.Leases, "a", "b"), "TAKEN documents")
+	if failures != 1 {
+		t.Errorf("the store failed %d times", failures)
+	}
+	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": false})
+}
+
 // The claims that could not be removed at once are removed when the lease is due.
 func TestSweep_RemovesClaimsThatStayed(t *testing.T) {
 	h, f := newFaulty(t)
