@@ -8,7 +8,6 @@ import (
 
 	"carrel/core/naming"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -34,7 +33,7 @@ func prepareCreator(ctx context.Context, r *room, id string) error {
 	return err
 }
 
-func createUnnamed(ctx context.Context, s *repair.Service, id string, key *string) error {
+func createUnnamed(ctx context.Context, s *services, id string, key *string) error {
 	viewing := library.Viewing
 	_, err := s.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
 		Visibility: principal.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})

@@ -11,7 +11,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
 )
 
 // expiring is an item of which is looked at, too, whether it expires.
@@ -23,7 +22,7 @@ var expiryOperations = []operation{
 	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry, changes: func(s *seen) { s.Expires = true }},
 }
 
-func setExpiry(ctx context.Context, s *repair.Service, id string, key *string) error {
+func setExpiry(ctx context.Context, s *services, id string, key *string) error {
 	at := expiryOf(id)
 	_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, ExpiresAt: input.Some(&at), IdempotencyKey: key})
 	return err
@@ -114,7 +113,7 @@ func TestAMissingHintIsFound(t *testing.T) {
 	r := newRoom(t)
 	defer r.whole.close(t)
 	id := expiring.prefix + "fault-0-0"
-	for _, do := range []func(context.Context, *repair.Service, string, *string) error{create, setExpiry} {
+	for _, do := range []func(context.Context, *services, string, *string) error{create, setExpiry} {
 		if err := do(t.Context(), r.whole.service, id, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"carrel/core/cursor"
 	"carrel/core/input"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -19,22 +18,22 @@ var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, l
 var groupOperations = []operation{
 	{name: "create a group", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "add a member", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, joins: true,
-		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, second, principal.GroupMember, key)
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
 	{name: "take a member out", of: &groups, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
-		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, first, principal.NotInGroup, key)
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "hide", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce},
-		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateGroup(ctx, ownerViewer(), principal.UpdateGroup{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Width = principal.Private }},
 }
 
-func makeGroup(ctx context.Context, s *repair.Service, id string, key *string) error {
+func makeGroup(ctx context.Context, s *services, id string, key *string) error {
 	group := principal.ID(id)
 	_, err := s.CreateGroup(ctx, ownerViewer(), principal.CreateGroup{Tenant: group.Tenant(), Name: group.Name(), DisplayName: "before",
 		Visibility: principal.Public, IdempotencyKey: key})
@@ -42,14 +41,14 @@ func makeGroup(ctx context.Context, s *repair.Service, id string, key *string) e
 }
 
 // createGroup makes a group of two members.
-func createGroup(ctx context.Context, s *repair.Service, id string, key *string) error {
+func createGroup(ctx context.Context, s *services, id string, key *string) error {
 	if err := makeGroup(ctx, s, id, key); err != nil {
 		return err
 	}
 	return setMember(ctx, s, id, first, principal.GroupMember, nil)
 }
 
-func setMember(ctx context.Context, s *repair.Service, group string, member principal.ID, role principal.GroupRole, key *string) error {
+func setMember(ctx context.Context, s *services, group string, member principal.ID, role principal.GroupRole, key *string) error {
 	change := principal.GroupMemberChange{Principal: string(member)}
 	if role != principal.NotInGroup {
 		change.Role = &role

@@ -57,6 +57,9 @@ type proxy struct {
 	want    step
 	kind    faultKind
 	decided bool // since the fault was armed
+	decides int  // the statements that decide, since then
+	fence   int  // which of them is the fence of another record; 0: none
+	claimed bool // a claim was sent, and nothing decided since
 	fired   int
 	late    int  // requests that are on their way, late
 	slow    bool // a statement that met no fault took too long
@@ -88,7 +91,15 @@ func newProxy(t *testing.T, host string) *proxy {
 func (p *proxy) arm(table string, s step, f faultKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.table, p.want, p.kind, p.fired, p.decided = table, s, f, 0, false
+	p.table, p.want, p.kind, p.fired = table, s, f, 0
+	p.decided, p.decides, p.claimed = false, 0, false
+}
+
+// fences has the proxy know which of the deciding statements is a fence.
+func (p *proxy) fences(nth int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fence = nth
 }
 
 // slowAfter is how long a statement may take that meets no fault: beyond it the
@@ -203,15 +214,30 @@ func (p *proxy) accept() {
 	}
 }
 
+// stepNow is stepOf, as what came before tells it more closely. The caller holds mu.
+func (p *proxy) stepNow(statement string) step {
+	s := stepOf(p.table, statement)
+	switch {
+	case s == stepClaim:
+		p.claimed = true
+	case s == stepRead && p.claimed:
+		s = stepJudge
+	case s == stepRead && p.decided:
+		s = stepSnapshot
+	case s == stepDecide:
+		if p.decides++; p.decides == p.fence {
+			return stepFence
+		}
+		p.decided, p.claimed = true, false
+	}
+	return s
+}
+
 // meets tells the fault that a statement meets, and notes that it did.
 func (p *proxy) meets(statement string) faultKind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := stepOf(p.table, statement)
-	if s == stepRead && p.decided {
-		s = stepSnapshot
-	}
-	p.decided = p.decided || s == stepDecide
+	s := p.stepNow(statement)
 	if p.want == stepOther || s != p.want {
 		return ""
 	}

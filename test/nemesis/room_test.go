@@ -9,12 +9,15 @@ import (
 	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/session"
+	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/lease"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -36,13 +39,20 @@ type skewed struct {
 
 func (s skewed) Now() time.Time { return s.Real.Now().Add(s.by) }
 
+// services are what mutations are asked of.
+type services struct {
+	*repair.Service
+	leases *lease.Service
+	pages  *page.Service
+}
+
 // door is a gateway without its edge: what a process of the product plugs
 // together, over whatever stands at an address.
 type door struct {
 	store   *cassandra.Store
 	runtime *sched.Real
 	journal *journal.Journal
-	service *repair.Service
+	service *services
 	// finishes does the work of the background; service, unless it lacks a rule.
 	finishes journal.Service
 	stop     context.CancelFunc
@@ -50,6 +60,26 @@ type door struct {
 }
 
 func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
+	t.Helper()
+	d, life := assemble(t, o, skew, without)
+	go func() {
+		defer close(d.stopped)
+		d.journal.Run(life, d.finishes)
+	}()
+	return d
+}
+
+// openStill opens a door that does nothing in the background: it takes over no lanes,
+// and sweeps nothing that is due by its clock.
+func openStill(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
+	t.Helper()
+	d, _ := assemble(t, o, skew, without)
+	close(d.stopped)
+	return d
+}
+
+// assemble connects a door, and returns the context of its background.
+func assemble(t *testing.T, o session.Options, skew time.Duration, without rule) (*door, context.Context) {
 	t.Helper()
 	var store *cassandra.Store
 	patiently(t, func() (err error) {
@@ -75,21 +105,17 @@ func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule)
 		t.Fatal(err)
 	}
 	patiently(t, func() error {
-		services, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
+		all, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
-			d.service = services.Library
+			d.service = &services{all.Library, all.Leases, all.Pages}
 		}
 		return err
 	})
 	d.finishes = d.service
 	if without == noFence {
-		d.finishes = unfenced{d.service}
+		d.finishes = unfenced{d.service.Service}
 	}
-	go func() {
-		defer close(d.stopped)
-		d.journal.Run(life, d.finishes)
-	}()
-	return d
+	return d, life
 }
 
 // patiently does what may be done again, as any statement may take longer than it
@@ -171,18 +197,22 @@ type room struct {
 	keyspace string
 	whole    *door
 
+	claims *claim.Claims
+
 	mu       sync.Mutex
 	expiring []commit.Due // what was seen to expire some day
+	ahead    map[time.Duration]*door
 }
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
-	r := &room{host: node.Hosts(t)[0], keyspace: node.Keyspace(t)}
+	r := &room{host: node.Hosts(t)[0], keyspace: node.Keyspace(t), ahead: map[time.Duration]*door{}}
 	o := r.options(r.host)
 	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	r.whole = openDoor(t, o, 0, everyRule)
+	r.claims = claim.New(r.whole.store, r.whole.runtime)
 	for _, p := range []principal.ID{owner, first, second} {
 		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
 			t.Fatal(err)
@@ -191,8 +221,29 @@ func newRoom(t *testing.T) *room {
 	return r
 }
 
+// late is a process whose clock is ahead of all others, and which does only what it is
+// asked for: what has lapsed for it has not for others.
+func (r *room) late(t *testing.T, by time.Duration) *door {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ahead[by] == nil {
+		r.ahead[by] = openStill(t, r.options(r.host), by, everyRule)
+	}
+	return r.ahead[by]
+}
+
+// close ends all processes of the room.
+func (r *room) close(t *testing.T) {
+	t.Helper()
+	for _, d := range r.ahead {
+		d.close(t)
+	}
+	r.whole.close(t)
+}
+
 // makeUser makes a user, by itself.
-func makeUser(ctx context.Context, s *repair.Service, id string, key *string) error {
+func makeUser(ctx context.Context, s *services, id string, key *string) error {
 	p := principal.ID(id)
 	_, err := s.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
 		Email: p.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: key})
@@ -201,6 +252,13 @@ func makeUser(ctx context.Context, s *repair.Service, id string, key *string) er
 
 func (r *room) options(host string) session.Options {
 	return session.Options{Hosts: []string{host}, Keyspace: r.keyspace, Replication: map[string]int{"": 1}}
+}
+
+// throughProxy is options for a process behind a proxy.
+func (r *room) throughProxy(p *proxy) session.Options {
+	o := r.options(p.address)
+	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
+	return o
 }
 
 // audit looks at the whole keyspace when nothing is under way any more.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"carrel/core/input"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -17,7 +16,7 @@ var users = subject{table: "principal", prefix: "u:acme:", make: makeUser, look:
 var userOperations = []operation{
 	{name: "create a user", of: &users, steps: []step{stepFix, stepRead, stepLane, stepDecide, stepSnapshot, stepMark, stepEnforce}, do: makeUser, creates: true},
 	{name: "hide a user", of: &users, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
-		do: func(ctx context.Context, s *repair.Service, id string, key *string) error {
+		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateUser(ctx, &principal.Viewer{User: principal.ID(id)},
 				principal.UpdateUser{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})

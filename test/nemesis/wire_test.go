@@ -168,7 +168,17 @@ const (
 	stepEnforce    step = "enforce"
 	stepSettle     step = "settle"
 	stepDrop       step = "drop" // a lane
-	stepOther      step = ""
+
+	// The steps of who takes a unique name (docs/unique-names.md).
+	stepFormer   step = "former"    // the claim of the name that is given up is read
+	stepClaim    step = "claim"     // it is inserted, or refused
+	stepJudge    step = "judge"     // the record of another one that has the claim is read
+	stepFence    step = "fence"     // that record is fenced
+	stepTakeOver step = "take over" // the claim is replaced
+	stepRelease  step = "release"   // the claim is removed
+	stepText     step = "text"      // the body of a revision is stored
+
+	stepOther step = ""
 )
 
 // stepOf tells what a statement is for. A reading of an item may be of two steps.
@@ -183,8 +193,18 @@ func stepOf(table, statement string) step {
 		return false
 	}
 	switch {
-	case begins("UPDATE " + table + " SET seq"):
+	case begins("UPDATE "+table+" SET seq", "INSERT INTO lease "):
 		return stepDecide
+	case begins("INSERT INTO claim"):
+		return stepClaim
+	case begins("UPDATE claim"):
+		return stepTakeOver
+	case begins("DELETE FROM claim"):
+		return stepRelease
+	case begins("SELECT record") && strings.Contains(s, " FROM claim WHERE"):
+		return stepFormer
+	case begins("INSERT INTO item_text"):
+		return stepText
 	case begins("INSERT INTO id_block"):
 		return stepFirstBlock
 	case begins("UPDATE id_block"):

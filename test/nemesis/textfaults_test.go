@@ -1,0 +1,98 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"carrel/core/cursor"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+var (
+	written0 = seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)}, Texts: []string{"0 before current working"}}
+	written1 = seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)},
+		Texts: []string{"1 after working", "0 before current"}}
+	notes = subject{table: "content", prefix: "c:acme:", make: createNote, look: (*room).lookAtNamed, before: written0}
+	saved = subject{table: "content", prefix: "c:acme:", make: createSaved, look: (*room).lookAtNamed, before: written1}
+)
+
+// textOperations write revisions: one that only editors see, one that readers see at once,
+// and one that is shown to them later.
+var textOperations = []operation{
+	{name: "save a revision", of: &notes, steps: []step{stepRead, stepText, stepDecide}, do: saveUnpublished,
+		changes: func(s *seen) { s.Texts = written1.Texts }},
+	{name: "save and publish a revision", of: &notes, steps: []step{stepRead, stepText, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+		do: func(ctx context.Context, s *services, id string, key *string) error {
+			return saveText(ctx, s, id, key, true)
+		}, changes: func(s *seen) {
+			s.Version, s.Title, s.Texts = 2, "after", []string{"1 after current working", "0 before"}
+		}},
+	{name: "publish a revision", of: &saved, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle}, do: publishSaved,
+		changes: func(s *seen) {
+			s.Version, s.Title, s.Texts = 2, "after", []string{"1 after current working", "0 before"}
+		}},
+}
+
+func createNote(ctx context.Context, s *services, id string, key *string) error {
+	name := library.ContentID(id).Name()
+	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before",
+		Visibility: principal.Public, Body: &longText, IdempotencyKey: key})
+	return err
+}
+
+func createSaved(ctx context.Context, s *services, id string, _ *string) error {
+	if err := createNote(ctx, s, id, nil); err != nil {
+		return err
+	}
+	return saveUnpublished(ctx, s, id, nil)
+}
+
+func saveUnpublished(ctx context.Context, s *services, id string, key *string) error {
+	return saveText(ctx, s, id, key, false)
+}
+
+func saveText(ctx context.Context, s *services, id string, key *string, publish bool) error {
+	_, err := s.pages.SaveRevision(ctx, ownerViewer(), page.SaveRevision{ContentID: id, Title: "after", Body: longText, Publish: publish, IdempotencyKey: key})
+	return err
+}
+
+// publishSaved has no key: a repetition finds that it is published already.
+func publishSaved(ctx context.Context, s *services, id string, _ *string) error {
+	_, err := s.pages.PublishRevision(ctx, ownerViewer(), page.PublishRevision{ContentID: id, Branch: 1, Number: 1})
+	return err
+}
+
+// texts lists the revisions of an item, the newest first, with what they are.
+func (r *room) texts(t *testing.T, id library.ContentID) (all []string) {
+	t.Helper()
+	s, v := r.whole.service.pages, ownerViewer()
+	branch, err := s.Branch(t.Context(), v, id, nil, false)
+	if err != nil || branch == nil {
+		t.Fatalf("%s has no branch: %v", id, err)
+	}
+	list, err := s.Revisions(t.Context(), branch, nil, cursor.PageArgs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := s.Bodies(t.Context(), list.Nodes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range list.Nodes() {
+		text := fmt.Sprint(n.Number, " ", n.Title)
+		if n.IsCurrent {
+			text += " current"
+		}
+		if n.IsWorking {
+			text += " working"
+		}
+		if bodies[i] != longText {
+			text += " without its text"
+		}
+		all = append(all, text)
+	}
+	return all
+}
