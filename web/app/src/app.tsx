@@ -21,6 +21,7 @@ import { HomePage } from './pages/home.tsx';
 import { CreateItem } from './pages/create-item.tsx';
 import { ItemPage } from './pages/item.tsx';
 import { LibraryPage } from './pages/library.tsx';
+import { OpenPage } from './pages/open.tsx';
 import { EditProfile } from './pages/profile.tsx';
 import { Introduce, SignIn } from './pages/sign-in.tsx';
 
@@ -103,6 +104,8 @@ function Page({ place, made, onSignIn, onCreate }: PageProps) {
       return <GroupsPage onSignIn={onSignIn} />;
     case 'find':
       return <FindPage q={place.q} />;
+    case 'open':
+      return <OpenPage place={place} onSignIn={onSignIn} />;
     default:
       return <UnknownPage />;
   }

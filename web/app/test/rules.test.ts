@@ -12,6 +12,8 @@ test('addresses lead back to where they were made', () => {
     { name: 'home' },
     { name: 'groups' },
     { name: 'find', q: 'ann & co' },
+    { name: 'open', url: '', tenant: '' },
+    { name: 'open', url: 'https://e.com/a?x=1&y#z', tenant: 'demo' },
     { name: 'item', id: 'c:demo:encoding-json' },
     { name: 'item', id: 'c:demo:ann-laptop/17' },
     { name: 'item', id: 'c:demo:a/../b' },
@@ -32,7 +34,7 @@ test('addresses can be read by people', () => {
 });
 
 test('other addresses are unknown', () => {
-  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x', '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app//x']) {
+  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x', '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app/open/x', '/app//x']) {
     assert.equal(readAddress(path).name, 'unknown', path);
   }
   assert.equal(readAddress('/app/').name, 'home');

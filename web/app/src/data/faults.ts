@@ -78,6 +78,11 @@ export function explain(error: unknown, { online = true } = {}): Explanation {
   return { kind: 'passing', text: 'The gateway could not be reached.' };
 }
 
+// isBadInput reports whether a query was refused for its arguments.
+export function isBadInput(error: unknown): boolean {
+  return Boolean(((error ?? {}) as Failure).errors?.some(({ extensions }) => extensions?.code === 'BAD_USER_INPUT'));
+}
+
 // answered is what is told of an answer over HTTP that holds no errors: that of
 // a proxy in between, or of a gateway that has lost its head.
 function answered(status: number): Explanation {

@@ -3,10 +3,10 @@
 
 // Place is where a reader is: a page, and what it shows. at is the cursor that the
 // entries of a library are shown from, item the id of the item beside them.
-export type Place = PlainPlace | FindPlace | OfId | LibraryPlace;
+export type Place = PlainPlace | FindPlace | OpenPlace | OfId | LibraryPlace;
 
 // Destination is a place to go to. What it leaves out of a library is the default.
-export type Destination = PlainPlace | FindPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
+export type Destination = PlainPlace | FindPlace | OpenPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
 
 interface PlainPlace {
   name: 'home' | 'groups' | 'unknown';
@@ -17,6 +17,15 @@ interface PlainPlace {
 interface FindPlace {
   name: 'find';
   q: string;
+  id?: undefined;
+  item?: undefined;
+}
+
+// OpenPlace is where an item is opened by its URL; tenant '' is the viewer's own.
+export interface OpenPlace {
+  name: 'open';
+  url: string;
+  tenant: string;
   id?: undefined;
   item?: undefined;
 }
@@ -47,6 +56,7 @@ export function readAddress(path: string, query = ''): Place {
   if (name === '') return { name: 'home' };
   if (name === 'groups' && !id) return { name: 'groups' };
   if (name === 'find' && !id) return { name: 'find', q: params.get('q') ?? '' };
+  if (name === 'open' && !id) return { name: 'open', url: params.get('url') ?? '', tenant: params.get('tenant') ?? '' };
   if (name === 'item' && contentId.test(id)) return { name: 'item', id };
   if (name === 'members' && /^g:/i.test(id) && principalId.test(id)) return { name: 'members', id: id.toLowerCase() };
   if (name === 'library' && principalId.test(id)) {
@@ -83,6 +93,8 @@ export function addressOf(place: Destination): string {
       return `${root}/groups`;
     case 'find':
       return `${root}/find${queryOf({ q: place.q })}`;
+    case 'open':
+      return `${root}/open${queryOf({ url: place.url, tenant: place.tenant })}`;
     case 'item':
       return `${root}/item/${stepsOf(place.id)}`;
     case 'members':

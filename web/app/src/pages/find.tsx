@@ -1,9 +1,10 @@
-// Searches for users and groups: by the beginning of a name, or by an id.
+// Searches for users and groups: by the beginning of a name, or by an id. Leads on
+// to items, which have a URL.
 import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { hasNone } from '../data/connections.ts';
 import { FindPrincipalsDocument, type FindPrincipalsQuery } from '../generated/operations.ts';
-import { principalId } from '../data/routes.ts';
+import { principalId, type OpenPlace } from '../data/routes.ts';
 import { Search, VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSettled } from '../ui/people-picker.tsx';
@@ -12,6 +13,8 @@ import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/stat
 import { foundOf, kindOfPrincipal, visibilityName } from '../ui/words.ts';
 
 const atOnce = 25;
+const isUrl = (text: string) => /^\s*https?:/i.test(text);
+const itemOf = (url: string): OpenPlace => ({ name: 'open', url: url.trim(), tenant: '' });
 
 export function FindPage({ q }: { q: string }) {
   const { claims } = useSession();
@@ -47,6 +50,7 @@ export function FindPage({ q }: { q: string }) {
         onSubmit={(event) => {
           event.preventDefault();
           if (principalId.test(text.trim())) go({ name: 'library', id: text.trim() });
+          else if (isUrl(text)) go(itemOf(text));
         }}
       >
         <label htmlFor="find">{signedIn ? `Users and groups of ${claims.tenant} by name, or any by id` : 'Id of a user or group'}</label>
@@ -71,8 +75,19 @@ export function FindPage({ q }: { q: string }) {
           </To>
         </p>
       )}
+      {isUrl(prefix) ? (
+        <p>
+          <To className="button button-main" place={itemOf(prefix)}>
+            Open the item with this URL
+          </To>
+        </p>
+      ) : (
+        <p className="hint">
+          To find an item, <To place={itemOf('')}>open it by its URL</To>.
+        </p>
+      )}
       {!isId && !signedIn && <p className="hint">Sign in to search by name.</p>}
-      {!isId && claims && <Found tenant={claims.tenant} prefix={prefix} />}
+      {!isId && !isUrl(prefix) && claims && <Found tenant={claims.tenant} prefix={prefix} />}
     </article>
   );
 }

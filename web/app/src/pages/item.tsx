@@ -14,6 +14,7 @@ import {
 } from '../generated/operations.ts';
 import { addressOf } from '../data/routes.ts';
 import { forgetItem } from '../data/cache.ts';
+import { useCopyLink } from '../ui/copy-link.tsx';
 import { useOpening, type Opening } from '../ui/dialog.tsx';
 import { useSubmit } from '../ui/forms.tsx';
 import { Outward, VisibilityIcon } from '../ui/icons.tsx';
@@ -228,11 +229,9 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
       onChanged();
     }
   };
-  const copy = () =>
-    navigator.clipboard.writeText(location.origin + addressOf({ name: 'item', id: item.id })).then(
-      () => say('Link copied.'),
-      () => say('Could not copy the link.'),
-    );
+  const { copy, byHand } = useCopyLink();
+  const copyLink = () => copy('Link', location.origin + addressOf({ name: 'item', id: item.id }));
+  const { url } = item;
 
   const faults = [...(take.faults.form ?? []), take.error?.text].filter(Boolean);
   return (
@@ -246,9 +245,11 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
       </div>
       <div className="actions actions-quiet">
         {library?.mayTakeOut && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
-        {navigator.clipboard && <Action onClick={copy} name="Copy link" look="button-quiet" />}
+        <Action onClick={copyLink} name="Copy link" look="button-quiet" />
+        {url && <Action onClick={() => copy('Canonical link', url)} name="Copy canonical link" look="button-quiet" />}
         {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
       </div>
+      {byHand}
       <div role="alert">
         {faults.map((text) => (
           <p key={text} className="fault">

@@ -1,0 +1,120 @@
+// Opening an item by its URL, in any form of it.
+import { useEffect, useMemo, useState } from 'react';
+import { useQuery } from '@apollo/client/react';
+import { faultsOfLookup } from '../data/item-by-url.ts';
+import type { Faults } from '../data/faults.ts';
+import type { OpenPlace } from '../data/routes.ts';
+import { ItemByUrlDocument } from '../generated/operations.ts';
+import { Form, Submit, TextField } from '../ui/forms.tsx';
+import { useNavigation, useTitle } from '../ui/navigation.tsx';
+import { useSession } from '../ui/session.tsx';
+import { Empty, Failed, Loading } from '../ui/states.tsx';
+
+interface OpenPageProps {
+  place: OpenPlace;
+  onSignIn: () => void;
+}
+
+// OpenPage asks for a URL. The address of the page holds it, so that a link can
+// name an item by its URL.
+export function OpenPage({ place, onSignIn }: OpenPageProps) {
+  const { go } = useNavigation();
+  useTitle('Open by URL');
+  const { data, loading, error, refetch } = useQuery(ItemByUrlDocument, {
+    variables: { url: place.url, tenant: place.tenant || null },
+    skip: place.url === '',
+    fetchPolicy: 'no-cache',
+  });
+  const found = data?.contentByUrl?.id;
+  useEffect(() => {
+    if (found) go({ name: 'item', id: found }, { replace: true });
+  }, [found, go]);
+
+  // The form leads to a field at fault once an answer, not with each key.
+  const faults = useMemo(() => faultsOfLookup(error), [error]);
+  const open = (url: string, tenant: string) => {
+    // What was asked before is asked again: it may be there by now.
+    if (url === place.url && tenant === place.tenant) void refetch().catch(() => {});
+    else go({ name: 'open', url, tenant });
+  };
+  return (
+    <article className="page">
+      <header className="page-head">
+        <h1>Open by URL</h1>
+      </header>
+      <OpenForm key={`${place.url} ${place.tenant}`} place={place} busy={loading} found={faults} onOpen={open} />
+      {loading && <Loading what="Loading..." />}
+      {!loading && error && !faults && <Failed error={error} onRetry={() => refetch()} heading="Could not open the URL" />}
+      {!loading && data && !found && <NotFound url={data.canonicalUrl} tenant={place.tenant} onSignIn={onSignIn} />}
+    </article>
+  );
+}
+
+interface OpenFormProps {
+  place: OpenPlace;
+  busy: boolean;
+  found: Faults<'url' | 'tenant'> | null;
+  onOpen: (url: string, tenant: string) => void;
+}
+
+const none = {};
+
+function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
+  const { claims } = useSession();
+  const [url, setUrl] = useState(place.url);
+  const [tenant, setTenant] = useState(place.tenant);
+  const [missing, setMissing] = useState<Faults<'url'> | null>(null);
+  const faults: Faults<'url' | 'tenant'> = missing ?? found ?? none;
+  const submit = () => {
+    const wanted = url.trim();
+    setMissing(wanted === '' ? { url: ['Enter a URL, such as https://example.com/page.'] } : null);
+    if (wanted !== '') onOpen(wanted, tenant.trim());
+  };
+  return (
+    <section className="open-url">
+      <Form onSubmit={submit} submission={{ busy, faults }} actions={<Submit busy={busy}>Open</Submit>}>
+        <TextField
+          label="URL of an item"
+          hint="Any form of the URL finds the item: upper case in the host, a fragment or a final slash make no difference."
+          placeholder="https://example.com/page"
+          inputMode="url"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={url}
+          onChange={(event) => setUrl(event.target.value)}
+          faults={faults.url}
+          autoFocus
+        />
+        <TextField
+          label="Tenant"
+          hint={claims ? `Optional: ${claims.tenant} when it is left out.` : 'The organisation that the item belongs to.'}
+          autoCapitalize="none"
+          spellCheck={false}
+          value={tenant}
+          onChange={(event) => setTenant(event.target.value)}
+          faults={faults.tenant}
+        />
+      </Form>
+    </section>
+  );
+}
+
+// NotFound is shown for what does not exist and for what the viewer may not see:
+// the gateway does not reveal which.
+function NotFound({ url, tenant, onSignIn }: { url: string; tenant: string; onSignIn: () => void }) {
+  const { signedIn, claims } = useSession();
+  return (
+    <div role="status">
+      <Empty heading="No item found">
+        <p>
+          No item of {tenant || claims?.tenant} has the URL <b className="open-url-form">{url}</b>, or {signedIn ? 'you do not have access to it' : 'you need to sign in to see it'}.
+        </p>
+        {!signedIn && (
+          <button type="button" className="button button-main" onClick={onSignIn}>
+            Sign in
+          </button>
+        )}
+      </Empty>
+    </div>
+  );
+}

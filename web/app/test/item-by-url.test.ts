@@ -1,0 +1,27 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { isBadInput } from '../src/data/faults.ts';
+import { faultsOfLookup } from '../src/data/item-by-url.ts';
+
+const error = (message: string, path: string[], code = 'BAD_USER_INPUT') => ({ message, path, extensions: { code } });
+const badUrl = error('a URL begins with http:// or https://', ['canonicalUrl']);
+const sameFromContent = error('a URL begins with http:// or https://', ['contentByUrl']);
+const noTenant = error('name the tenant: you are not signed in', ['contentByUrl']);
+
+test('a malformed URL is told at the URL, whichever answer comes first', () => {
+  const wanted = { url: ['A URL begins with http:// or https://.'] };
+  assert.deepEqual(faultsOfLookup({ errors: [badUrl, sameFromContent] }), wanted);
+  assert.deepEqual(faultsOfLookup({ errors: [sameFromContent, badUrl] }), wanted);
+});
+
+test('what contentByUrl alone refuses is the tenant', () => {
+  assert.deepEqual(faultsOfLookup({ errors: [noTenant] }), { tenant: ['Name the tenant: you are not signed in.'] });
+});
+
+test('other errors are about neither field', () => {
+  for (const other of [undefined, null, new TypeError('Failed to fetch'), { errors: [] }, { errors: [error('down', ['canonicalUrl'], 'UNAVAILABLE')] }, { errors: [{ message: 'm' }] }]) {
+    assert.equal(faultsOfLookup(other), null);
+    assert.equal(isBadInput(other), false);
+  }
+  assert.equal(isBadInput({ errors: [noTenant] }), true);
+});

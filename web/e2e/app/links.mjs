@@ -1,0 +1,142 @@
+// Links to items: copying them, and opening an item by its URL.
+import { dialog, expect, fits, focused, says } from './desk.mjs';
+import { broken, makeNote, noteOf } from './notes.mjs';
+
+const move = 'mutation ($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { userErrors { message } } }';
+const url = 'https://kitchen.example/gazpacho?a&b=2';
+
+// copying: the canonical link in the clipboard, or in a field where it is selected.
+export async function copying({ api, sit, base }) {
+  const id = await makeNote(api, 'Gazpacho', { url: 'HTTPS://Kitchen.example//gazpacho/?b=2&a#top', body: 'cold' });
+  const ann = await sit('Ann', { path: `/app/item/${id}`, permissions: ['clipboard-read', 'clipboard-write'] });
+  const copy = (name) => ann.getByRole('button', { name, exact: true }).click();
+  const clipboard = () => ann.evaluate(() => navigator.clipboard.readText());
+  await noteOf(ann).getByText('cold').waitFor();
+  await copy('Copy canonical link');
+  await says(ann, 'Canonical link copied.');
+  expect(await clipboard(), url, 'the canonical link');
+  await copy('Copy link');
+  await says(ann, 'Link copied.');
+  expect(await clipboard(), `${base}/app/item/${id}`, 'the link');
+
+  // A browser may refuse to copy, or have no clipboard.
+  const byHand = (name) => ann.getByRole('textbox', { name, exact: true });
+  const selected = () => ann.evaluate(() => document.activeElement.value.slice(document.activeElement.selectionStart, document.activeElement.selectionEnd));
+  await ann.evaluate(() => (navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))));
+  await copy('Copy canonical link');
+  await byHand('Canonical link').and(ann.locator(':focus')).waitFor();
+  expect(await selected(), url, 'what is selected');
+  await ann.getByRole('alert').getByText('The browser does not allow copying.').waitFor();
+  await ann.evaluate(() => document.activeElement.setSelectionRange(0, 0));
+  await copy('Copy canonical link');
+  await ann.waitForFunction(() => document.activeElement.selectionEnd > 0);
+  expect(await selected(), url, 'what is selected the second time');
+  await ann.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }));
+  await copy('Copy link');
+  await byHand('Link').and(ann.locator(':focus')).waitFor();
+  expect(await selected(), `${base}/app/item/${id}`, 'what is selected without a clipboard');
+  expect(await byHand('Canonical link').count(), 0, 'the field from before');
+  await ann.evaluate(() => delete navigator.clipboard && delete navigator.clipboard.writeText);
+  await copy('Copy canonical link');
+  await says(ann, 'Canonical link copied.');
+  expect(await byHand('Link').count(), 0, 'the field once copying works');
+
+  // Without a URL there is nothing to copy.
+  await api('Ann', move, { id, url: null });
+  await ann.reload();
+  await noteOf(ann).getByText('cold').waitFor();
+  expect(await ann.getByRole('button', { name: 'Copy canonical link' }).count(), 0, 'the canonical link of an item without a URL');
+  await ann.context().close();
+}
+
+// openByUrl: any form of a URL leads to its item; what is malformed is told at its
+// field, and what is not there cannot be told from what is not visible.
+export async function openByUrl({ api, sit }) {
+  const place = 'https://kitchen.example/ramen';
+  const id = await makeNote(api, 'Ramen', { url: place, body: 'noodles' });
+  const ann = await sit('Ann');
+  const field = (page, name) => page.getByRole('main').getByRole('textbox', { name });
+  const open = async (page, text) => {
+    await field(page, 'URL of an item').fill(text);
+    await page.keyboard.press('Enter');
+  };
+  const faultAt = async (page, name, why) => {
+    await field(page, name).and(page.locator('[aria-invalid="true"]')).waitFor();
+    const text = await field(page, name).evaluate((element) => element.getAttribute('aria-describedby').split(' ').map((each) => document.getElementById(each).textContent));
+    expect(text.at(-1), why, `what is wrong with ${name}`);
+  };
+  const isThere = (page) => page.getByRole('heading', { level: 1, name: 'Ramen' }).waitFor();
+
+  // By way of the search, whose field takes a URL too.
+  await ann.getByRole('link', { name: 'Search' }).click();
+  await ann.getByRole('searchbox').fill(' HTTPS://Kitchen.example:443//ramen/#broth');
+  await ann.getByRole('link', { name: 'Open the item with this URL' }).waitFor();
+  expect(await ann.getByText('No matches').count(), 0, 'people of that name');
+  await ann.keyboard.press('Enter');
+  await isThere(ann);
+  await ann.waitForURL(`**/app/item/${id}`);
+  await ann.goBack();
+  await ann.getByRole('searchbox').fill('');
+  await ann.getByRole('link', { name: 'open it by its URL' }).click();
+
+  await ann.getByRole('button', { name: 'Open', exact: true }).click();
+  await faultAt(ann, 'URL of an item', 'Enter a URL, such as https://example.com/page.');
+  for (const [text, why] of [
+    ['ftp://kitchen.example', 'A URL begins with http:// or https://.'],
+    ['kitchen.example/ramen', 'A URL begins with http:// or https://.'],
+    ['https://kitchen.example:65536/', 'The port of a URL lies between 1 and 65535.'],
+  ]) {
+    await open(ann, text);
+    await ann.getByText(why, { exact: true }).waitFor();
+    await faultAt(ann, 'URL of an item', why);
+    expect(await ann.getByText('No item found').count(), 0, `found for ${text}`);
+  }
+  // Who types a tenant is not led back to the URL.
+  await field(ann, 'Tenant').fill('Not a tenant');
+  expect((await focused(ann)).trim(), 'Tenant', 'what has focus while a tenant is typed');
+  await open(ann, 'https://kitchen.example/ramen');
+  await field(ann, 'Tenant').and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
+  expect(await field(ann, 'URL of an item').getAttribute('aria-invalid'), 'false', 'the URL beside a bad tenant');
+  await field(ann, 'Tenant').fill('acme');
+  await open(ann, 'https://Kitchen.example/ramen/');
+  await ann.getByText('No item of acme has the URL https://kitchen.example/ramen, or you do not have access to it.').waitFor();
+  await field(ann, 'Tenant').fill('');
+  await open(ann, 'https://kitchen.example/udon');
+  await ann.getByText('No item of demo has the URL https://kitchen.example/udon').waitFor();
+  // It is there now: the same URL is asked for again.
+  await api('Ann', move, { id, url: 'https://kitchen.example/udon' });
+  await ann.getByRole('button', { name: 'Open', exact: true }).click();
+  await isThere(ann);
+  await api('Ann', move, { id, url: place });
+
+  await broken(ann, 'ItemByUrl', () => true);
+  await ann.goto(`${ann.url().replace(/\/app.*/, '')}/app/open?url=${encodeURIComponent(place)}`);
+  await ann.getByRole('heading', { name: 'Could not open the URL' }).waitFor();
+  await ann.unrouteAll();
+  await ann.getByRole('button', { name: 'Try again' }).click();
+  await isThere(ann);
+  await ann.context().close();
+  await unseen({ sit, place, open, field, faultAt, isThere });
+}
+
+// unseen is somebody who may not see the item, and somebody who is not signed in.
+async function unseen({ sit, place, open, field, faultAt, isThere }) {
+  const ben = await sit('Ben', { path: '/app/open' });
+  await open(ben, place);
+  await ben.getByText('No item of demo has the URL https://kitchen.example/ramen, or you do not have access to it.').waitFor();
+  await ben.context().close();
+
+  const page = await sit(null, { path: '/app/open', viewport: { width: 360, height: 740 } });
+  await open(page, place);
+  await field(page, 'Tenant').and(page.locator('[aria-invalid="true"]')).and(page.locator(':focus')).waitFor();
+  await faultAt(page, 'Tenant', 'Name the tenant: you are not signed in.');
+  await field(page, 'Tenant').fill('demo');
+  await page.keyboard.press('Enter');
+  await page.getByText('or you need to sign in to see it.').waitFor();
+  await fits(page, 'opening by URL');
+  // The page stays when they sign in, and leads on.
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await dialog(page).getByRole('button', { name: /^Ann\b/ }).click();
+  await isThere(page);
+  await page.context().close();
+}
