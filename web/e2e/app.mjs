@@ -9,6 +9,8 @@
 // NEWCOMER is a token of u:demo:newcomer, whom the demo data does not hold.
 import { baseAddress, start } from './browser.mjs';
 import { desks } from './app/desk.mjs';
+import { branches, branchFaults, languages } from './app/branches.mjs';
+import { copying, openByUrl } from './app/links.mjs';
 import { crowd, find, groups, inAndOut, newcomer, refused, refusedSocket } from './app/people.mjs';
 import { avatars, compact, days, expiry, fullWidth, jumpToNewest, keys, markdown, profile, ways } from './app/looks.mjs';
 import { drafting, history, overtaken, suggesting, texts } from './app/notes.mjs';
@@ -17,7 +19,7 @@ import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs'
 import { goneElsewhere, latePage, lookUp, lostConnection, news, together } from './app/sharing.mjs';
 import { demoted, discarding, expelled, expiredToken, forGroup, keptAfterFailure, offline, rescued, signedInAgain, smallScreen } from './app/unsaved.mjs';
 
-const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, profile, expiry, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection, texts, drafting, overtaken, history, suggesting };
+const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, profile, expiry, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection, texts, drafting, overtaken, history, suggesting, branches, branchFaults, languages, copying, openByUrl };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

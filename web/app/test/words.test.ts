@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { dayOf, foundOf, untilTomorrow } from '../src/ui/words.ts';
+import { dayOf, foundOf, noText, spotName, untilTomorrow } from '../src/ui/words.ts';
 
 // Versions of ICU put a comma after the day or none.
 const dateAlone = (text: string) => text.replace(',', '');
@@ -28,4 +28,20 @@ test('a page of results says when there are more', () => {
   assert.equal(foundOf(25, false), '25 found');
   assert.equal(foundOf(25, true), 'First 25 found; there are more');
   assert.equal(foundOf(0, true), 'None found so far');
+});
+
+test('titles of dialogs name the language and the branch', () => {
+  assert.equal(spotName('History', { locale: null, branch: 1 }), 'History');
+  assert.equal(spotName('History', { locale: 'de', branch: 1 }), 'History: German');
+  assert.equal(spotName('History', { locale: null, branch: 2 }), 'History: branch 2');
+  assert.equal(spotName('History', { locale: 'de_CH', branch: 12 }), 'History: Swiss High German, branch 12');
+});
+
+test('why there is no text', () => {
+  assert.equal(noText(undefined, null), 'This note has no text yet.');
+  assert.equal(noText(undefined, null, true), 'This note has no text in your language. Choose another one.');
+  assert.equal(noText(undefined, 2, true), 'Branch 2 has no text in your language. Choose another one.');
+  assert.equal(noText(null, 2, true), 'Branch 2 has no text yet.');
+  assert.equal(noText('de', null, true), 'There is no text in German yet.');
+  assert.equal(noText('de', 3), 'There is no text in German in branch 3 yet.');
 });

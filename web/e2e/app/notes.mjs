@@ -73,13 +73,13 @@ const field = (page, name) => dialog(page).getByRole('textbox', { name });
 const button = (page, name) => dialog(page).getByRole('button', { name, exact: true });
 const savedAsDraft = (page) => dialog(page).getByText('Saved as a draft. Only you can see it.').waitFor();
 
-async function openEditor(page, name = 'Edit text…') {
+export async function openEditor(page, name = 'Edit text…') {
   await noteOf(page).getByRole('button', { name }).click();
   await field(page, 'Text').and(page.locator(':focus')).waitFor();
 }
 
 // broken answers operations of a name as if the store were away, while is() says so.
-async function broken(page, name, is) {
+export async function broken(page, name, is) {
   await page.route('**/graphql', (route) => {
     if (!is() || route.request().postDataJSON().operationName !== name) return route.fallback();
     return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });

@@ -12,7 +12,7 @@ import { Form, TextField } from '../ui/forms.tsx';
 import { Markdown } from '../ui/markdown.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
-import { dateOf, languageName } from '../ui/words.ts';
+import { dateOf, noText, spotName } from '../ui/words.ts';
 import { useDraft, type Spot } from './use-draft.ts';
 
 type Session = DraftSession<RevisionTextFragment>;
@@ -22,12 +22,14 @@ interface EditNoteProps {
   item: ItemFragment;
   spot: Spot;
   userId: string;
+  // Whether visitors do not see the branch that is written in.
+  hidden: boolean;
   onClose: () => void;
   onPublished: () => void;
   onDiscarded: () => void;
 }
 
-export function EditNote({ item, spot, userId, onClose, onPublished, onDiscarded }: EditNoteProps) {
+export function EditNote({ item, spot, userId, hidden, onClose, onPublished, onDiscarded }: EditNoteProps) {
   const { session, state, error, open } = useDraft(spot, userId, item.title, item.version);
   const [discarding, setDiscarding] = useState(false);
   const [waiting, setWaiting] = useState(false);
@@ -53,7 +55,7 @@ export function EditNote({ item, spot, userId, onClose, onPublished, onDiscarded
     else setDiscarding(false);
   };
   return (
-    <Dialog title={spot.locale === null ? 'Edit the text' : `Edit the text: ${languageName(spot.locale)}`} onClose={state.saving === 'failed' ? onClose : () => leave()} unsaved={state.saving === 'failed'} wide>
+    <Dialog title={spotName('Edit the text', spot)} onClose={state.saving === 'failed' ? onClose : () => leave()} unsaved={state.saving === 'failed'} wide>
       {!state.ready && (error === undefined ? <Loading what="Loading the text..." /> : <Failed error={error} onRetry={open} heading="Could not load the text" />)}
       {state.ready && (
         <Form
@@ -64,6 +66,8 @@ export function EditNote({ item, spot, userId, onClose, onPublished, onDiscarded
         >
           <Elsewhere state={state} session={session} />
           <Stale state={state} session={session} asked={waiting} />
+          {hidden && <p>Visitors do not see branch {spot.branch}. They see what you publish here once the branch is made current.</p>}
+          {!state.current && <p className="note-empty">{noText(spot.locale, hidden ? spot.branch : null)} You write the first one.</p>}
           <Fields state={state} session={session} />
           <SavingStatus state={state} onRetry={() => void session.flush()} />
         </Form>

@@ -8,7 +8,7 @@ import { Diff } from '../ui/diff.tsx';
 import { useSubmit } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
-import { dateOf, languageName } from '../ui/words.ts';
+import { dateOf, spotName } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
 import type { Spot } from './use-draft.ts';
 
@@ -38,7 +38,7 @@ export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryPr
   };
   const faults = [...(submission.faults.form ?? []), submission.error?.text].filter(Boolean);
   return (
-    <Dialog title={spot.locale === null ? 'History' : `History: ${languageName(spot.locale)}`} onClose={onClose} wide>
+    <Dialog title={spotName('History', spot)} onClose={onClose} wide>
       <div className="dialog-text">
         {!nodes && (error === undefined ? <Loading what="Loading the history..." /> : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}

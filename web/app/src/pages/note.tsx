@@ -9,7 +9,9 @@ import { useOpening } from '../ui/dialog.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated } from '../ui/states.tsx';
-import { dateOf, languageName } from '../ui/words.ts';
+import { dateOf, languageName, noText } from '../ui/words.ts';
+import { AddLanguage } from './add-language.tsx';
+import { Branches } from './branches.tsx';
 import { EditNote } from './edit-note.tsx';
 import { NoteHistory } from './note-history.tsx';
 import { Suggest } from './suggest.tsx';
@@ -18,27 +20,38 @@ import type { Spot } from './use-draft.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
 
+type DialogName = 'edit' | 'history' | 'suggest' | 'suggestions' | 'branches' | 'language';
+
+// Shown is which text was chosen: a branch, null for the one that visitors see, and
+// a locale, undefined where none was chosen.
+interface Shown {
+  branch: number | null;
+  locale: string | null | undefined;
+}
+
+const byDefault: Shown = { branch: null, locale: undefined };
+
 // Note is the section of an item that shows its text. shown is false while the
 // item is gone: then only an open dialog stays, which may hold typed text.
 export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
-  const [locale, setLocale] = useState<string | null | undefined>(undefined);
-  const { content, error, reread } = useNoteText(item, locale);
+  const [choice, choose] = useState(byDefault);
+  // Who may not edit the item any more sees the current branch again.
+  const chosen = choice.branch === null || item.viewerCanEdit ? choice : byDefault;
+  const { content, error, reread } = useNoteText(item, chosen);
   const heading = useId();
-  const me = useMe();
-  const say = useSay();
   const { open, show, close } = useOpening<DialogName>();
   // A dialog is about the text that was shown when it was opened.
-  const [spot, setSpot] = useState<Spot | null>(null);
+  const [opened, setOpened] = useState<Opened | null>(null);
   const revision = content?.revision ?? null;
   const start = (name: DialogName) => {
-    const wanted = locale === undefined ? (revision?.locale ?? null) : locale;
-    setSpot({ contentId: item.id, branch: content?.branch?.number ?? 1, locale: wanted });
+    if (!content) return;
+    const locale = chosen.locale === undefined ? (revision?.locale ?? null) : chosen.locale;
+    setOpened({ spot: { contentId: item.id, branch: content.branch?.number ?? 1, locale }, locales: localesOf(content) });
     show(name);
   };
-  const done = (text: string) => {
-    close();
-    say(text);
-    void reread().catch(() => {});
+  const write = (spot: Spot) => {
+    setOpened({ spot, locales: [] });
+    show('edit');
   };
   return (
     <>
@@ -46,33 +59,116 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
         <section className="note" aria-labelledby={heading}>
           <header className="note-head">
             <h2 id={heading}>Text</h2>
-            {content && <LanguageSwitch content={content} onChoose={setLocale} />}
+            {content && <LanguageSwitch content={content} chosen={chosen.locale} onChoose={(locale) => choose({ ...chosen, locale })} />}
           </header>
           {error !== undefined && content && <Outdated error={error} onRetry={reread} />}
           {error !== undefined && !content && <Failed error={error} onRetry={reread} heading="Could not load the text" />}
           {error === undefined && !content && <Loading what="Loading the text..." />}
-          {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">This note has no text yet.</p>)}
-          {content && (
-            <div className="actions">
-              {me && item.viewerCanEdit && <Action name={revision ? 'Edit text…' : 'Write text…'} onClick={() => start('edit')} />}
-              {item.viewerCanEdit && <Action name="History…" onClick={() => start('history')} />}
-              {me && !item.viewerCanEdit && <Action name="Suggest a change…" onClick={() => start('suggest')} />}
-              {me && <Action name={`Suggestions${openOf(content)}…`} onClick={() => start('suggestions')} />}
-            </div>
-          )}
+          {content && <BranchBar content={content} onShow={(branch) => choose({ ...byDefault, branch })} />}
+          {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">{noText(chosen.locale, hiddenBranch(content), localesOf(content).length > 0)}</p>)}
+          {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
-      {open === 'history' && spot && <NoteHistory spot={spot} mayEdit={item.viewerCanEdit} onClose={close} onChanged={() => void reread().catch(() => {})} />}
-      {open === 'suggest' && spot && <Suggest spot={spot} itemTitle={item.title} onClose={close} onSuggested={() => done('Suggestion sent.')} />}
-      {open === 'suggestions' && <Suggestions contentId={item.id} mayEdit={item.viewerCanEdit} onClose={close} onChanged={() => void reread().catch(() => {})} />}
-      {open === 'edit' && spot && me && (
-        <EditNote item={item} spot={spot} userId={me.id} onClose={close} onPublished={() => done('Published.')} onDiscarded={() => done('Draft discarded.')} />
-      )}
+      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
     </>
   );
 }
 
-type DialogName = 'edit' | 'history' | 'suggest' | 'suggestions';
+interface NoteActionsProps {
+  item: ItemFragment;
+  content: NoteContent;
+  onOpen: (name: DialogName) => void;
+}
+
+function NoteActions({ item, content, onOpen }: NoteActionsProps) {
+  const me = useMe();
+  const mayEdit = item.viewerCanEdit;
+  return (
+    <div className="actions">
+      {me && mayEdit && <Action name={content.revision ? 'Edit text…' : 'Write text…'} onClick={() => onOpen('edit')} />}
+      {me && mayEdit && <Action name="Add a language…" onClick={() => onOpen('language')} />}
+      {mayEdit && <Action name="History…" onClick={() => onOpen('history')} />}
+      {me && mayEdit && <Action name="Branches…" onClick={() => onOpen('branches')} />}
+      {me && !mayEdit && <Action name="Suggest a change…" onClick={() => onOpen('suggest')} />}
+      {me && <Action name={`Suggestions${openOf(content)}…`} onClick={() => onOpen('suggestions')} />}
+    </div>
+  );
+}
+
+// Opened is what a dialog was opened for: a text, and the locales of its branch.
+interface Opened {
+  spot: Spot;
+  locales: (string | null)[];
+}
+
+interface NoteDialogProps {
+  item: ItemFragment;
+  opened: Opened;
+  // The branch that visitors see; undefined while that is not known.
+  current: number | undefined;
+  open: DialogName | '';
+  close: () => void;
+  reread: () => Promise<unknown>;
+  onChoose: (shown: Shown) => void;
+  onWrite: (spot: Spot) => void;
+}
+
+// NoteDialog is the dialog that is open, if any, and what follows when it is done.
+function NoteDialog({ item, opened: { spot, locales }, current, open, close, reread, onChoose, onWrite }: NoteDialogProps) {
+  const me = useMe();
+  const say = useSay();
+  const hidden = current !== undefined && current !== spot.branch;
+  const changed = () => void reread().catch(() => {});
+  const done = (text: string) => {
+    close();
+    say(text);
+    changed();
+  };
+  switch (open) {
+    case 'history':
+      return <NoteHistory spot={spot} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
+    case 'suggest':
+      return <Suggest spot={spot} itemTitle={item.title} onClose={close} onSuggested={() => done('Suggestion sent.')} />;
+    case 'suggestions':
+      return <Suggestions contentId={item.id} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
+    case 'branches': {
+      const show = (branch: number | null) => (close(), onChoose({ ...byDefault, branch }));
+      return <Branches contentId={item.id} version={item.version} shown={spot.branch} onClose={close} onShow={show} onChanged={changed} />;
+    }
+    case 'language': {
+      const write = (locale: string) => (onChoose({ branch: hidden ? spot.branch : null, locale }), onWrite({ ...spot, locale }));
+      return <AddLanguage contentId={item.id} branch={spot.branch} known={locales} onClose={close} onChosen={write} />;
+    }
+    case 'edit':
+      return me && <EditNote item={item} spot={spot} userId={me.id} hidden={hidden} onClose={close} onPublished={() => done(hidden ? `Published in branch ${spot.branch}.` : 'Published.')} onDiscarded={() => done('Draft discarded.')} />;
+    default:
+      return null;
+  }
+}
+
+// hiddenBranch is the number of the branch that is shown, null where it is the one
+// that visitors see.
+function hiddenBranch({ branch, current }: NoteContent): number | null {
+  return branch && branch.number !== current?.number ? branch.number : null;
+}
+
+// BranchBar tells editors which branch they see, where that is not what visitors
+// see, and of another branch that editors work on.
+function BranchBar({ content, onShow }: { content: NoteContent; onShow: (branch: number | null) => void }) {
+  const { current, working } = content;
+  const hidden = hiddenBranch(content);
+  if (!current || !working || (hidden === null && working.number === current.number)) return null;
+  return (
+    <div className="branch-bar">
+      <p>{hidden === null ? `Editors work on branch ${working.number}.` : `This is branch ${hidden}. Visitors see branch ${current.number}.`}</p>
+      {hidden === null ? (
+        <Action name={`Show branch ${working.number}`} onClick={() => onShow(working.number)} />
+      ) : (
+        <Action name={`Show branch ${current.number}`} onClick={() => onShow(null)} />
+      )}
+    </div>
+  );
+}
 
 // openOf is how many suggestions are open, for the name of a button.
 function openOf({ suggestions: { nodes, pageInfo } }: NoteContent): string {
@@ -91,9 +187,9 @@ function Action({ name, onClick }: { name: string; onClick: () => void }) {
 // useNoteText reads the text of an item, and reads it again when the item has
 // changed. A locale of undefined leaves the choice to the gateway, which follows
 // the languages of the browser.
-function useNoteText(item: ItemFragment, locale: string | null | undefined) {
+function useNoteText(item: ItemFragment, { branch, locale }: Shown) {
   const { data, previousData, error, refetch } = useQuery(NoteTextDocument, {
-    variables: { id: item.id, locale: locale ?? null, strictLocale: locale !== undefined },
+    variables: { id: item.id, branch, locale: locale ?? null, strictLocale: locale !== undefined },
     fetchPolicy: 'no-cache',
   });
   const read = useRef(item.version);
@@ -111,18 +207,34 @@ function localesOf({ branch, unlocalized }: NoteContent): (string | null)[] {
   return [...(unlocalized ? [null] : []), ...(branch?.locales ?? [])];
 }
 
-function LanguageSwitch({ content, onChoose }: { content: NoteContent; onChoose: (locale: string | null) => void }) {
-  const locales = localesOf(content);
-  if (locales.length < 2) return null;
-  const chosen = locales.indexOf(content.revision?.locale ?? null);
-  const choose = (index: number) => onChoose(locales[index] ?? null);
+interface LanguageSwitchProps {
+  content: NoteContent;
+  chosen: string | null | undefined;
+  onChoose: (locale: string | null) => void;
+}
+
+// LanguageSwitch offers the languages of the text, and the one that was chosen to
+// be written.
+function LanguageSwitch({ content, chosen, onChoose }: LanguageSwitchProps) {
+  const there = localesOf(content);
+  const shown = chosen === undefined ? (content.revision?.locale ?? null) : chosen;
+  const missing = chosen != null && !there.includes(chosen);
+  const locales = missing ? [...there, chosen] : there;
+  const index = locales.indexOf(shown);
+  if (index < 0 ? locales.length === 0 : locales.length === 1) return null;
   return (
     <label className="note-language">
       <span>Language</span>
-      <select value={chosen} onChange={(event) => choose(Number(event.target.value))}>
-        {locales.map((locale, index) => (
-          <option key={locale ?? ''} value={index} lang={locale?.replace('_', '-')}>
+      <select value={index} onChange={(event) => onChoose(locales[Number(event.target.value)] ?? null)}>
+        {index < 0 && (
+          <option value={-1} disabled>
+            Choose...
+          </option>
+        )}
+        {locales.map((locale, i) => (
+          <option key={locale ?? ''} value={i} lang={locale?.replace('_', '-')}>
             {languageName(locale)}
+            {missing && locale === chosen && ' (no text yet)'}
           </option>
         ))}
       </select>

@@ -4,7 +4,7 @@ import { SuggestRevisionDocument } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit } from '../ui/forms.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
-import { languageName } from '../ui/words.ts';
+import { spotName } from '../ui/words.ts';
 import { useRevision } from './note-history.tsx';
 import type { Spot } from './use-draft.ts';
 
@@ -39,7 +39,7 @@ export function Suggest({ spot, itemTitle, onClose, onSuggested }: SuggestProps)
     if (await submission.send({ ...spot, title, body, ...(note.trim() && { note }) })) onSuggested();
   };
   return (
-    <Dialog title={spot.locale === null ? 'Suggest a change' : `Suggest a change: ${languageName(spot.locale)}`} onClose={onClose} unsaved={changed || text.note !== ''} wide>
+    <Dialog title={spotName('Suggest a change', spot)} onClose={onClose} unsaved={changed || text.note !== ''} wide>
       {error && !start && <Failed error={error} onRetry={() => refetch()} heading="Could not load the text" />}
       {!error && !start && <Loading what="Loading the text..." />}
       {start && (

@@ -5,6 +5,7 @@ import { useApolloClient } from '@apollo/client/react';
 import type { DraftGateway } from '../data/draft-gateway.ts';
 import { draftSession, type DraftSession } from '../data/draft-session.ts';
 import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocument, SaveDraftDocument, type RevisionTextFragment } from '../generated/operations.ts';
+import { isBadInput } from '../data/faults.ts';
 import { useOnline } from '../ui/notices.tsx';
 
 // Spot is where a text is: in a branch and a locale of an item.
@@ -24,6 +25,14 @@ export function draftKey({ contentId, branch, locale }: Spot, userId: string): s
 export async function readRevision(client: ApolloClient, { contentId, branch, locale }: Spot, number: number): Promise<RevisionTextFragment | null> {
   const { data } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
   return data?.content?.revision ?? null;
+}
+
+// isKnownLocale asks the gateway whether there is such a language and country: it
+// refuses to look for a text in any other one.
+export async function isKnownLocale(client: ApolloClient, { contentId, branch, locale }: Spot): Promise<boolean> {
+  const { error } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number: null }, fetchPolicy: 'no-cache', errorPolicy: 'all' });
+  if (error && !isBadInput(error)) throw error;
+  return !error;
 }
 
 async function mutate<Input, Payload>(client: ApolloClient, mutation: TypedDocumentNode<Record<string, Payload | null>, { input: Input }>, input: Input): Promise<Payload> {

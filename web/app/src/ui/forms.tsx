@@ -103,7 +103,7 @@ export function Form({ onSubmit, submission, actions, children }: FormProps) {
   const [wrong, setWrong] = useState<WrongField[]>([]);
   const { faults, error } = submission;
   useEffect(() => {
-    const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('[aria-invalid="true"]') ?? [])];
+    const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>('[aria-invalid="true"]') ?? [])];
     setWrong(fields.map((field) => ({ field, name: field.labels?.[0]?.textContent ?? '' })));
     fields[0]?.focus();
   }, [faults]);
@@ -216,6 +216,29 @@ export function TextField({ label, hint, faults = [], rows = 0, autoFocus = fals
           {hint}
         </p>
       )}
+      <Faults id={`${id}-fault`} texts={faults} />
+    </div>
+  );
+}
+
+interface SelectFieldProps {
+  label: string;
+  faults?: string[] | undefined;
+  value: string;
+  onChange: (value: string) => void;
+  children: ReactNode;
+}
+
+// SelectField is a choice from a list, which may be long; children are its options.
+export function SelectField({ label, faults = [], value, onChange, children }: SelectFieldProps) {
+  const id = useId();
+  const wrong = faults.length > 0;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} aria-describedby={wrong ? `${id}-fault` : undefined} aria-invalid={wrong} onChange={(event) => onChange(event.target.value)}>
+        {children}
+      </select>
       <Faults id={`${id}-fault`} texts={faults} />
     </div>
   );

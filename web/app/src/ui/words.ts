@@ -92,3 +92,19 @@ export function languageName(locale: string | null): string {
     return locale;
   }
 }
+
+// spotName names a locale and a branch, as the titles of dialogs do. The first branch is
+// not named: most texts have no other one.
+export function spotName(heading: string, { locale, branch }: { locale: string | null; branch: number }): string {
+  const parts = [locale !== null && languageName(locale), branch > 1 && `branch ${branch}`].filter(Boolean);
+  return parts.length === 0 ? heading : `${heading}: ${parts.join(', ')}`;
+}
+
+// noText says why there is no text to show. locale is the one that was chosen,
+// undefined where none was; branch is given where it is not the one that visitors
+// see; hasOthers: there are texts, in languages that were not asked for.
+export function noText(locale: string | null | undefined, branch: number | null, hasOthers = false): string {
+  if (locale) return `There is no text in ${languageName(locale)}${branch === null ? '' : ` in branch ${branch}`} yet.`;
+  const what = branch === null ? 'This note' : `Branch ${branch}`;
+  return hasOthers && locale === undefined ? `${what} has no text in your language. Choose another one.` : `${what} has no text yet.`;
+}

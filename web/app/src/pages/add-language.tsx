@@ -1,0 +1,61 @@
+// Adding a language to the text of a note: its code is checked, and the text is
+// then written in the editor.
+import { useState } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import { explain } from '../data/faults.ts';
+import { readLocale } from '../data/locale.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Actions, Form, TextField, type FormState } from '../ui/forms.tsx';
+import { useOnline } from '../ui/notices.tsx';
+import { languageName } from '../ui/words.ts';
+import { isKnownLocale } from './use-draft.ts';
+
+interface AddLanguageProps {
+  contentId: string;
+  branch: number;
+  // The locales in which there is a text already.
+  known: readonly (string | null)[];
+  onClose: () => void;
+  onChosen: (locale: string) => void;
+}
+
+const idle: FormState = { busy: false, faults: {} };
+
+export function AddLanguage({ contentId, branch, known, onClose, onChosen }: AddLanguageProps) {
+  const client = useApolloClient();
+  const online = useOnline();
+  const [text, setText] = useState('');
+  const [state, setState] = useState<FormState & { faults: { locale?: string[] } }>(idle);
+  const locale = readLocale(text);
+  const wrong = (why: string) => setState({ busy: false, faults: { locale: [why] } });
+
+  const choose = async () => {
+    if (locale === null) return wrong('Enter a language of two letters, such as de, or one with a country, such as de_CH.');
+    if (known.includes(locale)) return wrong(`There is a text in ${languageName(locale)} already. Choose it under Language.`);
+    setState({ ...idle, busy: true });
+    try {
+      if (await isKnownLocale(client, { contentId, branch, locale })) onChosen(locale);
+      else wrong(`${locale} is not the code of a language${locale.includes('_') ? ' and a country' : ''}.`);
+    } catch (error) {
+      setState({ ...idle, error: explain(error, { online }) });
+    }
+  };
+  return (
+    <Dialog title={branch > 1 ? `Add a language: branch ${branch}` : 'Add a language'} onClose={onClose} unsaved={false}>
+      <Form onSubmit={() => void choose()} submission={state} actions={<Actions submission={state} verb="Write the text" />}>
+        <TextField
+          label="Language"
+          hint="Two letters, such as de for German, or with a country, such as de_CH. xx is a text in no language."
+          placeholder="de"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          faults={state.faults.locale}
+          autoFocus
+        />
+        <p role="status">{locale !== null && languageName(locale) !== locale ? languageName(locale) : ''}</p>
+      </Form>
+    </Dialog>
+  );
+}
