@@ -1,11 +1,13 @@
-// Takes the pictures of the reference client that the README shows, of a gateway
-// with the demo data as it was made.
+// Takes the pictures of the reference client that the README and docs/pages.md
+// show, of a gateway with the demo data as it was made. `npm run pictures` takes
+// all of them, after `make build`; with names it takes these alone.
 //
-//   .ci/with-gateway node web/e2e/app-pictures.mjs docs
-import { baseAddress, start } from './browser.mjs';
+//   .ci/with-gateway node web/e2e/app-pictures.mjs docs [NAME...]
+import { baseAddress, expect, start } from './browser.mjs';
 import { desks, dialog, item, live, openEntry } from './app/desk.mjs';
+import { noteOf, openEditor, saveText } from './app/notes.mjs';
 
-const folder = process.argv[2] ?? '.';
+const [folder = '.', ...names] = process.argv.slice(2);
 const base = baseAddress();
 const browser = await start();
 const { sit, api, faults } = await desks(browser, base);
@@ -63,11 +65,74 @@ async function phone() {
   await page.context().close();
 }
 
+// openNote opens one of the notes of the demo data by its URL.
+async function openNote(name, note, size = { width: 1100, height: 760 }) {
+  const page = await sit(name, { path: `/app/open?url=${encodeURIComponent(`https://demo.example/notes/${note}`)}`, viewport: size });
+  await noteOf(page).getByText(/Revision \d+, by/).waitFor();
+  return page;
+}
+
+const openDialog = (page, name) => noteOf(page).getByRole('button', { name }).click();
+
+async function text() {
+  const page = await openNote('Ann', 'welcome');
+  await noteOf(page).getByRole('combobox', { name: 'Language' }).selectOption({ label: 'German' });
+  await noteOf(page).getByText(/German. Revision \d+, by/).waitFor();
+  await take(page, 'text');
+  await page.context().close();
+}
+
+async function history() {
+  const page = await openNote('Ann', 'welcome');
+  await openDialog(page, 'History…');
+  await dialog(page).locator('ins').first().waitFor();
+  await take(page, 'history');
+  await page.context().close();
+}
+
+async function suggestions() {
+  const page = await openNote('Ann', 'welcome');
+  await openDialog(page, /^Suggestions/);
+  await dialog(page).locator('ins').first().waitFor();
+  await take(page, 'suggestions');
+  await page.context().close();
+}
+
+// editing is Ben's draft, after Ann has published another text.
+async function editing() {
+  const page = await openNote('Ben', 'review-checklist', { width: 1100, height: 900 });
+  const { id, revision } = (await api('Ben', '{ contentByUrl(url: "https://demo.example/notes/review-checklist") { id revision(locale: "en") { title body } } }')).contentByUrl;
+  await openEditor(page);
+  await saveText(api, 'Ann', id, { locale: 'en', title: revision.title, body: `${revision.body.trim()}\n* Is each exported name documented?\n` });
+  await dialog(page).getByRole('textbox', { name: 'Title' }).press('End');
+  await page.keyboard.type(' before it is merged');
+  await dialog(page).getByRole('button', { name: 'Publish' }).click();
+  await dialog(page).getByRole('group', { name: 'The text has changed' }).and(page.locator(':focus')).waitFor();
+  await take(page, 'editing');
+  await page.context().close();
+}
+
+async function branches() {
+  const page = await openNote('Ann', 'welcome');
+  await openDialog(page, 'Branches…');
+  await dialog(page).getByRole('button', { name: 'Create branch' }).click();
+  const second = dialog(page).getByRole('listitem', { name: 'Branch 2' });
+  await second.getByRole('button', { name: 'Make working' }).click();
+  await second.getByText('Working', { exact: true }).waitFor();
+  await second.getByRole('button', { name: 'Show texts' }).click();
+  await noteOf(page).getByText('This is branch 2.').waitFor();
+  await openDialog(page, 'Branches…');
+  await second.getByText('Shown now').waitFor();
+  await page.locator('.notices > p').waitFor({ state: 'detached' });
+  await take(page, 'branches');
+  await page.context().close();
+}
+
+const pictures = { library: beside, share, conflict: quarrel, phone, text, history, suggestions, editing, branches };
+expect(names.filter((name) => !(name in pictures)), [], 'pictures that there are not');
+
 try {
-  await beside();
-  await share();
-  await quarrel();
-  await phone();
+  for (const [name, picture] of Object.entries(pictures)) if (names.length === 0 || names.includes(name)) await picture();
   if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
 } finally {
   await browser.close();
