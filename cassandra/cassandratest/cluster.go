@@ -52,6 +52,17 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 // cassandra.yaml, whatever CASSANDRA_HOSTS says. They must answer to the user
 // cassandra, with that word for a password, without TLS.
 func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
+	return startWith(ctx, nodes, settings{Lines: lines})
+}
+
+// StartDurable starts one node that loses nothing that it has acknowledged when it is
+// killed, whatever CASSANDRA_HOSTS says. Those of Start lose what they took in the last
+// second, and their latest tables.
+func StartDurable(ctx context.Context) (*Cluster, error) {
+	return startWith(ctx, 1, settings{Durable: true})
+}
+
+func startWith(ctx context.Context, nodes int, common settings) (*Cluster, error) {
 	tokens := map[int][]string{1: {"0"}, 3: {"-9223372036854775808", "-3074457345618258603", "3074457345618258602"}}[nodes]
 	if tokens == nil {
 		return nil, fmt.Errorf("a test cluster has 1 or 3 nodes, not %d", nodes)
@@ -68,7 +79,7 @@ func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
 		return nil, fmt.Errorf("ending what an earlier test has left: %w", err)
 	}
 	c := new(Cluster)
-	if err := c.start(ctx, java, lib, tokens, lines); err != nil {
+	if err := c.start(ctx, java, lib, tokens, common); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
@@ -79,7 +90,7 @@ func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
 func (c *Cluster) Owned() bool { return c.nodes != nil }
 
 // start starts a node for each token.
-func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, lines string) (err error) {
+func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, common settings) (err error) {
 	if c.dir, c.owner, err = newDir(); err != nil {
 		return err
 	}
@@ -91,11 +102,12 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 	for i, token := range tokens {
 		dir := filepath.Join(c.dir, fmt.Sprintf("node%d", i+1))
 		// Whichever of them are up, a node that comes back finds the others by them.
-		n, err := newNode(java, lib, dir, i, settings{Token: token, Address: addresses[i], Seeds: strings.Join(addresses, ","), Lines: lines})
+		common.Token, common.Address, common.Seeds = token, addresses[i], strings.Join(addresses, ",")
+		n, err := newNode(java, lib, dir, i, common)
 		if err != nil {
 			return err
 		}
-		n.alone = len(tokens) == 1
+		n.forgetful = len(tokens) == 1 && !common.Durable
 		c.nodes = append(c.nodes, n)
 	}
 	// The first one makes the cluster, the others join it together.

@@ -44,7 +44,7 @@ type node struct {
 	java, lib string
 	dir       string
 	address   string
-	alone     bool // the only one of its cluster
+	forgetful bool // it need not keep its tables when it is killed
 	process   *os.Process
 	ended     chan struct{} // closed when the process has ended; nil before the first start
 	how       string        // it ended; read after ended is closed
@@ -52,7 +52,11 @@ type node struct {
 }
 
 // settings is what cassandra.yaml is made of.
-type settings struct{ Token, Address, Seeds, Dir, Lines string }
+type settings struct {
+	Token, Address, Seeds, Dir, Lines string
+	// Durable: what is acknowledged is in the commit log, and synced.
+	Durable bool
+}
 
 // newNode writes the node's configuration into a directory of its own.
 func newNode(java, lib, dir string, n int, s settings) (*node, error) {
@@ -104,7 +108,7 @@ func (n *node) arguments() ([]string, error) {
 		"-Dcassandra.consistent.rangemovement=false",
 		"-Djdk.attach.allowAttachSelf=true", "-Djava.net.preferIPv4Stack=true",
 	}
-	if n.alone {
+	if n.forgetful {
 		// Its tests make a keyspace each. That takes a quarter of the time where the
 		// tables of the schema are not written to disk after each statement; they
 		// are in the commit log all the same.

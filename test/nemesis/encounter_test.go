@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/fault"
+	"carrel/lease"
 )
 
 // encounter is one mutation that meets one fault.
@@ -17,6 +18,10 @@ type encounter struct {
 	fault faultKind
 	skew  time.Duration
 	id    string
+	// former is the lease that has the keys before.
+	former lease.End
+	// death is that of the node, which all encounters have in common; nil: it lives.
+	death *death
 	// without is a rule that the process does not follow.
 	without rule
 
@@ -58,8 +63,7 @@ func (c *encounter) play(t *testing.T) {
 	c.prepare(t)
 	p, d := c.door(t, c.skew, c.without)
 	key := c.id
-	p.fences(c.op.fence)
-	p.arm(c.op.of.table, c.step, c.fault)
+	c.arm(p)
 	err := c.op.do(t.Context(), d.service, c.id, &key)
 	c.recover(t, p, d)
 	got := c.op.of.look(c.r, t, c.id)
@@ -73,13 +77,30 @@ func (c *encounter) play(t *testing.T) {
 }
 
 // died tells that the process has ended.
-func (c *encounter) died() bool { return c.fault == dieBefore || c.fault == dieAfter }
+func (c *encounter) died() bool { return c.fault == dieBefore || c.fault == dieAfter || c.death != nil }
 
 // door opens a process behind a proxy.
 func (c *encounter) door(t *testing.T, skew time.Duration, without rule) (*proxy, *door) {
 	t.Helper()
 	p := newProxy(t, c.r.host)
-	return p, openDoor(t, c.r.throughProxy(p), skew, without)
+	o := c.r.throughProxy(p)
+	if c.death != nil {
+		o.Timeout = deathWithin // nothing is given up while it waits for the death
+	}
+	if skew >= lapsed {
+		// One that did its work in the background would sweep all leases.
+		return p, openStill(t, o, skew, without)
+	}
+	return p, openDoor(t, o, skew, without)
+}
+
+// arm has the next statement of the step meet the fault.
+func (c *encounter) arm(p *proxy) {
+	p.fences(c.op.fence)
+	p.arm(c.op.of.table, c.step, c.fault)
+	if c.death != nil {
+		c.death.await(p)
+	}
 }
 
 // repeat makes the operation again, with the same key: that gives the first
@@ -123,6 +144,11 @@ func (c *encounter) judge(err error, got, before, after seen) {
 		if !c.leavesUnknown() {
 			c.errorf("the outcome is unknown although it could be made so: %v", err)
 		}
+	case c.unknown && c.death != nil && !slices.Contains(undecided, c.step) && c.step != stepDecide:
+		// What is read for the answer fails too.
+		if !got.equal(after) {
+			c.errorf("it was decided, and there is %v instead of %v", got, after)
+		}
 	case c.unknown && c.step != stepDecide:
 		c.errorf("the outcome is unknown although no decision was lost: %v", err)
 	case c.unknown && !c.leavesUnknown():
@@ -140,18 +166,21 @@ func (c *encounter) judge(err error, got, before, after seen) {
 
 // leavesUnknown tells of the faults that keep the process from ever asking again.
 func (c *encounter) leavesUnknown() bool {
-	return c.fault == loseAll || c.died()
+	return c.fault == loseAll || c.died() || c.death != nil
 }
 
 // mayRefuse tells of what can be answered with certainty that nothing happened.
 func (c *encounter) mayRefuse() bool {
-	return slices.Contains(undecided, c.step) || c.step == stepDecide && c.fault == answerRefused
+	return slices.Contains(undecided, c.step) || c.step == stepDecide && (c.fault == answerRefused || c.death != nil)
 }
 
 // recover brings what the fault has left to its end: by the process itself
 // where it lives, by another one where it does not.
 func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
 	t.Helper()
+	if c.death != nil {
+		<-c.death.over
+	}
 	switch c.fault {
 	case loseAll:
 		if p.disarm() < 2 {

@@ -91,18 +91,11 @@ func (c *encounter) holds(t *testing.T, end lease.End, keys ...string) {
 	c.taken(t, c.r.late(t, lapsed), keys...)
 }
 
-// meet opens a process whose next statement of the step meets the fault. One for which
-// everything has lapsed does nothing in the background: it would sweep all leases.
+// meet opens a process whose next statement of the step meets the fault.
 func (c *encounter) meet(t *testing.T, skew time.Duration) (*proxy, *door) {
 	t.Helper()
-	open := openDoor
-	if skew >= lapsed {
-		open = openStill
-	}
-	p := newProxy(t, c.r.host)
-	d := open(t, c.r.throughProxy(p), skew, everyRule)
-	p.fences(c.op.fence)
-	p.arm(c.op.of.table, c.step, c.fault)
+	p, d := c.door(t, skew, everyRule)
+	c.arm(p)
 	return p, d
 }
 

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"carrel/core/claim"
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
@@ -119,7 +119,7 @@ func (c *encounter) contend(t *testing.T, key *string, got, after seen) {
 	t.Helper()
 	late := c.r.late(t, lapsed)
 	for i, url := range c.op.urls(c.id) {
-		rival := fmt.Sprintf("%s-rival-%d", c.id, i)
+		rival := c.rival(i)
 		held := c.r.named(t, url)
 		err := tried(func() error { return createAt(t.Context(), late.service, rival, url, &rival) })
 		switch leads := c.r.named(t, url); {
@@ -159,6 +159,14 @@ func TestEveryStepOfNamesAndTextsMeetsEveryFault(t *testing.T) {
 	defer r.close(t)
 	r.late(t, lapsed)
 	r.playAll(t, slices.Concat(urlOperations, textOperations, leaseOperations))
+	r.clean(t)
+}
+
+// clean has a scrubber see everything when it has lapsed: it removes what the dead have
+// left, and finds nothing else to be wrong. So does the audit.
+func (r *room) clean(t *testing.T) {
+	t.Helper()
+	r.quiet(t)
 	scrubber := openStill(t, r.options(r.host), scrubbedAfter, everyRule)
 	defer scrubber.close(t)
 	scrubber.sweep(t)
@@ -177,6 +185,24 @@ func TestEveryStepOfNamesAndTextsMeetsEveryFault(t *testing.T) {
 		t.Errorf("the audit found %+v", report)
 	}
 	t.Logf("the scrubber has removed %d claims and texts; %d claims, %d leases and %d revisions stay", settled, report.Claims, report.Leases, report.Revisions)
+}
+
+// quiet waits until nothing is on the list of any process. The scrubber leaves alone what
+// a change in flight may need.
+func (r *room) quiet(t *testing.T) {
+	t.Helper()
+	for _, d := range r.ahead {
+		if err := d.journal.Beat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, runWithin, "the end of everything under way", func() bool {
+		lanes, err := commit.OpenLanes(t.Context(), r.whole.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(lanes) == 0
+	})
 }
 
 // scrubbedAfter is when everything is swept and scrubbed that the dead have left.

@@ -28,6 +28,8 @@ const (
 	dieBefore     faultKind = "the process ends before the request is sent"
 	dieAfter      faultKind = "the process ends before the response is read"
 	dieSending    faultKind = "the process ends, and its request comes when others have finished"
+	nodeBefore    faultKind = "the node is killed as the request arrives"
+	nodeAfter     faultKind = "the node is killed before the response is read"
 )
 
 // Times of the proxy. What is late comes after the driver has given up.
@@ -47,6 +49,7 @@ type proxy struct {
 	tasks    sync.WaitGroup
 	letGo    chan struct{} // closed when the request that was held back may go
 	answered chan struct{} // closed when the node has answered it
+	held     chan struct{} // closed when a statement waits for the node to be killed
 
 	mu      sync.Mutex
 	texts   map[string]string // of prepared statements
@@ -75,7 +78,7 @@ func newProxy(t *testing.T, host string) *proxy {
 	p := &proxy{
 		address: l.Addr().String(), node: net.JoinHostPort(host, "9042"), listener: l, done: make(chan struct{}),
 		texts: map[string]string{}, conns: map[net.Conn]bool{}, gate: make(chan struct{}),
-		letGo: make(chan struct{}), answered: make(chan struct{}),
+		letGo: make(chan struct{}), answered: make(chan struct{}), held: make(chan struct{}),
 	}
 	close(p.gate)
 	p.tasks.Go(p.accept)
@@ -178,6 +181,12 @@ func (p *proxy) deliver(t *testing.T) {
 			return false
 		}
 	})
+}
+
+// hold waits until what is held may go.
+func (p *proxy) hold() {
+	close(p.held)
+	p.wait(p.letGo)
 }
 
 // wait returns when something has happened; false: the test has ended before.
@@ -346,6 +355,8 @@ func (l *link) requests() {
 		case dieBefore:
 			l.p.die()
 			return
+		case nodeBefore:
+			l.p.hold()
 		}
 		l.mu.Lock()
 		l.streams[f.stream()] = s
@@ -410,6 +421,9 @@ func (l *link) responses() {
 			return
 		case dieAfter:
 			l.p.die()
+			return
+		case nodeAfter:
+			l.p.hold()
 			return
 		case dieSending:
 			close(l.p.answered)

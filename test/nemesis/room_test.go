@@ -206,7 +206,12 @@ type room struct {
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
-	r := &room{host: node.Hosts(t)[0], keyspace: node.Keyspace(t), ahead: map[time.Duration]*door{}}
+	return roomOn(t, node.Hosts(t)[0], node.Keyspace(t))
+}
+
+func roomOn(t *testing.T, host, keyspace string) *room {
+	t.Helper()
+	r := &room{host: host, keyspace: keyspace, ahead: map[time.Duration]*door{}}
 	o := r.options(r.host)
 	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
 		t.Fatal(err)

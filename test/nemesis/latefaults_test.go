@@ -1,0 +1,195 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/library"
+)
+
+// tooLate is a request that a process has sent before it died, and that arrives only when
+// others have done something meanwhile. It must change nothing any more.
+type tooLate struct {
+	op   operation
+	step step
+	// do makes the operation; nil: op.do does.
+	do        func(c *encounter, t *testing.T, d *door)
+	meanwhile func(c *encounter, t *testing.T)
+	// holds compares what there is when the request has arrived.
+	holds func(c *encounter, t *testing.T)
+}
+
+// lateNames are requests of who takes a URL. Meanwhile others want it.
+func lateNames() []tooLate {
+	create, move := urlOperations[0], urlOperations[1]
+	rivals := func(c *encounter, t *testing.T) {
+		for i, url := range c.op.urls(c.id) {
+			if rival := c.rival(i); c.r.named(t, url) == "" {
+				if err := tried(func() error { return createAt(t.Context(), c.r.late(t, lapsed).service, rival, url, &rival) }); err != nil {
+					c.errorf("%s leads to nobody, and another one cannot have it: %v", url, err)
+				}
+			}
+		}
+	}
+	leads := func(whose ...string) func(c *encounter, t *testing.T) {
+		return func(c *encounter, t *testing.T) {
+			for i, url := range c.op.urls(c.id) {
+				if want := c.id + whose[i]; c.r.named(t, url) != want {
+					c.errorf("%s leads to %q, want %s", url, c.r.named(t, url), want)
+				}
+			}
+		}
+	}
+	moveBack := func(c *encounter, t *testing.T) {
+		url := firstURL(c.id)
+		if _, err := c.r.whole.service.MoveContent(t.Context(), ownerViewer(), library.MoveContent{ID: c.id, URL: input.Some(&url)}); err != nil {
+			c.errorf("moving it back: %v", err)
+		}
+	}
+	back := move
+	back.name += " and back"
+	return []tooLate{
+		{op: create, step: stepClaim, meanwhile: rivals, holds: leads("-rival-0")},
+		{op: create, step: stepDecide, meanwhile: rivals, holds: leads("-rival-0")},
+		{op: move, step: stepClaim, meanwhile: rivals, holds: leads("", "-rival-1")},
+		{op: move, step: stepDecide, meanwhile: rivals, holds: leads("", "-rival-1")},
+		{op: move, step: stepRelease, meanwhile: rivals, holds: leads("-rival-0", "")},
+		{op: back, step: stepRelease, meanwhile: moveBack, holds: func(c *encounter, t *testing.T) {
+			rival, url := c.rival(0), firstURL(c.id)
+			err := tried(func() error { return createAt(t.Context(), c.r.late(t, lapsed).service, rival, url, &rival) })
+			if c.r.named(t, url) != c.id || fault.ReasonOf(err) != fault.ReasonTaken {
+				c.errorf("%s leads to %q, want %s; another one who wants it: %v", url, c.r.named(t, url), c.id, err)
+			}
+		}},
+	}
+}
+
+// rival is the id of who wants the nth URL of an encounter.
+func (c *encounter) rival(n int) string { return fmt.Sprintf("%s-rival-%d", c.id, n) }
+
+// lateLeases are requests of leases. Meanwhile others lease the keys, and confirm that.
+func lateLeases() []tooLate {
+	find := func(name string) operation {
+		return leaseOperations[slices.IndexFunc(leaseOperations, func(op operation) bool { return op.name == name })]
+	}
+	held := func(c *encounter, t *testing.T) { c.taken(t, c.r.late(t, 2*lapsed), c.keys()...) }
+	acquires := func(c *encounter, t *testing.T, d *door) { _, _ = acquire(t.Context(), d, nil, c.keys()...) }
+	leased := func(c *encounter, t *testing.T) {
+		c.confirms(t, c.acquired(t, c.r.late(t, 2*lapsed), c.keys()...), "")
+	}
+	confirmed := func(c *encounter, t *testing.T) { c.confirms(t, c.former, "") }
+	return []tooLate{
+		{op: find("acquire"), step: stepDecide, do: acquires, meanwhile: leased, holds: held},
+		{op: find("acquire"), step: stepClaim, do: acquires, meanwhile: leased, holds: held},
+		{op: find("acquire what is overdue"), step: stepFence, do: acquires, meanwhile: confirmed, holds: held},
+		{op: find("acquire what is overdue"), step: stepTakeOver, do: acquires, meanwhile: leased, holds: held},
+		{op: find("confirm"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
+			_, _ = d.service.leases.Confirm(t.Context(), c.former)
+		}, meanwhile: leased, holds: func(c *encounter, t *testing.T) {
+			c.confirms(t, c.former, fault.ReasonExpired)
+			held(c, t)
+		}},
+		{op: find("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
+			_, _ = d.service.leases.Cancel(t.Context(), c.former)
+		}, meanwhile: confirmed, holds: held},
+		{op: find("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *door) {
+			_, _ = d.service.leases.Cancel(t.Context(), c.former)
+		}, meanwhile: leased, holds: held},
+	}
+}
+
+// lateTexts are requests of who writes a revision. Meanwhile others write another one.
+func lateTexts() []tooLate {
+	save, saveAndPublish, publish := textOperations[0], textOperations[1], textOperations[2]
+	again := func(c *encounter, t *testing.T) {
+		if err := tried(func() error { return saveUnpublished(t.Context(), c.r.whole.service, c.id, &c.id) }); err != nil {
+			c.errorf("saving another one: %v", err)
+		}
+	}
+	texts := func(want ...string) func(c *encounter, t *testing.T) {
+		return func(c *encounter, t *testing.T) {
+			if got := c.r.texts(t, library.ContentID(c.id)); !slices.Equal(got, want) {
+				c.errorf("the revisions are %q, want %q", got, want)
+			}
+		}
+	}
+	return []tooLate{
+		{op: save, step: stepText, meanwhile: again, holds: texts("1 after working", "0 before current")},
+		{op: save, step: stepDecide, meanwhile: again, holds: texts("1 after working", "0 before current")},
+		{op: saveAndPublish, step: stepDecide, meanwhile: again, holds: texts("1 after working", "0 before current")},
+		{op: publish, step: stepDecide, meanwhile: again, holds: texts("2 after working", "1 after", "0 before current")},
+	}
+}
+
+// TestWhatComesLateChangesNothing: the last request of a process that takes a name, ends a
+// lease or writes a text arrives when the process is dead and others have the name, or have
+// written. It takes nothing from them.
+func TestWhatComesLateChangesNothing(t *testing.T) {
+	r := newRoom(t)
+	defer r.close(t)
+	r.late(t, lapsed)
+	r.late(t, 2*lapsed)
+	t.Run("requests", func(t *testing.T) {
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		for n, l := range slices.Concat(lateNames(), lateLeases(), lateTexts()) {
+			wait.Go(func() {
+				t.Run(l.op.name+"/"+string(l.step), func(t *testing.T) { r.playLate(t, &l, n) })
+			})
+		}
+	})
+	r.quiet(t)
+	if report := r.audit(t); !report.Clean() {
+		t.Errorf("the audit found %+v", report)
+	}
+}
+
+// playLate plays a request that comes too late, again while the machine is too slow for it.
+func (r *room) playLate(t *testing.T, l *tooLate, n int) {
+	t.Helper()
+	c := encounter{r: r, op: l.op, step: l.step, fault: dieSending}
+	for try := range slowTries + 1 {
+		c.id, c.wrong = fmt.Sprintf("%slate-%d-%d", c.op.of.prefix, n, try), nil
+		if c.deliver(t, l); !c.slow {
+			break
+		}
+	}
+	for _, wrong := range c.wrong {
+		t.Error(wrong)
+	}
+}
+
+// deliver has a process die as it sends a request, and delivers that when others have done
+// something.
+func (c *encounter) deliver(t *testing.T, l *tooLate) {
+	t.Helper()
+	skew := c.skew
+	switch {
+	case c.op.of == &leases && c.op.name != "acquire":
+		c.former = c.acquired(t, c.r.whole, c.keys()...)
+		if c.op.fence > 0 {
+			skew = lapsed
+		}
+	case c.op.of != &leases:
+		c.prepare(t)
+	}
+	p, d := c.meet(t, skew)
+	if l.do != nil {
+		l.do(c, t, d)
+	} else if err := c.op.do(t.Context(), d.service, c.id, nil); c.step == stepDecide && fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
+		c.errorf("its last request is under way, and the answer is %v", err)
+	}
+	until(t, runWithin, "the end of the process", p.hasDied)
+	lane := d.journal.Lane()
+	d.close(t)
+	l.meanwhile(c, t)
+	p.deliver(t)
+	l.holds(c, t)
+	c.r.whole.takeOver(t, lane)
+	l.holds(c, t)
+	c.slow = p.wasSlow()
+}

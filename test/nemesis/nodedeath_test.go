@@ -1,0 +1,116 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/cassandra/cassandratest"
+	"carrel/core/commit"
+)
+
+const (
+	// deathWithin is above what a statement waits for the death of the node.
+	deathWithin = 30 * time.Second
+	// allAtTheirSteps is how long all operations have to get to their steps: they give up
+	// soon after it what they have not begun to decide.
+	allAtTheirSteps = 4 * time.Second
+)
+
+// death is that of a node, in the middle of many operations at the same time.
+type death struct {
+	armed chan *proxy
+	// begin is closed when all are armed, and over when the node answers again.
+	begin, over chan struct{}
+}
+
+// await tells that a statement will wait for the death, and returns when all of them will.
+func (d *death) await(p *proxy) {
+	d.armed <- p
+	<-d.begin
+}
+
+// strike kills the node when the statements of n encounters wait for that, and starts it
+// again. It returns how many did, when the processes that no fault meets are connected again.
+func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n int) (met int) {
+	t.Helper()
+	defer close(d.over)
+	var proxies []*proxy
+	for range n {
+		proxies = append(proxies, <-d.armed)
+	}
+	close(d.begin)
+	limit := time.After(allAtTheirSteps)
+	for _, p := range proxies {
+		select {
+		case <-p.held:
+			met++
+		case <-limit:
+			limit = time.After(0)
+		}
+	}
+	for _, p := range proxies {
+		close(p.letGo)
+	}
+	if err := cluster.Kill(0); err != nil {
+		t.Error(err)
+	}
+	if err := cluster.Restart(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	for _, door := range []*door{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed)} {
+		until(t, runWithin, "the node again", func() bool {
+			_, err := commit.OpenLanes(t.Context(), door.store)
+			return err == nil
+		})
+	}
+	return met
+}
+
+// TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take names
+// and write texts are each at one of their steps. Of half of the steps the request is just
+// arriving, of the others the node has answered. When it is back, what was answered is what
+// happened, and nothing is held by nobody.
+func TestTheNodeDiesAtEveryStep(t *testing.T) {
+	cluster, err := cassandratest.StartDurable(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := roomOn(t, cluster.Hosts[0], "death")
+	defer r.close(t)
+	r.late(t, lapsed)
+	r.late(t, 2*lapsed)
+	d := &death{armed: make(chan *proxy), begin: make(chan struct{}), over: make(chan struct{})}
+	n, met := 0, 0
+	t.Run("steps", func(t *testing.T) {
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		for _, op := range slices.Concat(urlOperations, textOperations, leaseOperations) {
+			for _, s := range op.steps {
+				n++
+				c := encounter{r: r, op: op, step: s, fault: []faultKind{nodeBefore, nodeAfter}[n%2], death: d}
+				c.id = fmt.Sprintf("%sdeath-%d", op.of.prefix, n)
+				wait.Go(func() {
+					t.Run(fmt.Sprintf("%s/%s/%s", op.name, s, c.fault), func(t *testing.T) {
+						c.play(t)
+						for _, wrong := range c.wrong {
+							t.Error(wrong)
+						}
+					})
+				})
+			}
+		}
+		met = d.strike(t, r, cluster, n)
+	})
+	if t.Logf("%d of %d operations were at their step when the node died", met, n); met == 0 {
+		t.Error("the node died while nothing was under way")
+	}
+	r.clean(t)
+}
