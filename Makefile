@@ -124,7 +124,7 @@ unit: ## run the tests of all packages but those with a target of their own
 
 # What the built binary shows of a store is tried on both kinds; what it does
 # with hostile requests, and when it is killed, is not the store's.
-SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash
+SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
 
 # Most of them wait for a node or for time to pass, so more of them go at a time
 # than the machine has cores.

@@ -54,6 +54,7 @@ func (g *gateway) wantRefused(token, query, field string, in vars, want ...strin
 // TestLeases leases keys over HTTP, with a gateway that dies in between. No token reaches a
 // log.
 func TestLeases(t *testing.T) {
+	t.Parallel() // a cluster waits for the end of a killed gateway before its audit
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("other", "bob", "PUBLIC")
 	kept := g.acquire(ann, 3_600_000, "a", "b")

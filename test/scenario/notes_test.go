@@ -164,6 +164,7 @@ func TestNotes_PublishingAndRollingBack(t *testing.T) {
 }
 
 func TestNotes_DraftsAndConflicts(t *testing.T) {
+	t.Parallel() // a cluster waits for the end of a killed gateway before its audit
 	g := serve(t)
 	ann, bob, eve := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC"), g.user("acme", "eve", "PUBLIC")
 	id := g.note(ann, "body", "zero", "members", []any{vars{"principalId": "u:acme:bob", "role": "EDITOR"}})
