@@ -35,7 +35,7 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 		return fmt.Errorf("%s token: %w (make build makes it)", o.binary, err)
 	}
 	p, err := start(ctx, o.binary, "serve", "--listen", "127.0.0.1:0", "--store", "pebble:"+o.largeDir(),
-		"--auth-hs256-file", secret)
+		"--auth-hs256-file", secret, "--rate-limit", "0")
 	if err != nil {
 		return err
 	}
