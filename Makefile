@@ -192,11 +192,11 @@ fuzz: ## try every fuzz target for FUZZTIME
 	done
 
 .PHONY: bench
-bench: ## measure pages, updates, shares, start, memory and import, beside what is wanted
+bench: ## measure pages, texts, leases, updates, start, memory and import, beside what is wanted
 	go run ./test/bench
 
 .PHONY: bench-cassandra
-bench-cassandra: ## measure pages, updates and a node that hangs on a real Cassandra (needs Java 17 and Maven; half an hour)
+bench-cassandra: ## measure pages, updates, texts, leases and a node that hangs on a real Cassandra (needs Java 17 and Maven; half an hour)
 	go run ./test/bench -cluster
 
 .PHONY: bench-edge

@@ -21,6 +21,8 @@ func clusterSections() []section {
 	return []section{
 		{"page", measureClusterPages},
 		{"update", measureClusterUpdates},
+		{"text", measureClusterTexts},
+		{"lease", measureClusterLeases},
 		{"flat", measureClusterUpdated},
 		{"hung", measureHungNode},
 	}

@@ -13,6 +13,7 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/edge"
+	"carrel/lease"
 	"carrel/library"
 	"carrel/library/repair"
 	"carrel/page"
@@ -29,6 +30,7 @@ type gateway struct {
 	journal *journal.Journal
 	service *repair.Service
 	pages   *page.Service
+	leases  *lease.Service
 	stop    context.CancelFunc
 }
 
@@ -74,7 +76,7 @@ func (g *gateway) connect(ctx context.Context, remote bool, tuning library.Tunin
 	if err != nil {
 		return err
 	}
-	g.service, g.pages = services.Library, services.Pages
+	g.service, g.pages, g.leases = services.Library, services.Pages, services.Leases
 	return nil
 }
 

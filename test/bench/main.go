@@ -52,6 +52,7 @@ func sections() []section {
 		{"page", measurePages},
 		{"flat", measureFlatness},
 		{"text", measureTexts},
+		{"lease", measureLeases},
 		{"update", measureFanOut},
 		{"import", measureImport},
 		{"start", measureStart},
@@ -66,10 +67,10 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
 	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster when left out")
-	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,text,update,import,start")
+	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,text,lease,update,import,start")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event")
-	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,flat,hung")
+	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,text,lease,flat,hung")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
 	flag.StringVar(&o.keyspace, "keyspace", "", "with -cluster -serve: the keyspace")
 	serve := flag.Bool("serve", false, "serve the large store of -dir instead, or the keyspace, for another bench to measure")

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"carrel/library"
+)
+
+// clusterRevisions is how many revisions a note has on a cluster that has many.
+const clusterRevisions = 1000
+
+// measureClusterTexts compares saves of texts with updates of titles.
+func measureClusterTexts(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "text")
+	if err != nil {
+		return err
+	}
+	counts := newTally()
+	// No note is one that is changed so often that its moves wait: all changes cost the same.
+	g, err := o.openCluster(ctx, keyspace, counts, library.Tuning{HotMoves: 1 << 20})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.writeNotes(ctx); err != nil {
+		return err
+	}
+	if err := g.measureSaves(ctx, t, clusterRevisions, func(c cost) time.Duration { return c.wall }, "on Cassandra (wall time a save)"); err != nil {
+		return err
+	}
+	return g.countSave(ctx, t, counts)
+}
+
+// countSave counts what a save sends to the cluster.
+func (g *gateway) countSave(ctx context.Context, t *table, counts *tally) error {
+	if err := g.idle(ctx); err != nil {
+		return err
+	}
+	counts.take()
+	if err := g.save(ctx, 2); err != nil {
+		return err
+	}
+	if err := g.idle(ctx); err != nil {
+		return err
+	}
+	sent, lwts := counts.take()
+	t.atMost("  conditional writes of a save, until nothing is under way", fmt.Sprint(lwts), "<= 2", lwts <= 2)
+	t.figure("  texts written, all statements", fmt.Sprintf("%d, %d", sent["put a text"], sum(sent)))
+	return nil
+}
+
+// measureClusterLeases times leases of few and of many keys, counts their conditional
+// writes, and has many clients of two gateways contend for a few keys.
+func measureClusterLeases(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "lease")
+	if err != nil {
+		return err
+	}
+	counts := newTally()
+	var gateways []*gateway
+	defer func() {
+		for _, g := range gateways {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	for range 2 {
+		g, err := o.openCluster(ctx, keyspace, counts, library.Tuning{})
+		if err != nil {
+			return err
+		}
+		gateways = append(gateways, g)
+	}
+	g := gateways[0]
+	if err := g.addWriter(ctx); err != nil {
+		return err
+	}
+	t.title("Leasing keys on Cassandra (wall time, median of %d)", leasesEach)
+	for _, keys := range leaseSizes {
+		if err := g.timeLease(ctx, t, counts, keys); err != nil {
+			return err
+		}
+	}
+	return g.contend(ctx, t, gateways...)
+}
+
+// timeLease times leases of some keys, each of its own.
+func (g *gateway) timeLease(ctx context.Context, t *table, counts *tally, keys int) error {
+	var times []time.Duration
+	lwts := 0
+	for n := range leasesEach + 1 {
+		counts.take()
+		begin := time.Now()
+		if _, err := g.acquire(ctx, keyNames(fmt.Sprintf("lease %d of %d ", n, keys), keys)...); err != nil {
+			return err
+		}
+		if n > 0 { // the first one prepares the statements
+			times = append(times, time.Since(begin))
+			_, lwts = counts.take()
+		}
+	}
+	slices.Sort(times)
+	t.figure(keysText(keys), millis(times[len(times)/2]))
+	t.atMost("  conditional writes", fmt.Sprint(lwts), fmt.Sprint(keys+1), lwts == keys+1)
+	return nil
+}

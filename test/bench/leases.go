@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"carrel/core/claim"
+	"carrel/core/fault"
+	"carrel/lease"
+	"carrel/library"
+	"carrel/principal"
+)
+
+const (
+	// contenders are the clients that want some of the keys at the same time.
+	contenders    = 200
+	contendedKeys = 50
+	// contendWithin is how long all of them may take until each was given its keys once.
+	contendWithin = 2 * time.Minute
+	// claimsAtOnce is how many keys of a lease are claimed at once (docs/leases.md).
+	claimsAtOnce = 16
+	// leasesEach is how often a lease is timed on a cluster.
+	leasesEach = 40
+)
+
+// measureLeases times leases of few and of many keys, and has many clients contend for a
+// few keys.
+func measureLeases(ctx context.Context, o *options, t *table) error {
+	g, err := o.fresh(ctx, filepath.Join(o.dir, "leases"), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.addWriter(ctx); err != nil {
+		return err
+	}
+	var subjects []subject
+	for _, keys := range leaseSizes {
+		subjects = append(subjects, subject{fmt.Sprint(keys, " keys"), func() error { return g.leaseOnce(ctx, keys) }})
+	}
+	costs, err := compare(subjects...)
+	if err != nil {
+		return err
+	}
+	t.title("Leasing keys and giving them up, in one process (CPU a lease)")
+	for i, keys := range leaseSizes {
+		t.figure(keysText(keys), micros(costs[i].cpu))
+		waves, err := g.waves(ctx, keys)
+		if err != nil {
+			return err
+		}
+		wanted := (keys + claimsAtOnce - 1) / claimsAtOnce
+		t.atMost(fmt.Sprintf("  waves of claims, of %d at most", claimsAtOnce), fmt.Sprint(waves), fmt.Sprint(wanted), waves == wanted)
+	}
+	return g.contend(ctx, t, g)
+}
+
+// leaseSizes are the numbers of keys of the leases that are measured.
+var leaseSizes = []int{1, 10, 100}
+
+func keysText(n int) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprint(n, " keys")
+}
+
+// acquire leases keys whose names begin with a prefix.
+func (g *gateway) acquire(ctx context.Context, keys ...string) (lease.End, error) {
+	ttl := int(lease.MaxTTL.Milliseconds())
+	in := lease.Acquire{TTLMs: &ttl}
+	for _, k := range keys {
+		in.Documents = append(in.Documents, lease.Document{Key: k})
+	}
+	a, err := g.leases.Acquire(ctx, asWriter(), in)
+	if err != nil {
+		return lease.End{}, err
+	}
+	return lease.End{ID: string(a.Lease.ID), Token: a.Token}, nil
+}
+
+// leaseOnce leases some keys and gives them up.
+func (g *gateway) leaseOnce(ctx context.Context, keys int) error {
+	end, err := g.acquire(ctx, keyNames("key", keys)...)
+	if err == nil {
+		_, err = g.leases.Cancel(ctx, end)
+	}
+	return err
+}
+
+func keyNames(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint(prefix, i)
+	}
+	return names
+}
+
+// waves counts how many rounds of claims a lease takes: each waits until no other claim
+// joins it.
+func (g *gateway) waves(ctx context.Context, keys int) (int, error) {
+	g.counts.claims.begin(keys)
+	defer g.counts.claims.end()
+	end, err := g.acquire(ctx, keyNames("wave", keys)...)
+	if err != nil {
+		return 0, err
+	}
+	_, err = g.leases.Cancel(ctx, end)
+	return int(g.counts.claims.waves.Load()), err
+}
+
+// surge holds claims back until as many wait as can come at once, and counts how often it
+// lets them go.
+type surge struct {
+	waves atomic.Int64
+
+	mu    sync.Mutex
+	left  int // claims that are expected; 0: nothing is held back
+	here  int
+	gates chan struct{}
+}
+
+func (s *surge) begin(claims int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.here, s.gates = claims, 0, make(chan struct{})
+	s.waves.Store(0)
+}
+
+func (s *surge) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = 0
+}
+
+// wait returns when the wave of a claim is complete, or ctx ends: it never is where fewer
+// claims come at once.
+func (s *surge) wait(ctx context.Context) error {
+	s.mu.Lock()
+	if s.left == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	gate := s.gates
+	if s.here++; s.here == min(s.left, claimsAtOnce) {
+		s.left, s.here, s.gates = s.left-s.here, 0, make(chan struct{})
+		s.waves.Add(1)
+		close(gate)
+	}
+	s.mu.Unlock()
+	select {
+	case <-gate:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// PutClaim implements claim.Store.
+func (c *counting) PutClaim(ctx context.Context, mine claim.Claim, over *claim.Token) (claim.Claim, error) {
+	if err := c.claims.wait(ctx); err != nil {
+		return claim.Claim{}, err
+	}
+	return c.Store.PutClaim(ctx, mine, over)
+}
+
+// contention is what clients that contend for keys were answered.
+type contention struct{ won, refused, undecided atomic.Int64 }
+
+// contend has many clients of some gateways want one to four of a few keys each, until each
+// was given its keys once.
+func (g *gateway) contend(ctx context.Context, t *table, gateways ...*gateway) error {
+	ctx, cancel := context.WithTimeout(ctx, contendWithin)
+	defer cancel()
+	var c contention
+	begin := time.Now()
+	err := parallelTasks(contenders, func(n int) error {
+		return gateways[n%len(gateways)].win(ctx, &c, rand.New(rand.NewPCG(1, uint64(n))))
+	})
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	t.title("%d clients of %d gateways that want 1 to 4 of %d keys, until each was given its keys", contenders, len(gateways), contendedKeys)
+	t.atMost("were given their keys", fmt.Sprint(c.won.Load()), fmt.Sprint(contenders), c.won.Load() == contenders)
+	t.figure("were refused, because a key was taken", fmt.Sprint(c.refused.Load()))
+	t.figure("were told to try again (CONTENTION)", fmt.Sprint(c.undecided.Load()))
+	t.figure("time of all together", millis(time.Since(begin)))
+	return nil
+}
+
+// parallelTasks runs n tasks at the same time.
+func parallelTasks(n int, do func(n int) error) error {
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { errs[i] = do(i) })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// win tries to lease some keys until it succeeds, and gives them up.
+func (g *gateway) win(ctx context.Context, c *contention, random *rand.Rand) error {
+	for {
+		var keys []string
+		for _, k := range random.Perm(contendedKeys)[:1+random.IntN(4)] {
+			keys = append(keys, fmt.Sprint("wanted", k))
+		}
+		end, err := g.acquire(ctx, keys...)
+		switch {
+		case err == nil:
+			c.won.Add(1)
+			_, err = g.leases.Cancel(ctx, end)
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case fault.ReasonOf(err) == fault.ReasonTaken:
+			c.refused.Add(1)
+		case fault.CodeOf(err) == fault.Unavailable:
+			c.undecided.Add(1)
+		default:
+			return err
+		}
+		// As docs/leases.md advises: after a random pause.
+		if err := g.runtime.After(ctx, time.Duration(1+random.IntN(20))*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// addWriter creates the user whose notes and leases are measured.
+func (g *gateway) addWriter(ctx context.Context) error {
+	_, err := g.service.CreateUser(ctx, asWriter(), principal.CreateUser{
+		Tenant: "bench", Name: "writer", DisplayName: "Writer", Email: "writer@bench.example", Visibility: principal.Public})
+	return err
+}
