@@ -22,6 +22,7 @@ var (
 	seedFlag  = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
 	fromFlag  = flag.Uint64("from", 1, "the first seed of TestSchedules")
 	countFlag = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
+	everyFlag = flag.Uint64("every", 1, "the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts only")
 
 	followingFlag = flag.Uint64("following", someFollow, "the chance, in 1024, that libraries are followed in TestReplay and TestSchedules")
 )
@@ -80,7 +81,7 @@ func TestSchedules(t *testing.T) {
 			defer m.Close()
 			var found []Violation
 			for n := w; n < count && len(found) < 20; n += workers {
-				found = append(found, m.Play(t.Context(), *fromFlag+n)...)
+				found = append(found, m.Play(t.Context(), *fromFlag+n**everyFlag)...)
 			}
 			all.add(m, found)
 		})
