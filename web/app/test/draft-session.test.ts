@@ -152,6 +152,22 @@ test('a text that others have published meanwhile is merged before publishing', 
   assert.equal(revisions.at(-1)?.body, 'theirs and mine');
 });
 
+test('merging while the text is saved is not undone by the answer', async () => {
+  const { session, revisions, others } = shop('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  others('theirs');
+  await session.refresh();
+  session.edit({ body: 'theirs and mine' });
+  const saving = session.flush();
+  assert.equal(await session.rebase(), true);
+  await saving;
+  assert.equal(session.state().stale, false);
+  assert.equal(await session.publish(), true);
+  assert.equal(revisions.at(-1)?.body, 'theirs and mine');
+});
+
 test('the first text of all is compared with one that was quicker', async () => {
   const { session, others, revisions } = shop();
   await session.open();

@@ -16,6 +16,7 @@ const create = async (page, choice) => {
   await dialog(page).getByRole('combobox', { name: 'New branch' }).selectOption(choice);
   await button(page, 'Create branch').click();
 };
+const chosenCopy = (page) => dialog(page).getByRole('combobox', { name: 'New branch' }).locator('option:checked').textContent();
 const branchesOf = async (api, id) => {
   const query = 'query ($id: ID!) { content(id: $id) { branches { nodes { number isCurrent isWorking copiedFrom } } revision { branch number body } } }';
   const { branches, revision } = (await api('Ann', query, { id })).content;
@@ -39,7 +40,7 @@ export async function branches({ api, sit }) {
   await line(ann, 1).waitFor();
   expect(await badgesOf(ann, 1), ['Current', 'Working'], 'the first branch');
   expect(await line(ann, 1).getByRole('button').allTextContents(), ['Show texts'], 'what can be done with the first branch');
-  expect(await dialog(ann).getByRole('combobox', { name: 'New branch' }).locator('option:checked').textContent(), 'Copy of branch 1 (current)', 'what is copied without a choice');
+  expect(await chosenCopy(ann), 'Copy of branch 1 (current)', 'what is copied without a choice');
   await button(ann, 'Create branch').click();
   await says(ann, 'Branch 2 was created.');
   await line(ann, 2).getByText('Copied from branch 1').waitFor();
@@ -79,6 +80,7 @@ async function prepare(api, { id, ann, cleo }) {
   await line(cleo, 2).getByText('Working', { exact: true }).waitFor();
   await line(cleo, 2).getByRole('button', { name: 'Show texts' }).and(cleo.locator(':focus')).waitFor();
   expect([await badgesOf(cleo, 1), await badgesOf(cleo, 2)], [['Current'], ['Working']], 'the branches of another editor');
+  expect(await chosenCopy(cleo), 'Copy of branch 1 (current)', 'what is copied where editors work on another branch');
   await cleo.keyboard.press('Escape');
   await noteOf(cleo).getByText('Editors work on branch 2.').waitFor();
   await noteOf(cleo).getByRole('button', { name: 'Show branch 2' }).click();
@@ -116,6 +118,9 @@ async function show({ ann, cleo, ben }) {
   expect(await line(cleo, 1).getByRole('button').allTextContents(), ['Show texts', 'Make working', 'Make current'], 'what can be done with the branch from before');
   await noteOf(item(ben)).getByText('beans').waitFor();
   expect(await noteOf(ben).getByText('branch').count(), 0, 'what a visitor is told of branches');
+  expect(await chosenCopy(ann), 'Copy of branch 2 (current)', 'what is copied now');
+  await create(ann, 'Copy of branch 2 (current)');
+  await line(ann, 4).getByText('Copied from branch 2').waitFor();
   await ann.keyboard.press('Escape');
   await noteOf(ann).getByText('beans').waitFor();
   expect(await noteOf(ann).getByText('This is branch 2.').count(), 0, 'the branch that visitors see is not marked');
@@ -133,7 +138,9 @@ const setMembers = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { set
 // edit any more is left with the current branch.
 export async function branchFaults({ api, sit }) {
   const id = await makeNote(api, 'Risotto', { members, body: 'rice' });
-  const cleo = await sit('Cleo', { path: `/app/item/${id}` });
+  const cleo = await sit('Cleo');
+  await live(cleo);
+  await openEntry(cleo, 'Risotto');
   let down = true;
   await broken(cleo, 'NoteBranches', () => down);
   await openDialog(cleo, 'Branches…');
@@ -170,16 +177,18 @@ export async function branchFaults({ api, sit }) {
   await says(cleo, 'Branch 2 was created.');
   expect((await branchesOf(api, id)).branches.length, 2, 'branches after a lost answer');
 
+  await saveText(api, 'Ann', id, { branch: 2, title: 'Risotto', body: 'saffron' });
   await line(cleo, 2).getByRole('button', { name: 'Show texts' }).click();
-  await noteOf(cleo).getByText('This is branch 2.').waitFor();
+  await noteOf(cleo).getByText('saffron').waitFor();
   await openDialog(cleo, 'Branches…');
   await line(cleo, 2).waitFor();
   await api('Ann', setMembers, { id, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] });
   await line(cleo, 2).getByRole('button', { name: 'Make current' }).click();
-  await line(cleo, 2).getByRole('alert').locator('.fault').waitFor();
+  await line(cleo, 2).getByRole('alert').getByText('Only an editor or a manager of the item may do this.').waitFor();
   expect((await branchesOf(api, id)).revision.branch, 1, 'the branch that visitors see');
-  await cleo.reload();
+  await cleo.keyboard.press('Escape');
   await noteOf(cleo).getByText('rice').waitFor();
+  expect(await noteOf(cleo).getByText('branch').count(), 0, 'what is told of branches to somebody who may not edit any more');
   expect(await noteOf(cleo).getByRole('button', { name: /Branches|History|language/ }).count(), 0, 'what is offered to somebody who may not edit any more');
   await cleo.context().close();
 }
