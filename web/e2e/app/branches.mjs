@@ -128,8 +128,27 @@ async function show({ ann, cleo, ben }) {
   await line(cleo, 1).getByRole('button', { name: 'Show texts' }).click();
   await noteOf(cleo).getByText('This is branch 1. Visitors see branch 2.').waitFor();
   await noteOf(cleo).getByText('lentils').waitFor();
-  await noteOf(cleo).getByRole('button', { name: 'Show branch 2' }).click();
-  await noteOf(cleo).getByText('beans').waitFor();
+  await openEditor(cleo);
+  await dialog(cleo).getByText('Visitors do not see branch 1.').waitFor();
+  await cleo.keyboard.press('Escape');
+  await dialog(cleo).waitFor({ state: 'detached' });
+  // What is published in branch 2 is published to visitors now.
+  await openEditor(ann);
+  expect(await dialog(ann).getByText('Visitors do not see').count(), 0, 'what is told in the branch that visitors see');
+  await field(ann, 'Text').fill('bread\nchard');
+  await button(ann, 'Publish').click();
+  await says(ann, 'Published.');
+  await noteOf(ben).getByText('chard').waitFor();
+  await openDialog(cleo, 'Branches…');
+  await line(cleo, 2).getByRole('button', { name: 'Show texts' }).click();
+  await noteOf(cleo).getByText('chard').waitFor();
+  // Who reads the current branch follows when another one becomes current.
+  await openDialog(ann, 'Branches…');
+  await line(ann, 1).getByRole('button', { name: 'Make current' }).click();
+  await says(ann, 'Visitors see branch 1 now.');
+  await noteOf(ben).getByText('lentils').waitFor();
+  await noteOf(cleo).getByText('lentils').waitFor();
+  expect(await noteOf(cleo).getByText('This is branch').count(), 0, 'the branch that is followed is not marked');
 }
 
 const setMembers = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';

@@ -94,6 +94,11 @@ export async function openByUrl({ api, sit }) {
   // Who types a tenant is not led back to the URL.
   await field(ann, 'Tenant').fill('Not a tenant');
   expect((await focused(ann)).trim(), 'Tenant', 'what has focus while a tenant is typed');
+  await ann.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await dialog(ann).getByText('Show this list').waitFor();
+  await ann.keyboard.press('Escape');
+  await dialog(ann).waitFor({ state: 'detached' });
+  await ann.getByRole('button', { name: 'Keyboard shortcuts' }).and(ann.locator(':focus')).waitFor();
   await open(ann, 'https://kitchen.example/ramen');
   await field(ann, 'Tenant').and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
   expect(await field(ann, 'URL of an item').getAttribute('aria-invalid'), 'false', 'the URL beside a bad tenant');
