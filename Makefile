@@ -30,12 +30,16 @@ GO_TEST = go test -vet off
 # the usual pace, for a heap of some megabytes.
 BUSY = GOGC=400
 # What is concurrent, and therefore run under the race detector.
-CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|cassandra|nemesis)(/|$$)')
+CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|core/urlname|cassandra|nemesis)(/|$$)')
+# What is run whole without it: packages that are not concurrent, and the embedded store,
+# which does less under it.
+UNRACED = $(shell go list ./... 2> /dev/null | grep -E '/(scenario|bench|demo|web|graph/internal|core/urlname|pebblestore)(/|$$)' | grep -v '/cassandra/')
 
 # Of it, what shows the race detector nothing new: the tests that look at the tree,
 # and those that play games, schedules and crashes one after the other.
 HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go elsewhere_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-ONE_BY_ONE = CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
+ONE_BY_ONE = Pebble|CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
+PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!pebblestore' ':!cassandra'))))
 
 .PHONY: help
 help: ## list the targets
@@ -85,11 +89,11 @@ web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 
 .PHONY: test
 test: ## run everything that must hold, and print a summary
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser cluster-tests faults nemesis
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser cluster-tests faults nemesis
 
 .PHONY: test-embedded
 test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unit simulate race browser
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
 
 .PHONY: lint types
 lint: types ## check formatting, run go vet, and check the types of the web pages
@@ -121,6 +125,13 @@ generated: ## check that graph/generated.go and clients/schema.graphql are what 
 .PHONY: unit
 unit: ## run the tests of all packages but those with a target of their own
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
+
+# make test runs each test once: those of concurrent packages under the race detector,
+# and the others here.
+.PHONY: unraced
+unraced: ## run the tests of unit that race leaves out
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(UNRACED)
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(HOUSE)|$(ONE_BY_ONE))$$' . $(PLAYED)
 
 # What the built binary shows of a store is tried on both kinds; what it does
 # with hostile requests, and when it is killed, is not the store's.
