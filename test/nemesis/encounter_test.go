@@ -188,12 +188,11 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
 		}
 		d.idle(t)
 	case dieBefore, dieAfter:
-		// Settling comes after the answer.
-		until(t, runWithin, "the fault", p.hasDied)
+		c.awaitEnd(t, p)
 	default:
 		d.idle(t)
 		if c.step == stepRelease { // comes after the answer
-			until(t, runWithin, "the fault", func() bool { return p.met() > 0 })
+			until(t, metWithin, "the fault", func() bool { return p.met() > 0 })
 		}
 		if p.disarm() != 1 {
 			c.errorf("no statement met the fault")
@@ -205,3 +204,17 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
 	d.close(t)
 	c.r.whole.takeOver(t, lane)
 }
+
+// awaitEnd waits for the end of the process. Settling and releases come after the answer.
+func (c *encounter) awaitEnd(t *testing.T, p *proxy) {
+	t.Helper()
+	if !p.hasDied() && slices.Contains(undecided, c.step) {
+		c.errorf("no statement met the fault")
+		return
+	}
+	until(t, metWithin, "the fault", p.hasDied)
+}
+
+// metWithin is how long the statement may take to come that meets the fault after the
+// answer: generous, as all waits here.
+const metWithin = time.Minute

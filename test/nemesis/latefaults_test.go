@@ -71,11 +71,13 @@ func lateNames() []tooLate {
 // rival is the id of who wants the nth URL of an encounter.
 func (c *encounter) rival(n int) string { return fmt.Sprintf("%s-rival-%d", c.id, n) }
 
+// leaseOperation is the operation of a name.
+func leaseOperation(name string) operation {
+	return leaseOperations[slices.IndexFunc(leaseOperations, func(op operation) bool { return op.name == name })]
+}
+
 // lateLeases are requests of leases. Meanwhile others lease the keys, and confirm that.
 func lateLeases() []tooLate {
-	find := func(name string) operation {
-		return leaseOperations[slices.IndexFunc(leaseOperations, func(op operation) bool { return op.name == name })]
-	}
 	held := func(c *encounter, t *testing.T) { c.taken(t, c.r.late(t, 2*lapsed), c.keys()...) }
 	acquires := func(c *encounter, t *testing.T, d *door) { _, _ = acquire(t.Context(), d, nil, c.keys()...) }
 	leased := func(c *encounter, t *testing.T) {
@@ -83,20 +85,20 @@ func lateLeases() []tooLate {
 	}
 	confirmed := func(c *encounter, t *testing.T) { c.confirms(t, c.former, "") }
 	return []tooLate{
-		{op: find("acquire"), step: stepDecide, do: acquires, meanwhile: leased, holds: held},
-		{op: find("acquire"), step: stepClaim, do: acquires, meanwhile: leased, holds: held},
-		{op: find("acquire what is overdue"), step: stepFence, do: acquires, meanwhile: confirmed, holds: held},
-		{op: find("acquire what is overdue"), step: stepTakeOver, do: acquires, meanwhile: leased, holds: held},
-		{op: find("confirm"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
+		{op: leaseOperation("acquire"), step: stepDecide, do: acquires, meanwhile: leased, holds: held},
+		{op: leaseOperation("acquire"), step: stepClaim, do: acquires, meanwhile: leased, holds: held},
+		{op: leaseOperation("acquire what is overdue"), step: stepFence, do: acquires, meanwhile: confirmed, holds: held},
+		{op: leaseOperation("acquire what is overdue"), step: stepTakeOver, do: acquires, meanwhile: leased, holds: held},
+		{op: leaseOperation("confirm"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
 			_, _ = d.service.leases.Confirm(t.Context(), c.former)
 		}, meanwhile: leased, holds: func(c *encounter, t *testing.T) {
 			c.confirms(t, c.former, fault.ReasonExpired)
 			held(c, t)
 		}},
-		{op: find("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
+		{op: leaseOperation("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
 		}, meanwhile: confirmed, holds: held},
-		{op: find("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *door) {
+		{op: leaseOperation("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *door) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
 		}, meanwhile: leased, holds: held},
 	}
@@ -141,6 +143,7 @@ func TestWhatComesLateChangesNothing(t *testing.T) {
 				t.Run(l.op.name+"/"+string(l.step), func(t *testing.T) { r.playLate(t, &l, n) })
 			})
 		}
+		wait.Go(func() { t.Run("a fence that is refused", r.playRefusedFence) })
 	})
 	r.quiet(t)
 	if report := r.audit(t); !report.Clean() {
@@ -183,13 +186,47 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	} else if err := c.op.do(t.Context(), d.service, c.id, nil); c.step == stepDecide && fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
 		c.errorf("its last request is under way, and the answer is %v", err)
 	}
-	until(t, runWithin, "the end of the process", p.hasDied)
+	c.awaitEnd(t, p)
 	lane := d.journal.Lane()
 	d.close(t)
+	if !p.hasDied() {
+		return
+	}
 	l.meanwhile(c, t)
 	p.deliver(t)
 	l.holds(c, t)
 	c.r.whole.takeOver(t, lane)
 	l.holds(c, t)
 	c.slow = p.wasSlow()
+}
+
+// playRefusedFence has a lease be confirmed while a process that finds it overdue is about
+// to fence it. The fence is refused, and the process must look again: the lease has its keys.
+func (r *room) playRefusedFence(t *testing.T) {
+	c := encounter{r: r, op: leaseOperation("acquire what is overdue"), step: stepFence, fault: nodeBefore}
+	for try := range slowTries + 1 {
+		c.id, c.wrong = fmt.Sprintf("lease of refused-%d", try), nil
+		key := c.keys()[0]
+		c.former = c.acquired(t, r.whole, key)
+		p, d := c.meet(t, lapsed)
+		answer := make(chan error, 1)
+		go func() {
+			_, err := acquire(t.Context(), d, nil, key)
+			answer <- err
+		}()
+		<-p.held
+		c.confirms(t, c.former, "")
+		close(p.letGo)
+		if err := <-answer; fault.ReasonOf(err) != fault.ReasonTaken {
+			c.errorf("the lease was confirmed, and who wants its keys is answered %v", err)
+		}
+		c.taken(t, r.late(t, 2*lapsed), key)
+		d.close(t)
+		if c.slow = p.wasSlow(); !c.slow {
+			break
+		}
+	}
+	for _, wrong := range c.wrong {
+		t.Error(wrong)
+	}
 }

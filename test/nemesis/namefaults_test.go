@@ -14,6 +14,7 @@ import (
 	"carrel/core/input"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/page"
 	"carrel/principal"
 )
 
@@ -184,6 +185,10 @@ func (r *room) clean(t *testing.T) {
 	if !report.Clean() || report.StaleClaims > 0 || report.Leases == 0 || report.Revisions == 0 {
 		t.Errorf("the audit found %+v", report)
 	}
+	// Each text of these rooms is too long for its row.
+	if texts := scrubber.countTexts(t); texts != report.Revisions {
+		t.Errorf("there are %d texts of %d revisions", texts, report.Revisions)
+	}
 	t.Logf("the scrubber has removed %d claims and texts; %d claims, %d leases and %d revisions stay", settled, report.Claims, report.Leases, report.Revisions)
 }
 
@@ -221,6 +226,22 @@ func (d *door) sweep(t *testing.T) {
 		}
 		return len(left) == 0
 	})
+}
+
+// countTexts counts the texts that are stored.
+func (d *door) countTexts(t *testing.T) (n int) {
+	t.Helper()
+	var after page.TextID
+	for {
+		texts, err := d.store.ScanTexts(t.Context(), after, scrubLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n += len(texts); len(texts) < scrubLimit {
+			return n
+		}
+		after = texts[len(texts)-1].ID
+	}
 }
 
 // scrubLimit is how much a step of the scrubber looks at here.
