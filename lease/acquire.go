@@ -17,8 +17,10 @@ import (
 )
 
 const (
-	// claimsAtOnce is how many keys of a lease are claimed or released at once.
-	claimsAtOnce = 16
+	// claimsAtOnce is how many keys of a lease are claimed or released at once: all of
+	// them, so that a lease takes one round trip whatever the number of its keys. The
+	// store bounds how many statements it has under way.
+	claimsAtOnce = MaxDocuments
 	// claimWithin is how long the claims of a lease may take.
 	claimWithin = 10 * time.Second
 	// endWithin is how long the end of a lease may take that nobody waits for.

@@ -23,8 +23,6 @@ const (
 	contendedKeys = 50
 	// contendWithin is how long all of them may take until each was given its keys once.
 	contendWithin = 2 * time.Minute
-	// claimsAtOnce is how many keys of a lease are claimed at once (docs/leases.md).
-	claimsAtOnce = 16
 	// leasesEach is how often a lease is timed on a cluster.
 	leasesEach = 40
 )
@@ -55,8 +53,7 @@ func measureLeases(ctx context.Context, o *options, t *table) error {
 		if err != nil {
 			return err
 		}
-		wanted := (keys + claimsAtOnce - 1) / claimsAtOnce
-		t.atMost(fmt.Sprintf("  waves of claims, of %d at most", claimsAtOnce), fmt.Sprint(waves), fmt.Sprint(wanted), waves == wanted)
+		t.atMost("  rounds of claims", fmt.Sprint(waves), "1", waves == 1)
 	}
 	return g.contend(ctx, t, g)
 }
@@ -148,7 +145,7 @@ func (s *surge) wait(ctx context.Context) error {
 		return nil
 	}
 	gate := s.gates
-	if s.here++; s.here == min(s.left, claimsAtOnce) {
+	if s.here++; s.here == min(s.left, lease.MaxDocuments) {
 		s.left, s.here, s.gates = s.left-s.here, 0, make(chan struct{})
 		s.waves.Add(1)
 		close(gate)
