@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { CreateBranchDocument, NoteBranchesDocument, SetCurrentBranchDocument, type BranchHeadFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { Form, SelectField, Submit, useSubmit } from '../ui/forms.tsx';
+import { ActionFaults, Form, SelectField, Submit, useSubmit } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
@@ -92,7 +92,6 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
       if (isSet && [currentTarget, document.body].includes(document.activeElement as Element)) first?.focus();
     });
   };
-  const faults = [...(submission.faults.branch ?? []), ...(submission.faults.form ?? []), submission.error?.text].filter(Boolean);
   const button = (name: string, working: boolean, done: string) => (
     <button type="button" className="button" aria-disabled={submission.busy} aria-describedby={`${id}-fault`} onClick={(event) => act(event, working, done)}>
       {name}
@@ -116,13 +115,7 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
       </button>
       {!isWorking && button('Make working', true, `Editors work on branch ${number} now.`)}
       {!isCurrent && button('Make current', false, `Visitors see branch ${number} now.`)}
-      <div role="alert" id={`${id}-fault`} className="branch-fault">
-        {faults.map((text) => (
-          <p key={text} className="fault">
-            {text}
-          </p>
-        ))}
-      </div>
+      <ActionFaults submission={submission} id={`${id}-fault`} className="branch-fault" />
     </li>
   );
 }

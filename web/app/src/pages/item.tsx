@@ -16,7 +16,7 @@ import { addressOf } from '../data/routes.ts';
 import { forgetItem } from '../data/cache.ts';
 import { useCopyLink } from '../ui/copy-link.tsx';
 import { useOpening, type Opening } from '../ui/dialog.tsx';
-import { useSubmit } from '../ui/forms.tsx';
+import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { Outward, VisibilityIcon } from '../ui/icons.tsx';
 import { AwayLink, Markdown } from '../ui/markdown.tsx';
 import { Members } from '../ui/members.tsx';
@@ -232,8 +232,6 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
   const { copy, byHand } = useCopyLink();
   const copyLink = () => copy('Link', location.origin + addressOf({ name: 'item', id: item.id }));
   const { url } = item;
-
-  const faults = [...(take.faults.form ?? []), take.error?.text].filter(Boolean);
   return (
     <>
       <div className="actions">
@@ -250,13 +248,7 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
         {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
       </div>
       {byHand}
-      <div role="alert">
-        {faults.map((text) => (
-          <p key={text} className="fault">
-            {text}
-          </p>
-        ))}
-      </div>
+      <ActionFaults submission={take} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useApolloClient, useQuery } from '@apollo/client/react';
 import { NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
-import { useSubmit } from '../ui/forms.tsx';
+import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, spotName } from '../ui/words.ts';
@@ -36,7 +36,6 @@ export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryPr
     setMade(number);
     onChanged();
   };
-  const faults = [...(submission.faults.form ?? []), submission.error?.text].filter(Boolean);
   return (
     <Dialog title={spotName('History', spot)} onClose={onClose} wide>
       <div className="dialog-text">
@@ -51,13 +50,7 @@ export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryPr
               ))}
             </ol>
             {hasMore && <ShowMore list={list} onMore={more} />}
-            <div role="alert">
-              {faults.map((text) => (
-                <p key={text} className="fault">
-                  {text}
-                </p>
-              ))}
-            </div>
+            <ActionFaults submission={submission} />
             <Comparison spot={spot} numbers={Array.from({ length: newest + 1 }, (_, n) => newest - n)} pair={pair} onChoose={setChosen} />
           </>
         )}

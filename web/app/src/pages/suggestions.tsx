@@ -5,7 +5,7 @@ import { useApolloClient } from '@apollo/client/react';
 import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState, type SuggestionTextFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
-import { useSubmit } from '../ui/forms.tsx';
+import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
@@ -105,7 +105,6 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
     </button>
   );
   const by = author?.displayName ?? 'Unknown author';
-  const faults = [...(submission.faults.form ?? []), submission.error?.text].filter(Boolean);
   return (
     <li aria-label={`Suggestion by ${by}: ${title}`}>
       <p>
@@ -131,13 +130,7 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
           {me && author?.id === me.id && button('Withdraw', () => void decide('WITHDRAW', 'Withdrawn.'))}
         </div>
       )}
-      <div role="alert">
-        {faults.map((text) => (
-          <p key={text} className="fault">
-            {text}
-          </p>
-        ))}
-      </div>
+      <ActionFaults submission={submission} />
     </li>
   );
 }

@@ -244,6 +244,27 @@ export function SelectField({ label, faults = [], value, onChange, children }: S
   );
 }
 
+interface ActionFaultsProps {
+  // null: what is wrong is told elsewhere.
+  submission: FormState | null;
+  id?: string;
+  className?: string;
+}
+
+// ActionFaults tells why the action of a button failed that is in no form.
+export function ActionFaults({ submission, id, className }: ActionFaultsProps) {
+  const texts = submission ? [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean) : [];
+  return (
+    <div role="alert" id={id} className={className}>
+      {texts.map((text) => (
+        <p key={text} className="fault">
+          {text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
 export function Faults({ id, texts = [] }: { id: string; texts?: string[] | undefined }) {
   if (texts.length === 0) return null;
   return (

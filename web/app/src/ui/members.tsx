@@ -7,7 +7,7 @@ import { useSay } from './notices.tsx';
 import { Monogram, ShowMore } from './states.tsx';
 import { roleName } from './words.ts';
 import { Close } from './icons.tsx';
-import type { FormState } from './forms.tsx';
+import { ActionFaults, type FormState } from './forms.tsx';
 import type { ContentRole, GroupRole } from '../generated/operations.ts';
 
 interface Member {
@@ -55,7 +55,6 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   const give = async (node: Member, role: Role | undefined) => {
     if (role && (await onSet(node.id, role))) say(`${node.displayName} is now ${roleName[role]}.`);
   };
-  const faults = [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean);
   return (
     <section className="members" aria-label={heading}>
       <div className="members-head">
@@ -93,15 +92,8 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
         ))}
       </ul>
       {pageInfo.hasNextPage && <ShowMore onMore={more} list={list} />}
-      <div role="alert">
-        {/* A dialog that asks tells its own faults. */}
-        {!leaving &&
-          faults.map((text) => (
-            <p key={text} className="fault">
-              {text}
-            </p>
-          ))}
-      </div>
+      {/* A dialog that asks tells its own faults. */}
+      <ActionFaults submission={leaving ? null : submission} />
       {leaving && (
         <Confirm title={`Remove ${leaving.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={keep} returnTo={head}>
           <p>{removal(leaving)}</p>
