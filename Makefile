@@ -29,17 +29,17 @@ GO_TEST = go test -vet off
 # Where one process computes all the time, a fifth of it is the collector's at
 # the usual pace, for a heap of some megabytes.
 BUSY = GOGC=400
-# What is concurrent, and therefore run under the race detector.
-CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '/(scenario|bench|demo|web|graph/internal|core/urlname|cassandra|nemesis)(/|$$)')
-# What is run whole without it: packages that are not concurrent, and the embedded store,
-# which does less under it.
-UNRACED = $(shell go list ./... 2> /dev/null | grep -E '/(scenario|bench|demo|web|graph/internal|core/urlname|pebblestore)(/|$$)' | grep -v '/cassandra/')
+# What is not concurrent, and is therefore run without the race detector.
+SEQUENTIAL = /(scenario|bench|demo|web|graph/internal|core/urlname)(/|$$)
+# What is run under it. Tests on a real Cassandra have targets of their own.
+CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
 # Of it, what shows the race detector nothing new: the tests that look at the tree,
 # and those that play games, schedules and crashes one after the other.
 HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go elsewhere_test.go smells_test.go typedsmells_test.go | paste -sd '|')
 ONE_BY_ONE = Pebble|CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
-PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!pebblestore' ':!cassandra'))))
+# Where they are, but for the simulator, which has a target of its own.
+PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 
 .PHONY: help
 help: ## list the targets
@@ -130,7 +130,7 @@ unit: ## run the tests of all packages but those with a target of their own
 # and the others here.
 .PHONY: unraced
 unraced: ## run the tests of unit that race leaves out
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(UNRACED)
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(HOUSE)|$(ONE_BY_ONE))$$' . $(PLAYED)
 
 # What the built binary shows of a store is tried on both kinds; what it does
