@@ -21,8 +21,6 @@ type counting struct {
 	settles  atomic.Int64
 	pages    atomic.Int64 // of member rows
 	rows     atomic.Int64 // single rows read, but for pages of member rows
-
-	claims surge // of leases
 }
 
 func (c *counting) reset() {

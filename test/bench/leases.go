@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"carrel/core/claim"
 	"carrel/core/fault"
 	"carrel/lease"
 	"carrel/library"
@@ -40,7 +39,7 @@ func measureLeases(ctx context.Context, o *options, t *table) error {
 	}
 	var subjects []subject
 	for _, keys := range leaseSizes {
-		subjects = append(subjects, subject{fmt.Sprint(keys, " keys"), func() error { return g.leaseOnce(ctx, keys) }})
+		subjects = append(subjects, subject{keysText(keys), func() error { return g.leaseOnce(ctx, keys) }})
 	}
 	costs, err := compare(subjects...)
 	if err != nil {
@@ -49,11 +48,6 @@ func measureLeases(ctx context.Context, o *options, t *table) error {
 	t.title("Leasing keys and giving them up, in one process (CPU a lease)")
 	for i, keys := range leaseSizes {
 		t.figure(keysText(keys), micros(costs[i].cpu))
-		waves, err := g.waves(ctx, keys)
-		if err != nil {
-			return err
-		}
-		t.atMost("  rounds of claims", fmt.Sprint(waves), "1", waves == 1)
 	}
 	return g.contend(ctx, t, g)
 }
@@ -97,74 +91,6 @@ func keyNames(prefix string, n int) []string {
 		names[i] = fmt.Sprint(prefix, i)
 	}
 	return names
-}
-
-// waves counts how many rounds of claims a lease takes: each waits until no other claim
-// joins it.
-func (g *gateway) waves(ctx context.Context, keys int) (int, error) {
-	g.counts.claims.begin(keys)
-	defer g.counts.claims.end()
-	end, err := g.acquire(ctx, keyNames("wave", keys)...)
-	if err != nil {
-		return 0, err
-	}
-	_, err = g.leases.Cancel(ctx, end)
-	return int(g.counts.claims.waves.Load()), err
-}
-
-// surge holds claims back until as many wait as can come at once, and counts how often it
-// lets them go.
-type surge struct {
-	waves atomic.Int64
-
-	mu    sync.Mutex
-	left  int // claims that are expected; 0: nothing is held back
-	here  int
-	gates chan struct{}
-}
-
-func (s *surge) begin(claims int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left, s.here, s.gates = claims, 0, make(chan struct{})
-	s.waves.Store(0)
-}
-
-func (s *surge) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left = 0
-}
-
-// wait returns when the wave of a claim is complete, or ctx ends: it never is where fewer
-// claims come at once.
-func (s *surge) wait(ctx context.Context) error {
-	s.mu.Lock()
-	if s.left == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	gate := s.gates
-	if s.here++; s.here == min(s.left, lease.MaxDocuments) {
-		s.left, s.here, s.gates = s.left-s.here, 0, make(chan struct{})
-		s.waves.Add(1)
-		close(gate)
-	}
-	s.mu.Unlock()
-	select {
-	case <-gate:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// PutClaim implements claim.Store.
-func (c *counting) PutClaim(ctx context.Context, mine claim.Claim, over *claim.Token) (claim.Claim, error) {
-	if err := c.claims.wait(ctx); err != nil {
-		return claim.Claim{}, err
-	}
-	return c.Store.PutClaim(ctx, mine, over)
 }
 
 // contention is what clients that contend for keys were answered.

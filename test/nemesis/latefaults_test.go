@@ -214,11 +214,15 @@ func (r *room) playRefusedFence(t *testing.T) {
 			_, err := acquire(t.Context(), d, nil, key)
 			answer <- err
 		}()
-		<-p.held
-		c.confirms(t, c.former, "")
-		close(p.letGo)
-		if err := <-answer; fault.ReasonOf(err) != fault.ReasonTaken {
-			c.errorf("the lease was confirmed, and who wants its keys is answered %v", err)
+		select {
+		case <-p.held:
+			c.confirms(t, c.former, "")
+			close(p.letGo)
+			if err := <-answer; fault.ReasonOf(err) != fault.ReasonTaken {
+				c.errorf("the lease was confirmed, and who wants its keys is answered %v", err)
+			}
+		case err := <-answer:
+			c.errorf("the lease was not fenced, and the answer is %v", err)
 		}
 		c.taken(t, r.late(t, 2*lapsed), key)
 		d.close(t)
