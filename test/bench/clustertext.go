@@ -55,7 +55,7 @@ func (g *gateway) countSave(ctx context.Context, t *table, counts *tally) error 
 
 // measureClusterLeases times leases of few and of many keys, counts their conditional
 // writes, and has many clients of two gateways contend for a few keys.
-func measureClusterLeases(ctx context.Context, o *options, t *table) error {
+func measureClusterLeases(ctx context.Context, o *options, t *table) (err error) {
 	keyspace, err := o.newKeyspace(ctx, "lease")
 	if err != nil {
 		return err
