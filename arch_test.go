@@ -134,6 +134,7 @@ var mayImport = map[string][]string{
 	"library":           {},
 	"principal":         {},
 	"lease":             {},
+	"paste":             {},
 	"page":              {},
 	"pebblestore":       {"backend", "interchange"}, // interchange: archive
 	"cassandra":         {"backend", "interchange", "cassandra/session"},
@@ -161,7 +162,7 @@ var anyRoom = []string{"test/bench"}
 
 // standard says which rooms import nothing but the standard library, the
 // packages named, and the domain. The suites of a contract are no part of it.
-var standard = []string{"backend", "library", "library/feed", "library/repair", "lease", "page", "principal"}
+var standard = []string{"backend", "library", "library/feed", "library/repair", "lease", "page", "paste", "principal"}
 
 // isStandard tells whether the package of a folder is one of them, or of core.
 func isStandard(dir string) bool {

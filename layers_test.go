@@ -13,7 +13,7 @@ var layers = [][]string{
 	{"core/fault", "core/naming", "core/urlname"},
 	{"core/clock", "core/id", "core/input", "core/sched"},
 	{"core/claim", "core/commit"},
-	{"core/cursor", "core/journal"},
+	{"core/cursor", "core/journal", "core/timeline"},
 	{"principal"},
 	{"library", "lease", "paste"},
 	{"library/feed", "page"},

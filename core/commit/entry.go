@@ -14,6 +14,7 @@ const (
 	Content   Kind = 'c' // an item
 	Principal Kind = 'p' // a user or a group
 	Lease     Kind = 'l' // a lease; it has hints only, and no entries
+	Paste     Kind = 't' // a paste
 )
 
 // Entry is a change under way. It is on the list of its process before its

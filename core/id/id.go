@@ -1,6 +1,6 @@
 // Package id has the forms of global ids and the letters in use. Most ids have the form
-// <letter>:<tenant>:<name>; a lease has l:<32 hexadecimal digits>, and a suggestion such
-// digits alone. It does not know what the ids name.
+// <letter>:<tenant>:<name>; a lease has l:<32 hexadecimal digits>, a paste
+// p:<32 hexadecimal digits>, and a suggestion such digits alone. It does not know what the ids name.
 package id
 
 import (
@@ -28,6 +28,7 @@ const (
 	Group     Kind = 'g'
 	Content   Kind = 'c'
 	Lease     Kind = 'l'
+	Paste     Kind = 'p'
 	// Suggestion is of ids without a letter, of 32 hexadecimal digits.
 	Suggestion Kind = 's'
 )
@@ -44,6 +45,7 @@ var kinds = [...]struct {
 	{Group, true, Check},
 	{Content, false, Check},
 	{Lease, false, checkRandom},
+	{Paste, false, checkRandom},
 }
 
 // KindOf returns what a well-formed global id names, Malformed for other texts.
@@ -90,7 +92,7 @@ func Check(s string) error {
 // id, but for the letter. Its error has code Invalid.
 func checkRandom(s string) error {
 	if !isRandom(s[2:]) {
-		return fault.Invalidf(nil, "the id of a lease is l: and %d digits of 0-9 and a-f", RandomDigits)
+		return fault.Invalidf(nil, "such an id is a letter, a colon and %d digits of 0-9 and a-f", RandomDigits)
 	}
 	return nil
 }

@@ -1,0 +1,73 @@
+package timeline
+
+import (
+	"context"
+
+	"carrel/core/clock"
+)
+
+// Feed names a feed: "pastes", or "content:" and a tenant.
+type Feed string
+
+// Day is a day in UTC, counted from 1970-01-01.
+type Day int32
+
+// Entry is something in a feed: when it was created, and its id. Entries are in order of
+// both, and neither ever changes.
+type Entry struct {
+	Created clock.Instant
+	ID      string
+}
+
+// Bucket is a day of which a feed has entries, and over how many partitions they are
+// spread. It never changes.
+type Bucket struct {
+	Day    Day
+	Shards int
+}
+
+// Partition is where a part of the entries of a day is stored.
+type Partition struct {
+	Feed  Feed
+	Day   Day
+	Shard int
+}
+
+// Slice is what is read of a partition.
+type Slice struct {
+	// From bounds the slice: it has what comes behind this place, in the direction of the
+	// walk. nil: it begins at the end of the partition.
+	From *Entry
+	// Newer walks towards newer entries, the oldest first; otherwise the newest come first.
+	Newer bool
+	Limit int
+}
+
+// Change is a write of an entry. MTS is the write timestamp of the state of the row that
+// asks for it.
+type Change struct {
+	Partition Partition
+	Entry     Entry
+	MTS       clock.Instant
+}
+
+// MaxBuckets is the most buckets that one call of a Store lists.
+const MaxBuckets = 1000
+
+// Store keeps the entries of feeds. They are derived: rows elsewhere decide what is shown.
+type Store interface {
+	// FixBucket stores a bucket where the feed has none of its day, by compare-and-set. It
+	// must return the bucket that the feed has then. So what it returns lasts.
+	FixBucket(ctx context.Context, feed Feed, b Bucket) (Bucket, error)
+	// ListBuckets must list at most limit buckets before a day, the newest first.
+	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
+	// PutEntry must be durable when it returns. Of a put and a drop of one entry, the one
+	// with the greater MTS must win, whichever comes first, and the drop where they are
+	// equal. A put that is older than a drop may be left out.
+	PutEntry(ctx context.Context, c Change) error
+	// DropEntry must remove the entry iff no put of it has a greater MTS.
+	DropEntry(ctx context.Context, c Change) error
+	// ListEntries must list the entries of a partition behind a place, at most as many as
+	// the slice asks for.
+	ListEntries(ctx context.Context, p Partition, s Slice) ([]Entry, error)
+}
