@@ -17,6 +17,10 @@ type Day int32
 type Entry struct {
 	Created clock.Instant
 	ID      string
+	// Until is when the entry ceases to be shown; 0: never. It is no part of its place, and
+	// another put of the entry may change it. So a reader passes over what has expired
+	// without reading its row.
+	Until clock.Instant
 }
 
 // Bucket is a day of which a feed has entries, and over how many partitions they are
@@ -67,7 +71,7 @@ type Store interface {
 	PutEntry(ctx context.Context, c Change) error
 	// DropEntry must remove the entry iff no put of it has a greater MTS.
 	DropEntry(ctx context.Context, c Change) error
-	// ListEntries must list the entries of a partition behind a place, at most as many as
-	// the slice asks for.
+	// ListEntries must list the entries of a partition behind a place, each with the Until
+	// of the put that has won, at most as many as the slice asks for.
 	ListEntries(ctx context.Context, p Partition, s Slice) ([]Entry, error)
 }

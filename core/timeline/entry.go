@@ -1,0 +1,38 @@
+package timeline
+
+import (
+	"cmp"
+	"hash/fnv"
+	"time"
+
+	"carrel/core/clock"
+)
+
+// dayMicros is how many microseconds a day has.
+const dayMicros = int64(24 * time.Hour / time.Microsecond)
+
+// DayOf returns the day of an instant.
+func DayOf(at clock.Instant) Day {
+	day := int64(at) / dayMicros
+	if int64(at)%dayMicros < 0 {
+		day-- // division rounds towards 1970
+	}
+	return Day(day)
+}
+
+// Compare orders entries by creation, then by id: negative if a is older than b.
+func Compare(a, b Entry) int {
+	return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
+}
+
+// shardOf returns the shard of an id among so many.
+func shardOf(id string, shards int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // a hash takes everything
+	return int(h.Sum32() % uint32(shards))
+}
+
+// partition returns the partition of an entry whose day has the bucket b.
+func (b Bucket) partition(feed Feed, e Entry) Partition {
+	return Partition{Feed: feed, Day: b.Day, Shard: shardOf(e.ID, b.Shards)}
+}

@@ -1,0 +1,167 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
+)
+
+// Numbers of a walk.
+const (
+	// sliceSlack is how many entries are read of a partition beyond its share of the page:
+	// ids are not spread quite evenly, and some entries are not shown.
+	sliceSlack = 3
+	// maxSlice bounds a slice.
+	maxSlice = 5000
+	// maxExpired bounds how many entries a walk passes over because they have expired.
+	maxExpired = 500_000
+	// maxDaysAtOnce bounds how many further days are read at once.
+	maxDaysAtOnce = 16
+	// sliceWidth is how many slices are read at once.
+	sliceWidth = 64
+)
+
+// walk merges the partitions of a feed from one place in one direction.
+type walk struct {
+	t     *Timelines
+	feed  Feed
+	newer bool
+	from  *Entry
+	// days are those to be read yet, in the direction of the walk.
+	days []Bucket
+	// atOnce is how many of them are read next: twice as many each time, because few
+	// entries a day would take a round trip each day.
+	atOnce int
+	// share is how many entries are wanted of a day at first.
+	share int
+	open  []*source
+	now   clock.Instant
+	// left is how many entries may still be passed over because they have expired.
+	left int
+	// last is the place that the walk has come to, once it has passed an entry.
+	last *Entry
+}
+
+// source is a partition that is being read.
+type source struct {
+	p     Partition
+	slice Slice
+	read  []Entry // and not yet taken
+	ended bool
+}
+
+// newWalk starts a walk that wants so many entries. from is nil at the end of the feed.
+func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int) (*walk, error) {
+	list, err := t.buckets.list(ctx, feed)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired}
+	for i := range list {
+		b := list[i]
+		if newer {
+			b = list[len(list)-1-i]
+		}
+		if from == nil || newer && b.Day >= DayOf(from.Created) || !newer && b.Day <= DayOf(from.Created) {
+			w.days = append(w.days, b)
+		}
+	}
+	return w, nil
+}
+
+// take returns the next entries of the walk that have not expired, at most n; fewer where
+// the feed ends, or maxExpired were passed over.
+func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
+	var taken []Entry
+	for len(taken) < n && w.left > 0 {
+		if err := w.fill(ctx); err != nil {
+			return nil, err
+		}
+		next := w.next()
+		if next == nil {
+			if !w.openDays() {
+				break
+			}
+			continue
+		}
+		e := &next.read[0]
+		next.read = next.read[1:]
+		if w.last = e; e.Until != 0 && e.Until <= w.now {
+			w.left--
+			continue
+		}
+		taken = append(taken, *e)
+	}
+	return taken, nil
+}
+
+// next returns the open source whose first entry comes next; nil: none has any.
+func (w *walk) next() *source {
+	var best *source
+	for _, s := range w.open {
+		if len(s.read) == 0 {
+			continue
+		}
+		if best == nil || w.newer == (Compare(s.read[0], best.read[0]) < 0) {
+			best = s
+		}
+	}
+	return best
+}
+
+// openDays opens the next days. It reports whether there were any.
+func (w *walk) openDays() bool {
+	n := min(w.atOnce, len(w.days))
+	w.open = w.open[:0]
+	for _, b := range w.days[:n] {
+		limit := min(w.share/b.Shards+sliceSlack, maxSlice)
+		for shard := range b.Shards {
+			s := &source{p: Partition{Feed: w.feed, Day: b.Day, Shard: shard}, slice: Slice{Newer: w.newer, Limit: limit}}
+			if w.from != nil && b.Day == DayOf(w.from.Created) {
+				s.slice.From = w.from
+			}
+			w.open = append(w.open, s)
+		}
+	}
+	w.days = w.days[n:]
+	w.atOnce = min(2*w.atOnce, maxDaysAtOnce)
+	return n > 0
+}
+
+// fill reads a slice of each open source that may have more entries and of which none is
+// left: the next entry of the walk may be among them.
+func (w *walk) fill(ctx context.Context) error {
+	var dry []*source
+	for _, s := range w.open {
+		if len(s.read) == 0 && !s.ended {
+			dry = append(dry, s)
+		}
+	}
+	width := 1
+	if w.t.remote {
+		width = sliceWidth
+	}
+	err := sched.ForEach(ctx, w.t.rt, len(dry), width, func(i int) error { return dry[i].fill(ctx, w.t.store) })
+	if err != nil {
+		return fmt.Errorf("reading the entries of a feed: %w", err)
+	}
+	return nil
+}
+
+// fill reads one slice.
+func (s *source) fill(ctx context.Context, store Store) error {
+	es, err := store.ListEntries(ctx, s.p, s.slice)
+	if err != nil {
+		return err
+	}
+	s.read = es
+	if s.ended = len(es) < s.slice.Limit; s.ended {
+		return nil
+	}
+	from := es[len(es)-1]
+	s.slice.From = &from
+	s.slice.Limit = min(2*s.slice.Limit, maxSlice)
+	return nil
+}
