@@ -38,10 +38,8 @@ func (l *Lease) row() Row {
 	for _, d := range l.Documents {
 		b = appendDocument(b, &d)
 	}
-	if r := l.Request; r != nil {
-		b = append(append(b, r.Key[:]...), r.InputHash[:]...)
-		b = commit.AppendText(b, r.Answer)
-		b = binary.AppendVarint(b, int64(r.Until))
+	if l.Request != nil {
+		b = commit.AppendRequest(b, l.Request)
 	}
 	return Row{ID: l.ID, Seq: l.Seq, Data: b}
 }
@@ -69,25 +67,19 @@ func leaseOf(r Row) (*Lease, error) {
 	}
 	l := &Lease{ID: r.ID, Seq: r.Seq, State: State(in.Byte())}
 	facts := in.Byte()
-	fill(in, l.Token[:])
+	in.Fill(l.Token[:])
 	l.Owner = principal.ID(in.Text())
 	l.CreatedAt, l.Deadline = clock.Instant(in.Int()), clock.Instant(in.Int())
 	for n := in.Uint(); n > 0 && in.OK(); n-- {
 		var w commit.EntryID
-		fill(in, w[:])
+		in.Fill(w[:])
 		l.Writers = append(l.Writers, w)
 	}
 	for n := in.Uint(); n > 0 && in.OK(); n-- {
 		l.Documents = append(l.Documents, readDocument(in))
 	}
 	if facts&hasRequest != 0 {
-		l.Request = &commit.RequestRow{}
-		fill(in, l.Request.Key[:])
-		fill(in, l.Request.InputHash[:])
-		if answer := in.Text(); answer != "" {
-			l.Request.Answer = []byte(answer)
-		}
-		l.Request.Until = clock.Instant(in.Int())
+		l.Request = in.Request()
 	}
 	if !in.OK() || in.More() || l.State < Pending || l.State > Refused || int64(len(l.Writers)) > l.Seq {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
@@ -107,13 +99,6 @@ func readOptional(in *commit.Reader) *string {
 	return &s
 }
 
-// fill reads bytes that have no length in front.
-func fill(in *commit.Reader, b []byte) {
-	for i := range b {
-		b[i] = in.Byte()
-	}
-}
-
 // verdict is the outcome of the write of r, after which the lease's row is stands. A row
 // names its writers, so that an outcome that was unknown can be told from it.
 func verdict(r, stands Row) (commit.Verdict, error) {
@@ -124,9 +109,5 @@ func verdict(r, stands Row) (commit.Verdict, error) {
 	if err != nil || l == nil {
 		return commit.Verdict{}, err
 	}
-	v := commit.Verdict{Seq: l.Seq}
-	for i, w := range l.Writers {
-		v.Writers = append(v.Writers, commit.Writer{Seq: l.Seq - int64(len(l.Writers)-1-i), Entry: w})
-	}
-	return v, nil
+	return commit.VerdictOf(l.Seq, l.Writers), nil
 }

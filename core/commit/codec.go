@@ -54,6 +54,12 @@ func Encode(entries []Entry) ([][]byte, error) {
 	return append(blocks, block), nil
 }
 
+// AppendRequest appends a request row.
+func AppendRequest(b []byte, r *RequestRow) []byte {
+	b = append(append(b, r.Key[:]...), r.InputHash[:]...)
+	return binary.AppendVarint(AppendText(b, r.Answer), int64(r.Until))
+}
+
 func appendEntry(b []byte, e *Entry) []byte {
 	b = append(append(b, e.ID[:]...), byte(e.Kind))
 	var facts byte
@@ -193,6 +199,21 @@ func (r *Reader) Int() int64 {
 
 // Text reads a text with its length in front.
 func (r *Reader) Text() string { return string(r.raw(int(min(r.Uint(), math.MaxInt32)))) }
+
+// Fill reads bytes that have no length in front.
+func (r *Reader) Fill(b []byte) { copy(b, r.raw(len(b))) }
+
+// Request reads a request row that AppendRequest has written.
+func (r *Reader) Request() *RequestRow {
+	row := &RequestRow{}
+	r.Fill(row.Key[:])
+	r.Fill(row.InputHash[:])
+	if answer := r.Text(); answer != "" {
+		row.Answer = []byte(answer)
+	}
+	row.Until = clock.Instant(r.Int())
+	return row
+}
 
 // Texts reads texts with their number in front.
 func (r *Reader) Texts() []string {

@@ -6,7 +6,7 @@ import "fmt"
 // later version, or its payload cannot be read.
 func (e *Entry) Check() error {
 	switch e.Kind {
-	case Content, Principal:
+	case Content, Principal, Paste:
 		if _, err := DecodeReach(e.Payload); err != nil {
 			return fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
 		}

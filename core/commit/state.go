@@ -31,3 +31,13 @@ type Verdict struct {
 	Seq     int64
 	Writers []Writer
 }
+
+// VerdictOf returns the outcome of a write that was refused by the state seq, whose last
+// writers are given, the one of seq last.
+func VerdictOf(seq int64, writers []EntryID) Verdict {
+	v := Verdict{Seq: seq}
+	for i, w := range writers {
+		v.Writers = append(v.Writers, Writer{Seq: seq - int64(len(writers)-1-i), Entry: w})
+	}
+	return v
+}

@@ -71,6 +71,8 @@ const (
 	OfRevisions    Kind = 7
 	OfSuggestions  Kind = 8
 	OfDrafts       Kind = 9
+	OfPastes       Kind = 10
+	OfNewContent   Kind = 11
 )
 
 // Order is the order in which the connection was read.

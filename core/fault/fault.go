@@ -44,7 +44,8 @@ const (
 	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"
 	ReasonTimeout             Reason = "TIMEOUT"
-	ReasonResync              Reason = "RESYNC"        // the events missed are no longer kept
+	ReasonResync              Reason = "RESYNC" // the events missed are no longer kept
+	ReasonWrongSecret         Reason = "WRONG_SECRET"
 	ReasonSlow                Reason = "SLOW_CONSUMER" // the subscriber did not read its events in time
 )
 

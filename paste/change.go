@@ -1,0 +1,170 @@
+package paste
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+)
+
+// Update changes a paste. Whoever has its secret may do it. An update that changes nothing
+// touches nothing.
+//
+// Errors: the faults of the input; NOT_FOUND; WRONG_SECRET; CONFLICT where the paste has
+// not the version expected; CONTENTION; those of the store.
+func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
+	id, faults := in.check(s.Now())
+	m, err := s.Begin("", commit.Call{Name: "updatePaste", Input: &in, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, m, id, in.Secret, func(ctx context.Context, before *Paste) (*Paste, error) {
+		if v := in.ExpectedVersion; v != nil && *v != before.Version {
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"expectedVersion"},
+				Msg: fmt.Sprintf("the paste has version %d; read it again and repeat the change", before.Version)}
+		}
+		if in.ExpiresAt.Set {
+			if err := checkExpiry(in.ExpiresAt.Value, s.Now()); err != nil {
+				return nil, err
+			}
+		}
+		same, err := s.hasBody(ctx, before, in.Body.Value)
+		if err != nil {
+			return nil, err
+		}
+		after := in.apply(before)
+		if same && after.shows(before) {
+			return nil, nil
+		}
+		after.Seq, after.Version, after.MTS = before.Seq+1, before.Version+1, s.MTS(before.MTS)
+		after.ModifiedAt = max(s.Now(), before.ModifiedAt)
+		body := in.Body.Value
+		if same {
+			body = nil
+		}
+		return after, s.prepare(ctx, before, after, body)
+	})
+}
+
+// Delete removes a paste for good. Whoever has its secret may do it.
+//
+// Errors: the faults of the input; NOT_FOUND; WRONG_SECRET; CONTENTION; those of the store.
+func (s *Service) Delete(ctx context.Context, in Delete) (ID, error) {
+	var faults fault.List
+	id, err := ParseID(in.ID)
+	faults.Add(err, "id")
+	m, err := s.Begin("", commit.Call{Name: "deletePaste", Input: &in, Faults: faults})
+	if err != nil {
+		return "", err
+	}
+	_, err = s.change(ctx, m, id, in.Secret, s.planDelete)
+	return id, err
+}
+
+// planDelete plans the end of a paste.
+func (s *Service) planDelete(ctx context.Context, before *Paste) (*Paste, error) {
+	after := before.deleted(s.MTS(before.MTS))
+	return after, s.putDue(ctx, after, after.hint())
+}
+
+// change changes a paste for whoever has its secret. plan returns the state that follows,
+// nil where nothing changes.
+func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret string, plan func(ctx context.Context, before *Paste) (*Paste, error)) (*Paste, error) {
+	var before, p *Paste
+	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+		var err error
+		if before, err = s.read(ctx, id); err != nil {
+			return nil, err
+		}
+		opens := before.opens(secret)
+		switch {
+		case !before.readable(s.Now()):
+			return nil, noSuchPaste()
+		case !opens:
+			return nil, &fault.Error{Code: fault.Forbidden, Reason: fault.ReasonWrongSecret, Path: []string{"secret"}, Msg: "this is not the secret of the paste"}
+		}
+		after, err := plan(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		if p = after; after == nil {
+			p = before
+			return commit.Nothing, nil
+		}
+		return s.write(after, relists(before, after)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if decided {
+		s.finish(ctx, entry, before, p)
+	}
+	return p, nil
+}
+
+// apply returns the paste with the fields of the input, but for the body.
+func (in *Update) apply(before *Paste) *Paste {
+	after := *before
+	if in.Title.Set {
+		after.Title = in.Title.Value
+	}
+	if in.IsPrivate.Set {
+		after.IsPrivate = in.IsPrivate.Value != nil && *in.IsPrivate.Value
+	}
+	if in.ExpiresAt.Set {
+		after.ExpiresAt = in.ExpiresAt.Value
+	}
+	if in.ClearExpiry {
+		after.ExpiresAt = nil
+	}
+	return &after
+}
+
+// shows reports whether a reader sees the same of two states, but for the body.
+func (p *Paste) shows(q *Paste) bool {
+	return same(p.Title, q.Title) && p.IsPrivate == q.IsPrivate && same(p.ExpiresAt, q.ExpiresAt)
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// prepare stores what a state needs before it is decided: a long body, and the hints by
+// which the paste is looked at when it has expired and when the former body may go. body
+// is nil where it stays.
+func (s *Service) prepare(ctx context.Context, before, after *Paste, body *string) error {
+	if after.ExpiresAt != nil && (before == nil || !same(before.ExpiresAt, after.ExpiresAt)) {
+		if err := s.putDue(ctx, after, *after.ExpiresAt); err != nil {
+			return err
+		}
+	}
+	if body == nil {
+		return nil
+	}
+	long := len(*body) > inlineBody
+	if long || before != nil && before.Body.isLong() {
+		if err := s.putDue(ctx, after, s.Now().Add(bodyKeptFor)); err != nil {
+			return err
+		}
+	}
+	after.Body = Body{Size: len(*body)}
+	if !long {
+		after.Body.Text = *body
+		return nil
+	}
+	after.Body.Long = s.newBodyID()
+	if err := s.store.PutBody(ctx, BodyRef{after.ID, after.Body.Long}, *body); err != nil {
+		return fault.Unavailablef(err, "the store did not take the body; nothing was changed, try again")
+	}
+	return nil
+}
+
+// putDue asks for a paste to be looked at when a time has come.
+func (s *Service) putDue(ctx context.Context, p *Paste, at clock.Instant) error {
+	if err := s.dues.PutDue(ctx, commit.Due{At: at, Kind: commit.Paste, Key: string(p.ID), MTS: p.MTS}); err != nil {
+		return fault.Unavailablef(err, "the store did not take the paste; nothing was changed, try again")
+	}
+	return nil
+}

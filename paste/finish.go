@@ -1,0 +1,98 @@
+package paste
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/sched"
+)
+
+// whole is the payload of a change whose paste is to be brought in line with its feed.
+var whole = commit.Reach{Scope: commit.ScopeAll}
+
+// finish does what follows a change that was just decided: the feed is brought in line with
+// it, followers are told of a new public paste, and the body of a deleted one is removed.
+// What does not succeed in time is left to the background: the change stands, and readers
+// go by the row. before is nil for a new paste.
+func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *Paste) {
+	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
+	defer cancel()
+	if after.State == commit.Deleted && before.Body.isLong() {
+		if err := s.dropBodies(firm, after, s.Now()); err != nil {
+			s.log.WarnContext(ctx, "the body of a deleted paste stays for a day", "paste", string(after.ID), "error", err)
+		}
+	}
+	if !relists(before, after) {
+		return
+	}
+	if err := s.enforce(firm, after); err != nil {
+		s.log.WarnContext(ctx, "the feed of pastes follows a change in the background", "paste", string(after.ID), "error", err)
+		s.journal.Leave(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: whole.Encode()})
+		return
+	}
+	s.journal.End(id)
+}
+
+// relists reports whether the feed has to follow a change. before is nil for a new paste.
+func relists(before, after *Paste) bool {
+	return before != nil && before.listed() || after.listed()
+}
+
+// enforce writes what the feed has of a paste, or removes it. It may run beside itself, for
+// other states too: the latest state wins.
+func (s *Service) enforce(ctx context.Context, p *Paste) error {
+	return s.Insist(ctx, func() error {
+		if p.listed() {
+			return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)
+		}
+		return s.feeds.Drop(ctx, feedName, p.entry(), p.MTS)
+	})
+}
+
+// resume finishes a change in place of its process. It implements commit.Handler.
+func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err error) {
+	p, fenced, err := s.fence(ctx, e)
+	if err != nil {
+		return fenced, fmt.Errorf("fencing %s: %w", e.Key, err)
+	}
+	if p.State == commit.Void {
+		return fenced, nil // never created: the feed has nothing of it
+	}
+	return fenced, s.enforce(ctx, p)
+}
+
+// fence makes sure that the compare-and-set of an entry can apply no more, and returns the
+// state that the paste has then. Where the state that the entry is based on is the last
+// one, an equal one takes its place.
+func (s *Service) fence(ctx context.Context, e commit.Entry) (p *Paste, fenced bool, err error) {
+	id := ID(e.Key)
+	for range commit.MaxTries {
+		if p, err = s.read(ctx, id); err != nil {
+			return nil, false, err
+		}
+		if p != nil && p.Seq > e.Base {
+			return p, false, nil
+		}
+		if p == nil && e.Base > 0 {
+			return nil, false, fmt.Errorf("the store forgot a state: no row, entry of base %d", e.Base)
+		}
+		a := s.writeVoid(id, nil)
+		if p != nil {
+			after := *p
+			after.Seq, after.MTS = p.Seq+1, s.MTS(p.MTS)
+			p, a = &after, s.write(&after, false)
+		} else {
+			p = &Paste{ID: id, State: commit.Void}
+		}
+		v, err := a.Commit(ctx, s.NewEntryID())
+		if err != nil && !fault.MayHaveCommitted(err) {
+			return nil, false, err
+		}
+		if err == nil && v.Applied {
+			return p, true, nil
+		}
+	}
+	return nil, false, sched.ErrQueueFull
+}

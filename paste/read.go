@@ -1,0 +1,113 @@
+package paste
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"carrel/core/fault"
+	"carrel/core/id"
+)
+
+// Paste returns a paste, public or private; nil where there is none.
+//
+// Errors: BAD_USER_INPUT for what is no id; those of the store.
+func (s *Service) Paste(ctx context.Context, globalID string) (*Paste, error) {
+	switch id.KindOf(globalID) {
+	case id.Malformed:
+		return nil, fault.BadInputf("paste: not an id")
+	case id.Paste:
+	default:
+		return nil, nil
+	}
+	found, err := s.Pastes(ctx, []ID{ID(globalID)})
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// Pastes returns pastes in the order of ids, nil where there is none.
+func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
+	found := make([]*Paste, 0, len(ids))
+	for part := range slices.Chunk(ids, MaxRows) {
+		rows, err := s.store.ReadPastes(ctx, part)
+		if err != nil {
+			return nil, fmt.Errorf("reading pastes: %w", err)
+		}
+		now := s.Now()
+		for _, row := range rows {
+			p, err := pasteOf(row)
+			if err != nil {
+				return nil, err
+			}
+			if !p.readable(now) {
+				p = nil
+			}
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// Bodies returns the bodies of pastes that were read before, in their order. A paste may
+// have been changed or have ended since: its body is the present one then, nil after its
+// end.
+func (s *Service) Bodies(ctx context.Context, ps []*Paste) ([]*string, error) {
+	bodies, err := s.readBodies(ctx, ps)
+	if err != nil {
+		return nil, err
+	}
+	for i, body := range bodies {
+		if body != nil && !ps[i].expired(s.Now()) {
+			continue
+		}
+		now, err := s.Pastes(ctx, []ID{ps[i].ID})
+		if err != nil {
+			return nil, err
+		}
+		if bodies[i] = nil; now[0] == nil {
+			continue
+		}
+		again, err := s.readBodies(ctx, now)
+		if err != nil {
+			return nil, err
+		}
+		bodies[i] = again[0]
+	}
+	return bodies, nil
+}
+
+// readBodies returns the bodies that pastes name, nil where one is missing.
+func (s *Service) readBodies(ctx context.Context, ps []*Paste) ([]*string, error) {
+	bodies := make([]*string, len(ps))
+	var refs []BodyRef
+	var at []int
+	for i, p := range ps {
+		if !p.Body.isLong() {
+			bodies[i] = &p.Body.Text
+			continue
+		}
+		refs, at = append(refs, BodyRef{p.ID, p.Body.Long}), append(at, i)
+	}
+	for begin := 0; begin < len(refs); begin += MaxRows {
+		end := min(begin+MaxRows, len(refs))
+		read, err := s.store.ReadBodies(ctx, refs[begin:end])
+		if err != nil {
+			return nil, fmt.Errorf("reading the bodies of pastes: %w", err)
+		}
+		for i, body := range read {
+			bodies[at[begin+i]] = body
+		}
+	}
+	return bodies, nil
+}
+
+// hasBody reports whether a body is nil, or the one that a paste has already.
+func (s *Service) hasBody(ctx context.Context, p *Paste, body *string) (bool, error) {
+	if body == nil || len(*body) != p.Body.Size {
+		return body == nil, nil
+	}
+	have, err := s.readBodies(ctx, []*Paste{p})
+	return err == nil && have[0] != nil && *have[0] == *body, err
+}

@@ -1,0 +1,130 @@
+package paste
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// rowVersion is the first byte of a row's data.
+const rowVersion = 1
+
+// errRow is the error of data that cannot be read.
+var errRow = errors.New("the row of a paste is damaged, or of a later version of this program")
+
+// The bits of a row.
+const (
+	isPrivate  = 1
+	bornPublic = 2
+	hasTitle   = 4
+	expires    = 8
+	hasLong    = 16
+	hasRequest = 32
+)
+
+// row returns the paste as stores keep it. Numbers are varints; texts have their length
+// in front.
+func (p *Paste) row() Row {
+	b := append([]byte{rowVersion, byte(p.State), p.facts()}, p.Secret[:]...)
+	b = commit.AppendText(b, p.Author)
+	for _, n := range []clock.Instant{p.MTS, p.CreatedAt, p.ModifiedAt} {
+		b = binary.AppendVarint(b, int64(n))
+	}
+	b = binary.AppendUvarint(b, uint64(p.Version))
+	if p.ExpiresAt != nil {
+		b = binary.AppendVarint(b, int64(*p.ExpiresAt))
+	}
+	if p.Title != nil {
+		b = commit.AppendText(b, *p.Title)
+	}
+	b = binary.AppendUvarint(b, uint64(p.Body.Size))
+	if p.Body.isLong() {
+		b = append(b, p.Body.Long[:]...)
+	} else {
+		b = commit.AppendText(b, p.Body.Text)
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.Writers)))
+	for _, w := range p.Writers {
+		b = append(b, w[:]...)
+	}
+	if p.Request != nil {
+		b = commit.AppendRequest(b, p.Request)
+	}
+	return Row{ID: p.ID, Seq: p.Seq, Data: b}
+}
+
+func (p *Paste) facts() (facts byte) {
+	for _, f := range []struct {
+		is  bool
+		bit byte
+	}{
+		{p.IsPrivate, isPrivate}, {p.BornPublic, bornPublic}, {p.Title != nil, hasTitle}, {p.ExpiresAt != nil, expires},
+		{p.Body.isLong(), hasLong}, {p.Request != nil, hasRequest},
+	} {
+		if f.is {
+			facts |= f.bit
+		}
+	}
+	return facts
+}
+
+// pasteOf reads a row. That of no paste is nil.
+func pasteOf(r Row) (*Paste, error) {
+	if r.Seq == 0 {
+		return nil, nil
+	}
+	in := commit.NewReader(r.Data)
+	if in.Byte() != rowVersion {
+		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
+	}
+	p := &Paste{ID: r.ID, Seq: r.Seq, State: commit.State(in.Byte())}
+	facts := in.Byte()
+	p.IsPrivate, p.BornPublic = facts&isPrivate != 0, facts&bornPublic != 0
+	in.Fill(p.Secret[:])
+	p.Author = principal.ID(in.Text())
+	p.MTS, p.CreatedAt, p.ModifiedAt = clock.Instant(in.Int()), clock.Instant(in.Int()), clock.Instant(in.Int())
+	p.Version = int(in.Uint())
+	if facts&expires != 0 {
+		at := clock.Instant(in.Int())
+		p.ExpiresAt = &at
+	}
+	if facts&hasTitle != 0 {
+		title := in.Text()
+		p.Title = &title
+	}
+	p.Body.Size = int(in.Uint())
+	if facts&hasLong != 0 {
+		in.Fill(p.Body.Long[:])
+	} else {
+		p.Body.Text = in.Text()
+	}
+	for n := in.Uint(); n > 0 && in.OK(); n-- {
+		var w commit.EntryID
+		in.Fill(w[:])
+		p.Writers = append(p.Writers, w)
+	}
+	if facts&hasRequest != 0 {
+		p.Request = in.Request()
+	}
+	if !in.OK() || in.More() || p.State < commit.Live || p.State > commit.Deleted || int64(len(p.Writers)) > p.Seq {
+		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
+	}
+	return p, nil
+}
+
+// verdict is the outcome of the write of r, after which the paste's row is stands. A row
+// names its last writers, so that an outcome that was unknown can be told from it.
+func verdict(r, stands Row) (commit.Verdict, error) {
+	if stands.Seq == r.Seq && string(stands.Data) == string(r.Data) {
+		return commit.Verdict{Applied: true}, nil
+	}
+	p, err := pasteOf(stands)
+	if err != nil || p == nil {
+		return commit.Verdict{}, err
+	}
+	return commit.VerdictOf(p.Seq, p.Writers), nil
+}

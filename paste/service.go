@@ -1,0 +1,111 @@
+package paste
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/core/sched"
+	"carrel/core/timeline"
+)
+
+// feedName names the feed of the public pastes.
+const feedName timeline.Feed = "pastes"
+
+// dueStore keeps hints. commit.JournalStore has it.
+type dueStore interface {
+	PutDue(ctx context.Context, d commit.Due) error
+}
+
+// Config is what the Service of pastes needs.
+type Config struct {
+	Engine  *commit.Engine
+	Store   Store
+	Dues    dueStore
+	Feeds   *timeline.Timelines
+	Cursors *cursor.Sealer
+	Journal commit.Journal
+	Runtime sched.Runtime
+	Log     *slog.Logger
+}
+
+// Service holds the rules of pastes. It is safe for concurrent use.
+type Service struct {
+	*commit.Engine
+	store   Store
+	dues    dueStore
+	feeds   *timeline.Timelines
+	cursors *cursor.Sealer
+	journal commit.Journal
+	rt      sched.Runtime
+	log     *slog.Logger
+}
+
+// New returns the Service of pastes, and makes it the handler of their entries and hints.
+func New(c Config) *Service {
+	s := &Service{
+		Engine: c.Engine, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
+	}
+	s.Handle(commit.Paste, commit.Handler{Resume: s.resume, Expire: s.tidyDue})
+	s.Repairs(commit.Paste, s.repair)
+	s.Creates(id.Paste, s.partition)
+	return s
+}
+
+// read returns the last decided state of a paste, nil where there is none.
+func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
+	row, err := s.store.ReadPaste(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading the paste: %w", err)
+	}
+	return pasteOf(row)
+}
+
+// write returns the attempt that stores a state of a paste. If the feed has to follow it,
+// that happens also if the process dies.
+func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
+	a := &commit.Attempt{Entry: commit.Entry{Kind: commit.Paste, Key: string(p.ID), Base: p.Seq - 1}}
+	if relists {
+		a.Entry.Payload = whole.Encode()
+	}
+	before := p.Writers
+	if n := len(before) - (commit.MaxWriters - 1); n > 0 {
+		before = before[n:]
+	}
+	before = before[:len(before):len(before)]
+	a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
+		p.Writers = append(before, writer)
+		row := p.row()
+		stands, err := s.store.CommitPaste(ctx, row)
+		if err != nil {
+			return commit.Verdict{}, err
+		}
+		return verdict(row, stands)
+	}
+	return a
+}
+
+// newID returns the id of a new paste, of 128 random bits.
+func (s *Service) newID() ID {
+	var b [16]byte
+	s.rt.Random(b[:])
+	return ID("p:" + hex.EncodeToString(b[:]))
+}
+
+// newSecret returns a new secret, of 256 random bits.
+func (s *Service) newSecret() string {
+	var b [32]byte
+	s.rt.Random(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// noSuchPaste is the answer to whoever changes what is not there.
+func noSuchPaste() *fault.Error {
+	return fault.NotFoundf([]string{"id"}, "there is no such paste; it may have expired or been deleted")
+}

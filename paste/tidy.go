@@ -1,0 +1,130 @@
+package paste
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+)
+
+const (
+	// keptFor is how long the row of a paste is kept after its end, so that late writers
+	// find it.
+	keptFor = 24 * time.Hour
+	// bodyKeptFor is how long a former body is kept, for readers that have read the row
+	// before it was changed, and how long a new one may wait for its row.
+	bodyKeptFor = time.Hour
+	// attemptWithin is longer than any attempt to write a row is under way.
+	attemptWithin = time.Minute
+)
+
+// tidyDue looks at a paste whose time has come. It reports whether the hint can be removed.
+// It implements commit.Handler.
+func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err error) {
+	p, err := s.read(ctx, ID(d.Key))
+	if err != nil {
+		return false, err
+	}
+	now := s.Now()
+	if d.At > now || (p == nil || p.MTS < d.MTS) && now < d.At.Add(attemptWithin) {
+		// By this clock its time has not come, or the state that the hint was written for
+		// may still be decided.
+		return false, nil
+	}
+	if p == nil {
+		p = &Paste{ID: ID(d.Key), State: commit.Void}
+	}
+	return s.tidy(ctx, p)
+}
+
+// tidy deletes a paste that has expired, removes bodies that its row does not name, and
+// removes the row a day after its end. It reports whether nothing is left to do now.
+func (s *Service) tidy(ctx context.Context, p *Paste) (done bool, err error) {
+	if p.State == commit.Live && p.expired(s.Now()) {
+		if p, err = s.expire(ctx, p.ID); err != nil || p == nil {
+			return err == nil, err
+		}
+	}
+	if err := s.dropBodies(ctx, p, s.Now()); err != nil {
+		return false, err
+	}
+	if p.Seq == 0 || p.State == commit.Live || p.ModifiedAt.Add(keptFor) > s.Now() {
+		return true, nil
+	}
+	if p.State == commit.Deleted {
+		if err := s.enforce(ctx, p); err != nil {
+			return false, err
+		}
+	}
+	err = s.store.DropPaste(ctx, p.ID, p.Seq)
+	return err == nil, err
+}
+
+// expire deletes a paste whose time has come. Its own row decides whether it has. It
+// returns the paste as it is then.
+func (s *Service) expire(ctx context.Context, id ID) (*Paste, error) {
+	var before, p *Paste
+	entry, decided, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+		var err error
+		if before, err = s.read(ctx, id); err != nil {
+			return nil, err
+		}
+		if p = before; before == nil || before.State != commit.Live || !before.expired(s.Now()) {
+			return commit.Nothing, nil
+		}
+		if p, err = s.planDelete(ctx, before); err != nil {
+			return nil, err
+		}
+		return s.write(p, relists(before, p)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if decided {
+		s.finish(ctx, entry, before, p)
+	}
+	return p, nil
+}
+
+// newBodyID returns the id of a new body: the time, and random bytes.
+func (s *Service) newBodyID() (b BodyID) {
+	s.rt.Random(b[8:])
+	binary.BigEndian.PutUint64(b[:8], uint64(s.Now()))
+	return b
+}
+
+// dropBodies removes the long bodies of a paste that its row does not name. Where the paste
+// lives, a change may be under way whose body is stored already and whose row is not.
+func (s *Service) dropBodies(ctx context.Context, p *Paste, now clock.Instant) error {
+	bodies, err := s.store.ListBodies(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	var refs []BodyRef
+	for _, b := range bodies {
+		stored := clock.Instant(binary.BigEndian.Uint64(b[:8]))
+		if b != p.Body.Long && (p.State == commit.Deleted || stored.Add(bodyKeptFor/2) <= now) {
+			refs = append(refs, BodyRef{p.ID, b})
+		}
+	}
+	for part := range slices.Chunk(refs, MaxRows) {
+		if err := s.store.DropBodies(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hint returns when a paste is to be looked at next; 0: never.
+func (p *Paste) hint() clock.Instant {
+	switch {
+	case p.State != commit.Live:
+		return p.ModifiedAt.Add(keptFor)
+	case p.ExpiresAt != nil:
+		return *p.ExpiresAt
+	}
+	return 0
+}
