@@ -33,6 +33,9 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 		return
 	}
 	s.journal.End(id)
+	if before == nil {
+		s.arrivals.pass(after.ID)
+	}
 }
 
 // relists reports whether the feed has to follow a change. before is nil for a new paste.
@@ -60,7 +63,13 @@ func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err 
 	if p.State == commit.Void {
 		return fenced, nil // never created: the feed has nothing of it
 	}
-	return fenced, s.enforce(ctx, p)
+	if err := s.enforce(ctx, p); err != nil {
+		return fenced, err
+	}
+	if e.Base == 0 && p.listed() {
+		s.arrivals.pass(p.ID)
+	}
+	return fenced, nil
 }
 
 // fence makes sure that the compare-and-set of an entry can apply no more, and returns the

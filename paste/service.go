@@ -33,6 +33,8 @@ type Config struct {
 	Journal commit.Journal
 	Runtime sched.Runtime
 	Log     *slog.Logger
+	// Shared reports that other processes may use the store.
+	Shared bool
 }
 
 // Service holds the rules of pastes. It is safe for concurrent use.
@@ -45,13 +47,19 @@ type Service struct {
 	journal commit.Journal
 	rt      sched.Runtime
 	log     *slog.Logger
+	// life is for what no request asks for; its end cancels nothing.
+	life     context.Context
+	arrivals arrivals
 }
 
 // New returns the Service of pastes, and makes it the handler of their entries and hints.
-func New(c Config) *Service {
+// The values of ctx are those of its background work, which does not end with ctx.
+func New(ctx context.Context, c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
+		life: c.Runtime.Detach(ctx),
 	}
+	s.arrivals = arrivals{s: s, shared: c.Shared, seen: map[ID]bool{}}
 	s.Handle(commit.Paste, commit.Handler{Resume: s.resume, Expire: s.tidyDue})
 	s.Repairs(commit.Paste, s.repair)
 	s.Creates(id.Paste, s.partition)

@@ -61,3 +61,14 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 	}
 	return nil
 }
+
+// Since returns the entries of a feed that are newer than a place, the oldest first and
+// at most limit, whether their rows justify them or not. Entries that have expired are
+// left out.
+func (t *Timelines) Since(ctx context.Context, feed Feed, place Entry, limit int) ([]Entry, error) {
+	w, err := t.newWalk(ctx, feed, &place, true, limit)
+	if err != nil {
+		return nil, err
+	}
+	return w.take(ctx, limit)
+}
