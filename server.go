@@ -212,7 +212,7 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	s.api, err = edge.New(edge.Config{
 		Schema: resolvers.NewSchema(&resolvers.Root{
-			Services: resolvers.Services{Library: s.gateway.API(), Leases: s.gateway.Leases, Pages: s.gateway.PageAPI()},
+			Services: resolvers.Services{Library: s.gateway.API(), Leases: s.gateway.Leases, Pages: s.gateway.PageAPI(), Pastes: s.gateway.Pastes},
 			Limits:   s.edge.PublishedLimits(), Schema: subgraph, Loaded: s.metrics.Loaded,
 		}),
 		Authenticate:   s.access.tokens.Caller,

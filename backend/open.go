@@ -10,11 +10,13 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/sched"
+	"carrel/core/timeline"
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/feed"
 	"carrel/library/repair"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -47,6 +49,7 @@ type Services struct {
 	// Library has the methods of packages library, feed and repair.
 	Library *repair.Service
 	Pages   *page.Service
+	Pastes  *paste.Service
 }
 
 // Open connects the domains on a store. It reads settings of the store, and stores
@@ -68,27 +71,32 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	leases := lease.New(lease.Config{
 		Principals: principals, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,
 	})
+	feeds := timeline.New(timeline.Config{Store: c.Store, Runtime: c.Runtime, Remote: c.Remote})
+	pastes := paste.New(ctx, paste.Config{
+		Engine: engine, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal, Runtime: c.Runtime, Log: c.Log,
+		Shared: c.Bulletin != nil,
+	})
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
-		Cursors: cursors, Remote: c.Remote, Tuning: c.Tuning,
+		Cursors: cursors, Feeds: feeds, Remote: c.Remote, Tuning: c.Tuning,
 	})
 	if err != nil {
 		return nil, err
 	}
 	pages := page.New(page.Config{Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
-	feeds := feed.New(ctx, feed.Config{
+	following := feed.New(ctx, feed.Config{
 		Library: libraries, Contents: c.Store, Libraries: c.Store, Bulletin: c.Bulletin,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
 	repairs := repair.New(repair.Config{
-		Feed: feeds, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,
+		Feed: following, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,
 		Leases: leases, Pages: pages, Runtime: c.Runtime, Log: c.Log,
 	})
 	if err := repairs.CheckHooks(); err != nil {
 		return nil, err
 	}
-	return &Services{Engine: engine, Principals: principals, Leases: leases, Library: repairs, Pages: pages}, nil
+	return &Services{Engine: engine, Principals: principals, Leases: leases, Library: repairs, Pages: pages, Pastes: pastes}, nil
 }
 
 // withDefaults returns c with the default in the place of what was left out.

@@ -3,9 +3,11 @@ package backend
 import (
 	"carrel/core/claim"
 	"carrel/core/commit"
+	"carrel/core/timeline"
 	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -20,4 +22,6 @@ type Store interface {
 	library.ContentStore
 	library.LibraryStore
 	page.Store
+	paste.Store
+	timeline.Store
 }

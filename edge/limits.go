@@ -85,6 +85,10 @@ type Limits struct {
 	// A page of 20 edges costs 4 to 9 points, a mutation 10 and more.
 	ViewerPoints, AddressPoints int
 
+	// Pastes are those that an address from which nobody has signed in may create in a
+	// minute (RATE_LIMITED). They are counted where other rates are off, too.
+	Pastes int
+
 	// Streams are the event streams and sockets of the process (UNAVAILABLE),
 	// some 30 KB each. StreamsPerViewer are those of one viewer, or of an address
 	// from which nobody has signed in (RATE_LIMITED): twice the subscriptions, so
@@ -138,6 +142,7 @@ func DefaultLimits() Limits {
 		PersistedBytes:     16 << 20,
 		ViewerPoints:       30_000,
 		AddressPoints:      10_000,
+		Pastes:             10,
 		Streams:            20_000,
 		StreamsPerViewer:   100,
 		SocketOperations:   20,

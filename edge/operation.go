@@ -27,6 +27,8 @@ type operation struct {
 	libraries atomic.Int64
 	// keys are those that its mutations have leased or given up.
 	keys atomic.Int64
+	// wrongSecrets are those that its mutations were given.
+	wrongSecrets atomic.Int64
 	// begun are the mutations that were executed, by their response names.
 	begun []string
 	// body is the answer, or the event, that is being built or sent.
@@ -40,6 +42,9 @@ type libraryCount interface{ ConcernedLibraries() int }
 
 // keyCount is what payloads of mutations of leases tell of their size.
 type keyCount interface{ ConcernedKeys() int }
+
+// secretCount is what payloads of mutations of pastes tell of wrong secrets.
+type secretCount interface{ WrongSecrets() int }
 
 // operation prepares what a request asks for, and has its account pay.
 // leastPrice was paid before it was read.
@@ -92,22 +97,35 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	op.price = max(leastPrice, op.cost*costPrice)
 	switch def.Operation {
 	case ast.Mutation:
-		op.price = max(mutationPrice*op.fields(h.schema.Mutation), op.price)
+		op.price = max(mutationPrice*len(op.fields(h.schema.Mutation)), op.price)
+		if refused := a.create(op.creations(h.schema.Mutation)); refused != nil {
+			return nil, refused
+		}
 	case ast.Subscription:
-		if op.fields(h.schema.Subscription) != 1 { // validation does not know what is skipped
+		if len(op.fields(h.schema.Subscription)) != 1 { // validation does not know what is skipped
 			return nil, refuseDocument(codeValidationFailed, "A subscription has exactly one field, which may not be skipped.")
 		}
 	}
 	return op, a.rest(op.price)
 }
 
-// fields is how many fields of the root the operation has, without those that
-// are skipped.
-func (op *operation) fields(root *ast.Definition) int {
-	return len(graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name}))
+// fields are the fields of the root that the operation has, without those that are skipped.
+func (op *operation) fields(root *ast.Definition) []graphql.CollectedField {
+	return graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name})
 }
 
-// count resolves a field and notes how many libraries or keys a mutation concerned.
+// creations is how many pastes the operation creates.
+func (op *operation) creations(root *ast.Definition) (n int) {
+	for _, f := range op.fields(root) {
+		if f.Name == "createPaste" {
+			n++
+		}
+	}
+	return n
+}
+
+// count resolves a field and notes how many libraries or keys a mutation concerned, and
+// whether it was given a wrong secret.
 func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
 	res, err := next(ctx)
 	if c, ok := res.(libraryCount); ok && err == nil {
@@ -115,6 +133,9 @@ func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, err
 	}
 	if c, ok := res.(keyCount); ok && err == nil {
 		op.keys.Add(int64(c.ConcernedKeys()))
+	}
+	if c, ok := res.(secretCount); ok && err == nil {
+		op.wrongSecrets.Add(int64(c.WrongSecrets()))
 	}
 	return res, err
 }
@@ -157,7 +178,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 // afterwards is the part of the price that is known only when the operation has
 // ended.
 func (op *operation) afterwards() int {
-	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + op.resolving
+	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.wrongSecrets.Load())*secretPrice + op.resolving
 }
 
 // resolvingPrice is the price of the groups that were resolved for a viewer.

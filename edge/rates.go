@@ -19,11 +19,13 @@ const point = 100
 const (
 	leastPrice    = point // of any operation, also of one that is refused
 	mutationPrice = 10 * point
-	costPrice     = point / 10  // of one unit of an operation's cost
-	libraryPrice  = point / 100 // of one library that a mutation concerns
-	keyPrice      = point       // of one key that a mutation leases or gives up
-	roundPrice    = point       // of one round of reads that resolves groups
-	groupPrice    = point / 20  // of one group that is read for it
+	costPrice     = point / 10        // of one unit of an operation's cost
+	libraryPrice  = point / 100       // of one library that a mutation concerns
+	keyPrice      = point             // of one key that a mutation leases or gives up
+	secretPrice   = 9 * mutationPrice // of a wrong secret, which costs ten mutations in all
+	pastePrice    = point             // of one paste, in an account of pastes
+	roundPrice    = point             // of one round of reads that resolves groups
+	groupPrice    = point / 20        // of one group that is read for it
 )
 
 // refill is the time in which an empty account becomes full: an account that
@@ -39,6 +41,7 @@ const maxAccounts = 100_000
 // of points that fills steadily and holds what comes in within a minute.
 type rates struct {
 	viewers, addresses *ledger // nil: rates are off
+	pastes             *ledger // of addresses without a viewer
 	trusted            []netip.Prefix
 }
 
@@ -51,7 +54,8 @@ func newRates(l *Limits, trusted []netip.Prefix, spent func(signedIn bool, point
 		}
 		return func(price int) { spent(signedIn, float64(price)/point) }
 	}
-	return &rates{viewers: newLedger(l.ViewerPoints, by(true)), addresses: newLedger(l.AddressPoints, by(false)), trusted: trusted}
+	return &rates{viewers: newLedger(l.ViewerPoints, by(true)), addresses: newLedger(l.AddressPoints, by(false)),
+		pastes: newLedger(l.Pastes, func(int) {}), trusted: trusted}
 }
 
 // account is that of a viewer, or of an address where nobody is signed in.
@@ -59,7 +63,7 @@ func (r *rates) account(viewer string, req *http.Request) account {
 	if viewer != "" {
 		return r.viewers.account(viewer)
 	}
-	return r.addresses.account(r.addressOf(req))
+	return r.anonymous(r.addressOf(req))
 }
 
 // accountOf is account for what outlives its request, which came from an address.
@@ -67,7 +71,14 @@ func (r *rates) accountOf(viewer, address string) account {
 	if viewer != "" {
 		return r.viewers.account(viewer)
 	}
-	return r.addresses.account(address)
+	return r.anonymous(address)
+}
+
+// anonymous is the account of an address without a viewer.
+func (r *rates) anonymous(address string) account {
+	a := r.addresses.account(address)
+	a.pastes = r.pastes
+	return a
 }
 
 // addressOf names the account of the address that a request comes from.
@@ -158,7 +169,7 @@ func (l *ledger) limiter(whose string) *rate.Limiter {
 	return limiter
 }
 
-func (l *ledger) account(whose string) account { return account{whose, l} }
+func (l *ledger) account(whose string) account { return account{whose: whose, ledger: l} }
 
 // account is that of one caller: a viewer's id or an address. It holds no points
 // itself: a socket keeps its account for longer than the ledger keeps what
@@ -166,6 +177,12 @@ func (l *ledger) account(whose string) account { return account{whose, l} }
 type account struct {
 	whose  string
 	ledger *ledger // nil: there is no end of points
+	pastes *ledger // nil: there is no end of pastes
+}
+
+// create pays for pastes, which anonymous callers may create only so many of in a minute.
+func (a account) create(pastes int) *refusal {
+	return account{whose: a.whose, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
 }
 
 // begin pays the least price, or tells that the account does not hold it.

@@ -46,3 +46,18 @@ func keysOf(l *lease.Lease) int {
 	}
 	return len(l.Documents)
 }
+
+// WrongSecrets is 1 where the secret was wrong, which the edge bills.
+func (p *UpdatePastePayload) WrongSecrets() int { return wrongSecrets(p.UserErrors) }
+
+// WrongSecrets is 1 where the secret was wrong, which the edge bills.
+func (p *DeletePastePayload) WrongSecrets() int { return wrongSecrets(p.UserErrors) }
+
+func wrongSecrets(errs []UserError) int {
+	for _, e := range errs {
+		if e.Code == CodeWrongSecret {
+			return 1
+		}
+	}
+	return 0
+}

@@ -10,6 +10,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 	"context"
 	"errors"
@@ -40,6 +41,7 @@ type ResolverRoot interface {
 	Group() GroupResolver
 	LibraryConnection() LibraryConnectionResolver
 	Mutation() MutationResolver
+	Paste() PasteResolver
 	Query() QueryResolver
 	Revision() RevisionResolver
 	Subscription() SubscriptionResolver
@@ -113,7 +115,13 @@ type MutationResolver interface {
 	AcquireLease(ctx context.Context, input AcquireLeaseInput) (*AcquireLeasePayload, error)
 	ConfirmLease(ctx context.Context, input ConfirmLeaseInput) (*ConfirmLeasePayload, error)
 	CancelLease(ctx context.Context, input CancelLeaseInput) (*CancelLeasePayload, error)
+	CreatePaste(ctx context.Context, input CreatePasteInput) (*CreatePastePayload, error)
+	UpdatePaste(ctx context.Context, input UpdatePasteInput) (*UpdatePastePayload, error)
+	DeletePaste(ctx context.Context, input DeletePasteInput) (*DeletePastePayload, error)
 	RebuildLibrary(ctx context.Context, input RebuildLibraryInput) (*RebuildLibraryPayload, error)
+}
+type PasteResolver interface {
+	Body(ctx context.Context, obj *paste.Paste) (string, error)
 }
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*principal.User, error)
@@ -128,6 +136,9 @@ type QueryResolver interface {
 	CanonicalURL(ctx context.Context, url string) (string, error)
 	ParseKey(ctx context.Context, key string) (*ParsedKey, error)
 	ByKey(ctx context.Context, key string, tenant *string) (KeyedObject, error)
+	LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*library.FeedConnection, error)
+	Paste(ctx context.Context, id string) (*paste.Paste, error)
+	LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error)
 	Lease(ctx context.Context, id string, token string) (*lease.Lease, error)
 	IsKeyAvailable(ctx context.Context, key string) (bool, error)
 	Limits(ctx context.Context) (*Limits, error)
@@ -138,6 +149,7 @@ type RevisionResolver interface {
 }
 type SubscriptionResolver interface {
 	LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error)
+	PasteCreated(ctx context.Context, after *string) (<-chan *paste.Paste, error)
 }
 type SuggestionResolver interface {
 	Author(ctx context.Context, obj *page.Suggestion) (*principal.User, error)
@@ -184,9 +196,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateBranchInput,
 		ec.unmarshalInputCreateContentInput,
 		ec.unmarshalInputCreateGroupInput,
+		ec.unmarshalInputCreatePasteInput,
 		ec.unmarshalInputCreateUserInput,
 		ec.unmarshalInputDecideSuggestionInput,
 		ec.unmarshalInputDeleteContentInput,
+		ec.unmarshalInputDeletePasteInput,
 		ec.unmarshalInputDiscardDraftInput,
 		ec.unmarshalInputGroupMemberChange,
 		ec.unmarshalInputLeaseDocumentInput,
@@ -205,6 +219,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSuggestRevisionInput,
 		ec.unmarshalInputUpdateContentInput,
 		ec.unmarshalInputUpdateGroupInput,
+		ec.unmarshalInputUpdatePasteInput,
 		ec.unmarshalInputUpdateUserInput,
 	)
 	first := true
@@ -315,7 +330,7 @@ scalar Cursor
 
 "Something with a global id."
 interface Node {
-  "The global id: u:<tenant>:<name>, g:<tenant>:<name>, c:<tenant>:<name>, or l:<32 hexadecimal digits>."
+  "The global id: u:<tenant>:<name>, g:<tenant>:<name>, c:<tenant>:<name>, or l: or p: and 32 hexadecimal digits."
   id: ID!
 }
 
@@ -924,7 +939,7 @@ type ContentMemberEdge {
 type Query {
   "The signed-in user; null for an anonymous request, and for a token whose user does not exist yet."
   viewer: User
-  "The user, group, content or suggestion of that id. A malformed id is BAD_USER_INPUT."
+  "The user, group, content, suggestion or paste of that id. A malformed id is BAD_USER_INPUT."
   node(
     "A global id."
     id: ID!
@@ -1008,6 +1023,38 @@ type Query {
     "The tenant in which a URL is looked up; the viewer's own when left out. A viewer that is not signed in must name one for a URL: BAD_USER_INPUT otherwise."
     tenant: String
   ): KeyedObject
+  """
+  The public content of a tenant, newest first by creation. An item that becomes PUBLIC later has its place by its
+  creation, too.
+  """
+  latestContent(
+    "The tenant, in any case. One that could be none is BAD_USER_INPUT, one that has nothing PUBLIC has no edges."
+    tenant: String!
+    "How many edges from the newest, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    first: Int
+    "Only what is older than this cursor's edge."
+    after: Cursor
+    "How many edges from the oldest, or before a cursor: 0 to 100. Not together with first or after."
+    last: Int
+    "Only what is newer than this cursor's edge."
+    before: Cursor
+  ): LibraryFeedConnection!
+  "The paste of that id, public or private; null where there is none, and after it has expired."
+  paste(
+    "The id of a paste; BAD_USER_INPUT if it is malformed."
+    id: ID!
+  ): Paste
+  "The public pastes, newest first."
+  latestPastes(
+    "How many edges from the newest, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    first: Int
+    "Only what is older than this cursor's edge."
+    after: Cursor
+    "How many edges from the oldest, or before a cursor: 0 to 100. Not together with first or after."
+    last: Int
+    "Only what is newer than this cursor's edge."
+    before: Cursor
+  ): PasteConnection!
   """
   A lease, for whoever has its token; null where there is none of that id. A lease that has ended is forgotten a day after
   its deadline. FORBIDDEN for another token.
@@ -1103,6 +1150,8 @@ type Limits {
   viewerPointsPerMinute: Int
   "The same for an address from which nobody has signed in."
   addressPointsPerMinute: Int
+  "How many pastes an address from which nobody has signed in may create in a minute."
+  pastesPerMinute: Int!
 }
 
 # ---------------------------------------------------------------- mutations
@@ -1145,7 +1194,7 @@ enum UserErrorCode {
   CANCELLED
   "It was confirmed before."
   CONFIRMED
-  "Reserved, no mutation returns it yet: the secret is not the one that was given out."
+  "The secret is not the one that was given out."
   WRONG_SECRET
   "The current revision is not the one that the text was made from."
   REVISION_CONFLICT
@@ -1296,6 +1345,24 @@ type Mutation {
     input: CancelLeaseInput!
   ): CancelLeasePayload
   """
+  Stores a text that anyone may read who has its id. The caller may be anonymous. The secret that is returned changes and
+  deletes the paste; it is given here and nowhere else.
+  """
+  createPaste(
+    "The new paste."
+    input: CreatePasteInput!
+  ): CreatePastePayload
+  "Changes a paste: by whoever has its secret, WRONG_SECRET for others. Fields that are left out are kept. An update that changes nothing touches nothing."
+  updatePaste(
+    "The paste, its secret and what changes."
+    input: UpdatePasteInput!
+  ): UpdatePastePayload
+  "Deletes a paste for good: by whoever has its secret, WRONG_SECRET for others."
+  deletePaste(
+    "The paste and its secret."
+    input: DeletePasteInput!
+  ): DeletePastePayload
+  """
   Administrators: bring a library back from the record of what was shared with it.
   A rebuild that takes longer than 8 seconds goes on and is answered UNAVAILABLE:
   repeat the mutation to learn its outcome. A rebuild that was interrupted, for
@@ -1419,6 +1486,142 @@ type CancelLeasePayload {
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
+}
+
+"A text that anyone may read who has its id."
+type Paste implements Node {
+  "Its global id, p:<32 hexadecimal digits>."
+  id: ID!
+  "Its title, at most 1000 characters; it may be empty."
+  title: String
+  "Its text, 1 byte to 512 KiB."
+  body: String!
+  "Whether it is read by its id only, and listed nowhere."
+  isPrivate: Boolean!
+  "When it was created. It never changes, and decides the place in latestPastes."
+  createdAt: DateTime!
+  "When it was last changed."
+  modifiedAt: DateTime!
+  "When it ends; null: never."
+  expiresAt: DateTime
+  "Goes up by one with every change."
+  version: Int!
+}
+
+"A page of pastes."
+type PasteConnection {
+  "The pastes with their places."
+  edges: [PasteEdge!]!
+  "The pastes of the edges."
+  nodes: [Paste!]!
+  "Where the page lies."
+  pageInfo: PageInfo!
+}
+
+"A paste in a list."
+type PasteEdge {
+  "The place of the edge in the connection."
+  cursor: Cursor!
+  "The paste."
+  node: Paste!
+}
+
+"A new paste."
+input CreatePasteInput {
+  "At most 1000 characters, without control characters."
+  title: String
+  "1 byte to 512 KiB."
+  body: String!
+  "Whether the paste is listed nowhere; null is false."
+  isPrivate: Boolean = false
+  "When the paste ends, in the future; left out: never."
+  expiresAt: DateTime
+  "The same key with the same input gives the first paste again, without its secret; 1 to 128 characters. Signed-in callers only."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of createPaste."
+type CreatePastePayload {
+  "The paste; null when userErrors is not empty."
+  paste: Paste
+  "What the paste is changed and deleted with. Given here and nowhere else: null when the mutation is repeated with its idempotencyKey, and when userErrors is not empty."
+  secret: String
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What changes of a paste. At least one field besides id and secret is needed."
+input UpdatePasteInput {
+  "The id of the paste."
+  id: ID!
+  "Its secret."
+  secret: String!
+  "At most 1000 characters, without control characters; null removes the title."
+  title: String
+  "1 byte to 512 KiB; it cannot be null."
+  body: String
+  "Whether the paste is listed nowhere; null is false."
+  isPrivate: Boolean
+  "When the paste ends, in the future; null: never."
+  expiresAt: DateTime
+  "Whether the paste shall never end. Not together with expiresAt."
+  clearExpiry: Boolean = false
+  "CONFLICT unless the paste has this version."
+  expectedVersion: Int
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of updatePaste."
+type UpdatePastePayload {
+  "The paste as it is now; null when userErrors is not empty."
+  paste: Paste
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A paste to delete."
+input DeletePasteInput {
+  "The id of the paste."
+  id: ID!
+  "Its secret."
+  secret: String!
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of deletePaste."
+type DeletePastePayload {
+  "The id of the paste that was deleted; null when userErrors is not empty."
+  deletedPasteId: ID
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"A page of the public content of a tenant."
+type LibraryFeedConnection {
+  "The items with their places."
+  edges: [LibraryFeedEdge!]!
+  "The items of the edges."
+  nodes: [Content!]!
+  "Where the page lies."
+  pageInfo: PageInfo!
+}
+
+"An item in the list of a tenant's public content."
+type LibraryFeedEdge {
+  "The place of the edge in the connection."
+  cursor: Cursor!
+  "The item."
+  node: Content!
 }
 
 "What a key names."
@@ -2093,6 +2296,14 @@ type Subscription {
     "A cursor of the library, of a page or of an event, read within the last hour: what was missed since is told first. Of several pages, one of the page that was read first. What happened shortly before may be told again. Without it: from now on."
     after: Cursor
   ): LibraryChange!
+  """
+  The public pastes that are created, each once. One that is made public later, or private before it is delivered, is
+  left out. Ends with SLOW_CONSUMER when the client does not keep up: resume after the last paste that was delivered.
+  """
+  pasteCreated(
+    "A cursor of latestPastes: pastes that were created after it come first, in the order of their creation. RESYNC for more than 10,000. Without it: from now on."
+    after: Cursor
+  ): Paste!
 }
 
 "Something that has happened to a library."
@@ -2397,6 +2608,20 @@ func (ec *executionContext) childFields_CreateGroupPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type CreateGroupPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreatePastePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "paste":
+		return ec.fieldContext_CreatePastePayload_paste(ctx, field)
+	case "secret":
+		return ec.fieldContext_CreatePastePayload_secret(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_CreatePastePayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_CreatePastePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreatePastePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -2435,6 +2660,18 @@ func (ec *executionContext) childFields_DeleteContentPayload(ctx context.Context
 		return ec.fieldContext_DeleteContentPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteContentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletePastePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedPasteId":
+		return ec.fieldContext_DeletePastePayload_deletedPasteId(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DeletePastePayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DeletePastePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletePastePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DiscardDraftPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2639,6 +2876,28 @@ func (ec *executionContext) childFields_LibraryEdge(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type LibraryEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_LibraryFeedConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_LibraryFeedConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_LibraryFeedConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_LibraryFeedConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LibraryFeedConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_LibraryFeedEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_LibraryFeedEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_LibraryFeedEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LibraryFeedEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_Limits(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "defaultPageSize":
@@ -2715,6 +2974,8 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_viewerPointsPerMinute(ctx, field)
 	case "addressPointsPerMinute":
 		return ec.fieldContext_Limits_addressPointsPerMinute(ctx, field)
+	case "pastesPerMinute":
+		return ec.fieldContext_Limits_pastesPerMinute(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Limits", field.Name)
 }
@@ -2765,6 +3026,50 @@ func (ec *executionContext) childFields_ParsedKey(ctx context.Context, field gra
 		return ec.fieldContext_ParsedKey_suggestionId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ParsedKey", field.Name)
+}
+
+func (ec *executionContext) childFields_Paste(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Paste_id(ctx, field)
+	case "title":
+		return ec.fieldContext_Paste_title(ctx, field)
+	case "body":
+		return ec.fieldContext_Paste_body(ctx, field)
+	case "isPrivate":
+		return ec.fieldContext_Paste_isPrivate(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Paste_createdAt(ctx, field)
+	case "modifiedAt":
+		return ec.fieldContext_Paste_modifiedAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Paste_expiresAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Paste_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Paste", field.Name)
+}
+
+func (ec *executionContext) childFields_PasteConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PasteConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PasteConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PasteConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PasteConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PasteEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PasteEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PasteEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PasteEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PrincipalConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3075,6 +3380,18 @@ func (ec *executionContext) childFields_UpdateGroupPayload(ctx context.Context, 
 		return ec.fieldContext_UpdateGroupPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateGroupPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdatePastePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "paste":
+		return ec.fieldContext_UpdatePastePayload_paste(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_UpdatePastePayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_UpdatePastePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdatePastePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3581,6 +3898,20 @@ func (ec *executionContext) field_Mutation_createGroup_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createPaste_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreatePasteInput, error) {
+			return ec.unmarshalNCreatePasteInput2carrelᚋgraphᚐCreatePasteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3615,6 +3946,20 @@ func (ec *executionContext) field_Mutation_deleteContent_args(ctx context.Contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (DeleteContentInput, error) {
 			return ec.unmarshalNDeleteContentInput2carrelᚋgraphᚐDeleteContentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deletePaste_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DeletePasteInput, error) {
+			return ec.unmarshalNDeletePasteInput2carrelᚋgraphᚐDeletePasteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -3833,6 +4178,20 @@ func (ec *executionContext) field_Mutation_updateGroup_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updatePaste_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdatePasteInput, error) {
+			return ec.unmarshalNUpdatePasteInput2carrelᚋgraphᚐUpdatePasteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -3975,6 +4334,90 @@ func (ec *executionContext) field_Query_isKeyAvailable_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_latestContent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "tenant",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tenant"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_latestPastes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_lease_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4036,6 +4479,20 @@ func (ec *executionContext) field_Query_parseKey_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["key"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_paste_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -4124,6 +4581,20 @@ func (ec *executionContext) field_Subscription_libraryChanged_args(ctx context.C
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_pasteCreated_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
 	return args, nil
 }
 
@@ -6113,6 +6584,116 @@ func (ec *executionContext) fieldContext_CreateGroupPayload_clientMutationId(_ c
 	return graphql.NewScalarFieldContext("CreateGroupPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CreatePastePayload_paste(ctx context.Context, field graphql.CollectedField, obj *CreatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatePastePayload_paste(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Paste, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+			return ec.marshalOPaste2ᚖcarrelᚋpasteᚐPaste(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreatePastePayload_paste(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreatePastePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Paste(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreatePastePayload_secret(ctx context.Context, field graphql.CollectedField, obj *CreatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatePastePayload_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreatePastePayload_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreatePastePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CreatePastePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *CreatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatePastePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreatePastePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreatePastePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreatePastePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *CreatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatePastePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreatePastePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreatePastePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _CreateUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *CreateUserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6427,6 +7008,84 @@ func (ec *executionContext) _DeleteContentPayload_clientMutationId(ctx context.C
 }
 func (ec *executionContext) fieldContext_DeleteContentPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteContentPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeletePastePayload_deletedPasteId(ctx context.Context, field graphql.CollectedField, obj *DeletePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletePastePayload_deletedPasteId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedPasteID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖcarrelᚋpasteᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeletePastePayload_deletedPasteId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletePastePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeletePastePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *DeletePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletePastePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeletePastePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeletePastePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeletePastePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *DeletePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeletePastePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeletePastePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeletePastePayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _DiscardDraftPayload_discarded(ctx context.Context, field graphql.CollectedField, obj *DiscardDraftPayload) (ret graphql.Marshaler) {
@@ -8072,6 +8731,157 @@ func (ec *executionContext) fieldContext_LibraryEntryRemoved_contentId(_ context
 	return graphql.NewScalarFieldContext("LibraryEntryRemoved", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _LibraryFeedConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryFeedConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*library.FeedEdge) graphql.Marshaler {
+			return ec.marshalNLibraryFeedEdge2ᚕᚖcarrelᚋlibraryᚐFeedEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryFeedConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryFeedConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LibraryFeedEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LibraryFeedConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryFeedConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*library.Content) graphql.Marshaler {
+			return ec.marshalNContent2ᚕᚖcarrelᚋlibraryᚐContentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryFeedConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Content(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LibraryFeedConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryFeedConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryFeedConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryFeedConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LibraryFeedEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.FeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryFeedEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNCursor2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryFeedEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LibraryFeedEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _LibraryFeedEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.FeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryFeedEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.Content) graphql.Marshaler {
+			return ec.marshalNContent2ᚖcarrelᚋlibraryᚐContent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryFeedEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryFeedEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Content(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Limits_defaultPageSize(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -8920,6 +9730,29 @@ func (ec *executionContext) _Limits_addressPointsPerMinute(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_Limits_addressPointsPerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_pastesPerMinute(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_pastesPerMinute(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PastesPerMinute, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_pastesPerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -10066,6 +10899,138 @@ func (ec *executionContext) fieldContext_Mutation_cancelLease(ctx context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createPaste(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createPaste(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreatePaste(ctx, fc.Args["input"].(CreatePasteInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CreatePastePayload) graphql.Marshaler {
+			return ec.marshalOCreatePastePayload2ᚖcarrelᚋgraphᚐCreatePastePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createPaste(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreatePastePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createPaste_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updatePaste(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updatePaste(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdatePaste(ctx, fc.Args["input"].(UpdatePasteInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UpdatePastePayload) graphql.Marshaler {
+			return ec.marshalOUpdatePastePayload2ᚖcarrelᚋgraphᚐUpdatePastePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updatePaste(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdatePastePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updatePaste_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deletePaste(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deletePaste(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeletePaste(ctx, fc.Args["input"].(DeletePasteInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *DeletePastePayload) graphql.Marshaler {
+			return ec.marshalODeletePastePayload2ᚖcarrelᚋgraphᚐDeletePastePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deletePaste(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletePastePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deletePaste_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_rebuildLibrary(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10384,6 +11349,341 @@ func (ec *executionContext) _ParsedKey_suggestionId(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_ParsedKey_suggestionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ParsedKey", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_id(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v paste.ID) graphql.Marshaler {
+			return ec.marshalNID2carrelᚋpasteᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_title(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_body(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_body(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Paste().Body(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_body(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_isPrivate(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_isPrivate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsPrivate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_isPrivate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_createdAt(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
+			return ec.marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_modifiedAt(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_modifiedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ModifiedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v clock.Instant) graphql.Marshaler {
+			return ec.marshalNDateTime2carrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_modifiedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_expiresAt(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *clock.Instant) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Paste_version(ctx context.Context, field graphql.CollectedField, obj *paste.Paste) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Paste_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Paste_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PasteConnection_edges(ctx context.Context, field graphql.CollectedField, obj *paste.Connection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PasteConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*paste.Edge) graphql.Marshaler {
+			return ec.marshalNPasteEdge2ᚕᚖcarrelᚋpasteᚐEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PasteConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PasteConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PasteEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PasteConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *paste.Connection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PasteConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*paste.Paste) graphql.Marshaler {
+			return ec.marshalNPaste2ᚕᚖcarrelᚋpasteᚐPasteᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PasteConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PasteConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Paste(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PasteConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *paste.Connection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PasteConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v cursor.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2carrelᚋcoreᚋcursorᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PasteConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PasteConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PasteEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *paste.Edge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PasteEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNCursor2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PasteEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PasteEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _PasteEdge_node(ctx context.Context, field graphql.CollectedField, obj *paste.Edge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PasteEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+			return ec.marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PasteEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PasteEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Paste(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
@@ -11285,6 +12585,138 @@ func (ec *executionContext) fieldContext_Query_byKey(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_byKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_latestContent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_latestContent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().LatestContent(ctx, fc.Args["tenant"].(string), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.FeedConnection) graphql.Marshaler {
+			return ec.marshalNLibraryFeedConnection2ᚖcarrelᚋlibraryᚐFeedConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_latestContent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LibraryFeedConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_latestContent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_paste(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_paste(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Paste(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+			return ec.marshalOPaste2ᚖcarrelᚋpasteᚐPaste(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_paste(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Paste(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_paste_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_latestPastes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_latestPastes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().LatestPastes(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.Connection) graphql.Marshaler {
+			return ec.marshalNPasteConnection2ᚖcarrelᚋpasteᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_latestPastes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PasteConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_latestPastes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -12977,6 +14409,50 @@ func (ec *executionContext) fieldContext_Subscription_libraryChanged(ctx context
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_pasteCreated(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_pasteCreated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().PasteCreated(ctx, fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+			return ec.marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_pasteCreated(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Paste(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_pasteCreated_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SuggestRevisionPayload_suggestion(ctx context.Context, field graphql.CollectedField, obj *SuggestRevisionPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13809,6 +15285,93 @@ func (ec *executionContext) _UpdateGroupPayload_clientMutationId(ctx context.Con
 }
 func (ec *executionContext) fieldContext_UpdateGroupPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UpdateGroupPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _UpdatePastePayload_paste(ctx context.Context, field graphql.CollectedField, obj *UpdatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdatePastePayload_paste(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Paste, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+			return ec.marshalOPaste2ᚖcarrelᚋpasteᚐPaste(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdatePastePayload_paste(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdatePastePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Paste(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdatePastePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *UpdatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdatePastePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdatePastePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdatePastePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdatePastePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *UpdatePastePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdatePastePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UpdatePastePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UpdatePastePayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _UpdateUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *UpdateUserPayload) (ret graphql.Marshaler) {
@@ -15744,6 +17307,75 @@ func (ec *executionContext) unmarshalInputCreateGroupInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreatePasteInput(ctx context.Context, obj any) (CreatePasteInput, error) {
+	var it CreatePasteInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["isPrivate"]; !present {
+		asMap["isPrivate"] = false
+	}
+
+	fieldsInOrder := [...]string{"title", "body", "isPrivate", "expiresAt", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "title":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Title = data
+		case "body":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("body"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Body = data
+		case "isPrivate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isPrivate"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IsPrivate = data
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateUserInput(ctx context.Context, obj any) (CreateUserInput, error) {
 	var it CreateUserInput
 	if obj == nil {
@@ -15914,6 +17546,50 @@ func (ec *executionContext) unmarshalInputDeleteContentInput(ctx context.Context
 				return it, err
 			}
 			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeletePasteInput(ctx context.Context, obj any) (DeletePasteInput, error) {
+	var it DeletePasteInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "secret", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "secret":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("secret"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Secret = data
 		case "clientMutationId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -16965,6 +18641,96 @@ func (ec *executionContext) unmarshalInputUpdateGroupInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdatePasteInput(ctx context.Context, obj any) (UpdatePasteInput, error) {
+	var it UpdatePasteInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["clearExpiry"]; !present {
+		asMap["clearExpiry"] = false
+	}
+
+	fieldsInOrder := [...]string{"id", "secret", "title", "body", "isPrivate", "expiresAt", "clearExpiry", "expectedVersion", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "secret":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("secret"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Secret = data
+		case "title":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Title = graphql.OmittableOf(data)
+		case "body":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("body"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Body = graphql.OmittableOf(data)
+		case "isPrivate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isPrivate"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IsPrivate = graphql.OmittableOf(data)
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalODateTime2ᚖcarrelᚋcoreᚋclockᚐInstant(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = graphql.OmittableOf(data)
+		case "clearExpiry":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clearExpiry"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClearExpiry = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateUserInput(ctx context.Context, obj any) (UpdateUserInput, error) {
 	var it UpdateUserInput
 	if obj == nil {
@@ -17129,6 +18895,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Principal(ctx, sel, obj)
+	case *paste.Paste:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Paste(ctx, sel, obj)
 	case *lease.Lease:
 		if obj == nil {
 			return graphql.Null
@@ -18353,6 +20124,59 @@ func (ec *executionContext) _CreateGroupPayload(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var createPastePayloadImplementors = []string{"CreatePastePayload"}
+
+func (ec *executionContext) _CreatePastePayload(ctx context.Context, sel ast.SelectionSet, obj *CreatePastePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createPastePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreatePastePayload")
+		case "paste":
+			out.Values[i] = ec._CreatePastePayload_paste(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "secret":
+			out.Values[i] = ec._CreatePastePayload_secret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._CreatePastePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._CreatePastePayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var createUserPayloadImplementors = []string{"CreateUserPayload"}
 
 func (ec *executionContext) _CreateUserPayload(ctx context.Context, sel ast.SelectionSet, obj *CreateUserPayload) graphql.Marshaler {
@@ -18483,6 +20307,54 @@ func (ec *executionContext) _DeleteContentPayload(ctx context.Context, sel ast.S
 			}
 		case "clientMutationId":
 			out.Values[i] = ec._DeleteContentPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deletePastePayloadImplementors = []string{"DeletePastePayload"}
+
+func (ec *executionContext) _DeletePastePayload(ctx context.Context, sel ast.SelectionSet, obj *DeletePastePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deletePastePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeletePastePayload")
+		case "deletedPasteId":
+			out.Values[i] = ec._DeletePastePayload_deletedPasteId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._DeletePastePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._DeletePastePayload_clientMutationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -19538,6 +21410,97 @@ func (ec *executionContext) _LibraryEntryRemoved(ctx context.Context, sel ast.Se
 	return out
 }
 
+var libraryFeedConnectionImplementors = []string{"LibraryFeedConnection"}
+
+func (ec *executionContext) _LibraryFeedConnection(ctx context.Context, sel ast.SelectionSet, obj *library.FeedConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, libraryFeedConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LibraryFeedConnection")
+		case "edges":
+			out.Values[i] = ec._LibraryFeedConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._LibraryFeedConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._LibraryFeedConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var libraryFeedEdgeImplementors = []string{"LibraryFeedEdge"}
+
+func (ec *executionContext) _LibraryFeedEdge(ctx context.Context, sel ast.SelectionSet, obj *library.FeedEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, libraryFeedEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LibraryFeedEdge")
+		case "cursor":
+			out.Values[i] = ec._LibraryFeedEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._LibraryFeedEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var limitsImplementors = []string{"Limits"}
 
 func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, obj *Limits) graphql.Marshaler {
@@ -19733,6 +21696,11 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 		case "addressPointsPerMinute":
 			out.Values[i] = ec._Limits_addressPointsPerMinute(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pastesPerMinute":
+			out.Values[i] = ec._Limits_pastesPerMinute(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -19992,6 +21960,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "createPaste":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createPaste(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "updatePaste":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updatePaste(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deletePaste":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deletePaste(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "rebuildLibrary":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_rebuildLibrary(ctx, field)
@@ -20123,6 +22112,203 @@ func (ec *executionContext) _ParsedKey(ctx context.Context, sel ast.SelectionSet
 		case "suggestionId":
 			out.Values[i] = ec._ParsedKey_suggestionId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var pasteImplementors = []string{"Paste", "Node"}
+
+func (ec *executionContext) _Paste(ctx context.Context, sel ast.SelectionSet, obj *paste.Paste) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pasteImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Paste")
+		case "id":
+			out.Values[i] = ec._Paste_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "title":
+			out.Values[i] = ec._Paste_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "body":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Paste_body(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "isPrivate":
+			out.Values[i] = ec._Paste_isPrivate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Paste_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "modifiedAt":
+			out.Values[i] = ec._Paste_modifiedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "expiresAt":
+			out.Values[i] = ec._Paste_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Paste_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var pasteConnectionImplementors = []string{"PasteConnection"}
+
+func (ec *executionContext) _PasteConnection(ctx context.Context, sel ast.SelectionSet, obj *paste.Connection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pasteConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PasteConnection")
+		case "edges":
+			out.Values[i] = ec._PasteConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._PasteConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PasteConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var pasteEdgeImplementors = []string{"PasteEdge"}
+
+func (ec *executionContext) _PasteEdge(ctx context.Context, sel ast.SelectionSet, obj *paste.Edge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pasteEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PasteEdge")
+		case "cursor":
+			out.Values[i] = ec._PasteEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PasteEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -20616,6 +22802,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				}()
 				res = ec._Query_byKey(ctx, field)
 				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "latestContent":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_latestContent(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "paste":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_paste(ctx, field)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "latestPastes":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_latestPastes(ctx, field)
+				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res
@@ -21461,6 +23713,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "libraryChanged":
 		return ec._Subscription_libraryChanged(ctx, fields[0])
+	case "pasteCreated":
+		return ec._Subscription_pasteCreated(ctx, fields[0])
 	default:
 		panic("unknown field " + strconv.Quote(fields[0].Name))
 	}
@@ -21922,6 +24176,54 @@ func (ec *executionContext) _UpdateGroupPayload(ctx context.Context, sel ast.Sel
 			}
 		case "clientMutationId":
 			out.Values[i] = ec._UpdateGroupPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var updatePastePayloadImplementors = []string{"UpdatePastePayload"}
+
+func (ec *executionContext) _UpdatePastePayload(ctx context.Context, sel ast.SelectionSet, obj *UpdatePastePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updatePastePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdatePastePayload")
+		case "paste":
+			out.Values[i] = ec._UpdatePastePayload_paste(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._UpdatePastePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._UpdatePastePayload_clientMutationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -22929,6 +25231,11 @@ func (ec *executionContext) unmarshalNCreateGroupInput2carrelᚋgraphᚐCreateGr
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreatePasteInput2carrelᚋgraphᚐCreatePasteInput(ctx context.Context, v any) (CreatePasteInput, error) {
+	res, err := ec.unmarshalInputCreatePasteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateUserInput2carrelᚋgraphᚐCreateUserInput(ctx context.Context, v any) (CreateUserInput, error) {
 	res, err := ec.unmarshalInputCreateUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -22973,6 +25280,11 @@ func (ec *executionContext) unmarshalNDecideSuggestionInput2carrelᚋgraphᚐDec
 
 func (ec *executionContext) unmarshalNDeleteContentInput2carrelᚋgraphᚐDeleteContentInput(ctx context.Context, v any) (DeleteContentInput, error) {
 	res, err := ec.unmarshalInputDeleteContentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeletePasteInput2carrelᚋgraphᚐDeletePasteInput(ctx context.Context, v any) (DeletePasteInput, error) {
+	res, err := ec.unmarshalInputDeletePasteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -23240,6 +25552,22 @@ func (ec *executionContext) marshalNID2carrelᚋlibraryᚐContentID(ctx context.
 	return res
 }
 
+func (ec *executionContext) unmarshalNID2carrelᚋpasteᚐID(ctx context.Context, v any) (paste.ID, error) {
+	res, err := UnmarshalPasteID(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNID2carrelᚋpasteᚐID(ctx context.Context, sel ast.SelectionSet, v paste.ID) graphql.Marshaler {
+	_ = sel
+	res := MarshalPasteID(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNID2carrelᚋprincipalᚐID(ctx context.Context, v any) (principal.ID, error) {
 	res, err := UnmarshalPrincipalID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -23434,6 +25762,42 @@ func (ec *executionContext) marshalNLibraryEdge2ᚖcarrelᚋlibraryᚐLibraryEdg
 	return ec._LibraryEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNLibraryFeedConnection2ᚖcarrelᚋlibraryᚐFeedConnection(ctx context.Context, sel ast.SelectionSet, v *library.FeedConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._LibraryFeedConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNLibraryFeedEdge2ᚕᚖcarrelᚋlibraryᚐFeedEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.FeedEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLibraryFeedEdge2ᚖcarrelᚋlibraryᚐFeedEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNLibraryFeedEdge2ᚖcarrelᚋlibraryᚐFeedEdge(ctx context.Context, sel ast.SelectionSet, v *library.FeedEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._LibraryFeedEdge(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNLibraryOrderField2carrelᚋgraphᚐLibraryOrderField(ctx context.Context, v any) (LibraryOrderField, error) {
 	res, err := UnmarshalLibraryOrderField(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -23519,6 +25883,68 @@ func (ec *executionContext) marshalNParsedKey2ᚖcarrelᚋgraphᚐParsedKey(ctx 
 		return graphql.Null
 	}
 	return ec._ParsedKey(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPaste2ᚕᚖcarrelᚋpasteᚐPasteᚄ(ctx context.Context, sel ast.SelectionSet, v []*paste.Paste) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx context.Context, sel ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Paste(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPasteConnection2ᚖcarrelᚋpasteᚐConnection(ctx context.Context, sel ast.SelectionSet, v *paste.Connection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PasteConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPasteEdge2ᚕᚖcarrelᚋpasteᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*paste.Edge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPasteEdge2ᚖcarrelᚋpasteᚐEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPasteEdge2ᚖcarrelᚋpasteᚐEdge(ctx context.Context, sel ast.SelectionSet, v *paste.Edge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PasteEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPrincipal2carrelᚋprincipalᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v principal.Principal) graphql.Marshaler {
@@ -23846,6 +26272,11 @@ func (ec *executionContext) unmarshalNUpdateContentInput2carrelᚋgraphᚐUpdate
 
 func (ec *executionContext) unmarshalNUpdateGroupInput2carrelᚋgraphᚐUpdateGroupInput(ctx context.Context, v any) (UpdateGroupInput, error) {
 	res, err := ec.unmarshalInputUpdateGroupInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdatePasteInput2carrelᚋgraphᚐUpdatePasteInput(ctx context.Context, v any) (UpdatePasteInput, error) {
+	res, err := ec.unmarshalInputUpdatePasteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -24220,6 +26651,13 @@ func (ec *executionContext) marshalOCreateGroupPayload2ᚖcarrelᚋgraphᚐCreat
 	return ec._CreateGroupPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCreatePastePayload2ᚖcarrelᚋgraphᚐCreatePastePayload(ctx context.Context, sel ast.SelectionSet, v *CreatePastePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreatePastePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOCreateUserPayload2ᚖcarrelᚋgraphᚐCreateUserPayload(ctx context.Context, sel ast.SelectionSet, v *CreateUserPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -24275,6 +26713,13 @@ func (ec *executionContext) marshalODeleteContentPayload2ᚖcarrelᚋgraphᚐDel
 		return graphql.Null
 	}
 	return ec._DeleteContentPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletePastePayload2ᚖcarrelᚋgraphᚐDeletePastePayload(ctx context.Context, sel ast.SelectionSet, v *DeletePastePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletePastePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODiscardDraftPayload2ᚖcarrelᚋgraphᚐDiscardDraftPayload(ctx context.Context, sel ast.SelectionSet, v *DiscardDraftPayload) graphql.Marshaler {
@@ -24338,6 +26783,24 @@ func (ec *executionContext) marshalOID2ᚖcarrelᚋlibraryᚐContentID(ctx conte
 	_ = sel
 	_ = ctx
 	res := MarshalContentID(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOID2ᚖcarrelᚋpasteᚐID(ctx context.Context, v any) (*paste.ID, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := UnmarshalPasteID(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOID2ᚖcarrelᚋpasteᚐID(ctx context.Context, sel ast.SelectionSet, v *paste.ID) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := MarshalPasteID(*v)
 	return res
 }
 
@@ -24437,6 +26900,13 @@ func (ec *executionContext) marshalONode2carrelᚋlibraryᚐNode(ctx context.Con
 		return graphql.Null
 	}
 	return ec._Node(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPaste2ᚖcarrelᚋpasteᚐPaste(ctx context.Context, sel ast.SelectionSet, v *paste.Paste) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Paste(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOPrincipal2carrelᚋprincipalᚐPrincipal(ctx context.Context, sel ast.SelectionSet, v principal.Principal) graphql.Marshaler {
@@ -24620,6 +27090,13 @@ func (ec *executionContext) marshalOUpdateGroupPayload2ᚖcarrelᚋgraphᚐUpdat
 		return graphql.Null
 	}
 	return ec._UpdateGroupPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdatePastePayload2ᚖcarrelᚋgraphᚐUpdatePastePayload(ctx context.Context, sel ast.SelectionSet, v *UpdatePastePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdatePastePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateUserPayload2ᚖcarrelᚋgraphᚐUpdateUserPayload(ctx context.Context, sel ast.SelectionSet, v *UpdateUserPayload) graphql.Marshaler {

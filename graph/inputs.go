@@ -117,6 +117,36 @@ type CancelLeaseInput struct {
 	ClientMutationID *string
 }
 
+// CreatePasteInput is a new paste.
+type CreatePasteInput struct {
+	Title            *string
+	Body             string
+	IsPrivate        *bool
+	ExpiresAt        *clock.Instant
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// UpdatePasteInput is what changes of a paste.
+type UpdatePasteInput struct {
+	ID               string
+	Secret           string
+	Title            graphql.Omittable[*string]
+	Body             graphql.Omittable[*string]
+	IsPrivate        graphql.Omittable[*bool]
+	ExpiresAt        graphql.Omittable[*clock.Instant]
+	ClearExpiry      *bool
+	ExpectedVersion  *int
+	ClientMutationID *string
+}
+
+// DeletePasteInput is a paste with its secret.
+type DeletePasteInput struct {
+	ID               string
+	Secret           string
+	ClientMutationID *string
+}
+
 // UpdateContentInput is what changes of an item.
 type UpdateContentInput struct {
 	ID               string

@@ -3,6 +3,7 @@ package graph
 import (
 	"carrel/lease"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -128,6 +129,28 @@ type CancelLeasePayload struct {
 	ClientMutationID *string
 }
 
+// CreatePastePayload is the outcome of createPaste.
+type CreatePastePayload struct {
+	Paste            *paste.Paste
+	Secret           *string
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// UpdatePastePayload is the outcome of updatePaste.
+type UpdatePastePayload struct {
+	Paste            *paste.Paste
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// DeletePastePayload is the outcome of deletePaste.
+type DeletePastePayload struct {
+	DeletedPasteID   *paste.ID
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
 // RebuildLibraryPayload is the outcome of rebuildLibrary.
 type RebuildLibraryPayload struct {
 	Principal        principal.Principal
@@ -176,4 +199,5 @@ type Limits struct {
 	DocumentCacheBytes     int  // bytes of memory, estimated
 	ViewerPointsPerMinute  *int // nil: as many as it likes
 	AddressPointsPerMinute *int // the same for an address without a viewer
+	PastesPerMinute        int  // of an address without a viewer
 }

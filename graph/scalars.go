@@ -12,6 +12,7 @@ import (
 	"carrel/core/fault"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -44,6 +45,15 @@ func MarshalLeaseID(id lease.ID) graphql.Marshaler { return graphql.MarshalID(st
 func UnmarshalLeaseID(v any) (lease.ID, error) {
 	id, err := graphql.UnmarshalID(v)
 	return lease.ID(id), err
+}
+
+// MarshalPasteID writes the id of a paste.
+func MarshalPasteID(id paste.ID) graphql.Marshaler { return graphql.MarshalID(string(id)) }
+
+// UnmarshalPasteID reads an id as it came; the Service checks it.
+func UnmarshalPasteID(v any) (paste.ID, error) {
+	id, err := graphql.UnmarshalID(v)
+	return paste.ID(id), err
 }
 
 // MarshalInt writes an Int.

@@ -30,6 +30,7 @@ const (
 	CodeCancelled   UserErrorCode = "CANCELLED"
 	CodeConfirmed   UserErrorCode = "CONFIRMED"
 	CodeRevision    UserErrorCode = "REVISION_CONFLICT"
+	CodeWrongSecret UserErrorCode = "WRONG_SECRET"
 )
 
 // MarshalGQL writes the code.
@@ -73,6 +74,9 @@ func userErrorCode(e *fault.Error) (code UserErrorCode, ok bool) {
 	case fault.NotFound:
 		return CodeNotFound, e.Reason == ""
 	case fault.Forbidden:
+		if e.Reason == fault.ReasonWrongSecret {
+			return CodeWrongSecret, true
+		}
 		return CodeForbidden, e.Reason == ""
 	case fault.Exhausted:
 		return CodeTooMany, e.Reason == fault.ReasonTooMany

@@ -195,6 +195,8 @@ type RebuildOutcome struct {
 // here to be read in one piece. All ids are as the client gave them. What may
 // not be seen is nil in answers, in the place where it was asked for.
 type API interface {
+	// LatestContent lists the PUBLIC content of a tenant, the newest first by creation.
+	LatestContent(ctx context.Context, v *principal.Viewer, tenant string, page cursor.PageArgs) (*FeedConnection, error)
 	// ViewerUser is the viewer's own stored user, nil where there is none.
 	ViewerUser(ctx context.Context, v *principal.Viewer) (*principal.User, error)
 	// Nodes answers in the order of ids; at most MaxList, else BAD_USER_INPUT.

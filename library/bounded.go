@@ -2,19 +2,11 @@ package library
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"carrel/core/cursor"
-	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/principal"
 )
-
-// QueryWithin is how long one question may take. Nearly all are answered within
-// some milliseconds; one that waits for this long waits for a store that hangs,
-// and more of its kind would only pile up.
-const QueryWithin = 5 * time.Second
 
 // Bounded is an API whose questions are refused with UNAVAILABLE where the
 // store does not answer in time. Mutations have bounds of their own.
@@ -25,81 +17,75 @@ type bounded struct {
 	rt sched.Runtime
 }
 
-// InTime asks a question that may take QueryWithin. It is UNAVAILABLE if it takes longer.
-func InTime[T any](ctx context.Context, rt sched.Runtime, ask func(context.Context) (T, error)) (T, error) {
-	early, cancel := rt.Deadline(ctx, QueryWithin)
-	defer cancel()
-	answer, err := ask(early)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fault.Unavailablef(err, "the store did not answer in time; try again")
-	}
-	return answer, err
-}
-
 // Follow implements API. Only its beginning is bounded: events may be long in
 // coming.
 func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
 }
 
 // ViewerUser implements API.
 func (b *bounded) ViewerUser(ctx context.Context, v *principal.Viewer) (*principal.User, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.User, error) { return b.API.ViewerUser(ctx, v) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*principal.User, error) { return b.API.ViewerUser(ctx, v) })
 }
 
 // Nodes implements API.
 func (b *bounded) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) ([]Node, error) { return b.API.Nodes(ctx, v, ids) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]Node, error) { return b.API.Nodes(ctx, v, ids) })
 }
 
 // Principals implements API.
 func (b *bounded) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) ([]principal.Principal, error) { return b.API.Principals(ctx, v, ids) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]principal.Principal, error) { return b.API.Principals(ctx, v, ids) })
 }
 
 // Contents implements API.
 func (b *bounded) Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
 }
 
 // Standings implements API.
 func (b *bounded) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
 }
 
 // GroupRoleOf implements API.
 func (b *bounded) GroupRoleOf(ctx context.Context, v *principal.Viewer, group principal.ID) (principal.GroupRole, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (principal.GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (principal.GroupRole, error) { return b.API.GroupRoleOf(ctx, v, group) })
 }
 
 // Library implements API.
 func (b *bounded) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (*LibraryConnection, error) { return b.API.Library(ctx, v, owner, q) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*LibraryConnection, error) { return b.API.Library(ctx, v, owner, q) })
 }
 
 // LibraryCount implements API.
 func (b *bounded) LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (Count, error) { return b.API.LibraryCount(ctx, c) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (Count, error) { return b.API.LibraryCount(ctx, c) })
 }
 
 // Members implements API.
 func (b *bounded) Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (*ContentMemberConnection, error) { return b.API.Members(ctx, v, id, page) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*ContentMemberConnection, error) { return b.API.Members(ctx, v, id, page) })
 }
 
 // GroupMembers implements API.
 func (b *bounded) GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.GroupMemberConnection, error) {
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*principal.GroupMemberConnection, error) {
 		return b.API.GroupMembers(ctx, v, group, page)
 	})
 }
 
 // Groups implements API.
 func (b *bounded) Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*principal.GroupConnection, error) { return b.API.Groups(ctx, v, user, page) })
+}
+
+// LatestContent implements API.
+func (b *bounded) LatestContent(ctx context.Context, v *principal.Viewer, tenant string, page cursor.PageArgs) (*FeedConnection, error) {
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*FeedConnection, error) { return b.API.LatestContent(ctx, v, tenant, page) })
 }
 
 // FindPrincipals implements API.
 func (b *bounded) FindPrincipals(ctx context.Context, v *principal.Viewer, q principal.Search) (*principal.Connection, error) {
-	return InTime(ctx, b.rt, func(ctx context.Context) (*principal.Connection, error) { return b.API.FindPrincipals(ctx, v, q) })
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*principal.Connection, error) { return b.API.FindPrincipals(ctx, v, q) })
 }

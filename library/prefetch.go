@@ -40,7 +40,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 				p.panicked = fmt.Errorf("a page that was begun has panicked: %v at %s", cause, debug.Stack())
 			}
 		}()
-		ctx, end := s.rt.Deadline(ctx, QueryWithin)
+		ctx, end := s.rt.Deadline(ctx, sched.QueryWithin)
 		defer end()
 		p.opened = s.openAhead(ctx, v, owner, args, &q)
 	})

@@ -14,6 +14,7 @@ import (
 	"carrel/core/id"
 	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/core/timeline"
 	"carrel/principal"
 )
 
@@ -61,6 +62,7 @@ type Config struct {
 	Log        *slog.Logger
 	Watch      Watcher
 	Cursors    *cursor.Sealer
+	Feeds      *timeline.Timelines
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool
@@ -85,6 +87,8 @@ type Service struct {
 	Seals     *cursor.Sealer
 	permits   *sched.Permits // of enforcements, for the process
 
+	feeds   *timeline.Timelines
+	listed  listedContent
 	fanOuts fanOutQueues
 	shares  shareTable
 
@@ -101,7 +105,7 @@ type Service struct {
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, lanes: c.Lanes, claims: c.Claims,
-		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors,
+		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
 	}
 	var err error
 	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {

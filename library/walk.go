@@ -107,9 +107,13 @@ func (w *walk) everyone(ctx context.Context) error {
 	}
 }
 
-// enforce writes the derived rows of one snapshot, several store calls at once.
+// enforce writes the derived rows of one snapshot, several store calls at once, and what
+// the feed of the tenant has of it.
 func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	w.saw(h, rows)
+	if err := w.s.feedPublic(ctx, h); err != nil {
+		return err
+	}
 	if h.State == commit.Absent || h.State == commit.Void || len(rows) == 0 {
 		return nil
 	}

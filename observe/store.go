@@ -100,7 +100,7 @@ func outcomeOf(err error) int {
 func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 	s := &measuredStore{next: next, tracing: tracing}
 	for _, c := range slices.Concat(s.contentCalls(), s.libraryCalls(), s.principalCalls(), s.journalCalls(),
-		s.claimCalls(), s.leaseCalls(), s.textCalls(), s.draftCalls()) {
+		s.claimCalls(), s.leaseCalls(), s.textCalls(), s.draftCalls(), s.pasteCalls(), s.feedCalls()) {
 		c.call.vec, c.call.method, c.call.tracing = m.calls, c.method, tracing
 	}
 	return s
@@ -123,6 +123,9 @@ type measuredStore struct {
 	putText, readTexts, dropTexts, scanTexts                                         call
 	listDrafts, readDrafts, putDraft, dropDraft                                      call
 	readLease, commitLease, dropLease, scanLeases                                    call
+	readPaste, readPastes, commitPaste, dropPaste, scanPastes                        call
+	putBody, readBodies, listBodies, dropBodies                                      call
+	fixBucket, listBuckets, putEntry, dropEntry, listEntries                         call
 }
 
 var _ backend.Store = (*measuredStore)(nil)

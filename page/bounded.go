@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/cursor"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -14,7 +15,7 @@ type API struct{ *Service }
 
 // inTime asks a question in bounded time.
 func inTime[T any](ctx context.Context, a API, ask func(context.Context) (T, error)) (T, error) {
-	return library.InTime(ctx, a.rt, ask)
+	return sched.InTime(ctx, a.rt, ask)
 }
 
 // Texts is Service.Texts.

@@ -5,70 +5,59 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/cursor"
+	"carrel/core/sched"
 	"carrel/core/timeline"
 )
 
 // Connection is a page of the public pastes, the newest first.
 type Connection struct {
-	Edges []*Edge
-	Info  cursor.PageInfo
+	Edges    []*Edge
+	PageInfo cursor.PageInfo
+}
+
+// Nodes returns the pastes of the edges.
+func (c *Connection) Nodes() []*Paste {
+	nodes := make([]*Paste, len(c.Edges))
+	for i, e := range c.Edges {
+		nodes[i] = e.Node
+	}
+	return nodes
 }
 
 // Edge is a paste with its place.
 type Edge struct {
-	Paste *Paste
+	Node *Paste
 
-	at    timeline.Entry
-	seals *places
+	at   timeline.Entry
+	seal func(timeline.Entry) string
 }
 
 // Cursor returns the place of the edge.
-func (e *Edge) Cursor() string { return e.seals.cursor(e.at) }
+func (e *Edge) Cursor() string { return e.seal(e.at) }
 
-// places seals the places of one page.
-type places struct {
-	seals *cursor.Sealer
-	read  cursor.Place // when the page was read
-}
-
-// boundTo is what the cursors of the feed are bound to.
-var boundTo = cursor.Binding(cursor.OfPastes, 0, string(feedName))
-
-func (p *places) cursor(e timeline.Entry) string {
-	at := p.read
-	at.Order, at.Position, at.ID = cursor.Descending, e.Created, e.ID
-	return p.seals.Seal(boundTo, at)
+// list makes the cursors of a page that is read now.
+func (s *Service) list() *timeline.List {
+	return &timeline.List{Seals: s.cursors, Bound: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.Now()}
 }
 
 // Latest returns a page of the public pastes.
 //
 // Errors: BAD_USER_INPUT for the arguments; BAD_CURSOR; those of the store.
 func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection, error) {
-	page, err := args.Resolve()
+	l := s.list()
+	q, err := l.Query(args)
 	if err != nil {
 		return nil, err
 	}
-	q := timeline.Query{Size: page.Size, Newer: page.Backward}
-	if page.Cursor != nil {
-		at, err := s.cursors.Open(boundTo, cursor.Descending, *page.Cursor)
-		if err != nil {
-			return nil, err
-		}
-		q.Place = &timeline.Entry{Created: at.Position, ID: at.ID}
-	}
-	seals := &places{seals: s.cursors, read: cursor.Place{Read: s.Now()}}
-	found, err := timeline.Read(ctx, s.feeds, feedName, q, s.shown)
+	page, err := sched.InTime(ctx, s.rt, func(ctx context.Context) (*timeline.Page[Paste], error) {
+		return timeline.Read(ctx, s.feeds, feedName, q, s.shown)
+	})
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{Edges: make([]*Edge, len(found.Found))}
-	for i, f := range found.Found {
-		c.Edges[i] = &Edge{Paste: f.Item, at: f.Entry, seals: seals}
-	}
-	c.Info = cursor.PageInfo{HasNextPage: found.HasOlder, HasPreviousPage: found.HasNewer}
-	if found.Newest != nil {
-		c.Info.Start = func() string { return seals.cursor(*found.Newest) }
-		c.Info.End = func() string { return seals.cursor(*found.Oldest) }
+	c := &Connection{Edges: make([]*Edge, len(page.Found)), PageInfo: l.Info(page.Ends)}
+	for i, f := range page.Found {
+		c.Edges[i] = &Edge{Node: f.Item, at: f.Entry, seal: l.Cursor}
 	}
 	return c, nil
 }
@@ -80,7 +69,7 @@ func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste
 	for i, e := range entries {
 		ids[i] = ID(e.ID)
 	}
-	ps, err := s.Pastes(ctx, ids)
+	ps, err := s.readPastes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

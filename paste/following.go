@@ -45,17 +45,19 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 	f := &Follower{s: s, most: queueMost, missed: map[ID]bool{}}
 	var place *timeline.Entry
 	if after != nil {
-		at, err := s.cursors.OpenAny(boundTo, *after)
+		at, err := s.list().Place(*after)
 		if err != nil {
 			return nil, err
 		}
-		place = &timeline.Entry{Created: at.Position, ID: at.ID}
+		place = &at
 	}
-	if err := f.begin(ctx, place); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return sched.InTime(ctx, s.rt, func(ctx context.Context) (*Follower, error) {
+		if err := f.begin(ctx, place); err != nil {
+			f.Close()
+			return nil, err
+		}
+		return f, nil
+	})
 }
 
 // begin joins the followers, and then reads what was missed: so nothing falls between.

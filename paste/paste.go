@@ -89,3 +89,7 @@ func (p *Paste) deleted(mts clock.Instant) *Paste {
 		IsPrivate: p.IsPrivate, Request: p.Request, Writers: p.Writers,
 	}
 }
+
+// Tenant returns the tenant of the author, empty for an anonymous one. Pastes are shared by
+// all tenants.
+func (p *Paste) Tenant() string { return p.Author.Tenant() }

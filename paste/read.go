@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/core/sched"
 )
 
 // Paste returns a paste, public or private; nil where there is none.
@@ -29,6 +30,11 @@ func (s *Service) Paste(ctx context.Context, globalID string) (*Paste, error) {
 
 // Pastes returns pastes in the order of ids, nil where there is none.
 func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
+	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*Paste, error) { return s.readPastes(ctx, ids) })
+}
+
+// readPastes returns pastes that are there for readers, nil for others.
+func (s *Service) readPastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 	found := make([]*Paste, 0, len(ids))
 	for part := range slices.Chunk(ids, MaxRows) {
 		rows, err := s.store.ReadPastes(ctx, part)
@@ -54,6 +60,11 @@ func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 // have been changed or have ended since: its body is the present one then, nil after its
 // end.
 func (s *Service) Bodies(ctx context.Context, ps []*Paste) ([]*string, error) {
+	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*string, error) { return s.presentBodies(ctx, ps) })
+}
+
+// presentBodies returns the bodies that pastes have now, nil for those that have ended.
+func (s *Service) presentBodies(ctx context.Context, ps []*Paste) ([]*string, error) {
 	bodies, err := s.readBodies(ctx, ps)
 	if err != nil {
 		return nil, err
@@ -62,7 +73,7 @@ func (s *Service) Bodies(ctx context.Context, ps []*Paste) ([]*string, error) {
 		if body != nil && !ps[i].expired(s.Now()) {
 			continue
 		}
-		now, err := s.Pastes(ctx, []ID{ps[i].ID})
+		now, err := s.readPastes(ctx, []ID{ps[i].ID})
 		if err != nil {
 			return nil, err
 		}

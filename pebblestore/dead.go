@@ -1,10 +1,6 @@
 package pebblestore
 
-import (
-	"sync"
-
-	"carrel/principal"
-)
+import "sync"
 
 // A deleted row stays in memory, and costs every slice that passes it about
 // 150 ns, until its table is flushed and merged. So a flush is started when one
@@ -17,21 +13,21 @@ const (
 	deadOwners   = 1 << 16
 )
 
-// dead counts the places lost by each library since the last flush: a place is
-// one entry in each bucket.
+// dead counts the places lost by each library, and by each feed, since the last flush: a
+// place is one entry in each bucket.
 type dead struct {
 	mu    sync.Mutex
-	rows  map[principal.ID]int
+	rows  map[string]int
 	flush chan struct{} // of one place: a flush is wanted
 }
 
 func (d *dead) init() {
-	d.rows = make(map[principal.ID]int)
+	d.rows = make(map[string]int)
 	d.flush = make(chan struct{}, 1)
 }
 
-// add counts n places that owner's library has lost. The caller holds mu.
-func (d *dead) add(owner principal.ID, n int) {
+// add counts n places that a library or a feed has lost. The caller holds mu.
+func (d *dead) add(owner string, n int) {
 	rows := d.rows[owner] + n
 	d.rows[owner] = rows
 	if rows >= deadPerOwner || len(d.rows) >= deadOwners {

@@ -27,7 +27,7 @@ func TestDeadRowsAreCounted(t *testing.T) {
 	}
 	for n := range deadPerOwner - 1 {
 		d.add("u:acme:ann", 1)
-		d.add(principal.ID(fmt.Sprintf("u:acme:b%d", n)), deadPerOwner/2)
+		d.add(fmt.Sprintf("u:acme:b%d", n), deadPerOwner/2)
 	}
 	if wanted() {
 		t.Error("a flush was wanted too early")
@@ -37,7 +37,7 @@ func TestDeadRowsAreCounted(t *testing.T) {
 		t.Errorf("no flush was wanted, or %d owners are still counted", len(d.rows))
 	}
 	for n := range deadOwners {
-		d.add(principal.ID(fmt.Sprintf("u:acme:b%d", n)), 1)
+		d.add(fmt.Sprintf("u:acme:b%d", n), 1)
 	}
 	if !wanted() || len(d.rows) != 0 {
 		t.Errorf("no flush was wanted for many owners, or %d are still counted", len(d.rows))

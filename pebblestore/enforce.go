@@ -99,7 +99,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Heade
 			}
 		}
 		if len(d.Delete) > 0 {
-			s.dead.add(m.Principal, max(places, 1))
+			s.dead.add(string(m.Principal), max(places, 1))
 		}
 		row = appendEntry(row[:0], m.Role, h.MTS)
 		for _, k := range d.Put {

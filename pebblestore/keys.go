@@ -45,6 +45,7 @@ import (
 //	'l' owner, bucket, position, content    entry of a library (derived)
 //	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
+//	'o' paste                               paste
 //	'p' principal, kindHeader               header of a user or a group
 //	'p' group, kindMember, principal        member row of a group
 //	'p' principal, kindRequest, hash        answered request of a principal
@@ -53,8 +54,11 @@ import (
 //	's' name                                setting
 //	't' text                                text of a page
 //	'u' owner                               note of a rebuild
+//	'v' feed, day, shard, instant, id       entry of a feed (derived)
 //	'w' user, name                          draft of a user
 //	'x' instant, key                        when the request row or creation of that key may go
+//	'y' paste, body                         long body of a paste
+//	'z' feed, day                           partitions of a day of a feed (derived)
 const (
 	tableClaim      = 'a'
 	tableBuilt      = 'b'
@@ -70,14 +74,18 @@ const (
 	tableCreation   = 'k'
 	tableLibrary    = 'l'
 	tableBlock      = 'n'
+	tablePaste      = 'o'
 	tablePrincipal  = 'p'
 	tableDirectory  = 'q'
 	tableShared     = 'r'
 	tableSetting    = 's'
 	tableText       = 't'
 	tableRebuild    = 'u'
+	tableFeed       = 'v'
 	tableDraft      = 'w'
 	tableExpiry     = 'x'
+	tableBody       = 'y'
+	tableBucket     = 'z'
 )
 
 // The kinds of rows of a partition, in the order in which they stand.
@@ -207,7 +215,7 @@ func appendPair(b []byte, table byte, first, second string) []byte {
 }
 
 // appendSingle appends a key of one string or hash: tableBuilt, tableRebuild,
-// tableLane, tableLease, tableCreation, tableBlock, tableSetting.
+// tableLane, tableLease, tableCreation, tableBlock, tablePaste, tableSetting.
 func appendSingle(b []byte, table byte, part string) []byte {
 	return append(append(b, table), part...)
 }

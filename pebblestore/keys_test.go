@@ -16,10 +16,12 @@ import (
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/timeline"
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/storetest"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -80,6 +82,7 @@ func TestKeysGolden(t *testing.T) {
 		{"entry, longer owner", appendEntryKey(nil, u+"/b", principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"copy", []byte{tableCopy}},
 		{"block", appendSingle(nil, tableBlock, "host-1")},
+		{"paste", appendSingle(nil, tablePaste, "p:00112233445566778899aabbccddeeff")},
 		{"principal, header", appendHeaderKey(nil, tablePrincipal, string(g))},
 		{"principal, member", appendMemberKey(nil, tablePrincipal, string(g), u)},
 		{"principal, request", appendRequestKey(nil, tablePrincipal, string(g), &request)},
@@ -91,8 +94,15 @@ func TestKeysGolden(t *testing.T) {
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
 		{"text of a page", appendTextKey(nil, page.TextID{1, 15: 2})},
 		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
+		{"entry of a feed before 1970", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: -1}, timeline.Entry{Created: -1, ID: string(c)})},
+		{"entry of a feed", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: 20454}, timeline.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed, next shard", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: 20454, Shard: 1}, timeline.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed, next day", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: 20455}, timeline.Entry{Created: at, ID: string(c)})},
 		{"draft", appendDraftKey(nil, u, "c:acme:n1/0000000001/en")},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
+		{"body of a paste", appendBodyKey(nil, paste.BodyRef{Paste: "p:00112233445566778899aabbccddeeff", Body: paste.BodyID{1, 15: 2}})},
+		{"day of a feed before 1970", appendBucketKey(nil, "pastes", -1)},
+		{"day of a feed", appendBucketKey(nil, "pastes", 20454)},
 	}
 	var lines strings.Builder
 	for n, f := range forms {
@@ -151,6 +161,9 @@ func TestRowsGolden(t *testing.T) {
 		{"draft", appendDraft(nil, &page.DraftRow{Token: page.TextID{1, 15: 2}, Value: []byte("V")})},
 		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
 		{"lease", appendLease(nil, &lease.Row{Seq: 2, Data: []byte("D")})},
+		{"paste", appendPaste(nil, &paste.Row{Seq: 2, Data: []byte("D")})},
+		{"entry of a feed", appendFeedEntry(nil, 300, 400)},
+		{"day of a feed", appendBucketRow(nil, 64)},
 	}
 	var lines strings.Builder
 	for _, f := range forms {

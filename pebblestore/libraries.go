@@ -211,7 +211,7 @@ func (s *Store) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 		return err
 	}
 	s.dead.mu.Lock()
-	s.dead.add(owner, 1)
+	s.dead.add(string(owner), 1)
 	s.dead.mu.Unlock()
 	return s.commitLater(b)
 }

@@ -48,6 +48,9 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 	if err == nil {
 		err = q.suggestions(ctx, ids, nodes)
 	}
+	if err == nil {
+		err = q.pastes(ctx, ids, nodes)
+	}
 	loaders := dataloader.From(ctx)
 	for _, n := range nodes {
 		if c, ok := n.(*library.Content); ok && c != nil {

@@ -12,6 +12,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 )
 
 // Services are those of the domains.
@@ -19,6 +20,7 @@ type Services struct {
 	Library library.API
 	Leases  *lease.Service
 	Pages   page.API
+	Pastes  *paste.Service
 }
 
 // Root is what resolvers use.
@@ -45,6 +47,7 @@ type (
 	revisions   struct{ *Root }
 	drafts      struct{ *Root }
 	suggestions struct{ *Root }
+	pastes      struct{ *Root }
 )
 
 // Query answers the root fields of queries.
@@ -73,6 +76,9 @@ func (r *Root) Draft() graph.DraftResolver { return drafts{r} }
 
 // Suggestion answers fields of suggestions.
 func (r *Root) Suggestion() graph.SuggestionResolver { return suggestions{r} }
+
+// Paste answers fields of pastes.
+func (r *Root) Paste() graph.PasteResolver { return pastes{r} }
 
 // LibraryConnection answers fields of a page of a library.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }

@@ -8,17 +8,53 @@ import (
 	"carrel/auth"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/paste"
 )
 
-// subscription is one subscription to the changes of a library. It is also the
-// resolvers of its operation: the resolver of libraryChanged has to return a
-// channel, which Next hands each change to.
+// subscription is one subscription. It is also the resolvers of its operation: the
+// resolver of its field has to return a channel, which Next hands each event to.
 type subscription struct {
 	*Root
-	following library.Following
-	changes   chan library.LibraryChange // holds at most the change that is being written
-	writer    graph.Subscription         // the generated code, which writes what changes holds
+	following following
+	writer    graph.Subscription // the generated code, which writes what the channel holds
 	ended     bool
+}
+
+// following is what a subscription waits for.
+type following interface {
+	// Await waits until next has something to return, or ctx ends.
+	Await(ctx context.Context)
+	// next waits for the next event, and puts it into the channel of its field.
+	next(ctx context.Context) error
+}
+
+// libraryFollowing is a subscription to the changes of a library.
+type libraryFollowing struct {
+	library.Following
+	changes chan library.LibraryChange // holds at most the change that is being written
+}
+
+func (f libraryFollowing) next(ctx context.Context) error {
+	change, err := f.Next(ctx)
+	f.BillTo(auth.ViewerFrom(ctx))
+	if err == nil {
+		f.changes <- change
+	}
+	return err
+}
+
+// pasteFollowing is a subscription to new pastes.
+type pasteFollowing struct {
+	*paste.Follower
+	pastes chan *paste.Paste // holds at most the paste that is being written
+}
+
+func (f pasteFollowing) next(ctx context.Context) error {
+	p, err := f.Next(ctx)
+	if err == nil {
+		f.pastes <- p
+	}
+	return err
 }
 
 var (
@@ -28,7 +64,7 @@ var (
 )
 
 func newSubscription(r *Root) *subscription {
-	return &subscription{Root: r, changes: make(chan library.LibraryChange, 1)}
+	return &subscription{Root: r}
 }
 
 // Subscription answers the root fields of subscriptions.
@@ -40,9 +76,22 @@ func (s *subscription) LibraryChanged(ctx context.Context, principalID string, a
 	if err != nil {
 		return nil, err
 	}
-	s.following = f
+	changes := make(chan library.LibraryChange, 1)
+	s.following = libraryFollowing{f, changes}
 	context.AfterFunc(ctx, f.Close)
-	return s.changes, nil
+	return changes, nil
+}
+
+// PasteCreated begins to follow the public pastes, until ctx ends.
+func (s *subscription) PasteCreated(ctx context.Context, after *string) (<-chan *paste.Paste, error) {
+	f, err := s.Pastes.Follow(ctx, after)
+	if err != nil {
+		return nil, err
+	}
+	created := make(chan *paste.Paste, 1)
+	s.following = pasteFollowing{f, created}
+	context.AfterFunc(ctx, f.Close)
+	return created, nil
 }
 
 // Await implements graph.Subscription.
@@ -59,9 +108,7 @@ func (s *subscription) Next(ctx context.Context) *graphql.Response {
 	if s.ended {
 		return nil
 	}
-	change, err := s.following.Next(ctx)
-	s.following.BillTo(auth.ViewerFrom(ctx))
-	if err != nil {
+	if err := s.following.next(ctx); err != nil {
 		s.ended = true
 		if ctx.Err() != nil {
 			return nil
@@ -69,6 +116,5 @@ func (s *subscription) Next(ctx context.Context) *graphql.Response {
 		graphql.AddError(ctx, err)
 		return &graphql.Response{Data: []byte("null")}
 	}
-	s.changes <- change
 	return s.writer.Next(s.withLoaders(ctx))
 }

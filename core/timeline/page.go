@@ -37,6 +37,11 @@ type Found[T any] struct {
 // Page is a page of a feed, the newest first.
 type Page[T any] struct {
 	Found []Found[T]
+	Ends
+}
+
+// Ends tells where a page lies in its feed.
+type Ends struct {
 	// HasNewer and HasOlder report whether the feed shows more on either side. They are
 	// exact, unless too many entries there are not shown to look further.
 	HasNewer, HasOlder bool
@@ -64,7 +69,7 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Ju
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[T]{Found: on.found, HasOlder: on.more, HasNewer: back.more, Newest: q.Place, Oldest: q.Place}
+	p := &Page[T]{Found: on.found, Ends: Ends{HasOlder: on.more, HasNewer: back.more, Newest: q.Place, Oldest: q.Place}}
 	if on.scanned {
 		p.Newest, p.Oldest = &on.first, &on.last
 	}

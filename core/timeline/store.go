@@ -65,11 +65,12 @@ type Store interface {
 	FixBucket(ctx context.Context, feed Feed, b Bucket) (Bucket, error)
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
-	// PutEntry must be durable when it returns. Of a put and a drop of one entry, the one
-	// with the greater MTS must win, whichever comes first, and the drop where they are
-	// equal. A put that is older than a drop may be left out.
+	// PutEntry adds an entry, or replaces what an earlier put has stored. Of two puts the
+	// one with the greater MTS must win. It must be durable no later than a lane of this
+	// process that is written after it. A put that is older than a drop may be left out.
 	PutEntry(ctx context.Context, c Change) error
-	// DropEntry must remove the entry iff no put of it has a greater MTS.
+	// DropEntry must remove the entry iff no put of it has a greater MTS. It is durable when
+	// a put would be.
 	DropEntry(ctx context.Context, c Change) error
 	// ListEntries must list the entries of a partition behind a place, each with the Until
 	// of the put that has won, at most as many as the slice asks for.

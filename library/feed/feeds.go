@@ -252,7 +252,7 @@ func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
 		fd.ready.Open()
 		return
 	}
-	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), library.QueryWithin)
+	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), sched.QueryWithin)
 	s.rt.Go(func() {
 		defer fd.stop()
 		if fd.err = s.firstLook(ctx, fd); fd.err == nil {

@@ -296,7 +296,7 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 func (f *Follower) insist(ctx context.Context, read func(context.Context) error) error {
 	var refused error
 	err := f.s.Insist(ctx, func() error {
-		within, cancel := f.s.rt.Deadline(ctx, library.QueryWithin)
+		within, cancel := f.s.rt.Deadline(ctx, sched.QueryWithin)
 		defer cancel()
 		err := read(within)
 		var e *fault.Error

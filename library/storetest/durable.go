@@ -33,6 +33,12 @@ func durableAreas() []durableArea {
 		{"DropDraft", []durableCheck{
 			{"It must be durable when it returns, and so must PutDraft", durableDrafts},
 		}},
+		{"PutBody", []durableCheck{
+			{"It must be durable when a CommitPaste that follows it is", durableBody},
+		}},
+		{"PutEntry", []durableCheck{
+			{"It must be durable no later than a lane of this process that is written after it", durableEntry},
+		}},
 		{"Registers", []durableCheck{
 			{"a creation and a setting that were told are durable", durableRegisters},
 		}},

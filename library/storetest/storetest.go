@@ -39,7 +39,7 @@ func areas() []area {
 	var all []area
 	for _, as := range [][]area{
 		contentAreas(), commitAreas(), enforceAreas(), settleAreas(), libraryAreas(), changeAreas(), sharedAreas(),
-		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), leaseAreas(),
+		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), leaseAreas(), pasteAreas(), feedAreas(),
 		rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
 	} {
 		all = append(all, as...)

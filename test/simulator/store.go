@@ -12,6 +12,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -33,6 +34,10 @@ type Store struct {
 	texts      []page.Text     // in order of their ids
 	drafts     []page.DraftRow // in order of user and name
 	leases     []lease.Row     // in order of their ids
+	pastes     []paste.Row     // likewise
+	bodies     []bodyRow       // of pastes, in order of paste and id
+	buckets    []bucketRow     // days of feeds
+	feeds      []*feedCell     // entries of feeds, by partition, the oldest first
 	settings   []setting
 	blocks     []archive.BlockRow
 	decided    int // conditional writes applied to partitions

@@ -1,0 +1,123 @@
+package cassandra
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"carrel/cassandra/session"
+	"carrel/core/clock"
+	"carrel/core/timeline"
+)
+
+const (
+	insertBucket  = `INSERT INTO feed_bucket (feed, day, shards) VALUES (?, ?, ?) IF NOT EXISTS`
+	selectBucket  = `SELECT shards FROM feed_bucket WHERE feed = ? AND day = ?`
+	selectBuckets = `SELECT day, shards FROM feed_bucket WHERE feed = ? AND day < ? LIMIT ?`
+
+	// An entry carries the write timestamp of its state, and so does its removal.
+	putFeedEntry  = `INSERT INTO feed (feed, day, shard, created_at, id, until) VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
+	dropFeedEntry = `DELETE FROM feed USING TIMESTAMP ? WHERE feed = ? AND day = ? AND shard = ? AND created_at = ? AND id = ?`
+
+	selectOlder = `SELECT created_at, id, until FROM feed
+ WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) < (?, ?) LIMIT ?`
+	selectNewer = `SELECT created_at, id, until FROM feed
+ WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
+)
+
+// lastDay is after every day that has a bucket.
+var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// dateOf returns a day as the driver takes it.
+func dateOf(day timeline.Day) time.Time {
+	at := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
+	if day == math.MaxInt32 || at.After(lastDay) {
+		return lastDay
+	}
+	return at
+}
+
+// FixBucket implements timeline.Store.
+func (s *Store) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+	const doing = "record a day of a feed"
+	applied, _, err := s.session.DecideOne(ctx, doing, insertBucket, string(feed), dateOf(b.Day), int8(b.Shards))
+	if err != nil || applied {
+		return b, err
+	}
+	q := session.Query{Operation: doing, Stmt: selectBucket, Args: []any{string(feed), dateOf(b.Day)}, Serial: true}
+	err = s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var shards int8
+		if !iter.Scan(&shards) {
+			return false
+		}
+		b.Shards = int(shards)
+		return true
+	})
+	return b, err
+}
+
+// ListBuckets implements timeline.Store.
+func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var all []timeline.Bucket
+	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(feed), dateOf(before), limit}}
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var day time.Time
+		var shards int8
+		if !iter.Scan(&day, &shards) {
+			return false
+		}
+		all = append(all, timeline.Bucket{Day: timeline.DayOf(clock.Of(day)), Shards: int(shards)})
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// PutEntry implements timeline.Store.
+func (s *Store) PutEntry(ctx context.Context, c timeline.Change) error {
+	p, e := c.Partition, c.Entry
+	return s.session.WriteStamped(ctx, "add to a feed", putFeedEntry,
+		string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID, int64(e.Until), int64(c.MTS))
+}
+
+// DropEntry implements timeline.Store.
+func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
+	p, e := c.Partition, c.Entry
+	return s.session.WriteStamped(ctx, "remove from a feed", dropFeedEntry,
+		int64(c.MTS), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
+}
+
+// ListEntries implements timeline.Store: one clustering slice.
+func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+	if slice.Limit <= 0 {
+		return nil, nil
+	}
+	stmt, from := selectOlder, timeline.Entry{Created: math.MaxInt64}
+	if slice.Newer {
+		stmt, from = selectNewer, timeline.Entry{Created: math.MinInt64}
+	}
+	if slice.From != nil {
+		from = *slice.From
+	}
+	var (
+		es             []timeline.Entry
+		created, until int64
+		id             string
+	)
+	q := session.Query{Operation: "list a feed", Stmt: stmt,
+		Args: []any{string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(from.Created), from.ID, slice.Limit}}
+	err := s.session.ScanRows(ctx, q, []any{&created, &id, &until}, func() {
+		es = append(es, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return es, nil
+}

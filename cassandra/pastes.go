@@ -1,0 +1,182 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"carrel/cassandra/session"
+	"carrel/paste"
+)
+
+const (
+	selectPaste  = `SELECT seq, data FROM paste WHERE paste_id = ?`
+	insertPaste  = `INSERT INTO paste (paste_id, seq, data) VALUES (?, ?, ?) IF NOT EXISTS`
+	replacePaste = `UPDATE paste SET seq = ?, data = ? WHERE paste_id = ? IF seq = ?`
+	dropPaste    = `DELETE FROM paste WHERE paste_id = ? IF seq = ?`
+
+	scanPastes      = `SELECT paste_id, seq, data FROM paste LIMIT ?`
+	scanPastesAfter = `SELECT paste_id, seq, data FROM paste WHERE token(paste_id) >= token(?) LIMIT ?`
+
+	putBody      = `INSERT INTO paste_body (paste_id, body_id, body) VALUES (?, ?, ?)`
+	selectBody   = `SELECT body FROM paste_body WHERE paste_id = ? AND body_id = ?`
+	selectBodies = `SELECT body_id FROM paste_body WHERE paste_id = ?`
+	dropBody     = `DELETE FROM paste_body WHERE paste_id = ? AND body_id = ?`
+)
+
+// ReadPaste implements paste.Store.
+func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+	return s.readPaste(ctx, id, true)
+}
+
+// ReadPastes implements paste.Store: each partition is read once, all at the same time.
+func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+	rows := make([]paste.Row, len(ids))
+	if len(ids) == 0 {
+		return rows, nil
+	}
+	err := session.ForEach(ctx, len(ids), session.Width, func(ctx context.Context, i int) (err error) {
+		rows[i], err = s.readPaste(ctx, ids[i], false)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// readPaste reads the row of a paste, the zero Row where there is none.
+func (s *Store) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.Row, error) {
+	var row paste.Row
+	q := session.Query{Operation: "read a paste", Stmt: selectPaste, PartitionKey: string(id), Args: []any{string(id)}, Serial: serial}
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		if !iter.Scan(&row.Seq, &row.Data) {
+			return false
+		}
+		row.ID, row.Data = id, slices.Clone(row.Data)
+		return true
+	})
+	if err != nil {
+		return paste.Row{}, err
+	}
+	return row, nil
+}
+
+// CommitPaste implements paste.Store. What a refused statement answers with has not all
+// columns, so the row is read.
+func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+	stmt, args := insertPaste, []any{string(r.ID), r.Seq, notNull(r.Data)}
+	if r.Seq > 1 {
+		stmt, args = replacePaste, []any{r.Seq, notNull(r.Data), string(r.ID), r.Seq - 1}
+	}
+	applied, _, err := s.session.DecideOne(ctx, "commit a paste", stmt, args...)
+	switch {
+	case err != nil:
+		return paste.Row{}, err
+	case applied:
+		return r, nil
+	}
+	return s.ReadPaste(ctx, r.ID)
+}
+
+// DropPaste implements paste.Store.
+func (s *Store) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+	_, _, err := s.session.DecideOne(ctx, "drop a paste", dropPaste, string(id), seq)
+	return err
+}
+
+// ScanPastes implements paste.Store, in order of the ids' tokens.
+func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	q := session.Query{Operation: "list pastes", Stmt: scanPastes, Args: []any{limit + 1}, PageSize: archivePage}
+	if after != "" {
+		q.Stmt, q.Args = scanPastesAfter, []any{string(after), limit + 1}
+	}
+	var all []paste.Row
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var r paste.Row
+		var id string
+		if !iter.Scan(&id, &r.Seq, &r.Data) {
+			return false
+		}
+		r.ID, r.Data = paste.ID(id), slices.Clone(r.Data)
+		all = append(all, r)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The slice begins at the token of after. Ids of one token are in their own order.
+	if at := slices.IndexFunc(all, func(r paste.Row) bool { return r.ID == after }); at >= 0 {
+		all = all[at+1:]
+	}
+	return all[:min(len(all), limit)], nil
+}
+
+// PutBody implements paste.Store.
+func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
+	return s.session.Write(ctx, "put the body of a paste", putBody, string(ref.Paste), ref.Body[:], body)
+}
+
+// ReadBodies implements paste.Store.
+func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+	bodies := make([]*string, len(refs))
+	if len(refs) == 0 {
+		return bodies, nil
+	}
+	err := session.ForEach(ctx, len(refs), session.Width, func(ctx context.Context, i int) error {
+		q := session.Query{Operation: "read the body of a paste", Stmt: selectBody, Args: []any{string(refs[i].Paste), refs[i].Body[:]}}
+		return s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+			var body string
+			if !iter.Scan(&body) {
+				return false
+			}
+			bodies[i] = &body
+			return true
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return bodies, nil
+}
+
+// ListBodies implements paste.Store.
+func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
+	const doing = "list the bodies of a paste"
+	var (
+		all       []paste.BodyID
+		malformed bool
+	)
+	q := session.Query{Operation: doing, Stmt: selectBodies, Args: []any{string(id)}}
+	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
+		var key []byte
+		if !iter.Scan(&key) {
+			return false
+		}
+		var body paste.BodyID
+		malformed = malformed || copy(body[:], key) != len(body)
+		all = append(all, body)
+		return true
+	})
+	if err == nil && malformed {
+		err = session.WrapError(doing, session.ErrMalformedCell)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// DropBodies implements paste.Store.
+func (s *Store) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	return session.ForEach(ctx, len(refs), session.Width, func(ctx context.Context, i int) error {
+		return s.session.Write(ctx, "drop the body of a paste", dropBody, string(refs[i].Paste), refs[i].Body[:])
+	})
+}

@@ -1,0 +1,58 @@
+package timeline
+
+import (
+	"carrel/core/clock"
+	"carrel/core/cursor"
+)
+
+// List makes the cursors of a connection over a feed.
+type List struct {
+	Seals *cursor.Sealer
+	// Bound is what the cursors are bound to.
+	Bound []byte
+	// Read is when the page was read.
+	Read clock.Instant
+}
+
+// Query returns the query of the arguments of a connection.
+//
+// Errors: BAD_USER_INPUT; BAD_CURSOR.
+func (l *List) Query(args cursor.PageArgs) (Query, error) {
+	page, err := args.Resolve()
+	if err != nil {
+		return Query{}, err
+	}
+	q := Query{Size: page.Size, Newer: page.Backward}
+	if page.Cursor != nil {
+		at, err := l.Place(*page.Cursor)
+		if err != nil {
+			return Query{}, err
+		}
+		q.Place = &at
+	}
+	return q, nil
+}
+
+// Place returns the place of a cursor. Its error is BAD_CURSOR.
+func (l *List) Place(c string) (Entry, error) {
+	at, err := l.Seals.Open(l.Bound, cursor.Descending, c)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{Created: at.Position, ID: at.ID}, nil
+}
+
+// Cursor returns the cursor of a place.
+func (l *List) Cursor(e Entry) string {
+	return l.Seals.Seal(l.Bound, cursor.Place{Order: cursor.Descending, Position: e.Created, ID: e.ID, Read: l.Read})
+}
+
+// Info tells where a page lies, whose ends are given.
+func (l *List) Info(ends Ends) cursor.PageInfo {
+	info := cursor.PageInfo{HasNextPage: ends.HasOlder, HasPreviousPage: ends.HasNewer}
+	if ends.Newest != nil {
+		info.Start = func() string { return l.Cursor(*ends.Newest) }
+		info.End = func() string { return l.Cursor(*ends.Oldest) }
+	}
+	return info
+}

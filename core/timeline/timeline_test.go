@@ -1,0 +1,380 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
+	"carrel/core/timeline"
+	"carrel/test/simulator"
+)
+
+// day is the length of a day in microseconds.
+const day = clock.Instant(24 * time.Hour / time.Microsecond)
+
+// today is the beginning of the day of these tests.
+const today = 20_000 * day
+
+// still is the real runtime with a clock that a test sets.
+type still struct {
+	*sched.Real
+	now, elapsed atomic.Int64
+}
+
+func (s *still) Now() time.Time { return clock.Instant(s.now.Load()).Time() }
+
+func (s *still) Elapsed() time.Duration { return time.Duration(s.elapsed.Load()) }
+
+// counted is a store that counts its calls.
+type counted struct {
+	timeline.Store
+	slices, lists, fixed atomic.Int64
+}
+
+func (c *counted) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+	c.slices.Add(1)
+	return c.Store.ListEntries(ctx, p, s)
+}
+
+func (c *counted) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+	c.lists.Add(1)
+	return c.Store.ListBuckets(ctx, feed, before, limit)
+}
+
+func (c *counted) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+	c.fixed.Add(1)
+	return c.Store.FixBucket(ctx, feed, b)
+}
+
+// fixture is a feed with a plain model of it.
+type fixture struct {
+	*testing.T
+	rt    *still
+	store *counted
+	feeds *timeline.Timelines
+	// shown has the entries that the rows justify, hidden the others that the feed has.
+	shown, hidden []timeline.Entry
+	judged        int
+}
+
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{T: t, rt: &still{Real: sched.NewReal()}, store: &counted{Store: simulator.NewClient(simulator.NewStore(nil), nil)}}
+	t.Cleanup(f.rt.Close)
+	f.rt.now.Store(int64(today + day/2))
+	f.feeds = f.open()
+	return f
+}
+
+// open returns the feeds as another process has them.
+func (f *fixture) open() *timeline.Timelines {
+	return timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: true})
+}
+
+func (f *fixture) put(e timeline.Entry, shown bool) {
+	f.Helper()
+	if err := f.feeds.Put(f.Context(), "f", e, 10); err != nil {
+		f.Fatal(err)
+	}
+	switch {
+	case e.Until != 0 && e.Until <= clock.Of(f.rt.Now()):
+	case shown:
+		f.shown = append(f.shown, e)
+	default:
+		f.hidden = append(f.hidden, e)
+	}
+}
+
+// judge answers what is shown. It implements timeline.Judge.
+func (f *fixture) judge(_ context.Context, es []timeline.Entry) ([]*string, error) {
+	f.judged += len(es)
+	items := make([]*string, len(es))
+	for i, e := range es {
+		if slices.ContainsFunc(f.shown, func(s timeline.Entry) bool { return timeline.Compare(s, e) == 0 }) {
+			items[i] = &es[i].ID
+		}
+	}
+	return items, nil
+}
+
+func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
+	f.Helper()
+	// The two walks of a page are judged one after the other, for the model's sake.
+	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	p, err := timeline.Read(f.Context(), local, "f", q, f.judge)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return p
+}
+
+// want compares a page with the model's.
+func (f *fixture) want(q timeline.Query) *timeline.Page[string] {
+	f.Helper()
+	var on []timeline.Entry
+	other := false
+	for _, e := range f.shown {
+		switch {
+		case q.Place == nil || q.Newer == (timeline.Compare(e, *q.Place) > 0) && timeline.Compare(e, *q.Place) != 0:
+			on = append(on, e)
+		default:
+			other = true
+		}
+	}
+	slices.SortFunc(on, timeline.Compare)
+	if !q.Newer {
+		slices.Reverse(on)
+	}
+	more := len(on) > q.Size
+	on = on[:min(len(on), q.Size)]
+	if q.Newer {
+		slices.Reverse(on)
+	}
+	p := f.read(q)
+	var got []timeline.Entry
+	for _, found := range p.Found {
+		got = append(got, found.Entry)
+		if *found.Item != found.Entry.ID {
+			f.Errorf("%v shows %s", found.Entry, *found.Item)
+		}
+	}
+	if diff := cmp.Diff(append([]timeline.Entry(nil), on...), got); diff != "" {
+		f.Fatalf("the page %+v (-want +got):\n%s", q, diff)
+	}
+	older, newer := more, other
+	if q.Newer {
+		older, newer = other, more
+	}
+	if p.HasOlder != older || p.HasNewer != newer {
+		f.Fatalf("the page %+v: has older %t, newer %t; want %t, %t", q, p.HasOlder, p.HasNewer, older, newer)
+	}
+	switch {
+	case len(got) > 0 && (timeline.Compare(*p.Newest, got[0]) != 0 || timeline.Compare(*p.Oldest, got[len(got)-1]) != 0):
+		f.Errorf("the page %+v lies from %v to %v", q, p.Newest, p.Oldest)
+	case len(got) == 0 && (p.Newest != q.Place || p.Oldest != q.Place):
+		f.Errorf("the empty page %+v lies from %v to %v", q, p.Newest, p.Oldest)
+	}
+	return p
+}
+
+// TestRead_IsThePageOfAModel reads pages of random feeds, in both directions from every
+// kind of place.
+func TestRead_IsThePageOfAModel(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			f, random := newFixture(t), rand.New(rand.NewPCG(seed, 1))
+			days := clock.Instant(1 + random.IntN(40))
+			var places []timeline.Entry
+			for n := range random.IntN(200) {
+				e := timeline.Entry{Created: today - day*clock.Instant(random.Int64N(int64(days))) + clock.Instant(random.IntN(5)), ID: fmt.Sprint(n)}
+				if random.IntN(8) == 0 {
+					e.Until = today + day/2 + clock.Instant(random.IntN(2))
+				}
+				f.put(e, random.IntN(4) != 0)
+				places = append(places, e)
+			}
+			places = append(places, timeline.Entry{Created: today - 1}, timeline.Entry{Created: today + 3, ID: "50"}, timeline.Entry{Created: today + day})
+			for _, size := range []int{0, 1, 2, 7, 20, 100} {
+				for _, newer := range []bool{false, true} {
+					f.want(timeline.Query{Size: size, Newer: newer})
+					for range 5 {
+						place := places[random.IntN(len(places))]
+						f.want(timeline.Query{Size: size, Newer: newer, Place: &timeline.Entry{Created: place.Created, ID: place.ID}})
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRead_WalksMeetEverythingOnce walks from both ends.
+func TestRead_WalksMeetEverythingOnce(t *testing.T) {
+	f := newFixture(t)
+	for n := range 150 {
+		f.put(timeline.Entry{Created: today - day*clock.Instant(n/40), ID: fmt.Sprint(n)}, n%3 != 0)
+	}
+	for _, newer := range []bool{false, true} {
+		met := map[string]int{}
+		q := timeline.Query{Size: 7, Newer: newer}
+		for pages := 0; ; pages++ {
+			p := f.want(q)
+			for _, found := range p.Found {
+				met[found.Entry.ID]++
+			}
+			if q.Place = p.Oldest; newer {
+				q.Place = p.Newest
+			}
+			if newer && !p.HasNewer || !newer && !p.HasOlder || pages > 100 {
+				break
+			}
+		}
+		if len(met) != len(f.shown) {
+			t.Errorf("newer %t: %d of %d were met", newer, len(met), len(f.shown))
+		}
+	}
+}
+
+// TestRead_IsCutShortWhereMuchIsHidden: a page says where to go on.
+func TestRead_IsCutShortWhereMuchIsHidden(t *testing.T) {
+	f := newFixture(t)
+	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
+	for n := range timeline.MaxScanned + 50 {
+		f.put(timeline.Entry{Created: today + 1 + clock.Instant(n), ID: fmt.Sprint("hidden ", n)}, false)
+	}
+	p := f.read(timeline.Query{Size: 5})
+	if len(p.Found) != 0 || !p.HasOlder || p.HasNewer || p.Oldest == nil {
+		t.Fatalf("the first page: %+v", p)
+	}
+	if f.judged < timeline.MaxScanned || f.judged > timeline.MaxScanned+8 {
+		t.Errorf("%d were judged", f.judged)
+	}
+	p = f.read(timeline.Query{Size: 5, Place: p.Oldest})
+	if len(p.Found) != 1 || p.HasOlder || *p.Found[0].Item != "oldest" {
+		t.Errorf("the second page: %+v", p)
+	}
+}
+
+// TestRead_TakesOneRound: a page of a feed with many entries a day reads each partition
+// once, and judges once.
+func TestRead_TakesOneRound(t *testing.T) {
+	f := newFixture(t)
+	for n := range 400 {
+		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+	}
+	f.read(timeline.Query{Size: 20})
+	f.store.slices.Store(0)
+	f.judged = 0
+	f.want(timeline.Query{Size: 20})
+	if n := f.store.slices.Load(); n != 4 || f.judged != 21 {
+		t.Errorf("%d slices, %d judged; want 4, 21", n, f.judged)
+	}
+}
+
+// TestPut_RecordsADayOnce, and finds it where another process has.
+func TestPut_RecordsADayOnce(t *testing.T) {
+	f := newFixture(t)
+	for n := range 10 {
+		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+	}
+	other := f.open()
+	if err := other.Put(t.Context(), "f", timeline.Entry{Created: today + 10, ID: "10"}, 10); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.store.fixed.Load(); n != 1 {
+		t.Errorf("recorded %d times", n)
+	}
+}
+
+// TestPut_SpreadsMoreThanADayCanHold: the day after a full one has twice the partitions,
+// the one after an empty one half of them, and never fewer than four.
+func TestPut_SpreadsMoreThanADayCanHold(t *testing.T) {
+	for name, c := range map[string]struct{ before, entries, want int }{
+		"full":          {4, 100_001, 8},
+		"as it was":     {8, 100_000, 8},
+		"an eighth":     {8, 12_500, 8},
+		"less":          {8, 12_499, 4},
+		"few":           {4, 1, 4},
+		"full and wide": {64, 100_001, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &counting{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
+			if _, err := store.FixBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
+				t.Fatal(err)
+			}
+			rt := sched.NewReal()
+			defer rt.Close()
+			feeds := timeline.New(timeline.Config{Store: store, Runtime: rt})
+			if err := feeds.Put(t.Context(), "f", timeline.Entry{Created: today, ID: "x"}, 10); err != nil {
+				t.Fatal(err)
+			}
+			got, err := store.ListBuckets(t.Context(), "f", 20_001, 1)
+			if err != nil || got[0] != (timeline.Bucket{Day: 20_000, Shards: c.want}) {
+				t.Errorf("recorded %v, %v; want %d partitions", got, err, c.want)
+			}
+		})
+	}
+}
+
+// counting is a store whose partitions have so many entries, which are made up.
+type counting struct {
+	timeline.Store
+	entries int
+}
+
+func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+	begin := 0
+	if s.From != nil {
+		begin = int(s.From.Created) + 1
+	}
+	es := make([]timeline.Entry, min(s.Limit, c.entries-begin))
+	for n := range es {
+		es[n].Created = clock.Instant(begin + n)
+	}
+	return es, nil
+}
+
+// TestRead_FindsTheDaysOfOthers: a day that another process begins is found at once if it
+// is today, and after a while if it is an older one.
+func TestRead_FindsTheDaysOfOthers(t *testing.T) {
+	f := newFixture(t)
+	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	count := func() int {
+		t.Helper()
+		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 10}, f.judge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(p.Found)
+	}
+	f.put(timeline.Entry{Created: today - day, ID: "yesterday"}, true)
+	if n := count(); n != 1 {
+		t.Fatalf("%d entries, want 1", n)
+	}
+	f.put(timeline.Entry{Created: today, ID: "today"}, true)
+	if n := count(); n != 2 {
+		t.Errorf("%d entries, want that of today too", n)
+	}
+	f.put(timeline.Entry{Created: today - 9*day, ID: "long ago"}, true)
+	f.rt.elapsed.Add(int64(29 * time.Second))
+	lists := f.store.lists.Load()
+	if n := count(); n != 2 || f.store.lists.Load() != lists {
+		t.Errorf("%d entries after %d listings: the list is not kept", n, f.store.lists.Load()-lists)
+	}
+	f.rt.elapsed.Add(int64(time.Second))
+	if n := count(); n != 3 {
+		t.Errorf("%d entries, want all", n)
+	}
+	// Shortly before midnight the clock of another gateway may be past it.
+	f.rt.now.Store(int64(today + day - clock.Instant(30*time.Second/time.Microsecond)))
+	f.put(timeline.Entry{Created: today + day, ID: "tomorrow"}, true)
+	if n := count(); n != 4 {
+		t.Errorf("%d entries, want that of tomorrow too", n)
+	}
+}
+
+// TestDrop_OfADayWithoutEntriesDoesNothing: no day is recorded for it.
+func TestDrop_OfADayWithoutEntriesDoesNothing(t *testing.T) {
+	f := newFixture(t)
+	if err := f.feeds.Drop(t.Context(), "f", timeline.Entry{Created: today, ID: "x"}, 10); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.store.fixed.Load(); n != 0 {
+		t.Errorf("%d days were recorded", n)
+	}
+}
+
+// TestDayOf: days begin at midnight in UTC, before 1970 too.
+func TestDayOf(t *testing.T) {
+	for at, want := range map[clock.Instant]timeline.Day{0: 0, day - 1: 0, day: 1, -1: -1, -day: -1, -day - 1: -2, today: 20_000} {
+		if got := timeline.DayOf(at); got != want {
+			t.Errorf("the day of %s is %d, want %d", at, got, want)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/timeline"
+)
+
+func feedAreas() []area {
+	return []area{
+		{"FixBucket", []check{
+			{"It must return the bucket that the feed has then", fixBucket},
+			{"one of many that record a day at the same time wins", raceForBucket},
+		}},
+		{"ListBuckets", []check{
+			{"ListBuckets must list at most limit buckets before a day, the newest first", listBuckets},
+		}},
+		{"PutEntry", []check{
+			{"Of two puts the one with the greater MTS must win", putEntry},
+			{"an entry that was dropped can be put again", putEntryAgain},
+		}},
+		{"DropEntry", []check{
+			{"DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
+		}},
+		{"ListEntries", []check{
+			{"ListEntries must list the entries of a partition behind a place, each with the Until of the put that has won, at most as many as the slice asks for", listEntries},
+			{"partitions hold nothing of each other", listOtherPartitions},
+		}},
+	}
+}
+
+// feed is a feed of this subtest.
+func (s *stage) feed(name string) timeline.Feed { return timeline.Feed(name + ":" + s.tenant) }
+
+// aDay is the day of the entries of these subtests.
+const aDay timeline.Day = 20_000
+
+// fixBucket records a day. A repetition after an unknown outcome is harmless.
+func (s *stage) fixBucket(feed timeline.Feed, b timeline.Bucket) (stands timeline.Bucket) {
+	s.Helper()
+	var err error
+	for range 8 {
+		if stands, err = s.FixBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
+			break
+		}
+	}
+	s.ok(err)
+	return stands
+}
+
+func fixBucket(s *stage) {
+	first := timeline.Bucket{Day: aDay, Shards: 4}
+	s.same("the first", s.fixBucket(s.feed("a"), first), first)
+	s.same("another of the same day", s.fixBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 8}), first)
+	next := timeline.Bucket{Day: aDay + 1, Shards: 64}
+	s.same("another day", s.fixBucket(s.feed("a"), next), next)
+	other := timeline.Bucket{Day: aDay, Shards: 16}
+	s.same("another feed", s.fixBucket(s.feed("ab"), other), other)
+	s.same("the first again", s.fixBucket(s.feed("a"), first), first)
+}
+
+func raceForBucket(s *stage) {
+	got, errs := make([]timeline.Bucket, racers), make([]error, racers)
+	together(func(n int) {
+		for range 8 {
+			got[n], errs[n] = s.FixBucket(s.ctx, s.feed("a"), timeline.Bucket{Day: aDay, Shards: n + 1})
+			if !fault.MayHaveCommitted(errs[n]) {
+				break
+			}
+		}
+	})
+	for n := range got {
+		s.ok(errs[n])
+		s.same("what everybody was answered", got[n], got[0])
+	}
+}
+
+func listBuckets(s *stage) {
+	feed := s.feed("a")
+	list := func(before timeline.Day, limit int) []timeline.Bucket {
+		s.Helper()
+		got, err := s.ListBuckets(s.ctx, feed, before, limit)
+		s.ok(err)
+		return got
+	}
+	s.same("of a feed that has none", len(list(math.MaxInt32, 10)), 0)
+	var newestFirst []timeline.Bucket
+	for _, day := range []timeline.Day{aDay + 9, aDay + 1, aDay, 1, 0, -1, -400} {
+		b := timeline.Bucket{Day: day, Shards: 1 + int(day&3)}
+		newestFirst = append(newestFirst, b)
+		s.fixBucket(feed, b)
+		s.fixBucket(s.feed("ab"), timeline.Bucket{Day: day + 1, Shards: 1})
+	}
+	s.same("all", list(math.MaxInt32, 10), newestFirst)
+	s.same("at most three", list(math.MaxInt32, 3), newestFirst[:3])
+	s.same("before one of them", list(aDay, 10), newestFirst[3:])
+	s.same("before a day without one", list(aDay+5, 2), newestFirst[1:3])
+	s.same("before the oldest", len(list(-400, 10)), 0)
+	s.same("none of them", len(list(math.MaxInt32, 0)), 0)
+}
+
+// partition is a partition of this subtest.
+func (s *stage) partition() timeline.Partition {
+	return timeline.Partition{Feed: s.feed("a"), Day: aDay, Shard: 3}
+}
+
+// listed returns a slice of a partition.
+func (s *stage) listed(p timeline.Partition, slice timeline.Slice) []timeline.Entry {
+	s.Helper()
+	got, err := s.ListEntries(s.ctx, p, slice)
+	s.ok(err)
+	return got
+}
+
+// wantFeed compares all entries of the partition of this subtest, the newest first.
+func (s *stage) wantFeed(what string, want ...timeline.Entry) {
+	s.Helper()
+	got := s.listed(s.partition(), timeline.Slice{Limit: 100})
+	if len(got) == 0 {
+		got = nil
+	}
+	s.same(what, got, want)
+}
+
+// change is a write of an entry at a write timestamp.
+func (s *stage) change(e timeline.Entry, mts clock.Instant) timeline.Change {
+	return timeline.Change{Partition: s.partition(), Entry: e, MTS: mts}
+}
+
+func putEntry(s *stage) {
+	e := timeline.Entry{Created: s.tick(), ID: "x"}
+	until := func(n clock.Instant) timeline.Entry { f := e; f.Until = n; return f }
+	s.ok(s.PutEntry(s.ctx, s.change(until(7), 10)))
+	s.wantFeed("once", until(7))
+	s.ok(s.PutEntry(s.ctx, s.change(until(7), 10)))
+	s.wantFeed("the same again", until(7))
+	s.ok(s.PutEntry(s.ctx, s.change(until(0), 12)))
+	s.wantFeed("a later state", until(0))
+	s.ok(s.PutEntry(s.ctx, s.change(until(9), 11)))
+	s.wantFeed("an earlier state that comes late", until(0))
+}
+
+// putEntryAgain puts an entry again after it was dropped.
+func putEntryAgain(s *stage) {
+	e := timeline.Entry{Created: s.tick(), ID: "x"}
+	s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
+	s.ok(s.DropEntry(s.ctx, s.change(e, 11)))
+	s.wantFeed("dropped")
+	s.ok(s.PutEntry(s.ctx, s.change(e, 12)))
+	s.wantFeed("put again", e)
+}
+
+func dropFeedEntry(s *stage) {
+	e := timeline.Entry{Created: s.tick(), ID: "x"}
+	other := timeline.Entry{Created: e.Created, ID: "xy"}
+	s.ok(s.DropEntry(s.ctx, s.change(e, 1)))
+	s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
+	s.ok(s.PutEntry(s.ctx, s.change(other, 10)))
+	s.wantFeed("two", other, e)
+	s.ok(s.DropEntry(s.ctx, s.change(e, 9)))
+	s.wantFeed("dropped by an earlier state", other, e)
+	s.ok(s.DropEntry(s.ctx, s.change(e, 10)))
+	s.wantFeed("dropped by the same state", other)
+	s.ok(s.DropEntry(s.ctx, s.change(other, 11)))
+	s.wantFeed("dropped by a later state")
+	s.ok(s.DropEntry(s.ctx, s.change(other, 12)))
+	s.wantFeed("dropped twice")
+}
+
+func listEntries(s *stage) {
+	start := s.tick()
+	var oldestFirst, newestFirst []timeline.Entry
+	for n := range 9 {
+		// Three at a time were created at the same instant.
+		e := timeline.Entry{Created: start + clock.Instant(n/3), ID: fmt.Sprintf("%d/\x00ü", n%3), Until: clock.Instant(n % 2)}
+		oldestFirst, newestFirst = append(oldestFirst, e), append([]timeline.Entry{e}, newestFirst...)
+		s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
+	}
+	p := s.partition()
+	for _, limit := range []int{1, 2, 4, 8, 9, 10} {
+		s.same("from the newest", s.listed(p, timeline.Slice{Limit: limit}), newestFirst[:min(limit, 9)])
+		s.same("from the oldest", s.listed(p, timeline.Slice{Newer: true, Limit: limit}), oldestFirst[:min(limit, 9)])
+		for n := range 9 {
+			older := timeline.Slice{From: &newestFirst[n], Limit: limit}
+			newer := timeline.Slice{From: &oldestFirst[n], Newer: true, Limit: limit}
+			if want := newestFirst[n+1 : min(n+1+limit, 9)]; len(want) > 0 {
+				s.same(fmt.Sprintf("%d older than %d", limit, n), s.listed(p, older), want)
+				s.same(fmt.Sprintf("%d newer than %d", limit, n), s.listed(p, newer), oldestFirst[n+1:min(n+1+limit, 9)])
+			} else {
+				s.same("older than the oldest", len(s.listed(p, older)), 0)
+				s.same("newer than the newest", len(s.listed(p, newer)), 0)
+			}
+		}
+	}
+	s.same("none of them", len(s.listed(p, timeline.Slice{})), 0)
+	// A place need not be that of an entry.
+	between := timeline.Entry{Created: start + 1, ID: "1"}
+	s.same("older than a place", s.listed(p, timeline.Slice{From: &between, Limit: 1}), []timeline.Entry{oldestFirst[3]})
+	s.same("newer than a place", s.listed(p, timeline.Slice{From: &between, Newer: true, Limit: 1}), []timeline.Entry{oldestFirst[4]})
+	before, after := timeline.Entry{Created: start - 1}, timeline.Entry{Created: start + 9}
+	s.same("older than all", len(s.listed(p, timeline.Slice{From: &before, Limit: 9})), 0)
+	s.same("newer than before all", s.listed(p, timeline.Slice{From: &before, Newer: true, Limit: 9}), oldestFirst)
+	s.same("older than after all", s.listed(p, timeline.Slice{From: &after, Limit: 9}), newestFirst)
+	s.same("newer than all", len(s.listed(p, timeline.Slice{From: &after, Newer: true, Limit: 9})), 0)
+}
+
+func listOtherPartitions(s *stage) {
+	e := timeline.Entry{Created: s.tick(), ID: "x"}
+	all := []timeline.Partition{
+		{Feed: s.feed("a"), Day: aDay, Shard: 0}, {Feed: s.feed("a"), Day: aDay, Shard: 1}, {Feed: s.feed("a"), Day: aDay, Shard: 63},
+		{Feed: s.feed("a"), Day: aDay + 1, Shard: 0}, {Feed: s.feed("a"), Day: -1, Shard: 0}, {Feed: s.feed("ab"), Day: aDay, Shard: 0},
+	}
+	for n, p := range all {
+		e.Until = clock.Instant(n)
+		s.ok(s.PutEntry(s.ctx, timeline.Change{Partition: p, Entry: e, MTS: 10}))
+	}
+	s.ok(s.DropEntry(s.ctx, timeline.Change{Partition: all[1], Entry: e, MTS: 11}))
+	for n, p := range all {
+		e.Until = clock.Instant(n)
+		for _, newer := range []bool{false, true} {
+			got := s.listed(p, timeline.Slice{Newer: newer, Limit: 9})
+			if n == 1 {
+				s.same("the partition whose entry was dropped", len(got), 0)
+				continue
+			}
+			s.same(fmt.Sprintf("partition %v", p), got, []timeline.Entry{e})
+		}
+	}
+}
+
+// durableEntry puts an entry before a lane, and has a commit make both durable.
+func durableEntry(s *stage, crash func()) {
+	put, dropped := timeline.Entry{Created: s.tick(), ID: "put"}, timeline.Entry{Created: s.tick(), ID: "dropped"}
+	s.ok(s.PutEntry(s.ctx, s.change(dropped, 10)))
+	s.ok(s.PutEntry(s.ctx, s.change(put, 10)))
+	s.ok(s.DropEntry(s.ctx, s.change(dropped, 11)))
+	s.ok(s.PutLane(s.ctx, commit.Lane{ID: "00000000-0000-4000-8000-00000000feed", Stamp: 1, Blocks: [][]byte{{1}}}))
+	s.commitPaste(s.pasted(1, 1))
+	crash()
+	lanes, err := s.Lanes(s.ctx)
+	s.ok(err)
+	s.same("the lanes", len(lanes), 1)
+	s.wantFeed("the feed", put)
+}

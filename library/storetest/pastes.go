@@ -1,0 +1,270 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+
+	"carrel/core/fault"
+	"carrel/paste"
+)
+
+func pasteAreas() []area {
+	return []area{
+		{"ReadPaste", []check{
+			{"It must return the zero Row where there is none", readPaste},
+		}},
+		{"ReadPastes", []check{
+			{"ReadPastes must return the rows in the order of ids, at most MaxRows, the zero Row where there is none", readPastes},
+		}},
+		{"CommitPaste", []check{
+			{"It must return the row that the paste has then, the zero Row where it has none", commitPaste},
+			{"one of many that change a paste at the same time wins", raceForPaste},
+		}},
+		{"DropPaste", []check{
+			{"DropPaste must remove a paste iff it has this Seq", dropPaste},
+		}},
+		{"ScanPastes", []check{
+			{"each paste is listed once, in an order that lasts", scanPastes},
+		}},
+		{"Bodies", []check{
+			{"ReadBodies must return the bodies in the order of refs, at most MaxRows, nil where there is none", readBodies},
+			{"ListBodies must list the bodies of a paste, without their texts", listBodies},
+			{"It must be harmless when repeated", dropBodies},
+		}},
+	}
+}
+
+// pasted is a paste of this subtest. Its data is no valid row of package paste, because
+// stores must not look into it.
+func (s *stage) pasted(n int, seq int64) paste.Row {
+	return paste.Row{
+		ID: paste.ID(fmt.Sprintf("p:%s:%d", s.tenant, n)), Seq: seq,
+		Data: []byte(fmt.Sprintf("\x00\xff%d of %d", seq, n)),
+	}
+}
+
+// commitPaste commits a paste. A repetition after an unknown outcome is harmless, because
+// the row that the paste has then is the answer.
+func (s *stage) commitPaste(r paste.Row) paste.Row {
+	s.Helper()
+	got, err := s.tryCommitPaste(r)
+	s.ok(err)
+	return got
+}
+
+func (s *stage) tryCommitPaste(r paste.Row) (got paste.Row, err error) {
+	for range 8 {
+		if got, err = s.CommitPaste(s.ctx, r); !fault.MayHaveCommitted(err) {
+			break
+		}
+	}
+	return got, err
+}
+
+// wantPaste compares a paste, read in both ways.
+func (s *stage) wantPaste(what string, id paste.ID, want paste.Row) {
+	s.Helper()
+	got, err := s.ReadPaste(s.ctx, id)
+	s.ok(err)
+	s.same(what, got, want)
+	rows, err := s.ReadPastes(s.ctx, []paste.ID{id})
+	s.ok(err)
+	s.same(what+", among others", rows, []paste.Row{want})
+}
+
+func readPaste(s *stage) {
+	one := s.pasted(1, 1)
+	s.wantPaste("before there is one", one.ID, paste.Row{})
+	s.commitPaste(one)
+	s.wantPaste("the paste", one.ID, one)
+	s.wantPaste("another id", s.pasted(11, 1).ID, paste.Row{})
+	large := s.pasted(2, 1)
+	large.Data = []byte(strings.Repeat("\x00\xfe", 8<<10))
+	s.same("a large paste", s.commitPaste(large), large)
+	s.wantPaste("a large paste", large.ID, large)
+}
+
+func readPastes(s *stage) {
+	none, err := s.ReadPastes(s.ctx, nil)
+	s.ok(err)
+	s.same("the rows of no ids", len(none), 0)
+	var ids []paste.ID
+	var want []paste.Row
+	for n := range paste.MaxRows {
+		r := s.pasted(n, 1)
+		ids, want = append(ids, r.ID), append(want, r)
+		if n%7 == 3 {
+			want[n] = paste.Row{}
+			continue
+		}
+		s.commitPaste(r)
+	}
+	ids[50], want[50] = ids[1], want[1]
+	got, err := s.ReadPastes(s.ctx, ids)
+	s.ok(err)
+	s.same("many rows, one of them twice", got, want)
+}
+
+func commitPaste(s *stage) {
+	one, two, three := s.pasted(1, 1), s.pasted(1, 2), s.pasted(1, 3)
+	s.same("a second state where there is none", s.commitPaste(two), paste.Row{})
+	s.wantPaste("after that", one.ID, paste.Row{})
+	s.same("the first state", s.commitPaste(one), one)
+	s.same("the first state again", s.commitPaste(one), one)
+	other := one
+	other.Data = []byte("another")
+	s.same("another first state", s.commitPaste(other), one)
+	s.same("a state that leaves one out", s.commitPaste(three), one)
+	s.same("the second state", s.commitPaste(two), two)
+	s.same("the second state again", s.commitPaste(two), two)
+	s.same("the first state after that", s.commitPaste(one), two)
+	s.same("the third state", s.commitPaste(three), three)
+	s.wantPaste("what is there", one.ID, three)
+}
+
+// raceForPaste has many make a paste under one id, then change it.
+func raceForPaste(s *stage) {
+	for seq := int64(1); seq <= 3; seq++ {
+		got, errs := make([]paste.Row, racers), make([]error, racers)
+		together(func(n int) {
+			r := s.pasted(1, seq)
+			r.Data = []byte(fmt.Sprintf("%d by %d", seq, n))
+			got[n], errs[n] = s.tryCommitPaste(r)
+		})
+		for n := range got {
+			s.ok(errs[n])
+			s.same("what everybody was answered", got[n], got[0])
+		}
+		s.same("the state", got[0].Seq, seq)
+		s.wantPaste("the winner", got[0].ID, got[0])
+	}
+}
+
+func dropPaste(s *stage) {
+	drop := func(id paste.ID, seq int64) {
+		s.Helper()
+		err := s.DropPaste(s.ctx, id, seq)
+		for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
+			err = s.DropPaste(s.ctx, id, seq)
+		}
+		s.ok(err)
+	}
+	one, two := s.pasted(1, 1), s.pasted(1, 2)
+	drop(one.ID, 1)
+	s.commitPaste(one)
+	s.commitPaste(two)
+	drop(one.ID, 1)
+	drop(one.ID, 3)
+	drop(s.pasted(2, 2).ID, 2)
+	s.wantPaste("after removals of other states", one.ID, two)
+	drop(one.ID, 2)
+	s.wantPaste("after its removal", one.ID, paste.Row{})
+	s.same("a first state after that", s.commitPaste(one), one)
+}
+
+func scanPastes(s *stage) {
+	want := map[paste.ID]paste.Row{}
+	for n := range 7 {
+		r := s.pasted(n, 1)
+		want[r.ID] = r
+		s.commitPaste(r)
+	}
+	for _, limit := range []int{1, 3, 1000} {
+		found := map[paste.ID]paste.Row{}
+		var after paste.ID
+		for range 10_000 {
+			page, err := s.ScanPastes(s.ctx, after, limit)
+			s.ok(err)
+			if len(page) > limit {
+				s.Fatalf("%d pastes on a page of %d", len(page), limit)
+			}
+			for _, r := range page {
+				after = r.ID
+				if _, ours := want[r.ID]; !ours {
+					continue // of another subtest
+				}
+				if _, twice := found[r.ID]; twice {
+					s.Fatalf("%s is listed twice", r.ID)
+				}
+				found[r.ID] = r
+			}
+			if len(page) == 0 {
+				break
+			}
+		}
+		s.same(fmt.Sprintf("the pastes, by pages of %d", limit), found, want)
+	}
+}
+
+// bodied is a long body of a paste of this subtest.
+func (s *stage) bodied(n int, body byte) paste.BodyRef {
+	return paste.BodyRef{Paste: s.pasted(n, 1).ID, Body: paste.BodyID{0: body, 15: 0xff}}
+}
+
+func readBodies(s *stage) {
+	none, err := s.ReadBodies(s.ctx, nil)
+	s.ok(err)
+	s.same("the bodies of no refs", len(none), 0)
+	large := strings.Repeat("\x00ü\xf0\x9f\x98\x80", 60<<10)
+	s.ok(s.PutBody(s.ctx, s.bodied(1, 1), "one"))
+	s.ok(s.PutBody(s.ctx, s.bodied(1, 2), large))
+	s.ok(s.PutBody(s.ctx, s.bodied(2, 1), "another's"))
+	got, err := s.ReadBodies(s.ctx, []paste.BodyRef{s.bodied(2, 1), s.bodied(2, 2), s.bodied(1, 2), s.bodied(1, 1), s.bodied(1, 1)})
+	s.ok(err)
+	for n, want := range []string{"another's", "", large, "one", "one"} {
+		if want == "" {
+			s.same("a body that is not there", got[n], (*string)(nil))
+			continue
+		}
+		s.same("a body", *got[n] == want, true)
+	}
+}
+
+func listBodies(s *stage) {
+	want := map[paste.BodyID]bool{}
+	for n := range byte(5) {
+		want[s.bodied(1, n).Body] = true
+		s.ok(s.PutBody(s.ctx, s.bodied(1, n), "x"))
+		s.ok(s.PutBody(s.ctx, s.bodied(10, n), "of a paste whose id begins with the same"))
+	}
+	s.same("the bodies of a paste", s.bodiesOf(1), want)
+	s.same("the bodies of another", len(s.bodiesOf(2)), 0)
+}
+
+// bodiesOf lists the bodies of a paste, each once.
+func (s *stage) bodiesOf(n int) map[paste.BodyID]bool {
+	s.Helper()
+	list, err := s.ListBodies(s.ctx, s.pasted(n, 1).ID)
+	s.ok(err)
+	found := map[paste.BodyID]bool{}
+	for _, b := range list {
+		found[b] = true
+	}
+	s.same("how many there are", len(list), len(found))
+	return found
+}
+
+func dropBodies(s *stage) {
+	for n := range byte(3) {
+		s.ok(s.PutBody(s.ctx, s.bodied(1, n), "x"))
+		s.ok(s.PutBody(s.ctx, s.bodied(2, n), "x"))
+	}
+	s.ok(s.DropBodies(s.ctx, nil))
+	for range 2 {
+		s.ok(s.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 0), s.bodied(1, 2), s.bodied(3, 1)}))
+		s.same("what is left", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
+		s.same("what others have", len(s.bodiesOf(2)), 3)
+	}
+}
+
+// durableBody stores a body before the paste that names it, and removes another.
+func durableBody(s *stage, crash func()) {
+	s.ok(s.PutBody(s.ctx, s.bodied(1, 1), "one"))
+	s.ok(s.PutBody(s.ctx, s.bodied(1, 2), "two"))
+	s.ok(s.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 2)}))
+	one := s.pasted(1, 1)
+	s.commitPaste(one)
+	crash()
+	s.wantPaste("the paste", one.ID, one)
+	s.same("its bodies", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
+}

@@ -1,0 +1,234 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/core/clock"
+	"carrel/core/timeline"
+)
+
+// FixBucket implements timeline.Store.
+func (s *Store) FixBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (timeline.Bucket, error) {
+	if err := s.enter(ctx); err != nil {
+		return timeline.Bucket{}, err
+	}
+	defer s.leave()
+	key := appendBucketKey(nil, feed, bucket.Day)
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	value, found, err := s.get(key)
+	if err == nil && found {
+		bucket.Shards, err = decodeBucket(value)
+	}
+	if err != nil {
+		return timeline.Bucket{}, wrapError("record a day of a feed", err)
+	}
+	if found {
+		return bucket, nil
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Set(key, appendBucketRow(nil, bucket.Shards), nil); err != nil {
+		return timeline.Bucket{}, wrapError("record a day of a feed", err)
+	}
+	return bucket, s.commitSynced(b)
+}
+
+// ListBuckets implements timeline.Store.
+func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = appendPartition(v.key[:0], tableBucket, string(feed))
+		v.end = appendBucketKey(v.end[:0], feed, before)
+	})
+	if err != nil {
+		return nil, wrapError("list the days of a feed", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	var all []timeline.Bucket
+	for ok := v.it.Last(); ok && len(all) < limit; ok = v.it.Prev() {
+		var b timeline.Bucket
+		if b.Day, err = cutDay(v.it.Key()); err == nil {
+			b.Shards, err = decodeBucket(v.it.Value())
+		}
+		if err != nil {
+			break
+		}
+		all = append(all, b)
+	}
+	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, wrapError("list the days of a feed", err)
+	}
+	return all, nil
+}
+
+// PutEntry implements timeline.Store. A drop leaves nothing behind, so a put that comes
+// after a later drop is stored.
+func (s *Store) PutEntry(ctx context.Context, c timeline.Change) error {
+	return s.changeEntry(ctx, "add to a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, _ bool) error {
+		if before > c.MTS {
+			return nil
+		}
+		return b.Set(key, appendFeedEntry(nil, c.MTS, c.Entry.Until), nil)
+	})
+}
+
+// DropEntry implements timeline.Store.
+func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
+	return s.changeEntry(ctx, "remove from a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error {
+		if !found || before > c.MTS {
+			return nil
+		}
+		s.dead.mu.Lock()
+		s.dead.add(string(c.Partition.Feed), 1)
+		s.dead.mu.Unlock()
+		return b.Delete(key, nil)
+	})
+}
+
+// changeEntry changes an entry of a feed under the lock of its row. before is the MTS of
+// the entry as it is.
+func (s *Store) changeEntry(ctx context.Context, doing string, c timeline.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
+	key := appendFeedKey(nil, c.Partition, c.Entry)
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	return s.writeLater(ctx, doing, func(b *pebble.Batch) error {
+		value, found, err := s.get(key)
+		if err != nil {
+			return err
+		}
+		before := clock.Min
+		if found {
+			if before, _, err = decodeFeedEntry(value); err != nil {
+				return err
+			}
+		}
+		return change(b, key, before, found)
+	})
+}
+
+// ListEntries implements timeline.Store.
+func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = appendFeedPartition(v.key[:0], p)
+		v.end = prefixEnd(append(v.end[:0], v.key...))
+		switch {
+		case slice.Newer && slice.From != nil:
+			v.key = appendAfter(appendFeedKey(v.key[:0], p, *slice.From))
+		case slice.From != nil:
+			v.end = appendFeedKey(v.end[:0], p, *slice.From)
+		}
+	})
+	if err != nil {
+		return nil, wrapError("list a feed", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	es, err := v.feedEntries(p, slice)
+	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, wrapError("list a feed", err)
+	}
+	return es, nil
+}
+
+// feedEntries walks a slice of a feed.
+func (v *view) feedEntries(p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+	prefix := len(appendFeedPartition(nil, p))
+	step, ok := v.it.Next, false
+	if slice.Newer {
+		ok = v.it.First()
+	} else {
+		step, ok = v.it.Prev, v.it.Last()
+	}
+	var es []timeline.Entry
+	for ; ok && len(es) < slice.Limit; ok = step() {
+		created, id, err := cutInstant(v.it.Key()[prefix:])
+		if err != nil {
+			return nil, err
+		}
+		e := timeline.Entry{Created: created, ID: string(id)}
+		value, err := v.it.ValueAndErr()
+		if err == nil {
+			_, e.Until, err = decodeFeedEntry(value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		es = append(es, e)
+	}
+	return es, nil
+}
+
+// appendDay appends a day so that earlier ones sort first.
+func appendDay(b []byte, day timeline.Day) []byte {
+	return binary.BigEndian.AppendUint32(b, uint32(day)^(1<<31))
+}
+
+// appendBucketKey appends the key of the row of a day.
+func appendBucketKey(b []byte, feed timeline.Feed, day timeline.Day) []byte {
+	return appendDay(appendPartition(b, tableBucket, string(feed)), day)
+}
+
+// cutDay reads the day that the key of a row ends with.
+func cutDay(k []byte) (timeline.Day, error) {
+	if len(k) < 4 {
+		return 0, errKey
+	}
+	return timeline.Day(binary.BigEndian.Uint32(k[len(k)-4:]) ^ (1 << 31)), nil
+}
+
+// appendFeedPartition appends what all keys of a partition of a feed begin with.
+func appendFeedPartition(b []byte, p timeline.Partition) []byte {
+	return append(appendDay(appendPartition(b, tableFeed, string(p.Feed)), p.Day), byte(p.Shard))
+}
+
+// appendFeedKey appends the key of an entry of a feed.
+func appendFeedKey(b []byte, p timeline.Partition, e timeline.Entry) []byte {
+	return append(appendInstant(appendFeedPartition(b, p), e.Created), e.ID...)
+}
+
+// appendFeedEntry appends the row of an entry of a feed.
+func appendFeedEntry(b []byte, mts, until clock.Instant) []byte {
+	return binary.AppendVarint(binary.AppendVarint(append(b, rowVersion), int64(mts)), int64(until))
+}
+
+// decodeFeedEntry reads the row of an entry of a feed.
+func decodeFeedEntry(value []byte) (mts, until clock.Instant, err error) {
+	d := decode(value)
+	mts, until = clock.Instant(d.int()), clock.Instant(d.int())
+	return mts, until, d.end()
+}
+
+// appendBucketRow appends the row of a day of a feed.
+func appendBucketRow(b []byte, shards int) []byte {
+	return binary.AppendUvarint(append(b, rowVersion), uint64(shards))
+}
+
+// decodeBucket reads the row of a day of a feed.
+func decodeBucket(value []byte) (shards int, err error) {
+	d := decode(value)
+	shards = int(d.uint())
+	if err := d.end(); err != nil {
+		return 0, err
+	}
+	if shards < 1 || shards > 255 {
+		return 0, errRow
+	}
+	return shards, nil
+}

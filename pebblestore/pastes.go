@@ -1,0 +1,226 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/paste"
+)
+
+// ReadPaste implements paste.Store.
+func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+	rows, err := s.ReadPastes(ctx, []paste.ID{id})
+	if err != nil {
+		return paste.Row{}, err
+	}
+	return rows[0], nil
+}
+
+// ReadPastes implements paste.Store.
+func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	rows := make([]paste.Row, len(ids))
+	for i, id := range ids {
+		var err error
+		if rows[i], err = s.pasteAt(id, appendSingle(nil, tablePaste, string(id))); err != nil {
+			return nil, wrapError("read pastes", err)
+		}
+	}
+	return rows, nil
+}
+
+// pasteAt reads the paste at a key, the zero Row where there is none.
+func (s *Store) pasteAt(id paste.ID, key []byte) (paste.Row, error) {
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return paste.Row{}, err
+	}
+	return decodePaste(id, value)
+}
+
+// CommitPaste implements paste.Store.
+func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+	stands := r
+	err := s.changePaste(ctx, "commit a paste", r.ID, func(b *pebble.Batch, key []byte, before paste.Row) error {
+		if before.Seq != r.Seq-1 {
+			stands = before
+			return nil
+		}
+		if err := s.space.room(s.now()); err != nil {
+			return err
+		}
+		return b.Set(key, appendPaste(nil, &r), nil)
+	})
+	if err != nil {
+		return paste.Row{}, err
+	}
+	return stands, nil
+}
+
+// DropPaste implements paste.Store.
+func (s *Store) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+	return s.changePaste(ctx, "drop a paste", id, func(b *pebble.Batch, key []byte, before paste.Row) error {
+		if before.Seq == 0 || before.Seq != seq {
+			return nil
+		}
+		return b.Delete(key, nil)
+	})
+}
+
+// changePaste changes a paste under the lock of its row. What change leaves empty is not
+// written.
+func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change func(b *pebble.Batch, key []byte, before paste.Row) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	key := appendSingle(nil, tablePaste, string(id))
+	mu := s.locks.of(key)
+	mu.Lock()
+	defer mu.Unlock()
+	before, err := s.pasteAt(id, key)
+	if err != nil {
+		return wrapError(doing, err)
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := change(b, key, before); err != nil || b.Empty() {
+		return err
+	}
+	return s.commitSynced(b)
+}
+
+// ScanPastes implements paste.Store, in order of id.
+func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = append(v.key[:0], tablePaste)
+		v.end = append(v.end[:0], tablePaste+1)
+		if after != "" {
+			v.key = appendAfter(appendSingle(v.key[:0], tablePaste, string(after)))
+		}
+	})
+	if err != nil {
+		return nil, wrapError("list pastes", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	var all []paste.Row
+	for ok := v.it.First(); ok && len(all) < limit; ok = v.it.Next() {
+		var r paste.Row
+		if r, err = decodePaste(paste.ID(v.it.Key()[1:]), v.it.Value()); err != nil {
+			break
+		}
+		all = append(all, r)
+	}
+	if err = errors.Join(err, s.done(v)); err != nil {
+		return nil, wrapError("list pastes", err)
+	}
+	return all, nil
+}
+
+// PutBody implements paste.Store. The commit that refers to the body syncs it.
+func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
+	if err := s.space.room(s.now()); err != nil {
+		return err
+	}
+	return s.writeLater(ctx, "put the body of a paste", func(b *pebble.Batch) error {
+		return b.Set(appendBodyKey(nil, ref), append([]byte{rowVersion}, body...), nil)
+	})
+}
+
+// ReadBodies implements paste.Store.
+func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	bodies := make([]*string, len(refs))
+	for i, ref := range refs {
+		value, found, err := s.get(appendBodyKey(nil, ref))
+		if err == nil && found && (len(value) == 0 || value[0] != rowVersion) {
+			err = errRow
+		}
+		if err != nil {
+			return nil, wrapError("read the bodies of pastes", err)
+		}
+		if found {
+			body := string(value[1:])
+			bodies[i] = &body
+		}
+	}
+	return bodies, nil
+}
+
+// ListBodies implements paste.Store.
+func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.openRange(func(v *view) {
+		v.key = appendPartition(v.key[:0], tableBody, string(id))
+		v.end = prefixEnd(append(v.end[:0], v.key...))
+	})
+	if err != nil {
+		return nil, wrapError("list the bodies of a paste", err)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	var all []paste.BodyID
+	for ok := v.it.First(); ok; ok = v.it.Next() {
+		var body paste.BodyID
+		k := v.it.Key()
+		if len(k) < len(body) {
+			err = errKey
+			break
+		}
+		copy(body[:], k[len(k)-len(body):])
+		all = append(all, body)
+	}
+	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, wrapError("list the bodies of a paste", err)
+	}
+	return all, nil
+}
+
+// DropBodies implements paste.Store.
+func (s *Store) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
+	return s.writeLater(ctx, "drop the bodies of pastes", func(b *pebble.Batch) error {
+		for _, ref := range refs {
+			if err := b.Delete(appendBodyKey(nil, ref), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// appendBodyKey appends the key of a long body.
+func appendBodyKey(b []byte, ref paste.BodyRef) []byte {
+	return append(appendPartition(b, tableBody, string(ref.Paste)), ref.Body[:]...)
+}
+
+// appendPaste appends the row of a paste, without its key.
+func appendPaste(b []byte, r *paste.Row) []byte {
+	return append(binary.AppendVarint(append(b, rowVersion), r.Seq), r.Data...)
+}
+
+// decodePaste reads the row of a paste.
+func decodePaste(id paste.ID, value []byte) (paste.Row, error) {
+	d := decode(value)
+	r := paste.Row{ID: id, Seq: d.int()}
+	r.Data = []byte(d.rest())
+	return r, d.end()
+}

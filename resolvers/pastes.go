@@ -1,0 +1,111 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/auth"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/core/id"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+	"carrel/paste"
+)
+
+// Paste answers a paste, public or private.
+func (q queries) Paste(ctx context.Context, id string) (*paste.Paste, error) {
+	return q.Pastes.Paste(ctx, id)
+}
+
+// LatestPastes answers a page of the public pastes.
+func (q queries) LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error) {
+	return q.Pastes.Latest(ctx, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
+}
+
+// LatestContent answers a page of the public content of a tenant.
+func (q queries) LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*library.FeedConnection, error) {
+	found, err := q.Library.LatestContent(ctx, auth.ViewerFrom(ctx), tenant, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	dataloader.From(ctx).Items(found.Nodes()...)
+	return found, nil
+}
+
+// pastes adds the pastes among the ids to the nodes.
+func (q queries) pastes(ctx context.Context, ids []string, nodes []library.Node) error {
+	var asked []paste.ID
+	var at []int
+	for i, globalID := range ids {
+		if id.KindOf(globalID) == id.Paste {
+			asked, at = append(asked, paste.ID(globalID)), append(at, i)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	found, err := q.Pastes.Pastes(ctx, asked)
+	for n, p := range found {
+		if p != nil {
+			nodes[at[n]] = p
+		}
+	}
+	return err
+}
+
+// Body answers the text of a paste, whose size counts before it is read.
+func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
+	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
+	answer.Hold(p.Body.Size)
+	if err := answer.Err(); err != nil {
+		return "", err
+	}
+	bodies, err := r.Pastes.Bodies(ctx, []*paste.Paste{p})
+	switch {
+	case err != nil:
+		return "", err
+	case bodies[0] == nil:
+		return "", fault.NotFoundf(nil, "the paste has expired or was deleted while it was read")
+	}
+	return *bodies[0], nil
+}
+
+// CreatePaste stores a paste.
+func (m mutations) CreatePaste(ctx context.Context, in graph.CreatePasteInput) (*graph.CreatePastePayload, error) {
+	made, err := m.Pastes.Create(ctx, m.begin(ctx), paste.Create{
+		Title: in.Title, Body: in.Body, IsPrivate: given(in.IsPrivate), ExpiresAt: in.ExpiresAt, IdempotencyKey: in.IdempotencyKey,
+	})
+	faults, err := graph.UserErrors(err)
+	payload := &graph.CreatePastePayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if made != nil {
+		payload.Paste = made.Paste
+		if made.Secret != "" {
+			payload.Secret = &made.Secret
+		}
+	}
+	return payload, err
+}
+
+// UpdatePaste changes a paste.
+func (m mutations) UpdatePaste(ctx context.Context, in graph.UpdatePasteInput) (*graph.UpdatePastePayload, error) {
+	p, err := m.Pastes.Update(ctx, paste.Update{
+		ID: in.ID, Secret: in.Secret, Title: optional(in.Title), Body: optional(in.Body), IsPrivate: optional(in.IsPrivate),
+		ExpiresAt: optional(in.ExpiresAt), ClearExpiry: given(in.ClearExpiry), ExpectedVersion: in.ExpectedVersion,
+	})
+	faults, err := graph.UserErrors(err)
+	return &graph.UpdatePastePayload{Paste: p, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// DeletePaste removes a paste.
+func (m mutations) DeletePaste(ctx context.Context, in graph.DeletePasteInput) (*graph.DeletePastePayload, error) {
+	deleted, err := m.Pastes.Delete(ctx, paste.Delete{ID: in.ID, Secret: in.Secret})
+	faults, err := graph.UserErrors(err)
+	payload := &graph.DeletePastePayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	if err == nil && faults == nil {
+		payload.DeletedPasteID = &deleted
+	}
+	return payload, err
+}

@@ -1,0 +1,105 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/core/clock"
+	"carrel/core/timeline"
+)
+
+// bucketRow is a day of a feed.
+type bucketRow struct {
+	feed   timeline.Feed
+	bucket timeline.Bucket
+}
+
+// feedCell is an entry of a feed.
+type feedCell struct {
+	cell
+	p     timeline.Partition
+	entry timeline.Entry
+}
+
+// feedGroup is the Paxos group of a day of a feed.
+func feedGroup(feed timeline.Feed) string { return "feed " + string(feed) }
+
+// compareFeedCell orders entries by their partitions, then from the oldest on.
+func compareFeedCell(c *feedCell, k timeline.Change) int {
+	return cmp.Or(cmp.Compare(c.p.Feed, k.Partition.Feed), cmp.Compare(c.p.Day, k.Partition.Day),
+		cmp.Compare(c.p.Shard, k.Partition.Shard), timeline.Compare(c.entry, k.Entry))
+}
+
+// feedCell returns the cell of an entry.
+func (st *Store) feedCell(k timeline.Change) *feedCell {
+	i, ok := find(st.feeds, k, compareFeedCell)
+	if !ok {
+		e := timeline.Entry{Created: k.Entry.Created, ID: k.Entry.ID}
+		st.feeds = slices.Insert(st.feeds, i, &feedCell{cell: cell{ts: int64(clock.Min)}, p: k.Partition, entry: e})
+	}
+	return st.feeds[i]
+}
+
+// FixBucket stores a day of a feed where there is none.
+func (c *Client) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+	var stands timeline.Bucket
+	err := c.write(ctx, "FixBucket", feedGroup(feed), func() {
+		for _, row := range c.st.buckets {
+			if row.feed == feed && row.bucket.Day == b.Day {
+				stands = row.bucket
+				return
+			}
+		}
+		c.st.buckets = append(c.st.buckets, bucketRow{feed, b})
+		stands = b
+	}, nil)
+	return stands, err
+}
+
+// ListBuckets lists the days of a feed, the newest first.
+func (c *Client) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+	var all []timeline.Bucket
+	err := c.read(ctx, "ListBuckets", func() {
+		for _, row := range c.st.buckets {
+			if row.feed == feed && row.bucket.Day < before {
+				all = append(all, row.bucket)
+			}
+		}
+		slices.SortFunc(all, func(a, b timeline.Bucket) int { return cmp.Compare(b.Day, a.Day) })
+		all = all[:min(len(all), max(limit, 0))]
+	})
+	return all, err
+}
+
+// PutEntry adds an entry to a feed.
+func (c *Client) PutEntry(ctx context.Context, k timeline.Change) error {
+	return c.write(ctx, "PutEntry", "", func() {
+		if cell := c.st.feedCell(k); cell.put(int64(k.MTS)) {
+			cell.entry.Until = k.Entry.Until
+		}
+	}, nil)
+}
+
+// DropEntry removes an entry from a feed.
+func (c *Client) DropEntry(ctx context.Context, k timeline.Change) error {
+	return c.write(ctx, "DropEntry", "", func() { c.st.feedCell(k).del(int64(k.MTS)) }, nil)
+}
+
+// ListEntries lists entries of a partition.
+func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+	var all []timeline.Entry
+	err := c.read(ctx, "ListEntries", func() {
+		for _, cell := range c.st.feeds {
+			behind := slice.From == nil || slice.Newer == (timeline.Compare(cell.entry, *slice.From) > 0) && timeline.Compare(cell.entry, *slice.From) != 0
+			if cell.live && cell.p == p && behind {
+				all = append(all, cell.entry)
+			}
+		}
+		if !slice.Newer {
+			slices.Reverse(all)
+		}
+		all = all[:min(len(all), max(slice.Limit, 0))]
+	})
+	return all, err
+}
