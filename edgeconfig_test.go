@@ -28,7 +28,7 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"pending-sockets", "19", "maxPendingSockets", "19"}, {"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
 		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
-		{"address-points", "31", "addressPointsPerMinute", "31"},
+		{"address-points", "31", "addressPointsPerMinute", "31"}, {"pastes-per-minute", "32", "pastesPerMinute", "32"},
 	}
 	names := []string{"answer-memory", "concurrent", "documents", "persisted", "persisted-bytes", "streams"}
 	for _, l := range told {

@@ -103,7 +103,7 @@ func triedElsewhere() map[string]func(*testing.T) {
 		"pending-sockets": TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress, "socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
 		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
 		"write-time": TestServerTimes, "idle-time": TestServerTimes,
-		"address-points": TestViewersAndAddressesHaveAccountsOfTheirOwn,
+		"address-points": TestViewersAndAddressesHaveAccountsOfTheirOwn, "pastes-per-minute": TestPastesPerMinute,
 		// The Service holds it; see TestTargets of library.
 		"share-targets": nil,
 	}

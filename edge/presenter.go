@@ -94,6 +94,8 @@ func codeOf(e *fault.Error) string {
 		return codeConflict
 	case fault.ReasonNotAMember:
 		return codeNotFound
+	case fault.ReasonWrongSecret:
+		return codeForbidden
 	case fault.ReasonContention:
 		return codeContention
 	case fault.ReasonOutcomeUnknown:

@@ -38,6 +38,7 @@ func TestPresenter(t *testing.T) {
 		"bad cursor":                        {problem(fault.Invalid, fault.ReasonBadCursor), "BAD_CURSOR", "shown"},
 		"unauthenticated":                   {problem(fault.Unauthenticated, ""), "UNAUTHENTICATED", "shown"},
 		"forbidden":                         {fault.Forbiddenf(nil, "shown"), "FORBIDDEN", "shown"},
+		"wrong secret":                      {problem(fault.Forbidden, fault.ReasonWrongSecret), "FORBIDDEN", "shown"},
 		"not found":                         {fault.NotFoundf(nil, "shown"), "NOT_FOUND", "shown"},
 		"not a member":                      {problem(fault.NotFound, fault.ReasonNotAMember), "NOT_FOUND", "shown"},
 		"conflict":                          {problem(fault.Conflict, ""), "CONFLICT", "shown"},

@@ -133,6 +133,65 @@ func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
 	}
 }
 
+// TestRates_AWrongSecretCostsTenMutations: so secrets cannot be guessed.
+func TestRates_AWrongSecretCostsTenMutations(t *testing.T) {
+	wrong := []graph.UserError{{Code: graph.CodeWrongSecret}}
+	for _, c := range []struct {
+		what    string
+		payload any
+		points  int
+	}{
+		{"updated", &graph.UpdatePastePayload{}, 0},
+		{"an update with a wrong secret", &graph.UpdatePastePayload{UserErrors: wrong}, 90},
+		{"a deletion with a wrong secret", &graph.DeletePastePayload{UserErrors: wrong}, 90},
+		{"another fault", &graph.DeletePastePayload{UserErrors: []graph.UserError{{Code: graph.CodeNotFound}}}, 0},
+	} {
+		op := &operation{}
+		if _, err := op.count(t.Context(), func(context.Context) (any, error) { return c.payload, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := op.afterwards(); got != c.points*point {
+			t.Errorf("%s: billed %d hundredths of a point, want %d points", c.what, got, c.points)
+		}
+	}
+}
+
+// TestPastesPerMinute: anonymous callers create so many pastes a minute, whether or not
+// there are other rates, and signed-in ones as many as their points allow.
+func TestPastesPerMinute(t *testing.T) {
+	const paste = `createPaste(input:{body:\"x\"}){secret}`
+	for _, points := range []int{0, 10_000} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEdge(t, func(c *Config) {
+				c.Limits.ViewerPoints, c.Limits.AddressPoints, c.Limits.Pastes = points, points, 3
+			})
+			two := `{"query":"mutation{a:` + paste + ` b:` + paste + `}"}`
+			one := `{"query":"mutation{` + paste + `}"}`
+			if a := e.send(t, two); a.code() != "" {
+				t.Fatalf("two of three: %s", a.Body)
+			}
+			if a := e.send(t, two); a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "20" {
+				t.Errorf("two more of three: %s, retry after %s", a.Body, a.Header().Get("Retry-After"))
+			}
+			if a := e.send(t, `{"query":"mutation{`+strings.Replace(paste, "){", ")@skip(if:true){", 1)+` __typename}"}`); a.code() != "" {
+				t.Errorf("one that is skipped: %s", a.Body)
+			}
+			if n, _ := e.spend(t, one); n != 1 {
+				t.Errorf("%d of three were left after two", n)
+			}
+			sleep(20 * time.Second)
+			if n, _ := e.spend(t, one); n != 1 {
+				t.Errorf("%d within 20 s", n)
+			}
+			for range 10 {
+				if a := e.send(t, one, "Authorization: Bearer ann"); a.code() != "" {
+					t.Fatalf("a signed-in caller: %s", a.Body)
+				}
+			}
+		})
+	}
+}
+
 func TestPointsThatWereSpentAreTold(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints, l.AddressPoints = 20, 5

@@ -78,7 +78,7 @@ func TestUserErrors(t *testing.T) {
 // read as if it were.
 func TestUserErrorCode_ReservedValuesSaySo(t *testing.T) {
 	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager, CodeNotAMember, CodeTooMany,
-		CodeExpired, CodeCancelled, CodeConfirmed, CodeRevision}
+		CodeExpired, CodeCancelled, CodeConfirmed, CodeRevision, CodeWrongSecret}
 	for _, value := range parsedSchema.Types["UserErrorCode"].EnumValues {
 		reserved := strings.HasPrefix(value.Description, "Reserved, no mutation returns it yet: ")
 		if reserved == slices.Contains(returned, UserErrorCode(value.Name)) {

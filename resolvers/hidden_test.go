@@ -47,6 +47,13 @@ var unseenRows = map[string][]unseenRow{
 	"confirmLease":   {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
 	"cancelLease":    {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
 	"isKeyAvailable": {{"", "tells whether a key is held, and not by whom"}},
+	"latestContent":  {{"", "names a tenant, whose PUBLIC content everybody sees"}},
+	"latestPastes":   {{"", "names nothing"}},
+	"createPaste":    {{"", "names nothing"}},
+	// Ids of pastes are random, and whoever has one may read the paste.
+	"paste":       {{"", "is answered to everybody"}},
+	"updatePaste": {{"", "is for whoever has the secret, and WRONG_SECRET tells of a paste that everybody may read"}},
+	"deletePaste": {{"", "is for whoever has the secret, and WRONG_SECRET tells of a paste that everybody may read"}},
 
 	"node":         {{"content user group suggestion", `{ node(id: "%s") { id } }`}},
 	"nodes":        {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},

@@ -15,6 +15,7 @@ import (
 	"carrel/lease"
 	"carrel/library/repair"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/pebblestore"
 )
 
@@ -27,6 +28,7 @@ type Fixture struct {
 	Service *repair.Service
 	Leases  *lease.Service
 	Pages   *page.Service
+	Pastes  *paste.Service
 	marks   int // items that Follower.WantNothing has created
 }
 
@@ -52,7 +54,7 @@ func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 	services := OpenAll(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 	})
-	h.Service, h.Leases, h.Pages = services.Library, services.Leases, services.Pages
+	h.Service, h.Leases, h.Pages, h.Pastes = services.Library, services.Leases, services.Pages, services.Pastes
 	return h
 }
 

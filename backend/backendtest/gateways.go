@@ -96,6 +96,7 @@ func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock
 	if !mute {
 		c.Bulletin = g.Bulletin
 	}
-	h.Service = Open(g.T, c)
+	services := OpenAll(g.T, c)
+	h.Service, h.Pastes = services.Library, services.Pastes
 	return h, clock
 }

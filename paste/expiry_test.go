@@ -1,0 +1,193 @@
+package paste_test
+
+import (
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/core/sched"
+	"carrel/paste"
+)
+
+// stopped is the real runtime with a wall clock that stands still.
+type stopped struct {
+	*sched.Real
+	at clock.Instant
+}
+
+func (s stopped) Now() time.Time { return s.at.Time() }
+
+// at returns the Services on the same store at an instant.
+func (h pastes) at(at clock.Instant) *backend.Services {
+	h.T.Helper()
+	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+}
+
+// A paste is there one microsecond before it expires and gone when it does, on all paths.
+func TestExpiry_IsExact(t *testing.T) {
+	h := newPastes(t)
+	end := clock.Of(h.Runtime.Now().Add(time.Hour))
+	in := titled("a")
+	in.ExpiresAt, in.Body = &end, long
+	made := h.create(in)
+	id := string(made.Paste.ID)
+	before, then := h.at(end-1).Pastes, h.at(end).Pastes
+
+	h.wantBody(before, made.Paste.ID, long)
+	h.wantLatest(before, "a")
+	if _, err := before.Update(t.Context(), paste.Update{ID: id, Secret: made.Secret, Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+		t.Errorf("updating it: %v", err)
+	}
+
+	h.wantBody(then, made.Paste.ID, "")
+	h.wantLatest(then)
+	_, err := then.Update(t.Context(), paste.Update{ID: id, Secret: made.Secret, ClearExpiry: true})
+	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	_, err = then.Delete(t.Context(), paste.Delete{ID: id, Secret: made.Secret})
+	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	if ps, err := then.Pastes(t.Context(), []paste.ID{made.Paste.ID}); err != nil || ps[0] != nil {
+		t.Errorf("several at once: %v, %v", ps, err)
+	}
+	if bodies, err := then.Bodies(t.Context(), []*paste.Paste{made.Paste}); err != nil || bodies[0] != nil {
+		t.Errorf("the body of what was read before: %v, %v", bodies, err)
+	}
+	page, err := then.Latest(t.Context(), backendtest.Last(1))
+	if err != nil || len(page.Edges) != 0 || page.PageInfo.HasNextPage || page.PageInfo.HasPreviousPage {
+		t.Errorf("from the other end: %+v, %v", page, err)
+	}
+}
+
+// What was removed by the paste's end: its row keeps nothing of it, and goes a day later.
+func TestExpiry_RemovesThePaste(t *testing.T) {
+	h := newPastes(t)
+	end := clock.Of(h.Runtime.Now().Add(time.Hour))
+	in := titled("a")
+	in.ExpiresAt, in.Body = &end, long
+	id := h.create(in).Paste.ID
+	for _, c := range []struct {
+		what          string
+		at            clock.Instant
+		rows, entries int
+		bodies        int
+	}{
+		{"before", end - 1, 1, 1, 1},
+		{"then", end, 1, 0, 0},
+		{"a day later, but for a moment", end.Add(24*time.Hour) - 1, 1, 0, 0},
+		{"a day later", end.Add(24 * time.Hour), 0, 0, 0},
+		{"much later", end.Add(240 * time.Hour), 0, 0, 0},
+	} {
+		h.expire(c.at)
+		rows, err := h.Store.ScanPastes(t.Context(), "", 10)
+		bodies, err2 := h.Store.ListBodies(t.Context(), id)
+		if err != nil || err2 != nil || len(rows) != c.rows || len(bodies) != c.bodies || len(h.entries()) != c.entries {
+			t.Errorf("%s: %d rows, %d bodies, %d entries; want %d, %d, %d; %v, %v",
+				c.what, len(rows), len(bodies), len(h.entries()), c.rows, c.bodies, c.entries, err, err2)
+		}
+		if c.what == "then" && len(rows) == 1 && len(rows[0].Data) > 150 {
+			t.Errorf("the row of what has ended has %d bytes", len(rows[0].Data))
+		}
+	}
+	if left, err := h.Store.DueUntil(t.Context(), clock.Max, 10); err != nil || len(left) != 0 {
+		t.Errorf("hints that are left: %v, %v", left, err)
+	}
+}
+
+// expire does by a clock what hints ask for whose time has come.
+func (h pastes) expire(at clock.Instant) {
+	h.T.Helper()
+	services := h.at(at)
+	for range 10 {
+		dues, err := h.Store.DueUntil(h.T.Context(), at, 100)
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		for _, d := range dues {
+			done, err := services.Engine.Expire(h.T.Context(), d)
+			if err != nil {
+				h.T.Fatalf("the hint %v: %v", d, err)
+			}
+			if !done {
+				continue
+			}
+			if err := h.Store.DropDue(h.T.Context(), d); err != nil {
+				h.T.Fatal(err)
+			}
+		}
+	}
+	h.Quiet()
+}
+
+// An extended or cleared expiry keeps everything, whatever hints say that come later.
+func TestExpiry_CanBeChanged(t *testing.T) {
+	h := newPastes(t)
+	end := clock.Of(h.Runtime.Now().Add(time.Hour))
+	later := end.Add(time.Hour)
+	in := titled("extended")
+	in.ExpiresAt, in.Body = &end, long
+	extended := h.create(in)
+	in.Title = backendtest.Ptr("cleared")
+	cleared := h.create(in)
+	for _, u := range []paste.Update{
+		{ID: string(extended.Paste.ID), Secret: extended.Secret, ExpiresAt: input.Some(&later)},
+		{ID: string(cleared.Paste.ID), Secret: cleared.Secret, ClearExpiry: true},
+	} {
+		if _, err := h.Pastes.Update(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.expire(end)
+	h.wantLatest(h.at(end).Pastes, "cleared", "extended")
+	h.wantBody(h.at(end).Pastes, extended.Paste.ID, long)
+	h.expire(later)
+	h.wantLatest(h.at(later).Pastes, "cleared")
+	h.wantBody(h.at(later).Pastes, cleared.Paste.ID, long)
+}
+
+// A former body is kept for those who have read the row, and then removed.
+func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(paste.Create{Body: long})
+	p, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Body: input.Some(backendtest.Ptr("short"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bodies, err := h.Pastes.Bodies(t.Context(), []*paste.Paste{made.Paste}); err != nil || *bodies[0] != long {
+		t.Errorf("what was read before: %v", err)
+	}
+	h.expire(p.ModifiedAt.Add(2 * time.Hour))
+	if left, err := h.Store.ListBodies(t.Context(), p.ID); err != nil || len(left) != 0 {
+		t.Errorf("bodies left: %v, %v", left, err)
+	}
+	// The row that was read before names a body that is gone: the present one is returned.
+	if bodies, err := h.Pastes.Bodies(t.Context(), []*paste.Paste{made.Paste}); err != nil || *bodies[0] != "short" {
+		t.Errorf("what was read long before: %v", err)
+	}
+}
+
+// The body of a change under way is not removed by a look at the paste.
+func TestTidy_KeepsTheBodyOfAChangeUnderWay(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(paste.Create{Body: long})
+	other := long[1:] + "!"
+	looked := false
+	h.faults.set(func() {
+		h.faults.commitPaste = func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error) {
+			if !looked {
+				looked = true
+				d := commit.Due{At: made.Paste.CreatedAt, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
+				if done, err := h.at(made.Paste.CreatedAt.Add(time.Minute)).Engine.Expire(t.Context(), d); err != nil || !done {
+					t.Errorf("the look: %t, %v", done, err)
+				}
+			}
+			return next()
+		}
+	})
+	if _, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Body: input.Some(&other)}); err != nil {
+		t.Fatal(err)
+	}
+	h.wantBody(h.Pastes, made.Paste.ID, other)
+}

@@ -1,0 +1,253 @@
+package paste_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/core/timeline"
+	"carrel/paste"
+)
+
+// 50 changes at the same time, through two gateways, end as the row says.
+func TestToggle_ConcurrentChangesEndAsTheRowSays(t *testing.T) {
+	h := newPastes(t)
+	other := h.After(0).Pastes
+	made := h.create(titled("a"))
+	for range 4 {
+		var all sync.WaitGroup
+		for n := range 50 {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				svc := h.Pastes
+				if n%2 == 0 {
+					svc = other
+				}
+				_, err := svc.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(backendtest.Ptr(n%3 == 0))})
+				if err != nil && fault.ReasonOf(err) != fault.ReasonContention {
+					t.Errorf("toggling: %v", err)
+				}
+			}()
+		}
+		all.Wait()
+		h.Quiet()
+		p, err := h.Pastes.Paste(t.Context(), string(made.Paste.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, entries := []string{"a"}, 1
+		if p.IsPrivate {
+			want, entries = nil, 0
+		}
+		h.wantLatest(h.Pastes, want...)
+		if es := h.entries(); len(es) != entries {
+			t.Errorf("private: %t, and the feed has %v", p.IsPrivate, es)
+		}
+	}
+}
+
+// The feed is written by the background where the change itself could not do it, and by
+// another process where this one has died.
+func TestFinish_HappensInTheBackground(t *testing.T) {
+	h := newPastes(t)
+	down := true
+	h.faults.set(func() {
+		h.faults.putEntry = func(_ timeline.Change, next func() error) error {
+			h.faults.mu.Lock()
+			defer h.faults.mu.Unlock()
+			if down {
+				return backendtest.ErrDown
+			}
+			return next()
+		}
+	})
+	h.create(titled("a"))
+	h.wantLatest(h.Pastes)
+	h.faults.set(func() { down = false })
+	h.Quiet()
+	h.wantLatest(h.Pastes, "a")
+	h.WantSettled()
+}
+
+// resume does what another process does with an entry of a dead one.
+func (h pastes) resume(e commit.Entry) bool {
+	h.T.Helper()
+	fenced, err := h.After(0).Engine.Resume(h.T.Context(), e)
+	if err != nil {
+		h.T.Fatalf("resuming %+v: %v", e, err)
+	}
+	return fenced
+}
+
+// entryOf is the entry of a change of a paste.
+func entryOf(id paste.ID, base int64) commit.Entry {
+	reach := commit.Reach{Scope: commit.ScopeAll}
+	return commit.Entry{ID: commit.EntryID{1}, Kind: commit.Paste, Key: string(id), Base: base, Payload: reach.Encode()}
+}
+
+// A creation that was resumed before it was decided can happen no more.
+func TestResume_FencesACreation(t *testing.T) {
+	h := newPastes(t)
+	var id paste.ID
+	h.faults.set(func() {
+		h.faults.commitPaste = func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error) {
+			if h.faults.set(func() { h.faults.commitPaste = nil }); id == "" {
+				id = r.ID
+				if !h.resume(entryOf(id, 0)) {
+					t.Error("the creation was not fenced")
+				}
+			}
+			return next()
+		}
+	})
+	if _, err := h.Pastes.Create(t.Context(), h.anonymous, titled("a")); err == nil {
+		t.Error("a paste was created that was fenced")
+	}
+	h.wantBody(h.Pastes, id, "")
+	h.wantLatest(h.Pastes)
+	if h.resume(entryOf(id, 0)) {
+		t.Error("fenced twice")
+	}
+	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
+	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+		t.Errorf("rows left: %v, %v", rows, err)
+	}
+}
+
+// A change that was resumed before it was decided loses, and is tried again.
+func TestResume_FencesAChange(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(titled("a"))
+	h.faults.set(func() {
+		h.faults.commitPaste = func(_ paste.Row, next func() (paste.Row, error)) (paste.Row, error) {
+			h.faults.set(func() { h.faults.commitPaste = nil })
+			if !h.resume(entryOf(made.Paste.ID, 1)) {
+				t.Error("the change was not fenced")
+			}
+			return next()
+		}
+	})
+	if err := h.hide(made, true); err != nil {
+		t.Fatal(err)
+	}
+	p, err := h.Pastes.Paste(t.Context(), string(made.Paste.ID))
+	if err != nil || p.Version != 2 || p.Seq != 3 {
+		t.Errorf("after the fence: %+v, %v", p, err)
+	}
+	h.wantLatest(h.Pastes)
+	if es := h.entries(); len(es) != 0 {
+		t.Errorf("the feed has %v", es)
+	}
+}
+
+// A change that was decided by a process that died then is finished by another.
+func TestResume_FinishesWhatWasDecided(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(titled("a"))
+	born := titled("b")
+	born.IsPrivate = true
+	private := h.create(born)
+	// What is stored is that of processes that died before they had written the feed.
+	e := h.entries()[0]
+	feeds := timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
+	if err := feeds.Drop(t.Context(), "pastes", e, made.Paste.MTS); err != nil {
+		t.Fatal(err)
+	}
+	other := timeline.Entry{Created: private.Paste.CreatedAt, ID: string(private.Paste.ID)}
+	if err := feeds.Put(t.Context(), "pastes", other, private.Paste.MTS); err != nil {
+		t.Fatal(err)
+	}
+	h.resume(entryOf(made.Paste.ID, 0))
+	h.resume(entryOf(private.Paste.ID, 0))
+	if es := h.entries(); len(es) != 1 || es[0].ID != e.ID {
+		t.Errorf("the feed has %v", es)
+	}
+	h.wantLatest(h.Pastes, "a")
+}
+
+// An entry that its paste does not justify is not shown, and removed.
+func TestLatest_RemovesWhatIsNotJustified(t *testing.T) {
+	h := newPastes(t)
+	born := titled("private")
+	born.IsPrivate = true
+	private, public := h.create(born).Paste, h.create(titled("public")).Paste
+	feeds := timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
+	for _, e := range []timeline.Entry{
+		{Created: private.CreatedAt, ID: string(private.ID)},
+		{Created: public.CreatedAt - 1, ID: string(public.ID)},
+		{Created: public.CreatedAt, ID: "p:00000000000000000000000000000000"},
+	} {
+		if err := feeds.Put(t.Context(), "pastes", e, private.MTS); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.wantLatest(h.Pastes, "public")
+	if err := h.Journal.DoDue(t.Context(), h.Service); err != nil {
+		t.Fatal(err)
+	}
+	if es := h.entries(); len(es) != 1 || es[0].ID != string(public.ID) || es[0].Created != public.CreatedAt {
+		t.Errorf("the feed has %v", es)
+	}
+}
+
+// Unknown outcomes of the compare-and-set are found out: nothing happens twice or never.
+func TestCreate_FindsOutUnknownOutcomes(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		h := newPastes(t)
+		first := true
+		h.faults.set(func() {
+			h.faults.commitPaste = func(_ paste.Row, next func() (paste.Row, error)) (paste.Row, error) {
+				if !first {
+					return next()
+				}
+				first = false
+				if applied {
+					if _, err := next(); err != nil {
+						t.Error(err)
+					}
+				}
+				return paste.Row{}, errUnknown
+			}
+		})
+		made := h.create(titled("a"))
+		h.wantLatest(h.Pastes, "a")
+		if err := h.hide(made, true); err != nil {
+			t.Errorf("the secret of the paste: %v", err)
+		}
+		h.WantSettled()
+	}
+}
+
+func TestCreate_RepetitionReturnsTheFirstPaste(t *testing.T) {
+	h := newPastes(t)
+	key := "k"
+	in := titled("a")
+	in.IdempotencyKey = &key
+	soon := clock.Of(h.Runtime.Now().Add(time.Hour))
+	in.ExpiresAt = &soon
+	create := func(svc *paste.Service) (*paste.Created, error) { return svc.Create(t.Context(), h.ann, in) }
+	made, err := create(h.Pastes)
+	if err != nil || made.Secret == "" {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	again, err := create(h.Pastes)
+	if err != nil || again.Paste.ID != made.Paste.ID || again.Secret != "" {
+		t.Errorf("repeated: %+v, %v", again, err)
+	}
+	other := in
+	other.Body = "another"
+	_, err = h.Pastes.Create(t.Context(), h.ann, other)
+	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+	_, err = create(h.at(soon).Pastes)
+	backendtest.WantFaults(t, err, "NOT_FOUND")
+	h.wantLatest(h.Pastes, "a")
+	if err := h.hide(made, true); err != nil {
+		t.Errorf("the first secret: %v", err)
+	}
+}

@@ -1,0 +1,172 @@
+package paste_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/core/timeline"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+// pastes is a fixture with the Service of pastes.
+type pastes struct {
+	*backendtest.Fixture
+	faults         *faulty
+	anonymous, ann *principal.Viewer
+}
+
+// faulty is a store of which a test can make calls fail. A function that is nil calls the
+// store.
+type faulty struct {
+	backend.Store
+	mu          sync.Mutex
+	commitPaste func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error)
+	putEntry    func(c timeline.Change, next func() error) error
+	readBodies  func()
+	calls       map[string]int
+}
+
+func (f *faulty) count(call string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[call]++
+}
+
+func (f *faulty) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+	f.mu.Lock()
+	do := f.commitPaste
+	f.mu.Unlock()
+	next := func() (paste.Row, error) { return f.Store.CommitPaste(ctx, r) }
+	if do == nil {
+		return next()
+	}
+	return do(r, next)
+}
+
+func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
+	f.count("PutEntry")
+	f.mu.Lock()
+	do := f.putEntry
+	f.mu.Unlock()
+	next := func() error { return f.Store.PutEntry(ctx, c) }
+	if do == nil {
+		return next()
+	}
+	return do(c, next)
+}
+
+func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+	f.count("ListEntries")
+	return f.Store.ListEntries(ctx, p, s)
+}
+
+func (f *faulty) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+	f.count("ReadPastes")
+	return f.Store.ReadPastes(ctx, ids)
+}
+
+func (f *faulty) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+	f.mu.Lock()
+	do := f.readBodies
+	f.mu.Unlock()
+	if do != nil {
+		do()
+	}
+	return f.Store.ReadBodies(ctx, refs)
+}
+
+// set changes what fails.
+func (f *faulty) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+var errUnknown = fault.Uncertain(errors.New("the node was lost"))
+
+func newPastes(t *testing.T) pastes {
+	t.Helper()
+	f := &faulty{calls: map[string]int{}}
+	h := backendtest.New(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+	h.User("u:acme:ann", principal.Public)
+	return pastes{h, f, &principal.Viewer{}, backendtest.As("u:acme:ann")}
+}
+
+// create stores a paste, which must succeed.
+func (h pastes) create(in paste.Create) *paste.Created {
+	h.T.Helper()
+	made, err := h.Pastes.Create(h.T.Context(), h.anonymous, in)
+	if err != nil {
+		h.T.Fatalf("creating a paste: %v", err)
+	}
+	return made
+}
+
+// titled is the input of a public paste.
+func titled(title string) paste.Create { return paste.Create{Title: &title, Body: "body of " + title} }
+
+// hide makes a paste private, or public.
+func (h pastes) hide(made *paste.Created, private bool) error {
+	_, err := h.Pastes.Update(h.T.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(&private)})
+	return err
+}
+
+// wantLatest compares the titles of the newest pastes.
+func (h pastes) wantLatest(svc *paste.Service, want ...string) {
+	h.T.Helper()
+	page, err := svc.Latest(h.T.Context(), backendtest.First(100))
+	if err != nil {
+		h.T.Fatalf("listing pastes: %v", err)
+	}
+	if diff := cmp.Diff(want, titlesOf(page)); diff != "" {
+		h.T.Errorf("the newest pastes (-want +got):\n%s", diff)
+	}
+}
+
+func titlesOf(page *paste.Connection) []string {
+	var all []string
+	for _, p := range page.Nodes() {
+		all = append(all, *p.Title)
+	}
+	return all
+}
+
+// wantBody reads a paste and compares its body; "" where there must be none.
+func (h pastes) wantBody(svc *paste.Service, id paste.ID, want string) {
+	h.T.Helper()
+	p, err := svc.Paste(h.T.Context(), string(id))
+	if err != nil {
+		h.T.Fatalf("reading %s: %v", id, err)
+	}
+	if p == nil || want == "" {
+		if (p == nil) != (want == "") {
+			h.T.Errorf("the paste is %v, want the body %.20q", p, want)
+		}
+		return
+	}
+	bodies, err := svc.Bodies(h.T.Context(), []*paste.Paste{p})
+	if err != nil || bodies[0] == nil || *bodies[0] != want {
+		h.T.Errorf("the body is %v, %v, want %.20q", bodies, err, want)
+	}
+}
+
+// entries lists the whole feed as it is stored.
+func (h pastes) entries() []timeline.Entry {
+	h.T.Helper()
+	feeds := timeline.New(timeline.Config{Store: h.faults.Store, Runtime: h.Runtime})
+	es, err := feeds.Since(h.T.Context(), "pastes", timeline.Entry{Created: clock.Min}, 10_000)
+	if err != nil {
+		h.T.Fatalf("listing the feed: %v", err)
+	}
+	return es
+}

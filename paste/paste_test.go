@@ -1,0 +1,188 @@
+package paste_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/input"
+	"carrel/paste"
+)
+
+// long is a body that is stored beside its row.
+var long = strings.Repeat("0123456789abcdef", 1024)
+
+func TestCreate_ReturnsWhatIsRead(t *testing.T) {
+	h := newPastes(t)
+	for _, body := range []string{"x", strings.Repeat("y", 4096), strings.Repeat("z", 4097), long, "\x1b[31mred\x00", strings.Repeat("m", paste.MaxBody)} {
+		made := h.create(paste.Create{Body: body})
+		if p := made.Paste; p.Title != nil || p.IsPrivate || p.ExpiresAt != nil || p.Version != 1 || p.CreatedAt != p.ModifiedAt || len(made.Secret) < 22 {
+			t.Errorf("created %+v with a secret of %d characters", p, len(made.Secret))
+		}
+		h.wantBody(h.Pastes, made.Paste.ID, body)
+	}
+	h.WantSettled()
+}
+
+func TestCreate_RefusesBadInput(t *testing.T) {
+	h := newPastes(t)
+	past, now := clock.Of(h.Runtime.Now().Add(-time.Millisecond)), h.Runtime.Now()
+	for _, c := range []struct {
+		in   paste.Create
+		want []string
+	}{
+		{paste.Create{}, []string{"INVALID body"}},
+		{paste.Create{Body: strings.Repeat("x", paste.MaxBody+1)}, []string{"INVALID body"}},
+		{paste.Create{Body: "\xff"}, []string{"INVALID body"}},
+		{paste.Create{Body: "x", Title: backendtest.Ptr(strings.Repeat("ü", paste.MaxTitle+1))}, []string{"INVALID title"}},
+		{paste.Create{Body: "x", Title: backendtest.Ptr("a\nb")}, []string{"INVALID title"}},
+		{paste.Create{Body: "x", ExpiresAt: &past}, []string{"INVALID expiresAt"}},
+		{paste.Create{Title: backendtest.Ptr("\x00"), ExpiresAt: &past}, []string{"INVALID title", "INVALID body", "INVALID expiresAt"}},
+		{paste.Create{Body: "x", IdempotencyKey: backendtest.Ptr("k")}, []string{"UNAUTHENTICATED idempotencyKey"}},
+		{paste.Create{Body: "x", Title: backendtest.Ptr(strings.Repeat("ü", paste.MaxTitle))}, nil},
+		{paste.Create{Body: "x", Title: backendtest.Ptr("")}, nil},
+		{paste.Create{Body: "x", ExpiresAt: backendtest.Ptr(clock.Of(now.Add(time.Hour)))}, nil},
+	} {
+		_, err := h.Pastes.Create(t.Context(), h.anonymous, c.in)
+		backendtest.WantFaults(t, err, c.want...)
+	}
+}
+
+func TestUpdate_RefusesBadInput(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(titled("a"))
+	past, soon := clock.Of(h.Runtime.Now().Add(-time.Millisecond)), clock.Of(h.Runtime.Now().Add(time.Hour))
+	for _, c := range []struct {
+		what string
+		in   paste.Update
+		want []string
+	}{
+		{"nothing to change", paste.Update{}, []string{"INVALID"}},
+		{"an empty body", paste.Update{Body: input.Some(backendtest.Ptr(""))}, []string{"INVALID body"}},
+		{"the body null", paste.Update{Body: input.Some[*string](nil)}, []string{"INVALID body"}},
+		{"a title of two lines", paste.Update{Title: input.Some(backendtest.Ptr("a\rb"))}, []string{"INVALID title"}},
+		{"in the past", paste.Update{ExpiresAt: input.Some(&past)}, []string{"INVALID expiresAt"}},
+		{"both", paste.Update{ExpiresAt: input.Some(&soon), ClearExpiry: true}, []string{"INVALID clearExpiry"}},
+		{"another version", paste.Update{ClearExpiry: true, ExpectedVersion: backendtest.Ptr(2)}, []string{"CONFLICT expectedVersion"}},
+		{"another secret", paste.Update{ClearExpiry: true, Secret: made.Secret + "x"}, []string{"WRONG_SECRET secret"}},
+		{"another id", paste.Update{ClearExpiry: true, ID: "p:00000000000000000000000000000000"}, []string{"NOT_FOUND id"}},
+		{"no id", paste.Update{ClearExpiry: true, ID: "p:x"}, []string{"INVALID id"}},
+		{"the id of a lease", paste.Update{ClearExpiry: true, ID: "l:00000000000000000000000000000000"}, []string{"INVALID id"}},
+	} {
+		if c.in.ID == "" {
+			c.in.ID = string(made.Paste.ID)
+		}
+		if c.in.Secret == "" {
+			c.in.Secret = made.Secret
+		}
+		_, err := h.Pastes.Update(t.Context(), c.in)
+		backendtest.WantFaults(t, err, c.want...)
+	}
+	if p, err := h.Pastes.Paste(t.Context(), string(made.Paste.ID)); err != nil || p.Version != 1 {
+		t.Errorf("after refusals: %+v, %v", p, err)
+	}
+}
+
+func TestUpdate_ChangesWhatIsGiven(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(titled("a"))
+	soon := clock.Of(h.Runtime.Now().Add(time.Hour))
+	version, modified := 1, made.Paste.ModifiedAt
+	for _, c := range []struct {
+		what    string
+		in      paste.Update
+		changes bool
+	}{
+		{"the same title", paste.Update{Title: input.Some(backendtest.Ptr("a"))}, false},
+		{"another title", paste.Update{Title: input.Some(backendtest.Ptr("b"))}, true},
+		{"an empty title", paste.Update{Title: input.Some(backendtest.Ptr(""))}, true},
+		{"no title", paste.Update{Title: input.Some[*string](nil)}, true},
+		{"no title again", paste.Update{Title: input.Some[*string](nil)}, false},
+		{"the same body", paste.Update{Body: input.Some(backendtest.Ptr("body of a"))}, false},
+		{"a body of the same size", paste.Update{Body: input.Some(backendtest.Ptr("body of A"))}, true},
+		{"a long body", paste.Update{Body: input.Some(&long)}, true},
+		{"the same long body", paste.Update{Body: input.Some(&long)}, false},
+		{"another long body", paste.Update{Body: input.Some(backendtest.Ptr(long[1:] + "x"))}, true},
+		{"public", paste.Update{IsPrivate: input.Some[*bool](nil)}, false},
+		{"private", paste.Update{IsPrivate: input.Some(backendtest.Ptr(true))}, true},
+		{"an expiry", paste.Update{ExpiresAt: input.Some(&soon)}, true},
+		{"the same expiry", paste.Update{ExpiresAt: input.Some(&soon)}, false},
+		{"no expiry", paste.Update{ClearExpiry: true}, true},
+		{"no expiry again", paste.Update{ExpiresAt: input.Some[*clock.Instant](nil)}, false},
+		{"all at once", paste.Update{Title: input.Some(backendtest.Ptr("t")), Body: input.Some(backendtest.Ptr("short")), IsPrivate: input.Some(backendtest.Ptr(false))}, true},
+	} {
+		c.in.ID, c.in.Secret, c.in.ExpectedVersion = string(made.Paste.ID), made.Secret, &version
+		p, err := h.Pastes.Update(t.Context(), c.in)
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if c.changes {
+			version++
+			modified = p.ModifiedAt
+		}
+		if p.Version != version || p.ModifiedAt != modified || p.CreatedAt != made.Paste.CreatedAt {
+			t.Errorf("%s: version %d, want %d; modified at %s, want %s", c.what, p.Version, version, p.ModifiedAt, modified)
+		}
+		if in := c.in.Body; in.Set {
+			h.wantBody(h.Pastes, p.ID, *in.Value)
+		}
+	}
+	h.wantLatest(h.Pastes, "t")
+}
+
+func TestDelete_IsFinal(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(paste.Create{Body: long, Title: backendtest.Ptr("a")})
+	id := string(made.Paste.ID)
+	_, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: "other"})
+	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
+	h.wantLatest(h.Pastes, "a")
+	if got, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: made.Secret}); err != nil || string(got) != id {
+		t.Fatalf("deleting: %v, %v", got, err)
+	}
+	for _, secret := range []string{made.Secret, "other"} {
+		_, err = h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: secret})
+		backendtest.WantFaults(t, err, "NOT_FOUND id")
+		_, err = h.Pastes.Update(t.Context(), paste.Update{ID: id, Secret: secret, Body: input.Some(&long)})
+		backendtest.WantFaults(t, err, "NOT_FOUND id")
+	}
+	h.wantBody(h.Pastes, made.Paste.ID, "")
+	h.wantLatest(h.Pastes)
+	if es := h.entries(); len(es) != 0 {
+		t.Errorf("the feed still has %v", es)
+	}
+	if bodies, err := h.Store.ListBodies(t.Context(), made.Paste.ID); err != nil || len(bodies) != 0 {
+		t.Errorf("bodies after the end: %v, %v", bodies, err)
+	}
+	h.WantSettled()
+}
+
+// A paste is read by its id only while it is private, and comes back to its old place.
+func TestToggle_KeepsThePlace(t *testing.T) {
+	h := newPastes(t)
+	first, middle := h.create(titled("1")), h.create(titled("2"))
+	h.create(titled("3"))
+	born := titled("4")
+	born.IsPrivate = true
+	private := h.create(born)
+	h.wantLatest(h.Pastes, "3", "2", "1")
+	for _, c := range []struct {
+		made    *paste.Created
+		private bool
+		want    []string
+	}{
+		{middle, true, []string{"3", "1"}},
+		{first, true, []string{"3"}},
+		{private, false, []string{"4", "3"}},
+		{middle, false, []string{"4", "3", "2"}},
+		{first, false, []string{"4", "3", "2", "1"}},
+	} {
+		if err := h.hide(c.made, c.private); err != nil {
+			t.Fatal(err)
+		}
+		h.wantLatest(h.Pastes, c.want...)
+		h.wantBody(h.Pastes, c.made.Paste.ID, "body of "+*c.made.Paste.Title)
+	}
+}

@@ -1,0 +1,78 @@
+package resolvers_test
+
+import (
+	"context"
+
+	"carrel/core/timeline"
+	"carrel/paste"
+)
+
+func (s *recorder) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+	s.note("ReadPaste", id)
+	return s.next.ReadPaste(ctx, id)
+}
+
+func (s *recorder) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+	s.note("ReadPastes", ids)
+	return s.next.ReadPastes(ctx, ids)
+}
+
+func (s *recorder) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+	s.note("CommitPaste", r)
+	return s.next.CommitPaste(ctx, r)
+}
+
+func (s *recorder) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+	s.note("DropPaste", id, seq)
+	return s.next.DropPaste(ctx, id, seq)
+}
+
+func (s *recorder) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+	s.note("ScanPastes", after, limit)
+	return s.next.ScanPastes(ctx, after, limit)
+}
+
+func (s *recorder) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
+	s.note("PutBody", ref, len(body))
+	return s.next.PutBody(ctx, ref, body)
+}
+
+func (s *recorder) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+	s.note("ReadBodies", refs)
+	return s.next.ReadBodies(ctx, refs)
+}
+
+func (s *recorder) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
+	s.note("ListBodies", id)
+	return s.next.ListBodies(ctx, id)
+}
+
+func (s *recorder) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
+	s.note("DropBodies", refs)
+	return s.next.DropBodies(ctx, refs)
+}
+
+func (s *recorder) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+	s.note("FixBucket", feed, b)
+	return s.next.FixBucket(ctx, feed, b)
+}
+
+func (s *recorder) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+	s.note("ListBuckets", feed, before, limit)
+	return s.next.ListBuckets(ctx, feed, before, limit)
+}
+
+func (s *recorder) PutEntry(ctx context.Context, c timeline.Change) error {
+	s.note("PutEntry", c)
+	return s.next.PutEntry(ctx, c)
+}
+
+func (s *recorder) DropEntry(ctx context.Context, c timeline.Change) error {
+	s.note("DropEntry", c)
+	return s.next.DropEntry(ctx, c)
+}
+
+func (s *recorder) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+	s.note("ListEntries", p, slice)
+	return s.next.ListEntries(ctx, p, slice)
+}
