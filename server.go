@@ -244,6 +244,7 @@ func (s *server) handler() (http.Handler, error) {
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
 		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: demoMenu}),
+		Raw:     s.api.Raw(s.gateway.Pastes.Text),
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil

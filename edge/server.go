@@ -15,6 +15,8 @@ import (
 type Routes struct {
 	GraphQL http.Handler
 	Page    http.Handler // what people see at /; nil: nothing
+	// Raw serves the texts of pastes, by the value "id" of the path; nil: they are not served.
+	Raw http.Handler
 	// Ready tells why the process should get no requests; nil: it should. Of the
 	// reasons a NotReady is shown.
 	Ready func(ctx context.Context) error
@@ -45,6 +47,9 @@ func Mux(r Routes) http.Handler {
 		}
 		plain(w, http.StatusOK, "ready\n")
 	})
+	if r.Raw != nil {
+		mux.Handle("GET /p/{id}/raw", r.Raw)
+	}
 	if r.Page != nil {
 		mux.Handle("/", compressAssets(r.Page))
 	}

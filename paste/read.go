@@ -28,6 +28,25 @@ func (s *Service) Paste(ctx context.Context, globalID string) (*Paste, error) {
 	return found[0], nil
 }
 
+// Text returns the body of a paste, nil where there is none. The id may be given without its
+// letter.
+//
+// Errors: those of Paste.
+func (s *Service) Text(ctx context.Context, globalID string) (*string, error) {
+	if id.KindOf("p:"+globalID) == id.Paste {
+		globalID = "p:" + globalID
+	}
+	p, err := s.Paste(ctx, globalID)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	bodies, err := s.Bodies(ctx, []*Paste{p})
+	if err != nil {
+		return nil, err
+	}
+	return bodies[0], nil
+}
+
 // Pastes returns pastes in the order of ids, nil where there is none.
 func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*Paste, error) { return s.readPastes(ctx, ids) })
