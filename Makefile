@@ -135,7 +135,7 @@ unraced: ## run the tests of unit that race leaves out
 
 # What the built binary shows of a store is tried on both kinds; what it does
 # with hostile requests, and when it is killed, is not the store's.
-SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
+SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Pastes|Pastes_FollowingThem|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
 
 # Most of them wait for a node or for time to pass, so more of them go at a time
 # than the machine has cores.

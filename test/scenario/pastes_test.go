@@ -1,0 +1,352 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	createPaste  = `mutation($in: CreatePasteInput!) { createPaste(input: $in) { paste { id title body isPrivate createdAt modifiedAt expiresAt version } secret userErrors { code field message } } }`
+	updatePaste  = `mutation($in: UpdatePasteInput!) { updatePaste(input: $in) { paste { id title body isPrivate createdAt expiresAt version } userErrors { code field message } } }`
+	deletePaste  = `mutation($in: DeletePasteInput!) { deletePaste(input: $in) { deletedPasteId userErrors { code field message } } }`
+	readPaste    = `query($id: ID!) { paste(id: $id) { title body version } node(id: $id) { id ... on Paste { body } } nodes(ids: [$id, "u:acme:nobody"]) { id } }`
+	latestPastes = `query($first: Int, $after: Cursor, $last: Int, $before: Cursor) { latestPastes(first: $first, after: $after, last: $last, before: $before) {
+		edges { cursor node { id title body } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`
+	pasteCreated  = `subscription($after: Cursor) { pasteCreated(after: $after) { id title body isPrivate } }`
+	latestContent = `query($tenant: String!, $first: Int, $after: Cursor) { latestContent(tenant: $tenant, first: $first, after: $after) {
+		edges { cursor node { id title createdBy { id } } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
+)
+
+// pasted is a paste with its secret.
+type pasted struct{ id, secret string }
+
+// with is an input that names the paste and its secret.
+func (p pasted) with(pairs ...any) vars {
+	input := vars{"id": p.id, "secret": p.secret}
+	for n := 0; n < len(pairs); n += 2 {
+		input[pairs[n].(string)] = pairs[n+1]
+	}
+	return vars{"in": input}
+}
+
+// paste creates a paste.
+func (g *gateway) paste(token, title string, pairs ...any) pasted {
+	g.t.Helper()
+	input := vars{"title": title, "body": "body of " + title}
+	for n := 0; n < len(pairs); n += 2 {
+		input[pairs[n].(string)] = pairs[n+1]
+	}
+	a := g.must(token, createPaste, vars{"in": input})
+	id, _ := a.at("createPaste.paste.id").(string)
+	secret, _ := a.at("createPaste.secret").(string)
+	return pasted{id, secret}
+}
+
+// wantLatest compares the titles of the newest pastes.
+func (g *gateway) wantLatest(want ...string) {
+	g.t.Helper()
+	a := g.must("", latestPastes, nil)
+	var got []string
+	for _, e := range a.at("latestPastes.edges").([]any) {
+		got = append(got, e.(map[string]any)["node"].(map[string]any)["title"].(string))
+	}
+	if !slices.Equal(got, want) {
+		g.t.Errorf("the newest pastes are %q, want %q", got, want)
+	}
+}
+
+// raw reads a text as it is.
+func (g *gateway) raw(id string) (status int, text string) {
+	g.t.Helper()
+	res, err := g.client.Get(g.url + "/p/" + id + "/raw")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.Header.Get("Content-Type") != "text/plain; charset=utf-8" || res.Header.Get("X-Content-Type-Options") != "nosniff" || len(res.Cookies()) > 0 {
+		g.t.Errorf("the raw text of %s: %v %v", id, res.Header, err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// TestPastes has nobody and ann paste texts over HTTP, through two gateways where the store
+// allows it. The secrets of all pastes are told once, and found nowhere afterwards.
+func TestPastes(t *testing.T) {
+	g := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
+	other := g.beside()
+	ann := g.user("acme", "ann", "PUBLIC")
+	long := strings.Repeat("a long line of a paste\n", 1000)
+	first, second := g.paste("", "1"), g.paste(ann, "2", "body", long)
+	hidden := g.paste("", "hidden", "isPrivate", true)
+	other.wantLatest("2", "1")
+	secrets := []string{first.secret, second.secret, hidden.secret}
+	for _, secret := range secrets {
+		if b, err := base64.RawURLEncoding.DecodeString(secret); err != nil || len(b) < 16 {
+			t.Errorf("a secret of %d bytes: %v", len(b), err)
+		}
+	}
+	for _, p := range []pasted{first, second, hidden} {
+		a := other.must("", readPaste, vars{"id": p.id})
+		text, _ := a.at("paste.body").(string)
+		if text == "" || a.at("node.body") != text || fmt.Sprint(a.Data["nodes"]) != "[map[id:"+p.id+"] <nil>]" {
+			t.Errorf("%s is read as %.200v", p.id, a.Data)
+		}
+		if status, got := other.raw(p.id); status != 200 || got != text {
+			t.Errorf("%s, raw: %d %.40q", p.id, status, got)
+		}
+	}
+
+	stolen := pasted{first.id, strings.Repeat("A", 43)}
+	g.wantRefused("", updatePaste, "updatePaste", stolen.with("title", "x"), "WRONG_SECRET secret")
+	g.wantRefused(ann, deletePaste, "deletePaste", pasted{second.id, first.secret}.with(), "WRONG_SECRET secret")
+	g.wantRefused("", updatePaste, "updatePaste", first.with("body", nil, "title", "a\nb"), "INVALID title", "INVALID body")
+	g.wantRefused("", updatePaste, "updatePaste", first.with(), "INVALID")
+	g.wantRefused("", createPaste, "createPaste", vars{"in": vars{"body": "", "expiresAt": "2020-01-01T00:00:00Z"}}, "INVALID body", "INVALID expiresAt")
+	if a := g.ask("", createPaste, vars{"in": vars{"body": "x", "idempotencyKey": "k"}}); a.code() != "UNAUTHENTICATED" {
+		t.Errorf("a key of nobody: %+v", a)
+	}
+	if a := g.ask("", `{ paste(id: "p:1") { id } }`, nil); a.code() != "BAD_USER_INPUT" {
+		t.Errorf("a malformed id: %+v", a)
+	}
+	a := g.must(ann, createPaste, vars{"in": vars{"body": "keyed", "isPrivate": true, "idempotencyKey": "k"}})
+	again := other.must(ann, createPaste, vars{"in": vars{"body": "keyed", "isPrivate": true, "idempotencyKey": "k"}})
+	if again.at("createPaste.secret") != nil || again.at("createPaste.paste.id") != a.at("createPaste.paste.id") {
+		t.Errorf("repeated: %v after %v", again.Data, a.Data)
+	}
+	secrets = append(secrets, a.at("createPaste.secret").(string))
+
+	other.must("", updatePaste, first.with("isPrivate", true))
+	g.wantLatest("2")
+	other.must("", updatePaste, hidden.with("isPrivate", nil))
+	g.wantLatest("hidden", "2")
+	g.must("", updatePaste, first.with("isPrivate", false, "title", "one"))
+	other.wantLatest("hidden", "2", "one")
+	g.must("", deletePaste, second.with())
+	other.wantLatest("hidden", "one")
+	other.wantRefused("", updatePaste, "updatePaste", second.with("title", "back"), "NOT_FOUND id")
+	if status, text := other.raw(second.id); status != 404 {
+		t.Errorf("what was deleted, raw: %d %.40q", status, text)
+	}
+	a = g.ask("", `{ a: paste(id: "`+second.id+`") { id } b: node(id: "`+second.id+`") { id } }`, nil)
+	if a.Data["a"] != nil || a.Data["b"] != nil {
+		t.Errorf("what was deleted: %v", a.Data)
+	}
+
+	g.kill()
+	g.start()
+	g.wantLatest("hidden", "one")
+	g.stop()
+	g.wantNoSecret(secrets)
+	if *on == "pebble" { // a cluster waits for the end of a killed gateway before its audit
+		g.audit()
+	}
+}
+
+// wantNoSecret looks for secrets in the files of the store and in what the gateway has
+// written.
+func (g *gateway) wantNoSecret(secrets []string) {
+	g.t.Helper()
+	look := func(where string, text []byte) {
+		for _, secret := range secrets {
+			if bytes.Contains(text, []byte(secret)) {
+				g.t.Errorf("a secret is in %s", where)
+			}
+		}
+	}
+	look("the log", []byte(g.log.String()+g.output.String()))
+	err := filepath.WalkDir(g.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		look(filepath.Base(path), text)
+		return err
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// TestPastes_FollowingThem: new pastes come to those who follow, also those that another
+// gateway has stored, and those that were missed.
+func TestPastes_FollowingThem(t *testing.T) {
+	whole := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
+	other := whole.beside()
+	for name, ask := range askings() {
+		t.Run(name, func(t *testing.T) {
+			g := whole.in(t)
+			before := g.paste("", "before "+name)
+			page := g.must("", latestPastes, vars{"first": 1})
+			cursor := page.at("latestPastes.pageInfo.startCursor").(string)
+			now := ask(g, "", pasteCreated, nil)
+			// Nothing says that a subscription has begun, so the first paste is created until it comes.
+			now.wantPastes(1, func(n int) pasted { return g.paste("", fmt.Sprintf("at once %d, %s", n, name)) })
+			g.paste("", "private", "isPrivate", true)
+			theirs := other.in(t).paste("", "of another gateway, "+name)
+			mine := g.paste("", "mine, "+name)
+			now.wantIDs(theirs.id, mine.id)
+			since := ask(g, "", pasteCreated, vars{"after": cursor})
+			first := since.paste()
+			if first == before.id {
+				t.Error("it begins with the place that it was to begin after")
+			}
+			last := g.paste("", "last, "+name)
+			since.wantIDs(theirs.id, mine.id, last.id)
+			if refused, ok := ask(g, "", pasteCreated, vars{"after": "x"}).next(); !ok || !bytes.Contains(refused, []byte("BAD_CURSOR")) {
+				t.Errorf("after no cursor: %s", refused)
+			}
+		})
+	}
+}
+
+// paste is the id of the next paste.
+func (s *subscription) paste() string {
+	s.t.Helper()
+	event, ok := s.next()
+	var told struct {
+		Data struct {
+			PasteCreated *struct {
+				ID, Title, Body string
+				IsPrivate       bool
+			}
+		}
+	}
+	if err := json.Unmarshal(event, &told); !ok || err != nil || told.Data.PasteCreated == nil {
+		s.t.Fatalf("the event %s: %v", event, err)
+	}
+	p := told.Data.PasteCreated
+	if p.Body != "body of "+p.Title || p.IsPrivate {
+		s.t.Errorf("the event has %+v", p)
+	}
+	return p.ID
+}
+
+// wantIDs waits until all of some pastes were delivered, in whatever order and each once.
+// Others may come in between.
+func (s *subscription) wantIDs(ids ...string) {
+	s.t.Helper()
+	seen := map[string]int{}
+	for slices.ContainsFunc(ids, func(id string) bool { return seen[id] == 0 }) {
+		id := s.paste()
+		if seen[id]++; seen[id] > 1 {
+			s.t.Errorf("%s was delivered twice", id)
+		}
+	}
+}
+
+// wantPastes creates pastes until one of them is delivered.
+func (s *subscription) wantPastes(first int, create func(n int) pasted) {
+	s.t.Helper()
+	came := make(chan string, 1)
+	go func() {
+		event, _ := s.next()
+		came <- string(event)
+	}()
+	for n := first; n < 500; n++ {
+		create(n)
+		select {
+		case event := <-came:
+			if !strings.Contains(event, "at once") {
+				s.t.Fatalf("the first event is %s", event)
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	s.t.Fatal("no paste was delivered")
+}
+
+// TestPastes_ExpireExactly: a paste ends at its instant on every path, by the clock of the
+// gateway, whose answers say when they were sent.
+func TestPastes_ExpireExactly(t *testing.T) {
+	g := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
+	end := time.Now().Add(1500 * time.Millisecond).Truncate(time.Millisecond)
+	p := g.paste("", "short-lived", "expiresAt", end.UTC().Format(time.RFC3339Nano))
+	stays := g.paste("", "stays")
+	paths := map[string]func() bool{
+		"paste": func() bool { return g.must("", readPaste, vars{"id": p.id}).Data["paste"] != nil },
+		"node":  func() bool { return g.must("", readPaste, vars{"id": p.id}).Data["node"] != nil },
+		"latestPastes": func() bool {
+			return len(g.must("", latestPastes, vars{"first": 2}).at("latestPastes.nodes").([]any)) == 2
+		},
+		"raw": func() bool { status, _ := g.raw(p.id); return status == 200 },
+	}
+	for ended := false; !ended; {
+		ended = !time.Now().Before(end)
+		for path, there := range paths {
+			before := time.Now()
+			got := there()
+			after := time.Now()
+			if after.Before(end) && !got || !before.Before(end) && got {
+				t.Errorf("%s: there is %t, asked between %s and %s of its end", path, got, before.Sub(end), after.Sub(end))
+			}
+		}
+	}
+	g.wantRefused("", updatePaste, "updatePaste", p.with("clearExpiry", true), "NOT_FOUND id")
+	g.wantLatest("stays")
+	g.must("", deletePaste, stays.with())
+}
+
+// TestLatestContent lists what is PUBLIC now, by its creation.
+func TestLatestContent(t *testing.T) {
+	g := serve(t)
+	other := g.beside()
+	ann := g.user("acme", "ann", "PUBLIC")
+	create := func(name, visibility string) string {
+		g.must(ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": name, "visibility": visibility}})
+		return "c:acme:" + name
+	}
+	titles := func(v vars) (all []string, a *answer) {
+		v["tenant"] = "ACME"
+		a = other.must("", latestContent, v)
+		for _, e := range a.at("latestContent.edges").([]any) {
+			all = append(all, e.(map[string]any)["node"].(map[string]any)["title"].(string))
+		}
+		return all, a
+	}
+	wants := func(want ...string) {
+		t.Helper()
+		if got, _ := titles(vars{}); !slices.Equal(got, want) {
+			t.Errorf("the newest content is %q, want %q", got, want)
+		}
+	}
+	wants()
+	one, two := create("one", "PUBLIC"), create("two", "PRIVATE")
+	create("three", "PUBLIC")
+	create("four", "LOGGEDIN")
+	wants("three", "one")
+	set := func(id, visibility string) {
+		g.must(ann, updateItem, vars{"in": vars{"id": id, "visibility": visibility}})
+	}
+	set(two, "PUBLIC")
+	wants("three", "two", "one")
+	set(one, "PRIVATE")
+	wants("three", "two")
+	set(one, "PUBLIC")
+	wants("three", "two", "one")
+	g.must(ann, deleteItem, vars{"in": vars{"id": two}})
+	wants("three", "one")
+	first, a := titles(vars{"first": 1})
+	rest, b := titles(vars{"first": 1, "after": a.at("latestContent.pageInfo.endCursor")})
+	if !slices.Equal(append(first, rest...), []string{"three", "one"}) || a.at("latestContent.pageInfo.hasNextPage") != true || b.at("latestContent.pageInfo.hasNextPage") != false {
+		t.Errorf("by pages of one: %v, %v", a.Data, b.Data)
+	}
+	if got := g.ask("", `{ latestContent(tenant: "no tenant") { nodes { id } } }`, nil); got.code() != "BAD_USER_INPUT" {
+		t.Errorf("of no tenant: %+v", got)
+	}
+	if res, err := http.Get(g.url + "/p/p:x/raw"); err != nil || res.StatusCode != 404 {
+		t.Errorf("the raw text of no paste: %v, %v", res, err)
+	}
+}
