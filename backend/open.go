@@ -91,7 +91,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	})
 	repairs := repair.New(repair.Config{
 		Feed: following, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,
-		Leases: leases, Pages: pages, Runtime: c.Runtime, Log: c.Log,
+		Leases: leases, Pastes: pastes, Pages: pages, Runtime: c.Runtime, Log: c.Log,
 	})
 	if err := repairs.CheckHooks(); err != nil {
 		return nil, err

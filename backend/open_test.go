@@ -75,6 +75,8 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	feeds := feed.New(ctx, feed.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
 	want("KeepPages", libraries.CheckHooks())
 	page.New(page.Config{Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
+	want("BeforeLatest", libraries.CheckHooks())
+	libraries.BeforeLatest(func(context.Context) error { return nil })
 	want("OnMissing", libraries.CheckHooks())
 	libraries.OnMissing(func(context.Context, principal.ID) error { return nil })
 	want("repairs", libraries.CheckHooks())

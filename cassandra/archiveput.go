@@ -141,6 +141,10 @@ func (p *restoring) add(r *archive.Row) error {
 		p.parts[n] = append(p.parts[n], (*restoreDraft)(r.Draft))
 	case r.Lease != nil:
 		p.single((*restoreLease)(r.Lease))
+	case r.Paste != nil:
+		p.single((*restorePaste)(r.Paste))
+	case r.Body != nil:
+		p.single((*restoreBody)(r.Body))
 	case r.Content != nil:
 		h := r.Content
 		p.partition(contentTable(), string(h.ID), true).header =

@@ -56,6 +56,14 @@ const (
 	archiveLeases       = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE token(lease_id) > ? LIMIT ?`
 	archiveLease        = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE lease_id = ? LIMIT ?`
 	archiveLeasesBeside = `SELECT lease_id FROM lease WHERE token(lease_id) = ?`
+
+	archivePastes       = `SELECT token(paste_id), paste_id, seq, data FROM paste WHERE token(paste_id) > ? LIMIT ?`
+	archivePaste        = `SELECT token(paste_id), paste_id, seq, data FROM paste WHERE paste_id = ? LIMIT ?`
+	archivePastesBeside = `SELECT paste_id FROM paste WHERE token(paste_id) = ?`
+
+	archiveBodies       = `SELECT token(paste_id), paste_id, body_id, body FROM paste_body WHERE token(paste_id) > ? LIMIT ?`
+	archiveBody         = `SELECT token(paste_id), paste_id, body_id, body FROM paste_body WHERE paste_id = ? AND body_id > ? LIMIT ?`
+	archiveBodiesBeside = `SELECT DISTINCT paste_id FROM paste_body WHERE token(paste_id) = ?`
 )
 
 // archiveTableOf is the table of a chapter.
@@ -83,6 +91,11 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 			key: textKey, partition: textPart, row: textPart, rows: readDraftRows}, nil
 	case archive.ChapterLeases:
 		return singleRows("read leases", archiveLeases, archiveLease, archiveLeasesBeside, textKey, textPart, readLeases), nil
+	case archive.ChapterPastes:
+		return singleRows("read pastes", archivePastes, archivePaste, archivePastesBeside, textKey, textPart, readPasteRows), nil
+	case archive.ChapterBodies:
+		return &archiveTable{doing: "read bodies of pastes", beyond: archiveBodies, within: archiveBody, beside: archiveBodiesBeside,
+			key: textKey, partition: textPart, row: bytesPart, rows: readBodyRows}, nil
 	}
 	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
 }

@@ -50,6 +50,9 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err := id.CheckTenant(tenant); err != nil {
 		return nil, fault.BadInputf("tenant: %s", principal.MessageOf(err))
 	}
+	if err := s.beforeLatest(ctx); err != nil {
+		return nil, err
+	}
 	l := timeline.List{Seals: s.Seals, Bound: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.Now()}
 	q, err := l.Query(args)
 	if err != nil {
@@ -67,7 +70,7 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 }
 
 // publicNow returns the items of entries, nil for those that are not PUBLIC now. It
-// implements timeline.Judge.
+// implements timeline.Judge. Entries of items that were deleted are removed in the background.
 func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*Content, error) {
 	ids := make([]ContentID, len(entries))
 	for i, e := range entries {
@@ -81,7 +84,10 @@ func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*C
 	cs := make([]*Content, len(rows))
 	for i := range rows {
 		h := &rows[i].Header
-		if h.State == commit.Live && h.Visibility == principal.Public && (h.ExpiresAt == nil || *h.ExpiresAt > now) && h.CreatedAt == entries[i].Created {
+		switch {
+		case h.State != commit.Live || h.CreatedAt != entries[i].Created:
+			s.journal.Repair(commit.Repair{Kind: commit.Content, Key: entries[i].ID, Row: entries[i]})
+		case h.Visibility == principal.Public && (h.ExpiresAt == nil || *h.ExpiresAt > now):
 			cs[i] = &h.Content
 		}
 	}
@@ -98,10 +104,69 @@ func (s *Service) feedPublic(ctx context.Context, h *Header) error {
 			return err
 		}
 		s.listed.add(h.ID)
-	case h.State == commit.Deleted && h.Widest == principal.Public:
+	case h.State == commit.Deleted && h.wasPublic():
 		return s.Insist(ctx, func() error { return s.feeds.Drop(ctx, feed, e, h.MTS) })
 	}
 	return nil
+}
+
+// MendFeed gives an item the entry that it lacks in the feed of its tenant. It reports
+// whether the entry was missing.
+func (s *Service) MendFeed(ctx context.Context, h *Header) (wrong bool, err error) {
+	if wrong, err = s.FeedIsWrong(ctx, h); err != nil || !wrong {
+		return false, err
+	}
+	s.listed.forget(h.ID)
+	return true, s.feedPublic(ctx, h)
+}
+
+// FeedIsWrong reports whether the feed of its tenant lacks an item that is PUBLIC. Readers
+// remove the entries of items that were deleted.
+func (s *Service) FeedIsWrong(ctx context.Context, h *Header) (bool, error) {
+	if h.State != commit.Live || h.Visibility != principal.Public {
+		return false, nil
+	}
+	_, there, err := s.feeds.Find(ctx, feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)})
+	if err != nil {
+		return false, fmt.Errorf("reading the feed of public content: %w", err)
+	}
+	return !there, nil
+}
+
+// contentFeeds is the kind of the feeds of public content.
+const contentFeeds = "content"
+
+// FeedsComplete reports whether the feeds of public content have all items.
+func (s *Service) FeedsComplete(ctx context.Context) (bool, error) {
+	return s.feeds.Complete(ctx, contentFeeds)
+}
+
+// SetFeedsComplete marks the feeds of public content as complete.
+func (s *Service) SetFeedsComplete(ctx context.Context) error {
+	return s.Insist(ctx, func() error { return s.feeds.SetComplete(ctx, contentFeeds) })
+}
+
+// BeforeLatest has f called before the feed of a tenant is read. It returns an error that is
+// UNAVAILABLE until the feeds are complete.
+func (s *Service) BeforeLatest(f func(context.Context) error) { s.beforeLatest = f }
+
+// wasPublic reports whether the item is, or was once, PUBLIC, as far as the header tells.
+func (h *Header) wasPublic() bool {
+	return h.Visibility == principal.Public || h.Widest == principal.Public || h.PublicUntil != 0
+}
+
+// DropFromFeed removes an entry of the feed of public content whose item was deleted, or is
+// of another creation.
+func (s *Service) DropFromFeed(ctx context.Context, e timeline.Entry) error {
+	id := ContentID(e.ID)
+	rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
+	if err != nil {
+		return err
+	}
+	if h := &rows.Header; h.State == commit.Live && h.CreatedAt == e.Created {
+		return nil
+	}
+	return s.feeds.Drop(ctx, feedOf(id.Tenant()), e, s.Now())
 }
 
 // mostListed is how many items a process remembers as listed in their feeds.
@@ -118,6 +183,12 @@ func (l *listedContent) has(id ContentID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ids[id]
+}
+
+func (l *listedContent) forget(id ContentID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ids, id)
 }
 
 func (l *listedContent) add(id ContentID) {

@@ -95,6 +95,8 @@ type Service struct {
 	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
 	publish Publisher                                           // see PublishTo
 	pages   Pages                                               // see KeepPages
+
+	beforeLatest func(context.Context) error // see BeforeLatest
 	// changesSince is from when on the store has the changes of its libraries.
 	changesSince clock.Instant
 }
@@ -138,6 +140,8 @@ func (s *Service) CheckHooks() error {
 		return errors.New("library: PublishTo was not called")
 	case s.pages == nil:
 		return errors.New("library: KeepPages was not called")
+	case s.beforeLatest == nil:
+		return errors.New("library: BeforeLatest was not called")
 	case s.missing == nil:
 		return errors.New("library: OnMissing was not called")
 	case !s.CanRepair(commit.Content):

@@ -12,6 +12,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -38,6 +39,10 @@ func chapterTable(c archive.Chapter) (byte, error) {
 		return tableDraft, nil
 	case archive.ChapterLeases:
 		return tableLease, nil
+	case archive.ChapterPastes:
+		return tablePaste, nil
+	case archive.ChapterBodies:
+		return tableBody, nil
 	}
 	return 0, fmt.Errorf("there is no chapter %d", c)
 }
@@ -129,6 +134,12 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		var l lease.Row
 		l, err = decodeLease(lease.ID(key[1:]), value)
 		r.Lease = &l
+	case tablePaste:
+		var p paste.Row
+		p, err = decodePaste(paste.ID(key[1:]), value)
+		r.Paste = &p
+	case tableBody:
+		r.Body, err = bodyOf(key, value)
 	}
 	return r, err
 }
@@ -243,6 +254,10 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 		return b.Set(appendDraftKey(nil, r.Draft.User, r.Draft.Name), appendDraft(nil, r.Draft), nil)
 	case r.Lease != nil:
 		return b.Set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendLease(nil, r.Lease), nil)
+	case r.Paste != nil:
+		return b.Set(appendSingle(nil, tablePaste, string(r.Paste.ID)), appendPaste(nil, r.Paste), nil)
+	case r.Body != nil:
+		return b.Set(appendBodyKey(nil, r.Body.BodyRef), append([]byte{rowVersion}, r.Body.Text...), nil)
 	}
 	return errors.New("a row of no kind")
 }

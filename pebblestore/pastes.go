@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/interchange/archive"
 	"carrel/paste"
 )
 
@@ -148,15 +149,11 @@ func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string
 	bodies := make([]*string, len(refs))
 	for i, ref := range refs {
 		value, found, err := s.get(appendBodyKey(nil, ref))
-		if err == nil && found && (len(value) == 0 || value[0] != rowVersion) {
-			err = errRow
+		if err == nil && found {
+			bodies[i], err = decodeBody(value)
 		}
 		if err != nil {
 			return nil, wrapError("read the bodies of pastes", err)
-		}
-		if found {
-			body := string(value[1:])
-			bodies[i] = &body
 		}
 	}
 	return bodies, nil
@@ -180,14 +177,11 @@ func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, er
 	}
 	var all []paste.BodyID
 	for ok := v.it.First(); ok; ok = v.it.Next() {
-		var body paste.BodyID
-		k := v.it.Key()
-		if len(k) < len(body) {
-			err = errKey
+		var ref paste.BodyRef
+		if ref, err = cutBodyKey(v.it.Key()); err != nil {
 			break
 		}
-		copy(body[:], k[len(k)-len(body):])
-		all = append(all, body)
+		all = append(all, ref.Body)
 	}
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
 		return nil, wrapError("list the bodies of a paste", err)
@@ -210,6 +204,39 @@ func (s *Store) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 // appendBodyKey appends the key of a long body.
 func appendBodyKey(b []byte, ref paste.BodyRef) []byte {
 	return append(appendPartition(b, tableBody, string(ref.Paste)), ref.Body[:]...)
+}
+
+// cutBodyKey reads the key of a long body.
+func cutBodyKey(k []byte) (paste.BodyRef, error) {
+	id, rest, err := cutString(k[1:])
+	ref := paste.BodyRef{Paste: paste.ID(id)}
+	if err != nil || len(rest) != len(ref.Body) {
+		return paste.BodyRef{}, errKey
+	}
+	copy(ref.Body[:], rest)
+	return ref, nil
+}
+
+// decodeBody reads the row of a long body.
+func decodeBody(value []byte) (*string, error) {
+	if len(value) == 0 || value[0] != rowVersion {
+		return nil, errRow
+	}
+	body := string(value[1:])
+	return &body, nil
+}
+
+// bodyOf reads a long body with its key.
+func bodyOf(key, value []byte) (*archive.BodyRow, error) {
+	ref, err := cutBodyKey(key)
+	if err != nil {
+		return nil, err
+	}
+	text, err := decodeBody(value)
+	if err != nil {
+		return nil, err
+	}
+	return &archive.BodyRow{BodyRef: ref, Text: *text}, nil
 }
 
 // appendPaste appends the row of a paste, without its key.

@@ -72,3 +72,34 @@ func (t *Timelines) Since(ctx context.Context, feed Feed, place Entry, limit int
 	}
 	return w.take(ctx, limit)
 }
+
+// Find returns an entry as the feed has it, ok is false where it does not.
+func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, ok bool, err error) {
+	b, ok, err := t.buckets.look(ctx, feed, DayOf(e.Created))
+	if err != nil || !ok {
+		return Entry{}, false, err
+	}
+	// The place right behind the entry, in the order of ids.
+	behind := Entry{Created: e.Created, ID: e.ID + "\x00"}
+	es, err := t.store.ListEntries(ctx, b.partition(feed, e), Slice{From: &behind, Limit: 1})
+	if err != nil || len(es) == 0 || Compare(es[0], e) != 0 {
+		return Entry{}, false, err
+	}
+	return es[0], true, nil
+}
+
+// marks is the feed whose only days say that a kind of feeds is complete.
+func marks(kind string) Feed { return Feed("complete:" + kind) }
+
+// Complete reports whether SetComplete was called for a kind of feeds. A store that was
+// made before there were such feeds lacks the entries of what it had.
+func (t *Timelines) Complete(ctx context.Context, kind string) (bool, error) {
+	_, ok, err := t.buckets.look(ctx, marks(kind), 0)
+	return ok, err
+}
+
+// SetComplete marks a kind of feeds as complete.
+func (t *Timelines) SetComplete(ctx context.Context, kind string) error {
+	_, err := t.buckets.fix(ctx, marks(kind), 0)
+	return err
+}

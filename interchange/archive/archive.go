@@ -10,6 +10,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -28,12 +29,14 @@ const (
 	ChapterTexts                         // texts of pages
 	ChapterDrafts                        // drafts of users
 	ChapterLeases                        // leases; their claims are derived
+	ChapterPastes                        // pastes; their feed is derived
+	ChapterBodies                        // long bodies of pastes
 )
 
 // allChapters are all kinds of rows that are not derived from others.
 var allChapters = []Chapter{
 	ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts,
-	ChapterDrafts, ChapterLeases,
+	ChapterDrafts, ChapterLeases, ChapterPastes, ChapterBodies,
 }
 
 // String names the chapter for operators.
@@ -57,6 +60,10 @@ func (c Chapter) String() string {
 		return "drafts"
 	case ChapterLeases:
 		return "leases"
+	case ChapterPastes:
+		return "pastes"
+	case ChapterBodies:
+		return "bodies"
 	}
 	return "unknown"
 }
@@ -99,6 +106,12 @@ type RequestAt struct {
 	commit.RequestRow
 }
 
+// BodyRow is a long body of a paste.
+type BodyRow struct {
+	paste.BodyRef
+	Text string
+}
+
 // Row is one authoritative row as it stands. One of its fields is set.
 type Row struct {
 	Setting     *SettingRow
@@ -114,6 +127,8 @@ type Row struct {
 	Text        *page.Text
 	Draft       *page.DraftRow
 	Lease       *lease.Row
+	Paste       *paste.Row
+	Body        *BodyRow
 }
 
 // Store reads and writes a whole store as rows, to move it to another one. Every

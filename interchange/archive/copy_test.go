@@ -25,6 +25,7 @@ import (
 	"carrel/library"
 	"carrel/library/repair"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/test/oracle"
@@ -215,6 +216,8 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	long := strings.Repeat("long ", 1000)
+	pasted := createPaste(t, h, long)
 	h.Quiet()
 	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
@@ -231,8 +234,8 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease, which is due.
-	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 2, "texts": 1, "drafts": 1, "leases": 1}); !cmp.Equal(want, rows) {
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease, which is due; a paste with its body, which is looked at once.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 3, "texts": 1, "drafts": 1, "leases": 1, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
 	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
@@ -246,6 +249,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if c, err := to.ReadClaim(t.Context(), claim.Leased("k"), true); err != nil || c.Record != string(held.Lease.ID) {
 		t.Errorf("the claim of the lease's key is %+v, %v", c, err)
 	}
+	wantPaste(t, to, pasted, long)
 	if diff := cmp.Diff(rest(h.Service), rest(svc)); diff != "" {
 		t.Errorf("the cursor of the source leads elsewhere at the target:\n%s", diff)
 	}
@@ -265,7 +269,7 @@ func TestACopyServesAsItsSourceDid(t *testing.T) {
 	if next, err := more.ContentName(t.Context()); err != nil || next == given {
 		t.Errorf("the name %s is given out twice: %v", next, err)
 	}
-	if dues, err := to.DueUntil(t.Context(), expires.Add(time.Minute), 10); err != nil || len(dues) != 2 {
+	if dues, err := to.DueUntil(t.Context(), expires.Add(time.Minute), 10); err != nil || len(dues) != 3 {
 		t.Errorf("dues: %v, %v", dues, err)
 	}
 }
@@ -376,4 +380,33 @@ func TestCopyIsResumedNotRepeated(t *testing.T) {
 		t.Errorf("it had reached row %d and went on from row %d", reached, least)
 	}
 	complete(t, to)
+}
+
+// createPaste has ann create a paste.
+func createPaste(t *testing.T, h *backendtest.Fixture, body string) *paste.Created {
+	t.Helper()
+	made, err := h.Pastes.Create(t.Context(), backendtest.As("u:acme:ann"), paste.Create{Body: body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// wantPaste checks that a paste is served from a store as it was created, and opens to its
+// secret.
+func wantPaste(t *testing.T, store backend.Store, made *paste.Created, body string) {
+	t.Helper()
+	rt := sched.NewReal()
+	defer rt.Close()
+	services := backendtest.OpenAll(t, backend.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, rt, nil), Names: &backendtest.CountingNames{}})
+	page, err := services.Pastes.Latest(t.Context(), backendtest.First(2))
+	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.ID != made.Paste.ID {
+		t.Fatalf("the newest pastes are %+v, %v", page, err)
+	}
+	if bodies, err := services.Pastes.Bodies(t.Context(), page.Nodes()); err != nil || bodies[0] == nil || *bodies[0] != body {
+		t.Errorf("the body: %v", err)
+	}
+	if _, err := services.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, ClearExpiry: true}); err != nil {
+		t.Errorf("with the secret: %v", err)
+	}
 }

@@ -28,7 +28,7 @@ func TestCopyRefuses(t *testing.T) {
 	half := func(t *testing.T, from *backendtest.Fixture, to *pebblestore.Store) {
 		t.Helper()
 		// Principals are there, and noted; contents are not.
-		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 17}, unheard); !errors.Is(err, errStumbled) {
+		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 19}, unheard); !errors.Is(err, errStumbled) {
 			t.Fatalf("a copy that was to be broken off: %v", err)
 		}
 	}

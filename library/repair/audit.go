@@ -27,6 +27,7 @@ type AuditReport struct {
 	Leases      int `json:"leases"`    // that hold keys
 	Revisions   int `json:"revisions"` // of the texts of items
 	Drafts      int `json:"drafts"`
+	Pastes      int `json:"pastes"` // that have not ended
 	// StaleClaims are claims of interrupted changes, which keep no name from anybody. The
 	// scrubber removes them.
 	StaleClaims int `json:"staleClaims"`
@@ -119,6 +120,9 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	if err := s.auditLeases(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing leases: %w", err)
 	}
+	if err := s.auditPastes(ctx, r); err != nil {
+		return nil, fmt.Errorf("auditing pastes: %w", err)
+	}
 	if err := s.auditClaims(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing claims: %w", err)
 	}
@@ -188,6 +192,9 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 		if after == "" {
 			r.Unsettled += len(h.Unsettled)
 			if err := s.auditClaim(ctx, r, urlOf(h), string(id), "a URL"); err != nil {
+				return err
+			}
+			if err := s.auditFeed(ctx, r, h); err != nil {
 				return err
 			}
 			if h.State == commit.Live {

@@ -14,7 +14,7 @@ import (
 const deriveAtOnce = 16
 
 // DeriveAll writes everything that is derived from the authoritative rows of a
-// store: libraries, what was shared with whom, memberships, the directory, and claims. It finishes
+// store: libraries, what was shared with whom, memberships, the directory, claims and feeds. It finishes
 // also what changes had left to do, and may be repeated. report is told now and
 // then how many of all items and principals are done.
 func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
@@ -45,7 +45,10 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	if _, err = s.RebuildDirectory(ctx); err != nil {
 		return err
 	}
-	_, err = s.adoptLeases(ctx)
+	if _, err = s.adoptLeases(ctx); err != nil {
+		return err
+	}
+	_, err = s.rebuildFeeds(ctx)
 	return err
 }
 

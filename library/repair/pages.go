@@ -28,6 +28,7 @@ func (c *scrubbing) texts(ctx context.Context, limit int) error {
 	if err != nil {
 		return err
 	}
+	c.report.Next = ScrubPlace{Pastes: true}
 	if seen == limit {
 		c.report.Next = ScrubPlace{Texts: true, Text: last}
 	}

@@ -55,6 +55,10 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	if r.mended.Add(int64(adopted)); err != nil {
 		return nil, fmt.Errorf("rebuilding the claims of leases: %w", err)
 	}
+	fed, err := s.rebuildFeeds(ctx)
+	if r.mended.Add(int64(fed)); err != nil {
+		return nil, err
+	}
 	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Mended: int(r.mended.Load())}, nil
 }
 

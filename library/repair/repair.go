@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/core/timeline"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -172,11 +173,13 @@ func without(h *library.Header, at library.EntryKey) *library.Header {
 
 // repair brings an entry of a library in line that a reader has found to be wrong.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
-	e, ok := r.Row.(library.BucketEntry)
-	if !ok {
-		return fmt.Errorf("a repair of %s names no entry of a library, but %T", r.Key, r.Row)
+	switch e := r.Row.(type) {
+	case library.BucketEntry:
+		return s.RepairEntry(ctx, principal.ID(r.Key), e)
+	case timeline.Entry:
+		return s.DropFromFeed(ctx, e)
 	}
-	return s.RepairEntry(ctx, principal.ID(r.Key), e)
+	return fmt.Errorf("a repair of %s names no entry of a library or a feed, but %T", r.Key, r.Row)
 }
 
 // RepairEntry takes an entry that a reader found to be wrong out of p's library,

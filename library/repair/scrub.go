@@ -7,6 +7,7 @@ import (
 	"carrel/core/commit"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -51,6 +52,10 @@ type ScrubPlace struct {
 	// Texts: the leases are done too. Text is the text reached.
 	Texts bool
 	Text  [16]byte
+
+	// Pastes: the texts are done too. Paste is the paste reached.
+	Pastes bool
+	Paste  paste.ID
 }
 
 // scrubLook is how many members or entries are looked at once, and scrubLooks
@@ -82,13 +87,16 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 // has memberships follow the groups and the directory their names; then over the
 // directory; then over the claims, of which it removes those that nobody holds; then over
 // the leases, which get the claims and the sweeping that they lack; then over the texts of
-// pages, of which it removes those that no row refers to. All of that is nothing but what
+// pages, of which it removes those that no row refers to; then over the pastes, which get
+// their entries in the feed and the tidying that they lack. All of that is nothing but what
 // interrupted changes have left: what it finds is counted and told. Items whose time has
 // come get their hint again.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, left: scrubLooks}
 	var err error
 	switch {
+	case from.Pastes:
+		err = c.pastes(ctx, limit)
 	case from.Texts:
 		err = c.texts(ctx, limit)
 	case from.Leases:
@@ -166,6 +174,9 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	if after == "" {
 		adopted, err := s.adoptClaim(ctx, urlOf(h), string(id))
 		if c.report.Mismatches += adopted; err != nil {
+			return "", err
+		}
+		if err := c.feed(ctx, h); err != nil {
 			return "", err
 		}
 	}

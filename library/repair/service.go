@@ -9,6 +9,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/feed"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -24,6 +25,7 @@ type Service struct {
 	lanes     commit.JournalStore
 	claims    *claim.Claims
 	leases    *lease.Service
+	pastes    *paste.Service
 	pages     Pages
 	rt        sched.Runtime
 	log       *slog.Logger
@@ -33,6 +35,8 @@ type Service struct {
 	rebuildTurns *sched.Permits
 	// filling is what is known of whether the directory is complete.
 	filling directoryRun
+	// feeding is what is known of whether the feeds of public content are complete.
+	feeding feedRun
 	// scrubbed is how far the scrubber has got.
 	scrubbed ScrubPlace
 }
@@ -49,6 +53,7 @@ type Config struct {
 	Lanes     commit.JournalStore
 	Claims    *claim.Claims
 	Leases    *lease.Service
+	Pastes    *paste.Service
 	Pages     Pages
 	Runtime   sched.Runtime
 	Log       *slog.Logger
@@ -59,12 +64,13 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{
 		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes, claims: c.Claims,
-		leases: c.Leases, pages: c.Pages, rt: c.Runtime, log: c.Log,
+		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}
 	s.OnMissing(s.rebuildMissing)
 	s.BeforeSearch(s.requireDirectory)
+	s.BeforeLatest(s.requireFeeds)
 	s.Repairs(commit.Content, s.repair)
 	return s
 }

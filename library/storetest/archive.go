@@ -102,7 +102,7 @@ type shelf struct {
 var chapters = []archive.Chapter{
 	archive.ChapterSettings, archive.ChapterBlocks, archive.ChapterCreations,
 	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues, archive.ChapterTexts,
-	archive.ChapterDrafts, archive.ChapterLeases,
+	archive.ChapterDrafts, archive.ChapterLeases, archive.ChapterPastes, archive.ChapterBodies,
 }
 
 // walk reads a chapter in pages and gives the rows of this subtest's tenant, as
@@ -251,6 +251,16 @@ func (s *shelf) writeRest(w *written) {
 	l := s.leased(7, 1)
 	s.same("the lease", s.commitLease(l), l)
 	w.add(archive.ChapterLeases, archive.Row{Lease: &l})
+	for n := range 3 {
+		p := s.pasted(n, 1)
+		s.same("the paste", s.commitPaste(p), p)
+		w.add(archive.ChapterPastes, archive.Row{Paste: &p})
+		for body := range byte(n) {
+			b := archive.BodyRow{BodyRef: s.bodied(n, body), Text: fmt.Sprint("body ", n, body)}
+			s.ok(s.PutBody(s.ctx, b.BodyRef, b.Text))
+			w.add(archive.ChapterBodies, archive.Row{Body: &b})
+		}
+	}
 }
 
 // sorted brings rows into an order of their own, whatever that of the archive is.

@@ -75,6 +75,14 @@ func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
 		for _, l := range st.leases {
 			add(archive.Row{Lease: &l})
 		}
+	case archive.ChapterPastes:
+		for _, p := range st.pastes {
+			add(archive.Row{Paste: &p})
+		}
+	case archive.ChapterBodies:
+		for _, b := range st.bodies {
+			add(archive.Row{Body: &archive.BodyRow{BodyRef: b.ref, Text: b.text}})
+		}
 	}
 	return rows
 }
@@ -169,6 +177,10 @@ func (st *Store) putRow(r *archive.Row) {
 		st.putDraft(*r.Draft)
 	case r.Lease != nil:
 		st.putLease(*r.Lease)
+	case r.Paste != nil:
+		st.putPaste(*r.Paste)
+	case r.Body != nil:
+		st.putBody(bodyRow{r.Body.BodyRef, r.Body.Text})
 	}
 }
 

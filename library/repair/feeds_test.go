@@ -1,0 +1,171 @@
+package repair_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/timeline"
+	"carrel/library/repair"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+// feeds returns the feeds of a fixture's store as another process has them.
+func feeds(h *backendtest.Fixture) *timeline.Timelines {
+	return timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
+}
+
+// wantNewest compares the titles of the newest content of a tenant.
+func wantNewest(t *testing.T, svc *repair.Service, want ...string) {
+	t.Helper()
+	page, err := svc.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
+	if err != nil {
+		t.Fatalf("the newest content: %v", err)
+	}
+	var got []string
+	for _, c := range page.Nodes() {
+		got = append(got, c.Title)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the newest content (-want +got):\n%s", diff)
+	}
+}
+
+// damage makes feeds that do not say what items and pastes say: an entry is lost of each
+// kind, and there are others without right.
+func damage(t *testing.T, h *backendtest.Fixture) {
+	t.Helper()
+	public := h.Content("c:acme:public")
+	made, err := h.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "public"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden, err := h.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "hidden", IsPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := feeds(h)
+	for _, err := range []error{
+		all.Drop(t.Context(), "content:acme", timeline.Entry{Created: public.CreatedAt, ID: string(public.ID)}, public.MTS),
+		all.Drop(t.Context(), "pastes", timeline.Entry{Created: made.Paste.CreatedAt, ID: string(made.Paste.ID)}, made.Paste.MTS),
+		all.Put(t.Context(), "pastes", timeline.Entry{Created: hidden.Paste.CreatedAt, ID: string(hidden.Paste.ID)}, hidden.Paste.MTS),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFeeds_AreMended: the audit finds what is missing in a feed and what is there without
+// right, and both a rebuild and the scrubber mend it.
+func TestFeeds_AreMended(t *testing.T) {
+	for name, mend := range map[string]func(t *testing.T, h *backendtest.Fixture){
+		"by a rebuild": func(t *testing.T, h *backendtest.Fixture) {
+			r, err := h.ServiceAfter(0).RebuildAll(t.Context(), func(int, int) {})
+			if err != nil || r.Mended != 3 {
+				t.Errorf("rebuilt: %+v, %v; want 3 mended", r, err)
+			}
+		},
+		"by the scrubber": func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.ServiceAfter(0)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := backendtest.New(t, nil)
+			h.User("u:acme:ann", principal.Public)
+			h.Note("public", principal.Public)
+			h.Note("private", principal.Private)
+			h.Quiet()
+			wantNewest(t, h.Service, "public")
+			h.WantAudited()
+			damage(t, h)
+			h.WantSettled()
+			r, err := h.Service.Audit(t.Context())
+			// That of the private paste is found from both sides.
+			if err != nil || r.Mismatches != 4 || r.Pastes != 2 {
+				t.Errorf("the audit: %+v, %v; want 4 mismatches", r, err)
+			}
+			mend(t, h)
+			h.WantAudited()
+			wantNewest(t, h.Service, "public")
+			page, err := h.Pastes.Latest(t.Context(), backendtest.First(10))
+			if err != nil || len(page.Edges) != 1 {
+				t.Errorf("the newest pastes: %+v, %v", page, err)
+			}
+		})
+	}
+}
+
+// TestFeeds_OfAnOlderStoreAreFilled: items that were made before there were feeds are listed
+// when somebody asks.
+func TestFeeds_OfAnOlderStoreAreFilled(t *testing.T) {
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
+	all := feeds(h)
+	for _, name := range []string{"one", "two", "three"} {
+		item := h.Content(h.Note(name, principal.Public))
+		if err := all.Drop(t.Context(), "content:acme", timeline.Entry{Created: item.CreatedAt, ID: string(item.ID)}, item.MTS); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.WantSettled()
+	r, err := h.Service.Audit(t.Context())
+	if err != nil || !r.Clean() {
+		t.Errorf("before the feeds were filled entries may be missing: %+v, %v", r, err)
+	}
+	wantNewest(t, h.ServiceAfter(0), "three", "two", "one")
+	h.WantAudited()
+}
+
+// TestFeeds_ReadersRemoveWhatWasDeleted: an entry whose item was deleted goes when it is met,
+// and one of an item that is private stays.
+func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
+	id := h.Note("hidden", principal.Public)
+	h.Update(id, "hidden", principal.Private)
+	deleted := h.Note("deleted", principal.Public)
+	h.Delete(deleted)
+	h.Quiet()
+	item := h.Content(deleted)
+	if err := feeds(h).Put(t.Context(), "content:acme", timeline.Entry{Created: item.CreatedAt, ID: string(item.ID)}, item.MTS); err != nil {
+		t.Fatal(err)
+	}
+	wantNewest(t, h.Service)
+	if err := h.Journal.DoDue(t.Context(), h.Service); err != nil {
+		t.Fatal(err)
+	}
+	left, err := feeds(h).Since(t.Context(), "content:acme", timeline.Entry{Created: clock.Min}, 10)
+	if err != nil || len(left) != 1 || left[0].ID != string(id) {
+		t.Errorf("the feed has %v, %v; want %s", left, err, id)
+	}
+}
+
+// TestScrub_TidiesPastesWhoseHintsWereLost ends and removes them.
+func TestScrub_TidiesPastesWhoseHintsWereLost(t *testing.T) {
+	h := backendtest.New(t, nil)
+	end := clock.Of(h.Runtime.Now().Add(time.Hour))
+	if _, err := h.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "x", ExpiresAt: &end}); err != nil {
+		t.Fatal(err)
+	}
+	dues, err := h.Store.DueUntil(t.Context(), end, 10)
+	if err != nil || len(dues) != 1 {
+		t.Fatalf("hints: %v, %v", dues, err)
+	}
+	if err := h.Store.DropDue(t.Context(), dues[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		rows  int
+		seq   int64
+	}{{0, 1, 1}, {time.Hour + 30*time.Second, 1, 1}, {time.Hour + 2*time.Minute, 1, 2}, {26 * time.Hour, 0, 0}} {
+		scrubEverything(t, h.ServiceAfter(c.after))
+		rows, err := h.Store.ScanPastes(t.Context(), "", 10)
+		if err != nil || len(rows) != c.rows || c.rows > 0 && rows[0].Seq != c.seq {
+			t.Errorf("after %s: %v, %v; want %d rows, of state %d", c.after, rows, err, c.rows, c.seq)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package paste
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/timeline"
+)
+
+// missedAfter is how long a paste waits to be looked at before its hint counts as lost.
+const missedAfter = time.Minute
+
+// ScanPage is how many pastes a repair reads at once.
+const ScanPage = 100
+
+// Each calls see for all pastes after an id, a page at a time, whatever their state is. The
+// empty id comes before all others.
+func (s *Service) Each(ctx context.Context, see func(p *Paste) error) error {
+	var after ID
+	for {
+		ps, err := s.Scan(ctx, after, ScanPage)
+		if err != nil {
+			return err
+		}
+		for _, p := range ps {
+			if err := see(p); err != nil {
+				return fmt.Errorf("%s: %w", p.ID, err)
+			}
+			after = p.ID
+		}
+		if len(ps) < ScanPage {
+			return nil
+		}
+	}
+}
+
+// Scan lists at most limit pastes after an id, in an order that lasts.
+func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, error) {
+	rows, err := s.store.ScanPastes(ctx, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("listing pastes: %w", err)
+	}
+	ps := make([]*Paste, len(rows))
+	for i, row := range rows {
+		if ps[i], err = pasteOf(row); err != nil {
+			return nil, err
+		}
+	}
+	return ps, nil
+}
+
+// Mend brings the feed in line with a paste, and does what its hint asks for if that was
+// lost. It reports whether the feed was wrong, and whether the hint was.
+func (s *Service) Mend(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
+	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.Now() {
+		_, err := s.tidy(ctx, p)
+		return false, true, err
+	}
+	if wrong, err = s.feedIsWrong(ctx, p); err != nil || !wrong {
+		return false, false, err
+	}
+	// The state may have changed since it was listed.
+	if p, err = s.read(ctx, p.ID); err != nil || p == nil || p.State == commit.Void {
+		return false, false, err
+	}
+	return true, false, s.enforce(ctx, p)
+}
+
+// feedIsWrong reports whether the feed has a paste otherwise than its row says.
+func (s *Service) feedIsWrong(ctx context.Context, p *Paste) (bool, error) {
+	if p.State == commit.Void || p.expired(s.Now()) {
+		return false, nil
+	}
+	found, there, err := s.feeds.Find(ctx, feedName, p.entry())
+	if err != nil {
+		return false, fmt.Errorf("reading the feed of pastes: %w", err)
+	}
+	return there != p.listed() || there && found.Until != p.entry().Until, nil
+}
+
+// Audit calls wrong for each mistake of a paste that lives, and reports whether it does.
+func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string, args ...any)) (lives bool, err error) {
+	mistaken, err := s.feedIsWrong(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	if mistaken {
+		wrong("the feed does not say what the paste says")
+	}
+	if !p.readable(s.Now()) {
+		return false, nil
+	}
+	bodies, err := s.readBodies(ctx, []*Paste{p})
+	if err != nil {
+		return true, err
+	}
+	if bodies[0] == nil || len(*bodies[0]) != p.Body.Size {
+		wrong("the body is missing, or has another length")
+	}
+	return true, nil
+}
+
+// AuditFeed calls wrong for each entry of the feed that no paste justifies, and returns the
+// number of entries. Those that have expired are left out.
+func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args ...any)) (entries int, err error) {
+	place := timeline.Entry{Created: clock.Min}
+	for {
+		es, err := s.feeds.Since(ctx, feedName, place, ScanPage)
+		if err != nil {
+			return entries, err
+		}
+		ids := make([]ID, len(es))
+		for i, e := range es {
+			ids[i] = ID(e.ID)
+		}
+		ps, err := s.readPastes(ctx, ids)
+		if err != nil {
+			return entries, err
+		}
+		for i, e := range es {
+			if p := ps[i]; p == nil || !p.listed() || p.CreatedAt != e.Created {
+				wrong("the feed of pastes has %s without right", e.ID)
+			}
+		}
+		if entries += len(es); len(es) < ScanPage {
+			return entries, nil
+		}
+		place = es[len(es)-1]
+	}
+}
