@@ -1,5 +1,5 @@
 // Package interchange reads and writes the JSON Lines format in which users,
-// groups, contents, their members and their texts come into a store and out of it,
+// groups, contents, their members, their texts, and pastes come into a store and out of it,
 // and imports and exports files of it.
 //
 // It answers for the shape of a line, for the number and the reason that a bad
@@ -19,6 +19,7 @@
 //	{"type":"revision","contentId":"c:demo:notes","branch":1,"locale":"en","number":0,"title":"Notes","body":"...","author":"u:demo:ann","createdAt":"...","baseRevision":3,"suggestion":"...","current":true}
 //	{"type":"suggestion","id":"...","contentId":"c:demo:notes","branch":1,"locale":"en","title":"Notes","body":"...","note":"...","author":"u:demo:ben","createdAt":"...","baseRevision":0,"state":"ACCEPTED","decidedBy":"u:demo:ann","revision":1}
 //	{"type":"draft","contentId":"c:demo:notes","author":"u:demo:ann","branch":1,"locale":"en","title":"","body":"...","baseRevision":0,"version":3,"updatedAt":"..."}
+//	{"type":"paste","id":"p:...","title":"Trace","body":"...","isPrivate":true,"author":"u:demo:ann","createdAt":"...","modifiedAt":"...","expiresAt":"...","version":2}
 //
 // One line is one object, at most MaxLine bytes of UTF-8, and takes effect
 // whole or not at all. A line may name only what stands in the store or in a

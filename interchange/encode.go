@@ -103,7 +103,11 @@ func written(l *Line) any {
 			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members),
 		}
 	}
-	if l.Type != TypeMembers {
+	switch l.Type {
+	case TypeMembers:
+	case TypePaste:
+		return writtenPaste(l)
+	default:
 		return writtenPage(l)
 	}
 	m := l.Members

@@ -7,12 +7,13 @@ import (
 	"io"
 
 	"carrel/library"
+	"carrel/library/repair"
 	"carrel/principal"
 )
 
-// Source is where an export comes from; *library.Repairs is one.
+// Source is where an export comes from; *repair.Service is one.
 type Source interface {
-	Export(ctx context.Context, to library.ExportSink) error
+	Export(ctx context.Context, to repair.ExportSink) error
 }
 
 // Export writes everything that from tells to w, in lines that Import takes in

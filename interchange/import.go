@@ -9,10 +9,11 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
-// Target is where lines go; *library.Repairs is one. Each call takes effect
+// Target is where lines go; *repair.Service is one. Each call takes effect
 // whole or not at all, and answers Unchanged for what stands already as told.
 type Target interface {
 	ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error)
@@ -23,6 +24,7 @@ type Target interface {
 	ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error)
 	ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error)
 	ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error)
+	ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error)
 }
 
 // DefaultConcurrency is how many lines are under way at once: enough that one

@@ -16,6 +16,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -92,6 +93,10 @@ func (r *recorder) ImportDraft(ctx context.Context, in library.ImportDraft) (pri
 	return r.arrive(ctx, in.Content+" "+in.Author)
 }
 
+func (r *recorder) ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error) {
+	return r.arrive(ctx, in.ID)
+}
+
 // settle waits, in a synctest bubble, until everything else waits: its clock
 // moves only then.
 func settle() { <-time.After(time.Second) }
@@ -148,7 +153,7 @@ func TestMalformedFileChangesNothing(t *testing.T) {
 	want := []string{
 		"line 2: not JSON: the line ends too early",
 		"line 4: the line is longer than 4194304 bytes",
-		`line 5: type: is user, group, content, members, branch, revision, suggestion or draft, not "page"`,
+		`line 5: type: is user, group, content, members, branch, revision, suggestion, draft or paste, not "page"`,
 	}
 	if diff := cmp.Diff(want, faults); diff != "" {
 		t.Error(diff)

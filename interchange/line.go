@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -19,6 +20,8 @@ const (
 	TypeRevision   Type = "revision"
 	TypeSuggestion Type = "suggestion"
 	TypeDraft      Type = "draft"
+
+	TypePaste Type = "paste"
 )
 
 // ofPage reports whether lines of the type are about the texts of items. Lines about different
@@ -39,6 +42,8 @@ type Line struct {
 	Revision   *library.ImportRevision
 	Suggestion *library.ImportSuggestion
 	Draft      *library.ImportDraft
+
+	Paste *paste.Import
 }
 
 // ID is what the line changes: of a text its item, and of a draft its author.
@@ -58,6 +63,8 @@ func (l *Line) ID() string {
 		return l.Suggestion.Content
 	case TypeDraft:
 		return l.Draft.Author
+	case TypePaste:
+		return l.Paste.ID
 	}
 	return l.Members.ID
 }

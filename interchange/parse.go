@@ -16,7 +16,7 @@ import (
 )
 
 // types are the names of types, for a message.
-const types = "user, group, content, members, branch, revision, suggestion or draft"
+const types = "user, group, content, members, branch, revision, suggestion, draft or paste"
 
 // Parse reads one line, without its line break. It checks all of the shape and
 // nothing of the store; its error names every fault that it found.
@@ -77,6 +77,8 @@ func (r *reader) line() (*Line, error) {
 		l.Suggestion = r.suggestion()
 	case TypeDraft:
 		l.Draft = r.draft()
+	case TypePaste:
+		l.Paste = r.paste()
 	default:
 		return nil, fmt.Errorf("type: is %s, not %q", types, shortened(name))
 	}

@@ -24,6 +24,7 @@ import (
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/test/oracle"
@@ -181,6 +182,7 @@ func (n *newest) Content(c library.ImportContent) error { return n.see(c.Created
 func (n *newest) Members(library.ImportMembers) error   { return nil }
 func (n *newest) Branch(b library.ImportBranch) error   { return n.see(b.CreatedAt) }
 func (n *newest) Draft(d library.ImportDraft) error     { return n.see(d.UpdatedAt) }
+func (n *newest) Paste(p paste.Import) error            { return n.see(p.ModifiedAt) }
 func (n *newest) Revision(v library.ImportRevision) error {
 	return n.see(v.CreatedAt)
 }

@@ -144,6 +144,8 @@ func (r *run) store(ctx context.Context, l *Line) (principal.ImportResult, error
 		return r.into.ImportSuggestion(ctx, *l.Suggestion)
 	case TypeDraft:
 		return r.into.ImportDraft(ctx, *l.Draft)
+	case TypePaste:
+		return r.into.ImportPaste(ctx, *l.Paste)
 	}
 	return r.into.ImportMembers(ctx, *l.Members)
 }
