@@ -257,6 +257,47 @@ func TestRead_TakesOneRound(t *testing.T) {
 	}
 }
 
+// TestRead_PassesWhatHasExpiredOnce: a page that has met many expired entries lets the next
+// ones pass over them, in both directions and over days, and what is new is met.
+func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
+	f := newFixture(t)
+	f.put(timeline.Entry{Created: today - 9*day, ID: "oldest"}, true)
+	for n := range 4000 {
+		f.put(timeline.Entry{Created: today - day*clock.Instant(n/1000) + clock.Instant(n), ID: fmt.Sprint(n), Until: today}, true)
+	}
+	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	read := func(newer bool, want ...string) (slices int64) {
+		t.Helper()
+		f.store.slices.Store(0)
+		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 20, Newer: newer}, f.judge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, found := range p.Found {
+			got = append(got, found.Entry.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("newer %t (-want +got):\n%s", newer, diff)
+		}
+		return f.store.slices.Load()
+	}
+	first := read(false, "oldest")
+	for _, newer := range []bool{false, true} {
+		if n := read(newer, "oldest"); n*3 > first {
+			t.Errorf("newer %t: %d slices after a page that took %d", newer, n, first)
+		}
+	}
+	f.put(timeline.Entry{Created: today + 5000, ID: "new"}, true)
+	f.put(timeline.Entry{Created: today - 9*day + 1, ID: "older"}, true)
+	read(false, "new", "older", "oldest")
+	read(true, "new", "older", "oldest")
+	f.put(timeline.Entry{Created: today - day, ID: "late"}, true)
+	f.rt.elapsed.Add(int64(11 * time.Second))
+	read(false, "new", "late", "older", "oldest")
+	read(true, "new", "late", "older", "oldest")
+}
+
 // TestPut_RecordsADayOnce, and finds it where another process has.
 func TestPut_RecordsADayOnce(t *testing.T) {
 	f := newFixture(t)

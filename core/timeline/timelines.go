@@ -23,6 +23,7 @@ type Timelines struct {
 	rt      sched.Runtime
 	remote  bool
 	buckets buckets
+	gaps    gaps
 }
 
 // New returns the feeds of a store.
@@ -30,6 +31,7 @@ func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
 		buckets: buckets{store: c.Store, rt: c.Runtime, feeds: map[Feed]*known{}},
+		gaps:    gaps{feeds: map[Feed]gap{}},
 	}
 }
 

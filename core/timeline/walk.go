@@ -42,6 +42,7 @@ type walk struct {
 	left int
 	// last is the place that the walk has come to, once it has passed an entry.
 	last *Entry
+	run  passage
 }
 
 // source is a partition that is being read.
@@ -82,6 +83,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next := w.next()
 		if next == nil {
 			if !w.openDays() {
+				w.endRun()
 				break
 			}
 			continue
@@ -90,8 +92,10 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next.read = next.read[1:]
 		if w.last = e; e.Until != 0 && e.Until <= w.now {
 			w.left--
+			w.pass(*e)
 			continue
 		}
+		w.endRun()
 		taken = append(taken, *e)
 	}
 	return taken, nil

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// searched is within how many schedules an ablation must be found.
-	searched = 20_000
+	// searched is within how many schedules an ablation must be found. The rarest one is
+	// found within 33,000.
+	searched = 60_000
 	// huntWithin is how long the search for one ablation may take.
 	huntWithin = 5 * time.Minute
 	// everybodyFollows is the chance, in 1024, that libraries are followed where only
