@@ -40,6 +40,9 @@ func (s *Service) list() *timeline.List {
 	return &timeline.List{Seals: s.cursors, Bound: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.Now()}
 }
 
+// CursorAt returns the cursor of a place in the feed.
+func (s *Service) CursorAt(e timeline.Entry) string { return s.list().Cursor(e) }
+
 // Latest returns a page of the public pastes.
 //
 // Errors: BAD_USER_INPUT for the arguments; BAD_CURSOR; those of the store.

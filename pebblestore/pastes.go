@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -26,12 +27,23 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 		return nil, err
 	}
 	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, wrapError("read pastes", err)
+	}
 	rows := make([]paste.Row, len(ids))
 	for i, id := range ids {
-		var err error
-		if rows[i], err = s.pasteAt(id, appendSingle(nil, tablePaste, string(id))); err != nil {
-			return nil, wrapError("read pastes", err)
+		v.key = appendSingle(v.key[:0], tablePaste, string(id))
+		value, found, failed := v.get()
+		if failed == nil && found {
+			rows[i], failed = decodePaste(id, value)
 		}
+		if err = failed; err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, s.done(v)); err != nil {
+		return nil, wrapError("read pastes", err)
 	}
 	return rows, nil
 }
@@ -246,8 +258,12 @@ func appendPaste(b []byte, r *paste.Row) []byte {
 
 // decodePaste reads the row of a paste.
 func decodePaste(id paste.ID, value []byte) (paste.Row, error) {
-	d := decode(value)
-	r := paste.Row{ID: id, Seq: d.int()}
-	r.Data = []byte(d.rest())
-	return r, d.end()
+	if len(value) == 0 || value[0] != rowVersion {
+		return paste.Row{}, errRow
+	}
+	seq, n := binary.Varint(value[1:])
+	if n <= 0 {
+		return paste.Row{}, errRow
+	}
+	return paste.Row{ID: id, Seq: seq, Data: bytes.Clone(value[1+n:])}, nil
 }

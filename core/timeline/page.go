@@ -3,8 +3,6 @@ package timeline
 import (
 	"context"
 	"slices"
-
-	"carrel/core/sched"
 )
 
 // MaxScanned is how many entries a page scans at most. Entries that are not shown count.
@@ -53,19 +51,19 @@ type Ends struct {
 // Read reads a page of a feed.
 func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Judge[T]) (*Page[T], error) {
 	var on, back scan[T]
-	err := t.together(ctx,
-		func() (err error) {
+	sides := 1
+	if q.Place != nil {
+		sides = 2 // otherwise the page begins where the feed ends
+	}
+	err := t.each(ctx, sides, func(side int) (err error) {
+		if side == 0 {
 			on, err = run(ctx, t, feed, q.Place, q.Newer, q.Size, nil, judge)
 			return err
-		},
-		func() (err error) {
-			if q.Place == nil {
-				return nil // the page begins where the feed ends
-			}
-			// Whatever is at the place itself is on the other side of the page.
-			back, err = run(ctx, t, feed, q.Place, !q.Newer, 0, []Entry{*q.Place}, judge)
-			return err
-		})
+		}
+		// Whatever is at the place itself is on the other side of the page.
+		back, err = run(ctx, t, feed, q.Place, !q.Newer, 0, []Entry{*q.Place}, judge)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,20 +77,6 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Ju
 		p.Newest, p.Oldest = p.Oldest, p.Newest
 	}
 	return p, nil
-}
-
-// together runs two tasks, at the same time where the store is remote.
-func (t *Timelines) together(ctx context.Context, a, b func() error) error {
-	width := 1
-	if t.remote {
-		width = 2
-	}
-	return sched.ForEach(ctx, t.rt, 2, width, func(i int) error {
-		if i == 0 {
-			return a()
-		}
-		return b()
-	})
 }
 
 // scan is the outcome of a walk whose entries are checked.

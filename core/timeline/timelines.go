@@ -35,6 +35,20 @@ func New(c Config) *Timelines {
 	}
 }
 
+// each calls do for 0 to n-1: at the same time where the store is remote, and else one after
+// the other, without a goroutine. It returns the error of the lowest that has one.
+func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error {
+	if t.remote {
+		return sched.ForEach(ctx, t.rt, n, sliceWidth, do)
+	}
+	for i := range n {
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Put adds an entry to a feed. Its day is recorded first: a reader finds no entry of a day
 // that is not. mts is the write timestamp of the row's state: of a Put and a Drop of one
 // entry the later state wins, whichever arrives first.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"carrel/core/clock"
-	"carrel/core/sched"
 )
 
 // Numbers of a walk.
@@ -143,11 +142,7 @@ func (w *walk) fill(ctx context.Context) error {
 			dry = append(dry, s)
 		}
 	}
-	width := 1
-	if w.t.remote {
-		width = sliceWidth
-	}
-	err := sched.ForEach(ctx, w.t.rt, len(dry), width, func(i int) error { return dry[i].fill(ctx, w.t.store) })
+	err := w.t.each(ctx, len(dry), func(i int) error { return dry[i].fill(ctx, w.t.store) })
 	if err != nil {
 		return fmt.Errorf("reading the entries of a feed: %w", err)
 	}

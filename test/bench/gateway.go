@@ -17,6 +17,7 @@ import (
 	"carrel/library"
 	"carrel/library/repair"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/resolvers"
@@ -31,6 +32,7 @@ type gateway struct {
 	service *repair.Service
 	pages   *page.Service
 	leases  *lease.Service
+	pastes  *paste.Service
 	stop    context.CancelFunc
 }
 
@@ -76,7 +78,7 @@ func (g *gateway) connect(ctx context.Context, remote bool, tuning library.Tunin
 	if err != nil {
 		return err
 	}
-	g.service, g.pages, g.leases = services.Library, services.Pages, services.Leases
+	g.service, g.pages, g.leases, g.pastes = services.Library, services.Pages, services.Leases, services.Pastes
 	return nil
 }
 
@@ -113,7 +115,7 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // what is measured is not the patience
 	h, err = edge.New(edge.Config{
-		Schema:       resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}}}),
+		Schema:       resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}, Pastes: g.pastes}}),
 		Authenticate: known.Caller,
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/cursor"
+	"carrel/core/input"
+	"carrel/core/timeline"
+	"carrel/library"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+const (
+	// endedPastes is how many pastes at the head of a list have ended before it is read again.
+	endedPastes = 100_000
+	// pasteDays is over how many days the pastes of a list are spread.
+	pasteDays = 30
+
+	// The figures that are wanted of pastes, as ratios within one run.
+	wantedOfPastePage   = 1.5
+	wantedOfCreatePaste = 1.3
+)
+
+// pasteBegan is when the oldest paste was created.
+var pasteBegan = began
+
+// measurePastes compares pages of the newest pastes by the size of the list, by their place in
+// it and by what has happened at its head, and creations with those of items.
+func measurePastes(ctx context.Context, o *options, t *table) error {
+	sizes := []int{1_000, 100_000, o.entries}
+	var lists []*gateway
+	defer func() {
+		for _, g := range lists {
+			_ = g.close() // what was measured is printed already
+		}
+	}()
+	for _, size := range sizes {
+		g, err := o.pasteStore(ctx, fmt.Sprintf("pastes %d", size), size)
+		if err != nil {
+			return err
+		}
+		lists = append(lists, g)
+	}
+	if err := comparePastePages(ctx, t, sizes, lists); err != nil {
+		return err
+	}
+	if err := measureEndedPastes(ctx, o, t, lists[0]); err != nil {
+		return err
+	}
+	return measurePasteCreation(ctx, o, t)
+}
+
+// pasteStore makes a store with so many pastes, evenly over pasteDays, and opens it again, so
+// that its rows are in files.
+func (o *options) pasteStore(ctx context.Context, name string, size int) (*gateway, error) {
+	dir := filepath.Join(o.dir, name)
+	g, err := o.fresh(ctx, dir, library.Tuning{})
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := errors.Join(g.pastesAt(ctx, 0, size, pasteBegan, pasteDays*24*time.Hour, nil), g.close()); err != nil {
+		return nil, err
+	}
+	note("made %d pastes in %s", size, time.Since(start).Round(time.Second))
+	return open(ctx, dir, library.Tuning{})
+}
+
+// pastesAt stores pastes that were created evenly within a time.
+func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant, within time.Duration, expires *clock.Instant) error {
+	return parallel(n, func(i int) error {
+		created := from.Add(within / time.Duration(n) * time.Duration(i))
+		var id [16]byte
+		g.runtime.Random(id[:])
+		title := fmt.Sprintf("Paste %d", first+i)
+		_, err := g.pastes.Import(ctx, paste.Import{
+			ID: "p:" + hex.EncodeToString(id[:]), Title: &title, Body: "a body of some characters", CreatedAt: &created, ExpiresAt: expires})
+		return err
+	})
+}
+
+const pastesQuery = `{ latestPastes(first: 20%s) { edges { cursor node { id title createdAt expiresAt version } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
+
+// viaPastes asks the whole edge for a page of pastes after a cursor; "" is the first page.
+func (g *gateway) viaPastes(ctx context.Context, after string) (func() error, error) {
+	if after != "" {
+		after = fmt.Sprintf(", after: %q", after)
+	}
+	return g.viaQuery(ctx, fmt.Sprintf(pastesQuery, after), `"Paste `)
+}
+
+// cursorOfPaste is a cursor behind which pastes are that were created before an instant.
+func (g *gateway) cursorOfPaste(ctx context.Context, at clock.Instant) (string, error) {
+	es, err := timeline.New(timeline.Config{Store: g.store, Runtime: g.runtime}).Since(ctx, "pastes", timeline.Entry{Created: at}, 1)
+	if err != nil || len(es) == 0 {
+		return "", fmt.Errorf("no paste since %s: %w", at, err)
+	}
+	return g.pastes.CursorAt(es[0]), nil
+}
+
+func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gateway) error {
+	var subjects []subject
+	add := func(name string, once func() error, err error) error {
+		subjects = append(subjects, subject{name, once})
+		return err
+	}
+	for i, g := range lists {
+		once, err := g.viaPastes(ctx, "")
+		if err := add(fmt.Sprintf("the newest of %d", sizes[i]), once, err); err != nil {
+			return err
+		}
+	}
+	last := lists[len(lists)-1]
+	oldest, err := last.cursorOfPaste(ctx, pasteBegan.Add(12*time.Hour))
+	if err != nil {
+		return err
+	}
+	once, err := last.viaPastes(ctx, oldest)
+	if err := add(fmt.Sprintf("in the oldest day of %d", sizes[len(sizes)-1]), once, err); err != nil {
+		return err
+	}
+	if err := lists[0].writeNotes(ctx); err != nil {
+		return err
+	}
+	once, err = lists[0].viaQuery(ctx, fmt.Sprintf(notesQuery, ""), `"displayName"`)
+	if err := add("a page of a library", once, err); err != nil {
+		return err
+	}
+	size := pageSize
+	args := cursor.PageArgs{First: &size}
+	subjects = append(subjects,
+		subject{"pastes by the Service", func() error { _, err := lists[0].pastes.Latest(ctx, args); return err }},
+		subject{"a library by the Service", func() error {
+			_, err := lists[0].service.Library(ctx, asWriter(), writer, library.LibraryQuery{PageArgs: args})
+			return err
+		}})
+	costs, err := compare(subjects...)
+	if err != nil {
+		return err
+	}
+	t.title("A page of 20 pastes, over %d days (CPU, the whole edge)", pasteDays)
+	t.figure(subjects[0].name, micros(costs[0].cpu))
+	for i := 1; i <= len(sizes); i++ {
+		t.ratio(subjects[i].name, micros(costs[i].cpu), ratio(costs[i], costs[0]), wantedFlat)
+	}
+	n := len(costs) - 3
+	t.figure("a page of a library of 20 notes with creator", micros(costs[n].cpu))
+	t.ratio("the newest pastes beside it", micros(costs[0].cpu), ratio(costs[0], costs[n]), wantedOfPastePage)
+	t.ratio("the same by the Services alone", micros(costs[n+1].cpu), ratio(costs[n+1], costs[n+2]), wantedOfPastePage)
+	return nil
+}
+
+// measureEndedPastes reads the newest page after very many pastes at the head have expired,
+// and after as many were made private.
+func measureEndedPastes(ctx context.Context, o *options, t *table, untouched *gateway) error {
+	usual, err := untouched.viaPastes(ctx, "")
+	if err != nil {
+		return err
+	}
+	t.title("The newest page after %d pastes at the head have ended (CPU, the whole edge)", endedPastes)
+	for _, way := range []struct {
+		name string
+		end  func(g *gateway) error
+	}{
+		{"expired", func(g *gateway) error {
+			end := clock.Of(g.runtime.Now())
+			return g.pastesAt(ctx, 1_000, endedPastes, pasteBegan.Add(pasteDays*24*time.Hour), time.Hour, &end)
+		}},
+		{"turned private", func(g *gateway) error { return g.hidePastes(ctx) }},
+	} {
+		g, err := o.pasteStore(ctx, "pastes "+way.name, 1_000)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(way.end(g), measureEnded(ctx, t, way.name, usual, g), g.close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureEnded compares the newest page of a list at whose head many pastes have ended with
+// that of another list.
+func measureEnded(ctx context.Context, t *table, how string, usual func() error, g *gateway) error {
+	page, err := g.viaPastes(ctx, "")
+	if err != nil {
+		return err
+	}
+	start := processCPU()
+	if err := page(); err != nil {
+		return err
+	}
+	t.figure("the first page after they have "+how, micros(processCPU()-start))
+	costs, err := compare(subject{"untouched", usual}, subject{how, page})
+	if err != nil {
+		return err
+	}
+	t.ratio("the following ones, beside a list without them", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedFlat)
+	return nil
+}
+
+// hidePastes creates public pastes and makes each of them private.
+func (g *gateway) hidePastes(ctx context.Context) error {
+	private := true
+	return parallel(endedPastes, func(int) error {
+		made, err := g.pastes.Create(ctx, &principal.Viewer{}, paste.Create{Body: "a body of some characters"})
+		if err == nil {
+			_, err = g.pastes.Update(ctx, paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(&private)})
+		}
+		return err
+	})
+}
+
+// measurePasteCreation compares the creation of a paste with that of an item.
+func measurePasteCreation(ctx context.Context, o *options, t *table) error {
+	g, err := o.fresh(ctx, filepath.Join(o.dir, "created"), library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	return g.measureCreations(ctx, t, func(c cost) time.Duration { return c.cpu }, "in one process (CPU a creation)")
+}
+
+func (g *gateway) measureCreations(ctx context.Context, t *table, of func(cost) time.Duration, where string) error {
+	if err := g.addWriter(ctx); err != nil {
+		return err
+	}
+	title := "A title"
+	costs, err := compareBy(of,
+		subject{"createContent", func() error {
+			_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public})
+			return err
+		}},
+		subject{"createPaste", func() error {
+			_, err := g.pastes.Create(ctx, asWriter(), paste.Create{Title: &title, Body: "a body of some characters"})
+			return err
+		}},
+	)
+	if err != nil {
+		return err
+	}
+	t.title("Creating a paste, %s", where)
+	t.figure("createContent, of a note without a text", micros(of(costs[0])))
+	t.ratio("createPaste", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedOfCreatePaste)
+	return nil
+}
