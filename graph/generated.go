@@ -1146,7 +1146,7 @@ type Limits {
   pingSeconds: Int!
   "The bytes of memory, estimated, in which documents are kept that need not be judged again."
   documentCacheBytes: Int!
-  "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10, a hundredth of the libraries it concerns and 1 for each key that it leases or gives up, anything at least 1, and resolving groups 1 for each round of reads and for each 20 groups. Null: as many as it likes."
+  "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10, a hundredth of the libraries it concerns and 1 for each key that it leases or gives up, a wrong secret of a paste 90 more, anything at least 1, and resolving groups 1 for each round of reads and for each 20 groups. Null: as many as it likes."
   viewerPointsPerMinute: Int
   "The same for an address from which nobody has signed in."
   addressPointsPerMinute: Int
