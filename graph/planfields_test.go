@@ -35,6 +35,21 @@ func TestPlan_WritesEveryFieldOfTheSchema(t *testing.T) {
 			}
 		}
 	}
+	for typ, to := range map[string][2]string{"PasteConnection": {``, ``}, "PasteEdge": {`edges {`, `}`}, "Paste": {`nodes {`, `}`}} {
+		for _, f := range parsedSchema.Types[typ].Fields {
+			field := f.Name
+			if parsedSchema.Types[f.Type.Name()].IsCompositeType() {
+				field += ` { __typename }`
+			}
+			doc, errs := gqlparser.LoadQuery(parsedSchema, `{ latestPastes { `+to[0]+field+to[1]+` } }`)
+			if errs != nil {
+				t.Fatal(errs)
+			}
+			if planPastes(&graphql.OperationContext{Doc: doc}, doc.Operations[0].SelectionSet[0].(*ast.Field).SelectionSet).want.Unplanned {
+				unplanned = append(unplanned, typ+"."+f.Name)
+			}
+		}
+	}
 	slices.Sort(unplanned)
 	// A page or a row of its own each, and an address that is not everybody's to see.
 	want := []string{"Content.branch", "Content.branches", "Content.members", "Content.suggestions", "Revision.author", "Revision.body",

@@ -144,7 +144,7 @@ func (s *Service) prepare(ctx context.Context, before, after *Paste, body *strin
 		return nil
 	}
 	long := len(*body) > inlineBody
-	if long || before != nil && before.Body.isLong() {
+	if long || before != nil && before.Body.IsLong() {
 		if err := s.putDue(ctx, after, s.Now().Add(bodyKeptFor)); err != nil {
 			return err
 		}

@@ -47,8 +47,8 @@ type Body struct {
 	Size int
 }
 
-// isLong reports whether the body is stored beside the row.
-func (b *Body) isLong() bool { return b.Long != BodyID{} }
+// IsLong reports whether the body is stored beside the row.
+func (b *Body) IsLong() bool { return b.Long != BodyID{} }
 
 // readable reports whether the paste is there for readers.
 func (p *Paste) readable(now clock.Instant) bool {

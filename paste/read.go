@@ -114,7 +114,7 @@ func (s *Service) readBodies(ctx context.Context, ps []*Paste) ([]*string, error
 	var refs []BodyRef
 	var at []int
 	for i, p := range ps {
-		if !p.Body.isLong() {
+		if !p.Body.IsLong() {
 			bodies[i] = &p.Body.Text
 			continue
 		}

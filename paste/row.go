@@ -42,7 +42,7 @@ func (p *Paste) row() Row {
 		b = commit.AppendText(b, *p.Title)
 	}
 	b = binary.AppendUvarint(b, uint64(p.Body.Size))
-	if p.Body.isLong() {
+	if p.Body.IsLong() {
 		b = append(b, p.Body.Long[:]...)
 	} else {
 		b = commit.AppendText(b, p.Body.Text)
@@ -63,7 +63,7 @@ func (p *Paste) facts() (facts byte) {
 		bit byte
 	}{
 		{p.IsPrivate, isPrivate}, {p.BornPublic, bornPublic}, {p.Title != nil, hasTitle}, {p.ExpiresAt != nil, expires},
-		{p.Body.isLong(), hasLong}, {p.Request != nil, hasRequest},
+		{p.Body.IsLong(), hasLong}, {p.Request != nil, hasRequest},
 	} {
 		if f.is {
 			facts |= f.bit

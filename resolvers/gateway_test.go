@@ -180,7 +180,7 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 		t.Fatal(err)
 	}
 	watched := &spy{API: services.Library}
-	root := &resolvers.Root{Services: resolvers.Services{Library: watched, Leases: services.Leases, Pages: page.API{Service: services.Pages}}, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
+	root := &resolvers.Root{Services: resolvers.Services{Library: watched, Leases: services.Leases, Pages: page.API{Service: services.Pages}, Pastes: services.Pastes}, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
 	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema}), following: following}
 }

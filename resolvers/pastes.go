@@ -56,8 +56,11 @@ func (q queries) pastes(ctx context.Context, ids []string, nodes []library.Node)
 	return err
 }
 
-// Body answers the text of a paste, whose size counts before it is read.
+// Body answers the text of a paste. The size of a long one counts before it is read.
 func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
+	if !p.Body.IsLong() {
+		return p.Body.Text, nil
+	}
 	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
 	answer.Hold(p.Body.Size)
 	if err := answer.Err(); err != nil {

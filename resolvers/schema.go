@@ -10,6 +10,7 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/paste"
 )
 
 // NewSchema is the schema, ready to be executed: each operation with loaders
@@ -61,9 +62,17 @@ func (r *Root) withLoaders(ctx context.Context) context.Context {
 func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		res, err := resolve(ctx, next)
-		if conn, ok := res.(*library.LibraryConnection); ok && err == nil {
-			return s.root.planned(ctx, conn), nil
+		if err != nil {
+			return res, err
 		}
-		return res, err
+		switch conn := res.(type) {
+		case *library.LibraryConnection:
+			return s.root.planned(ctx, conn), nil
+		case *paste.Connection:
+			if m, ok := graph.WritePastes(ctx, conn, graph.BodyOf(graphql.GetOperationContext(ctx))); ok {
+				return m, nil
+			}
+		}
+		return res, nil
 	}
 }
