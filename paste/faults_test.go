@@ -1,6 +1,7 @@
 package paste_test
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"carrel/core/input"
 	"carrel/core/timeline"
 	"carrel/paste"
+	"carrel/principal"
 )
 
 // 50 changes at the same time, through two gateways, end as the row says.
@@ -48,6 +50,40 @@ func TestToggle_ConcurrentChangesEndAsTheRowSays(t *testing.T) {
 		h.wantLatest(h.Pastes, want...)
 		if es := h.entries(); len(es) != entries {
 			t.Errorf("private: %t, and the feed has %v", p.IsPrivate, es)
+		}
+	}
+}
+
+// States that follow each other within one instant of the clock have write timestamps of
+// their own, so the last one wins in the feed.
+func TestToggle_WithinOneInstant(t *testing.T) {
+	g := backendtest.NewGateways(t)
+	one, _ := g.Open(0, true)
+	h := pastes{Fixture: one, anonymous: &principal.Viewer{}}
+	made := h.create(titled("a"))
+	for range 3 {
+		if err := errors.Join(h.hide(made, true), h.hide(made, false)); err != nil {
+			t.Fatal(err)
+		}
+		h.wantLatest(h.Pastes, "a")
+	}
+}
+
+// A hint stays while the state that it was written for may still be decided.
+func TestTidy_WaitsForAnAttemptUnderWay(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(titled("a")).Paste
+	at := clock.Of(h.Runtime.Now())
+	for _, c := range []struct {
+		mts, now clock.Instant
+		done     bool
+	}{
+		{made.MTS, at, true}, {made.MTS + 1, at, false}, {made.MTS + 1, at.Add(time.Minute) - 1, false}, {made.MTS + 1, at.Add(time.Minute), true},
+		{made.MTS, at - 1, false},
+	} {
+		done, err := h.at(c.now).Engine.Expire(t.Context(), commit.Due{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})
+		if err != nil || done != c.done {
+			t.Errorf("a hint of %d at %s: %t, %v; want %t", c.mts-made.MTS, c.now, done, err, c.done)
 		}
 	}
 }

@@ -139,6 +139,9 @@ func TestDelete_IsFinal(t *testing.T) {
 	_, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: "other"})
 	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
 	h.wantLatest(h.Pastes, "a")
+	hidden := h.create(paste.Create{Body: "x", IsPrivate: true})
+	_, err = h.Pastes.Delete(t.Context(), paste.Delete{ID: string(hidden.Paste.ID), Secret: made.Secret})
+	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
 	if got, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: made.Secret}); err != nil || string(got) != id {
 		t.Fatalf("deleting: %v, %v", got, err)
 	}

@@ -241,6 +241,19 @@ func TestRead_IsCutShortWhereMuchIsHidden(t *testing.T) {
 	}
 }
 
+// TestRead_DoesNotReadWhatHasExpired: the row of an entry is read up to its instant.
+func TestRead_DoesNotReadWhatHasExpired(t *testing.T) {
+	f := newFixture(t)
+	now := clock.Of(f.rt.Now())
+	f.put(timeline.Entry{Created: today, ID: "a", Until: now + 1}, true)
+	f.put(timeline.Entry{Created: today, ID: "b", Until: now}, true)
+	f.put(timeline.Entry{Created: today, ID: "c", Until: now - 1}, true)
+	f.want(timeline.Query{Size: 5})
+	if f.judged != 1 {
+		t.Errorf("%d entries were judged, want 1", f.judged)
+	}
+}
+
 // TestRead_TakesOneRound: a page of a feed with many entries a day reads each partition
 // once, and judges once.
 func TestRead_TakesOneRound(t *testing.T) {
@@ -282,20 +295,21 @@ func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
 		}
 		return f.store.slices.Load()
 	}
-	first := read(false, "oldest")
+	f.put(timeline.Entry{Created: today - 3*day + 2999, ID: "behind"}, true)
+	first := read(false, "behind", "oldest")
 	for _, newer := range []bool{false, true} {
-		if n := read(newer, "oldest"); n*3 > first {
+		if n := read(newer, "behind", "oldest"); n*3 > first {
 			t.Errorf("newer %t: %d slices after a page that took %d", newer, n, first)
 		}
 	}
 	f.put(timeline.Entry{Created: today + 5000, ID: "new"}, true)
 	f.put(timeline.Entry{Created: today - 9*day + 1, ID: "older"}, true)
-	read(false, "new", "older", "oldest")
-	read(true, "new", "older", "oldest")
+	read(false, "new", "behind", "older", "oldest")
+	read(true, "new", "behind", "older", "oldest")
 	f.put(timeline.Entry{Created: today - day, ID: "late"}, true)
 	f.rt.elapsed.Add(int64(11 * time.Second))
-	read(false, "new", "late", "older", "oldest")
-	read(true, "new", "late", "older", "oldest")
+	read(false, "new", "late", "behind", "older", "oldest")
+	read(true, "new", "late", "behind", "older", "oldest")
 }
 
 // TestPut_RecordsADayOnce, and finds it where another process has.

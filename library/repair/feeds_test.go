@@ -8,7 +8,9 @@ import (
 
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/core/input"
 	"carrel/core/timeline"
+	"carrel/library"
 	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
@@ -70,7 +72,8 @@ func TestFeeds_AreMended(t *testing.T) {
 				t.Errorf("rebuilt: %+v, %v; want 3 mended", r, err)
 			}
 		},
-		"by the scrubber": func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.ServiceAfter(0)) },
+		"by the scrubber of the same process": func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.Service) },
+		"by the scrubber":                     func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.ServiceAfter(0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := backendtest.New(t, nil)
@@ -126,6 +129,7 @@ func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {
 	h.User("u:acme:ann", principal.Public)
 	id := h.Note("hidden", principal.Public)
 	h.Update(id, "hidden", principal.Private)
+	h.Update(h.Note("signed-in", principal.Public), "signed-in", principal.LoggedIn)
 	deleted := h.Note("deleted", principal.Public)
 	h.Delete(deleted)
 	h.Quiet()
@@ -138,9 +142,23 @@ func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, err := feeds(h).Since(t.Context(), "content:acme", timeline.Entry{Created: clock.Min}, 10)
-	if err != nil || len(left) != 1 || left[0].ID != string(id) {
-		t.Errorf("the feed has %v, %v; want %s", left, err, id)
+	if err != nil || len(left) != 2 || left[0].ID != string(id) {
+		t.Errorf("the feed has %v, %v; want %s and one more", left, err, id)
 	}
+}
+
+// TestFeeds_LeaveOutWhatHasExpired, from its instant on.
+func TestFeeds_LeaveOutWhatHasExpired(t *testing.T) {
+	h := backendtest.New(t, nil)
+	h.User("u:acme:ann", principal.Public)
+	end := clock.Of(h.Runtime.Now().Add(time.Hour))
+	in := library.UpdateContent{ID: string(h.Note("ends", principal.Public)), ExpiresAt: input.Some(&end)}
+	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+		t.Fatal(err)
+	}
+	wantNewest(t, h.Service, "ends")
+	wantNewest(t, h.ServiceAfter(59*time.Minute), "ends")
+	wantNewest(t, h.ServiceAfter(time.Hour))
 }
 
 // TestScrub_TidiesPastesWhoseHintsWereLost ends and removes them.
