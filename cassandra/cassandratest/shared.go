@@ -48,6 +48,13 @@ func (s *Shared) Hosts(t testing.TB) []string {
 	return s.cluster.Hosts
 }
 
+// Dir is where the node keeps its files; empty for one of CASSANDRA_HOSTS.
+func (s *Shared) Dir(t testing.TB) string {
+	t.Helper()
+	s.Hosts(t)
+	return s.cluster.dir
+}
+
 // tellLost tells once that the node has ended by itself: the test that had it
 // then is the one to look at.
 func (s *Shared) tellLost() error {
