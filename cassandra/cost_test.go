@@ -21,6 +21,7 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -65,6 +66,7 @@ type billed struct {
 	store   *Store
 	journal *journal.Journal
 	service *repair.Service
+	pastes  *paste.Service
 }
 
 type noNames struct{}
@@ -96,10 +98,11 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	t.Cleanup(runtime.Close)
 	// No background: the journal does only what changes ask of it.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil)
-	b.service = backendtest.Open(t, backend.Config{
+	services := backendtest.OpenAll(t, backend.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})
+	b.service, b.pastes = services.Library, services.Pastes
 	return b
 }
 
@@ -180,14 +183,21 @@ func TestWhatAChangeCosts(t *testing.T) {
 			if err != nil || !o.FanOut.Complete || o.FanOut.Libraries != members+1 {
 				t.Fatalf("an update: %+v, %v", o, err)
 			}
-			b.want(fmt.Sprintf("an update with %d members", members+1), map[string]int{
+			want := map[string]int{
 				selectShownPrincipal: 1, // the actor
 				selectContentRows:    3, // the item with the actor's row: to judge, to begin with the actor's library, to answer
 				moveContent:          1, // the decision
 				selectMembersPage:    1 + (members+1)/500,
 				dropEntry:            members + 1, // one batch a member, which begins with what goes
 				settlePositions:      1,           // settling, in one decision
-			})
+			}
+			if round == 0 { // the first change that this process makes of a PUBLIC item
+				want[putFeedEntry] = 1
+			}
+			if round == 0 && members == 0 { // the first entry of the day in the feed of the tenant
+				want[insertBucket], want[selectBuckets] = 1, 1
+			}
+			b.want(fmt.Sprintf("an update with %d members", members+1), want)
 		}
 		role := library.Viewing
 		o, err := b.service.ShareContent(t.Context(), v(), library.ShareContent{
@@ -207,6 +217,33 @@ func TestWhatAChangeCosts(t *testing.T) {
 			t.Errorf("a share with three beside %d members costs %d decisions", members, decisions)
 		}
 	}
+}
+
+// A page of pastes costs one slice of each partition of a day, and each row once.
+func TestWhatAPageOfPastesCosts(t *testing.T) {
+	b := newBilled(t)
+	for range 30 {
+		if _, err := b.pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := b.pastes.Latest(t.Context(), backendtest.First(20))
+	if err != nil || len(first.Edges) != 20 || !first.PageInfo.HasNextPage {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	b.take() // the days are known from here on
+	for range 2 {
+		if _, err := b.pastes.Latest(t.Context(), backendtest.First(20)); err != nil {
+			t.Fatal(err)
+		}
+		b.want("the newest page", map[string]int{selectOlder: 4, selectPaste: 21})
+	}
+	next, err := b.pastes.Latest(t.Context(), backendtest.FirstAfter(5, first.PageInfo.EndCursor()))
+	if err != nil || len(next.Edges) != 5 {
+		t.Fatalf("%+v, %v", next, err)
+	}
+	// The paste at the cursor says that there is something newer.
+	b.want("a page after a cursor", map[string]int{selectOlder: 4, selectPaste: 7})
 }
 
 // A page costs one slice, beside which the newest entry is read where a walk
