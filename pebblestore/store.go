@@ -25,9 +25,10 @@ import (
 // written is read too: 1 had no directory, which is filled once it is missed, and
 // 2 had no time of the last move in the header of an item, and kinds of changes that
 // were fixed in the rows of in-flight lists. 3 had no claims, and neither a URL nor
-// further rows of an item, nor texts of pages, nor drafts.
+// further rows of an item, nor texts of pages, nor drafts. 4 had no pastes, and no feeds,
+// which are filled once they are missed.
 const (
-	formatVersion = 4
+	formatVersion = 5
 	oldestFormat  = 1
 )
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"carrel/core/fault"
+	"carrel/core/timeline"
 	"carrel/paste"
 )
 
@@ -25,11 +26,16 @@ func pasteAreas() []area {
 		}},
 		{"ScanPastes", []check{
 			{"each paste is listed once, in an order that lasts", scanPastes},
+			{"a scan goes on after a paste that was dropped", scanPastesAfterADrop},
 		}},
 		{"Bodies", []check{
 			{"ReadBodies must return the bodies in the order of refs, at most MaxRows, nil where there is none", readBodies},
 			{"ListBodies must list the bodies of a paste, without their texts", listBodies},
 			{"It must be harmless when repeated", dropBodies},
+		}},
+		{"Errors of pastes and feeds", []check{
+			{"The error of a CommitPaste that may have been applied satisfies MayHaveCommitted", uncertainPastes},
+			{"reads of pastes and feeds answer a context that has ended with an error, not with nothing", endedPasteReads},
 		}},
 	}
 }
@@ -140,15 +146,18 @@ func raceForPaste(s *stage) {
 	}
 }
 
-func dropPaste(s *stage) {
-	drop := func(id paste.ID, seq int64) {
-		s.Helper()
-		err := s.DropPaste(s.ctx, id, seq)
-		for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-			err = s.DropPaste(s.ctx, id, seq)
-		}
-		s.ok(err)
+// dropPaste drops a paste. A repetition after an unknown outcome is harmless.
+func (s *stage) dropPaste(id paste.ID, seq int64) {
+	s.Helper()
+	err := s.DropPaste(s.ctx, id, seq)
+	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
+		err = s.DropPaste(s.ctx, id, seq)
 	}
+	s.ok(err)
+}
+
+func dropPaste(s *stage) {
+	drop := s.dropPaste
 	one, two := s.pasted(1, 1), s.pasted(1, 2)
 	drop(one.ID, 1)
 	s.commitPaste(one)
@@ -170,29 +179,61 @@ func scanPastes(s *stage) {
 		s.commitPaste(r)
 	}
 	for _, limit := range []int{1, 3, 1000} {
-		found := map[paste.ID]paste.Row{}
-		var after paste.ID
-		for range 10_000 {
-			page, err := s.ScanPastes(s.ctx, after, limit)
-			s.ok(err)
-			if len(page) > limit {
-				s.Fatalf("%d pastes on a page of %d", len(page), limit)
-			}
-			for _, r := range page {
-				after = r.ID
-				if _, ours := want[r.ID]; !ours {
-					continue // of another subtest
-				}
-				if _, twice := found[r.ID]; twice {
-					s.Fatalf("%s is listed twice", r.ID)
-				}
-				found[r.ID] = r
-			}
-			if len(page) == 0 {
-				break
-			}
+		s.same(fmt.Sprintf("the pastes, by pages of %d", limit), s.scannedPastes(limit, func(paste.Row) {}), want)
+	}
+	none, err := s.ScanPastes(s.ctx, "", 0)
+	s.ok(err)
+	s.same("none of them", len(none), 0)
+}
+
+// scannedPastes scans the pastes of this subtest by pages of limit, and calls each for the last
+// one of each page.
+func (s *stage) scannedPastes(limit int, last func(paste.Row)) map[paste.ID]paste.Row {
+	s.Helper()
+	found := map[paste.ID]paste.Row{}
+	var after paste.ID
+	for range 10_000 {
+		page, err := s.ScanPastes(s.ctx, after, limit)
+		s.ok(err)
+		if len(page) > limit {
+			s.Fatalf("%d pastes on a page of %d", len(page), limit)
 		}
-		s.same(fmt.Sprintf("the pastes, by pages of %d", limit), found, want)
+		for _, r := range page {
+			after = r.ID
+			if !strings.HasPrefix(string(r.ID), "p:"+s.tenant+":") {
+				continue // of another subtest
+			}
+			if _, twice := found[r.ID]; twice {
+				s.Fatalf("%s is listed twice", r.ID)
+			}
+			found[r.ID] = r
+		}
+		if len(page) == 0 {
+			return found
+		}
+		last(page[len(page)-1])
+	}
+	s.Fatalf("the scan does not end")
+	return nil
+}
+
+// scanPastesAfterADrop drops pastes while they are scanned: each one when it has been the
+// last of a page, so that the scan goes on from an id that is not there.
+func scanPastesAfterADrop(s *stage) {
+	want := map[paste.ID]paste.Row{}
+	for n := range 7 {
+		r := s.pasted(n, 1)
+		want[r.ID] = r
+		s.commitPaste(r)
+	}
+	found := s.scannedPastes(2, func(r paste.Row) {
+		if _, ours := want[r.ID]; ours {
+			s.dropPaste(r.ID, r.Seq)
+		}
+	})
+	s.same("the pastes", found, want)
+	if left := s.scannedPastes(2, func(paste.Row) {}); len(left) >= len(want) {
+		s.Errorf("%d pastes are left", len(left))
 	}
 }
 
@@ -267,4 +308,58 @@ func durableBody(s *stage, crash func()) {
 	crash()
 	s.wantPaste("the paste", one.ID, one)
 	s.same("its bodies", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
+}
+
+// uncertainPastes makes each conditional write with a context that has ended: it either
+// tells that it may have been applied, or it was not.
+func uncertainPastes(s *stage) {
+	ended := given(s.ctx)
+	refused := func(what string, err error) bool {
+		s.Helper()
+		if err == nil {
+			s.Fatalf("%s: no error though the context had ended", what)
+		}
+		return !fault.MayHaveCommitted(err)
+	}
+	one, two := s.pasted(1, 1), s.pasted(1, 2)
+	if _, err := s.CommitPaste(ended, one); refused("CommitPaste of a new one", err) {
+		s.wantPaste("after CommitPaste was refused", one.ID, paste.Row{})
+	}
+	s.commitPaste(one)
+	if _, err := s.CommitPaste(ended, two); refused("CommitPaste", err) {
+		s.wantPaste("after CommitPaste was refused", one.ID, one)
+	}
+	if refused("DropPaste", s.DropPaste(ended, one.ID, 1)) {
+		s.wantPaste("after DropPaste was refused", one.ID, one)
+	}
+	bucket := timeline.Bucket{Day: aDay, Shards: 4}
+	if _, err := s.FixBucket(ended, s.feed("a"), bucket); refused("FixBucket", err) {
+		other := timeline.Bucket{Day: aDay, Shards: 8}
+		s.same("the day after FixBucket was refused", s.fixBucket(s.feed("a"), other), other)
+	}
+}
+
+func endedPasteReads(s *stage) {
+	one, body := s.pasted(1, 1), s.bodied(1, 1)
+	s.commitPaste(one)
+	s.ok(s.PutBody(s.ctx, body, "one"))
+	s.ok(s.PutEntry(s.ctx, s.change(timeline.Entry{Created: s.tick(), ID: "x"}, 10)))
+	s.fixBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 4})
+	ended := given(s.ctx)
+	for _, r := range []struct {
+		name string
+		read func() error
+	}{
+		{"ReadPaste", func() error { _, err := s.ReadPaste(ended, one.ID); return err }},
+		{"ReadPastes", func() error { _, err := s.ReadPastes(ended, []paste.ID{one.ID}); return err }},
+		{"ScanPastes", func() error { _, err := s.ScanPastes(ended, "", 10); return err }},
+		{"ReadBodies", func() error { _, err := s.ReadBodies(ended, []paste.BodyRef{body}); return err }},
+		{"ListBodies", func() error { _, err := s.ListBodies(ended, one.ID); return err }},
+		{"ListBuckets", func() error { _, err := s.ListBuckets(ended, s.feed("a"), aDay+1, 10); return err }},
+		{"ListEntries", func() error { _, err := s.ListEntries(ended, s.partition(), timeline.Slice{Limit: 10}); return err }},
+	} {
+		if r.read() == nil {
+			s.Errorf("%s gives no error", r.name)
+		}
+	}
 }
