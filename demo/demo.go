@@ -30,6 +30,7 @@ func Write(w io.Writer, base time.Time, packages []Package) error {
 	}
 	s.acme(packages)
 	s.notes()
+	s.pastes()
 	return s.err
 }
 
