@@ -414,14 +414,18 @@ func TestRead_FindsTheDaysOfOthers(t *testing.T) {
 	}
 }
 
-// TestDrop_OfADayWithoutEntriesDoesNothing: no day is recorded for it.
-func TestDrop_OfADayWithoutEntriesDoesNothing(t *testing.T) {
+// TestDrop_BeforeTheFirstPutOfItsDay: the Put of an earlier state that comes late adds nothing.
+func TestDrop_BeforeTheFirstPutOfItsDay(t *testing.T) {
 	f := newFixture(t)
-	if err := f.feeds.Drop(t.Context(), "f", timeline.Entry{Created: today, ID: "x"}, 10); err != nil {
+	e := timeline.Entry{Created: today, ID: "x"}
+	if err := f.feeds.Drop(t.Context(), "f", e, 10); err != nil {
 		t.Fatal(err)
 	}
-	if n := f.store.fixed.Load(); n != 0 {
-		t.Errorf("%d days were recorded", n)
+	if err := f.feeds.Put(t.Context(), "f", e, 9); err != nil {
+		t.Fatal(err)
+	}
+	if _, there, err := f.feeds.Find(t.Context(), "f", e); err != nil || there {
+		t.Errorf("there: %t, %v", there, err)
 	}
 }
 

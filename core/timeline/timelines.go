@@ -63,14 +63,12 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	return nil
 }
 
-// Drop removes an entry from a feed, unless a later state has put it there.
+// Drop removes an entry from a feed, unless a later state has put it there. A Put of an
+// earlier state may still come, as the first of its day, so the day is recorded here too.
 func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
-	b, ok, err := t.buckets.look(ctx, feed, DayOf(e.Created))
+	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {
-		return fmt.Errorf("finding the day of an entry: %w", err)
-	}
-	if !ok {
-		return nil // a day that was never recorded has no entries
+		return err
 	}
 	if err := t.store.DropEntry(ctx, Change{Partition: b.partition(feed, e), Entry: e, MTS: mts}); err != nil {
 		return fmt.Errorf("removing an entry from a feed: %w", err)
