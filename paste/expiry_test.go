@@ -1,6 +1,7 @@
 package paste_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +95,34 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 	if left, err := h.Store.DueUntil(t.Context(), clock.Max, 10); err != nil || len(left) != 0 {
 		t.Errorf("hints that are left: %v, %v", left, err)
 	}
+}
+
+// setBack is the real runtime with a wall clock that goes back by a microsecond whenever it
+// is looked at.
+type setBack struct {
+	*sched.Real
+	at *atomic.Int64
+}
+
+func (s setBack) Now() time.Time { return clock.Instant(s.at.Add(-1)).Time() }
+
+// The clock may be set back while a hint is looked at whose time has just come. The paste
+// has not expired then, so the hint is still needed.
+func TestExpiry_KeepsTheHintWhereTheClockIsSetBack(t *testing.T) {
+	h := newPastes(t)
+	end := clock.Of(h.Runtime.Now().Add(time.Hour))
+	in := titled("a")
+	in.ExpiresAt = &end
+	made := h.create(in)
+	rt := setBack{h.Runtime, &atomic.Int64{}}
+	rt.at.Store(int64(end))
+	services := backendtest.OpenAll(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	rt.at.Store(int64(end) + 1) // the first look shows end
+	done, err := services.Engine.Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
+	if err != nil || done {
+		t.Errorf("done: %t, %v", done, err)
+	}
+	h.wantLatest(h.at(end-1).Pastes, "a")
 }
 
 // expire does by a clock what hints ask for whose time has come.

@@ -56,7 +56,7 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, erro
 // lost. It reports whether the feed was wrong, and whether the hint was.
 func (s *Service) Mend(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
 	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.Now() {
-		_, err := s.tidy(ctx, p)
+		_, err := s.tidy(ctx, p, at)
 		return false, true, err
 	}
 	if wrong, err = s.feedIsWrong(ctx, p); err != nil || !wrong {

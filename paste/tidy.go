@@ -37,12 +37,13 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 	if p == nil {
 		p = &Paste{ID: ID(d.Key), State: commit.Void}
 	}
-	return s.tidy(ctx, p)
+	return s.tidy(ctx, p, d.At)
 }
 
 // tidy deletes a paste that has expired, removes bodies that its row does not name, and
-// removes the row a day after its end. It reports whether nothing is left to do now.
-func (s *Service) tidy(ctx context.Context, p *Paste) (done bool, err error) {
+// removes the row a day after its end. It reports whether the hint for the time at can be
+// removed: not while the paste is to expire then, and the clock was set back meanwhile.
+func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bool, err error) {
 	if p.State == commit.Live && p.expired(s.Now()) {
 		if p, err = s.expire(ctx, p.ID); err != nil || p == nil {
 			return err == nil, err
@@ -51,7 +52,10 @@ func (s *Service) tidy(ctx context.Context, p *Paste) (done bool, err error) {
 	if err := s.dropBodies(ctx, p, s.Now()); err != nil {
 		return false, err
 	}
-	if p.Seq == 0 || p.State == commit.Live || p.ModifiedAt.Add(keptFor) > s.Now() {
+	if p.State == commit.Live {
+		return p.hint() != at, nil
+	}
+	if p.Seq == 0 || p.ModifiedAt.Add(keptFor) > s.Now() {
 		return true, nil
 	}
 	if p.State == commit.Deleted {
