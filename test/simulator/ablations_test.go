@@ -28,7 +28,7 @@ const (
 
 // promised are the kinds of violations that an ablation must lead to. Other kinds may be
 // mistakes of the ablation itself.
-var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease, wrongText}
+var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease, wrongText, wrongPaste, wrongFeed}
 
 var reportFlag = flag.String("report", "", "the file into which TestHunt writes what it has found")
 
@@ -68,6 +68,8 @@ func TestHunt(t *testing.T) {
 			first, every = leaseShare, leaseShare
 		case a.In == ablations.Pages:
 			first, every = pageSeed, leaseShare
+		case a.In == ablations.Pastes:
+			first, every = pasteSeed, leaseShare
 		}
 		report.hunt(t.Context(), m, first, every, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
 	} else {
@@ -75,6 +77,7 @@ func TestHunt(t *testing.T) {
 		report.hunt(t.Context(), m, 1, 1, sample/2, all)
 		report.hunt(t.Context(), m, leaseShare, leaseShare, sample/2, all)
 		report.hunt(t.Context(), m, pageSeed, leaseShare, sample/2, all)
+		report.hunt(t.Context(), m, pasteSeed, leaseShare, sample/2, all)
 		m.Following = everybodyFollows
 		report.hunt(t.Context(), m, 1, 1, sample/2, all)
 	}
@@ -101,8 +104,8 @@ func TestHunt(t *testing.T) {
 func (h *hunted) hunt(ctx context.Context, m *Machine, first, every, most uint64, counts func(Violation) bool) {
 	played := uint64(0)
 	for seed := first; played < most && h.Found == nil; seed += every {
-		if every == 1 && seed%leaseShare%pageSeed == 0 {
-			continue // a schedule about leases or texts, which notices nothing of libraries
+		if every == 1 && !isAboutLibraries(seed) {
+			continue // it would notice nothing of libraries
 		}
 		played++
 		h.Schedules++

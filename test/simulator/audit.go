@@ -29,6 +29,8 @@ const (
 	lostKey       = "lost key"        // a key was taken from who holds it, or is held by nobody
 	wrongLease    = "wrong lease"     // an answer about a lease that is not true
 	wrongText     = "wrong text"      // a text, or an answer about one, that is not what was saved
+	wrongPaste    = "wrong paste"     // a paste, or an answer about one, that is not what was stored
+	wrongFeed     = "wrong feed"      // the feed has a paste that its row does not justify, or lacks one
 )
 
 // Violation is something wrong that a schedule has led to.

@@ -30,7 +30,7 @@ func (r *run) process(name string) *process {
 	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
 	a.deadlines = r.deadlines
-	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0}
+	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0}
 	r.procs = append(r.procs, p)
 	return p
 }
@@ -101,6 +101,9 @@ func (r *run) operate(p *process, o *Operation) {
 	if o.page != nil {
 		r.look(p, o)
 	}
+	if o.paste != nil {
+		r.aimPaste(p, o)
+	}
 	if o == r.watched {
 		r.onWatch(p.c)
 		r.watched = nil
@@ -116,6 +119,9 @@ func (r *run) operate(p *process, o *Operation) {
 		r.st.tracef("%s ends %v: %v", p.a.name, o, o.err)
 		if o.lease != nil {
 			r.heardOfLease(o)
+		}
+		if o.paste != nil {
+			r.heardOfPaste(o)
 		}
 		if o.outcome != uncertain || o.key == nil {
 			break

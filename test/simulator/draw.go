@@ -48,6 +48,11 @@ func (r *run) draw() {
 	}
 	r.drawFaults()
 	r.drawFollowers()
+	if s.chance(700) {
+		if err := r.fillFeeds(); err != nil {
+			r.report(defect, "filling the feeds: %v", err)
+		}
+	}
 	s.slow = slow
 	for range users {
 		r.users = append(r.users, &client{readers: s.pick(readers)})

@@ -77,6 +77,7 @@ func (c *Client) PutEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "PutEntry", "", func() {
 		if cell := c.st.feedCell(k); cell.put(int64(k.MTS)) {
 			cell.entry.Until = k.Entry.Until
+			c.st.feedChanged(k.Entry.ID)
 		}
 	}, nil)
 }

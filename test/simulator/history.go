@@ -18,11 +18,16 @@ type History struct {
 	principals []*principalHistory
 	leases     []*leaseHistory
 	claims     []*claimHistory // of the keys of leases
+	pastes     []*pasteHistory
 	// latest is the latest time that some clock of a process may have shown.
 	latest func() clock.Instant
 	// lost are the keys that were lost by those who held them, and other states of leases
 	// that must not be.
 	lost []string
+	// broken are states of pastes that must not be.
+	broken []string
+	// connected are those who follow the public pastes now.
+	connected []*pasteFollower
 }
 
 type contentHistory struct {
@@ -143,7 +148,7 @@ func (s *principalState) role(p principal.ID) principal.GroupRole {
 // while it ran, what was refused never was, and nothing was done twice.
 func (h *History) check(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, o := range ops {
-		if o.lease != nil || o.page != nil {
+		if o.lease != nil || o.page != nil || o.paste != nil {
 			continue // checkLeases and checkPages judge those
 		}
 		made := h.made(o)

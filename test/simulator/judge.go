@@ -19,6 +19,7 @@ func (r *run) judge() {
 	r.hist.checkRights(r.ops, r.report)
 	r.checkPauses()
 	r.checkLeases()
+	r.checkPastes()
 	r.hist.checkPages(r.ops, r.report)
 	for _, w := range r.walks {
 		w.check(r.hist, r.report)
@@ -48,11 +49,12 @@ func (r *run) compare() {
 			r.report(disagreement, "the audit fails: %v", err)
 		case rep.Clean() && wrong:
 			r.report(disagreement, "the audit finds nothing")
-		case !rep.Clean() && !wrong && !r.seen(brokenHeader, lostKey, wrongLease, wrongText):
+		case !rep.Clean() && !wrong && !r.seen(brokenHeader, lostKey, wrongLease, wrongText, wrongPaste, wrongFeed):
 			r.report(disagreement, "the audit finds %+v", *rep)
 		}
 		if len(r.found) == 0 && !r.expiring() {
 			r.readAll(p)
+			r.readNewest(r.ctx, p)
 		}
 	})
 	r.until("the audit", func() bool { return done })

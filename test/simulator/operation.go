@@ -46,13 +46,19 @@ const (
 	opSuggest
 	opDecide
 	opText
+	opPaste
+	opEditPaste
+	opDeletePaste
+	opReadPaste
+	opLatest
 	numOps
 )
 
 var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
 	"setExpiry", "create", "setGroupMembers", "rebuild", "createUser", "updateUser", "createGroup", "updateGroup", "read",
 	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable",
-	"saveRevision", "publishRevision", "createBranch", "setCurrentBranch", "suggestRevision", "decideSuggestion", "revision"}
+	"saveRevision", "publishRevision", "createBranch", "setCurrentBranch", "suggestRevision", "decideSuggestion", "revision",
+	"createPaste", "updatePaste", "deletePaste", "paste", "latestPastes"}
 
 func (k opKind) String() string { return opNames[k] }
 
@@ -89,6 +95,7 @@ type Operation struct {
 	expected   *int       // the version that the caller has seen
 	lease      *leaseCall // where it is about keys
 	page       *pageCall  // where it is about a text
+	paste      *pasteCall // where it is about pastes
 
 	start, end int // steps; end 0 while it runs
 	outcome    outcomeOf
@@ -111,6 +118,8 @@ func (o *Operation) String() string {
 		s += o.lease.String()
 	case opSave, opPublish, opBranch, opCurrent, opSuggest, opDecide, opText:
 		s += o.page.String()
+	case opPaste, opEditPaste, opDeletePaste, opReadPaste, opLatest:
+		s += o.paste.String()
 	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead:
 		s += fmt.Sprint(" ", o.group)
 	}
@@ -129,6 +138,8 @@ func (o *Operation) call(ctx context.Context, p *process, s *Scheduler) {
 		err = o.askLeases(ctx, p)
 	case o.page != nil:
 		err = o.askPages(ctx, p)
+	case o.paste != nil:
+		err = o.askPastes(ctx, p)
 	default:
 		out, err = o.do(ctx, p.svc)
 	}

@@ -79,7 +79,7 @@ var ruleRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([a-z-]+)` \\| [^|]+ \\|$"
 // which rule it breaks, and what goes wrong then.
 func TestAblations_AreInTheDocumentation(t *testing.T) {
 	var told, names []string
-	for _, document := range []string{"write-protocol.md", "unique-names.md"} {
+	for _, document := range []string{"write-protocol.md", "unique-names.md", "pastes.md"} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", document))
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +94,6 @@ func TestAblations_AreInTheDocumentation(t *testing.T) {
 	slices.Sort(told)
 	slices.Sort(names)
 	if !slices.Equal(told, names) {
-		t.Errorf("docs/write-protocol.md and docs/unique-names.md have the ablations\n%q\nand there are\n%q", told, names)
+		t.Errorf("docs/write-protocol.md, docs/unique-names.md and docs/pastes.md have the ablations\n%q\nand there are\n%q", told, names)
 	}
 }

@@ -86,10 +86,11 @@ func (c *Client) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, e
 // CommitPaste stores a paste in the place of the one with the Seq before.
 func (c *Client) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	var stands paste.Row
-	mine := copyPaste(r)
+	mine, by := copyPaste(r), c.running()
 	err := c.write(ctx, "CommitPaste", pasteGroup(r.ID), func() {
 		if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 {
 			c.st.putPaste(mine)
+			c.st.pasteChanged(mine, by)
 		}
 		stands = c.st.pasteAt(mine.ID)
 	}, nil)
@@ -101,6 +102,7 @@ func (c *Client) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 	return c.write(ctx, "DropPaste", pasteGroup(id), func() {
 		if i, found := find(c.st.pastes, id, comparePaste); found && c.st.pastes[i].Seq == seq {
 			c.st.pastes = slices.Delete(c.st.pastes, i, i+1)
+			c.st.pasteChanged(paste.Row{ID: id}, nil)
 		}
 	}, nil)
 }

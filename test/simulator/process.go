@@ -11,6 +11,7 @@ import (
 	"carrel/library"
 	"carrel/library/repair"
 	"carrel/page"
+	"carrel/paste"
 )
 
 // process is a simulated gateway: the product's Service and journal, wired as
@@ -21,6 +22,7 @@ type process struct {
 	svc    *repair.Service
 	leases *lease.Service
 	pages  *page.Service
+	pastes *paste.Service
 	api    library.API // svc, with bounds on what only reads
 	j      *journal.Journal
 	// started opens when it has started, or failed to.
@@ -56,6 +58,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	}
 	svc := services.Library
 	p.svc, p.api, p.leases, p.pages = svc, library.Bounded(svc, p.a), services.Leases, services.Pages
+	p.pastes = services.Pastes
 	p.a.Go(func() { p.j.Run(ctx, svc) })
 	return nil
 }

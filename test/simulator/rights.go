@@ -30,7 +30,7 @@ func (h *History) checkRights(ops []*Operation, report func(kind, format string,
 		}
 	}
 	for _, o := range ops {
-		if o.outcome == refused && o.lease == nil && o.page == nil && h.neededNoRefusal(o) {
+		if o.outcome == refused && o.lease == nil && o.page == nil && o.paste == nil && h.neededNoRefusal(o) {
 			report(lostChange, "%v was refused with %v, by whom it was allowed to throughout", o, o.err)
 		}
 	}

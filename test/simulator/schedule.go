@@ -22,8 +22,13 @@ type Machine struct {
 }
 
 // leaseShare: the seeds that it divides are those of schedules about the keys of leases,
-// and about nothing else.
+// and about nothing else. Of as many seeds one is about texts, and one about pastes.
 const leaseShare = 8
+
+// isAboutLibraries reports whether a seed is that of a schedule about libraries.
+func isAboutLibraries(seed uint64) bool {
+	return seed%leaseShare != 0 && !isAboutPages(seed) && !isAboutPastes(seed)
+}
 
 // someFollow is the usual chance that libraries are followed: such schedules
 // take several times as long as others.
@@ -76,6 +81,11 @@ type run struct {
 	settling  bool
 	// leases are those that clients were given.
 	leases []*granted
+	// pastes are those whose secrets clients were told.
+	pastes []*pasted
+	// pasteFollowers is how many follow the public pastes, and followings are all of them.
+	pasteFollowers int
+	followings     []*pasteFollower
 	// watched is the operation whose calls are counted from its beginning on,
 	// and onWatch is told when that is.
 	watched *Operation
@@ -97,6 +107,9 @@ func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 	}
 	if isAboutPages(seed) {
 		build, draw = (*Store).buildForPages, (*run).drawPages
+	}
+	if isAboutPastes(seed) {
+		build, draw = (*Store).buildForLeases, (*run).drawPastes
 	}
 	r := m.begin(ctx, seed, build)
 	draw(r)
@@ -142,6 +155,9 @@ func (r *run) play() {
 		r.scrubber()
 	}
 	r.refollow()
+	for range r.pasteFollowers {
+		r.followPastes(nil)
+	}
 	if !r.until("the operations", r.idle) {
 		return
 	}
@@ -150,6 +166,7 @@ func (r *run) play() {
 	for _, p := range r.procs {
 		p.c.outage = 0
 	}
+	r.listenPastes()
 	switch s.pick(5) {
 	case 0, 1:
 		r.live(0)

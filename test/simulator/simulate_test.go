@@ -22,7 +22,7 @@ var (
 	seedFlag  = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
 	fromFlag  = flag.Uint64("from", 1, "the first seed of TestSchedules")
 	countFlag = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
-	everyFlag = flag.Uint64("every", 1, "the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts only")
+	everyFlag = flag.Uint64("every", 1, "the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts, 8 from 6 pastes")
 
 	followingFlag = flag.Uint64("following", someFollow, "the chance, in 1024, that libraries are followed in TestReplay and TestSchedules")
 )

@@ -21,6 +21,7 @@ const (
 	Followed                   // those of libraries that are followed
 	Leases                     // those of the keys of leases
 	Pages                      // those of the texts of items
+	Pastes                     // those of pastes
 )
 
 // Ablation switches one rule of the write protocol off.
@@ -154,6 +155,39 @@ var All = []Ablation{
 	}},
 	{"unmoved-publication", "a published text does not move its item", Pages, []Patch{
 		{"page/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
+	}},
+	{"listed-before-stored", "a paste is listed before its row says that it is public", Pastes, []Patch{
+		{"paste/service.go", "stands, err := s.store.CommitPaste(ctx, row)", "stands, err := s.ablatedCommit(ctx, p, row)"},
+	}},
+	{"list-unchecked", "an entry of the feed is shown whatever the row of its paste says", Pastes, []Patch{
+		{"paste/connection.go", "if p != nil && p.listed() && p.CreatedAt == entries[i].Created {", `if p != nil && (p.listed() || ablated("list-unchecked")) && p.CreatedAt == entries[i].Created {`},
+	}},
+	{"toggle-any-version", "a change of a paste is stored whatever was stored since it was read", Pastes, []Patch{
+		{"test/simulator/pastes.go", "if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 {", `if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 || mine.Seq > 1 && ablated("toggle-any-version") {`},
+	}},
+	{"day-after-entry", "a day of a feed is recorded after its first entry, and nobody waits for it", Pastes, []Patch{
+		{"core/timeline/timelines.go", "\tb, err := t.buckets.fix(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry(", "\tb, err := t.ablatedFix(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry("},
+		{"core/timeline/timelines.go", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n\t_, _ = t.buckets.fix(ctx, feed, b.Day)\n"},
+	}},
+	{"removal-unrecorded", "an entry of a day that is not recorded is not removed", Pastes, []Patch{
+		{"core/timeline/timelines.go", "\tb, err := t.buckets.fix(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry(", "\tb, skip, err := t.ablatedLook(ctx, feed, DayOf(e.Created))\n\tif err != nil || skip {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry("},
+	}},
+	{"entry-at-wall-clock", "an entry of the feed has the time of its write, and not that of the state", Pastes, []Patch{
+		{"paste/finish.go", "return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)", "return s.feeds.Put(ctx, feedName, p.entry(), s.ablatedMTS(p))"},
+		{"paste/finish.go", "return s.feeds.Drop(ctx, feedName, p.entry(), p.MTS)", "return s.feeds.Drop(ctx, feedName, p.entry(), s.ablatedMTS(p))"},
+	}},
+	{"paste-unfenced", "a change of a paste that was not decided is dropped without a fence", Pastes, []Patch{
+		{"paste/finish.go", "\tp, fenced, err := s.fence(ctx, e)\n", "\tp, fenced, err := s.ablatedFence(ctx, e)\n"},
+	}},
+	{"hint-set-back", "the hint of an expiry is removed although the clock was set back before it", Pastes, []Patch{
+		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},
+	}},
+	{"look-without-overlap", "a process that looks for pastes of others looks at the last second only", Pastes, []Patch{
+		{"paste/arrivals.go", "\t\t\treach := soonWithin\n", "\t\t\treach := ablatedReach(soonWithin)\n"},
+		{"paste/arrivals.go", "reach, full = lateWithin, now+fullLookEvery", "reach, full = ablatedReach(lateWithin), now+fullLookEvery"},
+	}},
+	{"missed-before-joined", "a follower of pastes reads what it has missed before it joins the others", Pastes, []Patch{
+		{"paste/following.go", "\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n", "\tif done, err := f.ablatedBegin(ctx, place); done || err != nil {\n\t\treturn err\n\t}\n\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n"},
 	}},
 }
 

@@ -1,0 +1,77 @@
+package paste
+
+import (
+	"context"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/timeline"
+)
+
+// ablated reports whether a rule is off.
+func ablated(name string) bool { return commit.Ablated(name) }
+
+// ablatedCommit lists a paste before its row is stored.
+func (s *Service) ablatedCommit(ctx context.Context, p *Paste, row Row) (Row, error) {
+	if ablated("listed-before-stored") && p.listed() {
+		if err := s.enforce(ctx, p); err != nil {
+			return Row{}, err
+		}
+	}
+	return s.store.CommitPaste(ctx, row)
+}
+
+// ablatedMTS returns the time of now.
+func (s *Service) ablatedMTS(p *Paste) clock.Instant {
+	if ablated("entry-at-wall-clock") {
+		return s.Now()
+	}
+	return p.MTS
+}
+
+// ablatedFence returns the state that a paste has now, and leaves open whether the change
+// may still be decided.
+func (s *Service) ablatedFence(ctx context.Context, e commit.Entry) (*Paste, bool, error) {
+	if !ablated("paste-unfenced") {
+		return s.fence(ctx, e)
+	}
+	p, err := s.read(ctx, ID(e.Key))
+	if err == nil && p == nil {
+		p = &Paste{ID: ID(e.Key), State: commit.Void}
+	}
+	return p, false, err
+}
+
+// ablatedReach returns how far a look reaches that does not overlap the one before.
+func ablatedReach(reach time.Duration) time.Duration {
+	if ablated("look-without-overlap") {
+		return lookEvery
+	}
+	return reach
+}
+
+// ablatedBegin reads what was missed, and joins the followers then. It reports whether it
+// has done so.
+func (f *Follower) ablatedBegin(ctx context.Context, place *timeline.Entry) (bool, error) {
+	if !ablated("missed-before-joined") {
+		return false, nil
+	}
+	var missed []timeline.Entry
+	if place != nil {
+		var err error
+		if missed, err = f.s.feeds.Since(ctx, feedName, *place, missedMost); err != nil {
+			return false, err
+		}
+	}
+	_, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range missed {
+		if !f.missed[ID(e.ID)] {
+			f.queue = append(f.queue, ID(e.ID))
+			f.missed[ID(e.ID)] = true
+		}
+	}
+	return true, err
+}

@@ -1,0 +1,99 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/sched"
+	"carrel/core/timeline"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// fillFeeds lists the public content that there is at the start, and marks the feeds as
+// complete: otherwise the first reader has them filled, whatever changes have written.
+func (r *run) fillFeeds() error {
+	feeds := timeline.New(timeline.Config{Store: NewClient(r.st, nil), Runtime: sched.NewReal()})
+	for _, c := range r.st.contents {
+		h := &c.header
+		if h.Visibility != principal.Public {
+			continue
+		}
+		e := timeline.Entry{Created: h.CreatedAt, ID: string(c.id)}
+		if err := feeds.Put(r.ctx, timeline.Feed("content:"+c.id.Tenant()), e, h.MTS); err != nil {
+			return err
+		}
+	}
+	return feeds.SetComplete(r.ctx, "content")
+}
+
+// readNewest reads the newest public content of each tenant to its end, when nothing
+// changes, and compares it with the headers.
+func (r *run) readNewest(ctx context.Context, p *process) {
+	for _, tenant := range []string{"t", "o"} {
+		got, err := r.newestOf(ctx, p, tenant)
+		if err != nil {
+			r.report(wrongFeed, "reading the newest content of %s: %v", tenant, err)
+			continue
+		}
+		if want := r.expectNewest(tenant); !slices.Equal(got, want) {
+			r.report(wrongFeed, "the newest content of %s is %v, not %v", tenant, got, want)
+		}
+	}
+}
+
+// newestOf reads the newest public content of a tenant, the newest first.
+func (r *run) newestOf(ctx context.Context, p *process, tenant string) ([]library.ContentID, error) {
+	size, backward := 1+r.s.pick(2), r.s.chance(512)
+	var all []library.ContentID
+	var from *string
+	for range 20 {
+		args := cursor.PageArgs{First: &size, After: from}
+		if backward {
+			args = cursor.PageArgs{Last: &size, Before: from}
+		}
+		page, err := p.svc.LatestContent(ctx, &principal.Viewer{}, tenant, args)
+		if err != nil {
+			return nil, err
+		}
+		var ids []library.ContentID
+		for _, e := range page.Edges {
+			ids = append(ids, e.Node.ID)
+		}
+		more := page.PageInfo.HasNextPage
+		if from = page.PageInfo.EndCursor(); backward {
+			more, from = page.PageInfo.HasPreviousPage, page.PageInfo.StartCursor()
+			all = append(ids, all...)
+		} else {
+			all = append(all, ids...)
+		}
+		if !more {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("the list has no end: %v", all)
+}
+
+// expectNewest is the public content of a tenant that exists now, the newest first.
+func (r *run) expectNewest(tenant string) []library.ContentID {
+	var found []*contentPart
+	for _, c := range r.st.contents {
+		h := &c.header
+		if h.State == commit.Live && h.Visibility == principal.Public && c.id.Tenant() == tenant && h.Exists(clock.Of(epoch.Add(r.s.now))) {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b *contentPart) int {
+		return -cmp.Or(cmp.Compare(a.header.CreatedAt, b.header.CreatedAt), cmp.Compare(a.id, b.id))
+	})
+	var ids []library.ContentID
+	for _, c := range found {
+		ids = append(ids, c.id)
+	}
+	return ids
+}

@@ -1,0 +1,285 @@
+package simulator
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+// heardOfPaste judges the answer of an operation about pastes, at the moment of the answer.
+func (r *run) heardOfPaste(o *Operation) {
+	c := o.paste
+	if o.kind == opPaste && o.err == nil && c.secret != "" {
+		r.pastes = append(r.pastes, &pasted{c.got.ID, c.secret, c.expires})
+	}
+	if wrong := r.judgePaste(o); wrong != "" {
+		r.report(wrongPaste, "%v was answered %v: %s", o, o.err, wrong)
+	}
+}
+
+// judgePaste says what is wrong with an answer; "": nothing.
+func (r *run) judgePaste(o *Operation) string {
+	switch {
+	case o.err != nil:
+		return r.judgePasteRefused(o)
+	case o.kind == opPaste:
+		return r.judgeCreatedPaste(o)
+	case o.kind == opEditPaste:
+		return r.judgeUpdatedPaste(o)
+	case o.kind == opDeletePaste:
+		p := r.hist.ofPaste(o.paste.of.id)
+		if o.paste.foreign {
+			return "it came with another secret"
+		}
+		if now := p.now(); now.state == commit.Live {
+			return "the paste is there"
+		}
+	case o.kind == opReadPaste:
+		return r.judgeReadPaste(o)
+	default:
+		return r.judgeLatest(o)
+	}
+	return ""
+}
+
+// judgeCreatedPaste judges the success of createPaste.
+func (r *run) judgeCreatedPaste(o *Operation) string {
+	c := o.paste
+	p := r.hist.ofPaste(c.got.ID)
+	if len(p.states) < 2 {
+		return "nothing is stored"
+	}
+	first := &p.states[1]
+	switch {
+	case c.secret == "" && !o.repeated && o.key == nil:
+		return "the secret was not told"
+	case c.secret != "" && sha256.Sum256([]byte(c.secret)) != first.secret:
+		return "the secret is another one"
+	case c.got.CreatedAt != first.created:
+		return "it has another time of creation"
+	case first.title != o.title || first.body != o.pasteBody() || first.author != o.viewer:
+		return fmt.Sprintf("stored is %+v", *first)
+	}
+	if r.st.struck == c.struck && !o.repeated && len(p.states) == 2 && first.listed() && r.st.feedHas(p) == 0 {
+		return "nothing went wrong, and it is not listed"
+	}
+	return ""
+}
+
+// judgeUpdatedPaste judges the success of updatePaste: the paste was what was asked for, and
+// is what was answered.
+func (r *run) judgeUpdatedPaste(o *Operation) string {
+	c := o.paste
+	if c.foreign {
+		return "it came with another secret"
+	}
+	ok := r.hist.ofPaste(c.of.id).some(o.start, o.end, func(s *pasteState) bool {
+		return s.state == commit.Live && s.version == c.got.Version && s.shows(c.got) &&
+			(!c.retitles || s.title == o.title) && (!c.toggles || s.private == c.private) &&
+			(!c.postpones || s.expires == c.expires) && (!c.rewrites || s.body == o.pasteBody())
+	})
+	if !ok {
+		return fmt.Sprintf("the paste was never so while it ran: %+v", r.hist.ofPaste(c.of.id).during(o.start, o.end))
+	}
+	return ""
+}
+
+// shows reports whether a state is what an answer shows, but for the body.
+func (s *pasteState) shows(got *paste.Paste) bool {
+	var expires clock.Instant
+	if got.ExpiresAt != nil {
+		expires = *got.ExpiresAt
+	}
+	return got.Title != nil && *got.Title == s.title && got.IsPrivate == s.private && expires == s.expires &&
+		got.CreatedAt == s.created && got.ModifiedAt == s.modified
+}
+
+// judgePasteRefused judges an error.
+func (r *run) judgePasteRefused(o *Operation) string {
+	c := o.paste
+	if o.outcome == uncertain || fault.CodeOf(o.err) == fault.Unavailable || fault.ReasonOf(o.err) == fault.ReasonContention {
+		return ""
+	}
+	if c.of == nil {
+		switch {
+		case o.kind == opPaste && c.lasts > 0 && c.lasts <= 10*time.Second:
+			return "" // its time has come while it was tried, or before it was repeated
+		}
+		return "no such error was to be expected"
+	}
+	p := r.hist.ofPaste(c.of.id)
+	switch {
+	case fault.ReasonOf(o.err) == fault.ReasonWrongSecret:
+		if !c.foreign {
+			return "it came with the secret"
+		}
+	case fault.CodeOf(o.err) == fault.NotFound:
+		if !p.some(o.start, o.end, func(s *pasteState) bool { return !s.readable(r.latestClock()) }) {
+			return "the paste was there all the time"
+		}
+	case c.foreign:
+		return "it came with another secret"
+	case fault.ReasonOf(o.err) == fault.ReasonVersion:
+		if c.version == nil || !p.some(o.start, o.end, func(s *pasteState) bool { return s.state == commit.Live && s.version != *c.version }) {
+			return "the paste had the version that was expected"
+		}
+	case c.postpones && c.lasts > 0 && c.expires <= r.latestClock():
+	default:
+		return "no such error was to be expected"
+	}
+	return ""
+}
+
+// judgeReadPaste judges what a reader of one paste saw.
+func (r *run) judgeReadPaste(o *Operation) string {
+	c := o.paste
+	p := r.hist.ofPaste(c.of.id)
+	if c.got == nil || c.body == nil {
+		if !p.some(o.start, o.end, func(s *pasteState) bool { return !s.readable(r.latestClock()) }) {
+			return "the paste was there all the time"
+		}
+		if c.got == nil {
+			return ""
+		}
+	}
+	if !p.some(o.start, o.end, func(s *pasteState) bool {
+		return s.readable(c.began.Add(-backwards)) && s.version == c.got.Version && s.shows(c.got)
+	}) {
+		return fmt.Sprintf("the paste was never so while it ran: %+v", *c.got)
+	}
+	if c.body != nil && !p.some(o.start, o.end, func(s *pasteState) bool { return s.state == commit.Live && s.body == *c.body }) {
+		return fmt.Sprintf("the body was never %.40q while it ran", *c.body)
+	}
+	return ""
+}
+
+// judgeLatest judges what a reader of the list saw: only what was public and had not
+// expired, in order, each once, and everything that was there all the time.
+func (r *run) judgeLatest(o *Operation) string {
+	c := o.paste
+	for i, e := range c.seen {
+		p := r.hist.ofPaste(e.paste.ID)
+		if !p.some(e.start, e.end, func(s *pasteState) bool {
+			return s.listed() && s.readable(e.began.Add(-backwards)) && s.version == e.paste.Version && s.shows(e.paste)
+		}) {
+			return fmt.Sprintf("%s was not public then: %+v, in steps %d to %d", e.paste.ID, p.during(e.start, e.end), e.start, e.end)
+		}
+		if i > 0 && comparePastes(c.seen[i-1].paste, e.paste) <= 0 {
+			return fmt.Sprintf("%s comes after %s", e.paste.ID, c.seen[i-1].paste.ID)
+		}
+	}
+	for _, id := range c.calm {
+		p := r.hist.ofPaste(id)
+		if len(p.during(o.start, o.end)) > 1 || !p.now().readable(r.latestClock()) {
+			continue
+		}
+		if !slices.ContainsFunc(c.seen, func(e seenPaste) bool { return e.paste.ID == id }) {
+			return fmt.Sprintf("%s was public all the time, and was not listed", id)
+		}
+	}
+	return ""
+}
+
+// comparePastes orders pastes from the oldest on.
+func comparePastes(a, b *paste.Paste) int {
+	return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// calmPastes are the pastes that are listed and that nothing is under way of. A day that
+// another process has begun after its end is known everywhere half a minute later, so
+// pastes of such days are left out until then.
+func (r *run) calmPastes() []paste.ID {
+	if len(r.st.late) > 0 {
+		return nil
+	}
+	var calm []paste.ID
+	for _, p := range r.hist.pastes {
+		now := p.now()
+		if !now.listed() || !now.readable(r.latestClock()) || r.pasteBusy(p.id) {
+			continue
+		}
+		if latestDay(now.created) < latestDay(r.latestClock().Add(time.Minute)) && p.listedAt > r.s.now-time.Minute {
+			continue
+		}
+		calm = append(calm, p.id)
+	}
+	return calm
+}
+
+// pasteBusy reports whether a change of a paste is under way.
+func (r *run) pasteBusy(id paste.ID) bool {
+	for _, o := range r.ops {
+		if o.paste == nil || o.start == 0 || o.end != 0 {
+			continue
+		}
+		if o.paste.of == nil && o.kind == opPaste || o.paste.of != nil && o.paste.of.id == id && o.kind != opReadPaste {
+			return true
+		}
+	}
+	for _, l := range r.st.lanes {
+		if !l.live {
+			continue
+		}
+		entries, _ := commit.Decode(l.blocks) // the product wrote them
+		if slices.ContainsFunc(entries, func(e commit.Entry) bool { return e.Key == string(id) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// feedHas counts the entries of a paste in the feed.
+func (st *Store) feedHas(p *pasteHistory) int {
+	n := 0
+	for _, c := range st.feeds {
+		if c.live && c.p.Feed == "pastes" && c.entry.ID == string(p.id) {
+			n++
+		}
+	}
+	return n
+}
+
+// checkPastes judges at the end what was changed by whom.
+func (r *run) checkPastes() {
+	for _, what := range r.hist.broken {
+		r.report(wrongPaste, "%s", what)
+	}
+	for _, p := range r.hist.pastes {
+		for _, s := range p.states {
+			if o := s.op; o != nil && o.paste != nil && o.outcome == refused && o.kind.changesPastes() && s.state == commit.Live && !s.fences(p) {
+				r.report(wrongPaste, "%s: seq %d was stored by %v, which was refused: %v", p.id, s.seq, o, o.err)
+			}
+		}
+	}
+	type request struct {
+		viewer principal.ID
+		key    string
+	}
+	made := map[request]paste.ID{}
+	for _, o := range r.ops {
+		if o.kind != opPaste || o.key == nil || o.outcome != answered {
+			continue
+		}
+		of, id := request{o.viewer, *o.key}, o.paste.got.ID
+		if other, more := made[of]; more && other != id {
+			r.report(wrongPaste, "the requests with the key %s have made %s and %s", *o.key, other, id)
+		}
+		made[of] = id
+	}
+}
+
+// fences reports whether a state shows the same as the one before it.
+func (s *pasteState) fences(p *pasteHistory) bool {
+	return slices.ContainsFunc(p.states, func(before pasteState) bool { return before.seq == s.seq-1 && before.version == s.version })
+}
+
+// changesPastes tells whether the operation changes a paste.
+func (k opKind) changesPastes() bool { return k == opPaste || k == opEditPaste || k == opDeletePaste }
