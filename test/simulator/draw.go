@@ -48,7 +48,7 @@ func (r *run) draw() {
 	}
 	r.drawFaults()
 	r.drawFollowers()
-	if s.chance(700) {
+	if r.seed%3 > 0 {
 		if err := r.fillFeeds(); err != nil {
 			r.report(defect, "filling the feeds: %v", err)
 		}
