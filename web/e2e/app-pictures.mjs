@@ -1,5 +1,5 @@
-// Takes the pictures of the reference client that the README and docs/pages.md
-// show, of a gateway with the demo data as it was made. `npm run pictures` takes
+// Takes the pictures of the reference client that the README, docs/pages.md and
+// docs/pastes.md show, of a gateway with the demo data as it was made. `npm run pictures` takes
 // all of them, after `make build`; with names it takes these alone.
 //
 //   .ci/with-gateway node web/e2e/app-pictures.mjs docs [NAME...]
@@ -128,7 +128,32 @@ async function branches() {
   await page.context().close();
 }
 
-const pictures = { library: beside, share, conflict: quarrel, phone, text, history, suggestions, editing, branches };
+// paste is one that was just created. Its secret opens nothing elsewhere.
+async function paste() {
+  const page = await sit(null, { path: '/app/pastes', viewport: { width: 1100, height: 860 } });
+  await page.getByRole('button', { name: 'New paste' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Title' }).fill('worker.go');
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill(worker);
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('region', { name: 'Paste created' }).waitFor();
+  await page.locator('.hljs-keyword').first().waitFor();
+  await take(page, 'paste');
+  await page.context().close();
+}
+
+const worker = `package main
+
+import "fmt"
+
+// work prints the jobs that it is given, until there are no more.
+func work(jobs <-chan int) {
+	for n := range jobs {
+		fmt.Printf("job %d is done\\n", n)
+	}
+}
+`;
+
+const pictures = { library: beside, share, conflict: quarrel, phone, text, history, suggestions, editing, branches, paste };
 expect(names.filter((name) => !(name in pictures)), [], 'pictures that there are not');
 
 try {

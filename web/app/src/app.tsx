@@ -11,6 +11,7 @@ import { Plus, ThemeIcon, type Theme } from './ui/icons.tsx';
 import type { ViewerQuery } from './generated/operations.ts';
 import { here, To, useNavigation, useTitle } from './ui/navigation.tsx';
 import { useOnline, useSay } from './ui/notices.tsx';
+import { PasteSecretsProvider } from './ui/paste-secrets.tsx';
 import { SignInProvider, useMe, useSession } from './ui/session.tsx';
 import { usePreference } from './ui/preference.ts';
 import { Shortcuts, useShortcuts } from './ui/shortcuts.tsx';
@@ -21,7 +22,10 @@ import { HomePage } from './pages/home.tsx';
 import { CreateItem } from './pages/create-item.tsx';
 import { ItemPage } from './pages/item.tsx';
 import { LibraryPage } from './pages/library.tsx';
+import { NewestPage } from './pages/newest.tsx';
 import { OpenPage } from './pages/open.tsx';
+import { PastePage } from './pages/paste.tsx';
+import { PastesPage } from './pages/pastes.tsx';
 import { EditProfile } from './pages/profile.tsx';
 import { Introduce, SignIn } from './pages/sign-in.tsx';
 
@@ -62,7 +66,9 @@ export function App() {
         {claims && me === null && place.name === 'home' ? (
           <Introduce claims={claims} />
         ) : (
-          <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />
+          <PasteSecretsProvider>
+            <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />
+          </PasteSecretsProvider>
         )}
       </main>
       <Foot place={place} onShortcuts={() => show('shortcuts')} />
@@ -106,6 +112,12 @@ function Page({ place, made, onSignIn, onCreate }: PageProps) {
       return <FindPage q={place.q} />;
     case 'open':
       return <OpenPage place={place} onSignIn={onSignIn} />;
+    case 'newest':
+      return <NewestPage place={place} />;
+    case 'pastes':
+      return <PastesPage />;
+    case 'paste':
+      return <PastePage key={place.id} id={place.id} />;
     default:
       return <UnknownPage />;
   }
@@ -158,13 +170,19 @@ function Banner({ me, onSignIn, onCreate }: BannerProps) {
         <To place={{ name: 'find', q: '' }} aria-current={current(place.name === 'find')}>
           Search
         </To>
-        {me && (
-          <button type="button" className="button" onClick={onCreate}>
-            <Plus /> New
-          </button>
-        )}
+        <To place={{ name: 'newest', tenant: '' }} aria-current={current(place.name === 'newest')}>
+          Newest
+        </To>
+        <To place={{ name: 'pastes' }} aria-current={current(place.name === 'pastes' || place.name === 'paste')}>
+          Pastes
+        </To>
       </nav>
       <div className="banner-end">
+        {me && (
+          <button type="button" className="button" aria-label="New" onClick={onCreate}>
+            <Plus /> <span className="new-label">New</span>
+          </button>
+        )}
         <button type="button" className="icon-button" aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`} onClick={stepTheme}>
           <ThemeIcon of={theme} />
         </button>

@@ -4,6 +4,7 @@ import './style/parts.css';
 import './style/avatars.css';
 import './style/pages.css';
 import './style/notes.css';
+import './style/pastes.css';
 import { App } from './app.tsx';
 import { NavigationProvider } from './ui/navigation.tsx';
 import { NoticesProvider } from './ui/notices.tsx';

@@ -14,6 +14,10 @@ test('addresses lead back to where they were made', () => {
     { name: 'find', q: 'ann & co' },
     { name: 'open', url: '', tenant: '' },
     { name: 'open', url: 'https://e.com/a?x=1&y#z', tenant: 'demo' },
+    { name: 'newest', tenant: '' },
+    { name: 'newest', tenant: 'demo' },
+    { name: 'pastes' },
+    { name: 'paste', id: 'p:0123456789abcdef0123456789abcdef' },
     { name: 'item', id: 'c:demo:encoding-json' },
     { name: 'item', id: 'c:demo:ann-laptop/17' },
     { name: 'item', id: 'c:demo:a/../b' },
@@ -34,7 +38,7 @@ test('addresses can be read by people', () => {
 });
 
 test('other addresses are unknown', () => {
-  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x', '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app/open/x', '/app//x']) {
+  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x', '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app/open/x', '/app/newest/x', '/app/pastes/x', '/app/pastes/p:0123', '/app//x']) {
     assert.equal(readAddress(path).name, 'unknown', path);
   }
   assert.equal(readAddress('/app/').name, 'home');

@@ -7,7 +7,7 @@ import { createClient as createSocket } from 'graphql-ws';
 import { createCache } from './cache.ts';
 import type { LibraryChange } from './cache.ts';
 import type { Sink } from './follow.ts';
-import { LibraryChangedDocument, type LibraryChangedSubscription } from '../generated/operations.ts';
+import { LibraryChangedDocument, PasteCreatedDocument, type LibraryChangedSubscription, type PasteCreatedSubscription, type PasteSummaryFragment } from '../generated/operations.ts';
 import { answered } from './network.ts';
 
 // What a socket is closed with when its token is missing or no longer good.
@@ -25,7 +25,10 @@ interface Access {
 
 export interface Connection {
   client: ApolloClient;
+  // listen begins to hear of a library's changes, listenPastes of new public pastes.
+  // Both answer with a stop.
   listen(id: string, after: string | null, sink: Sink<LibraryChange>): () => void;
+  listenPastes(after: string | null, sink: Sink<PasteSummaryFragment>): () => void;
   close(): void;
 }
 
@@ -40,15 +43,16 @@ export function connect({ token, renew, expired }: Access): Connection {
     link: new HttpLink({ uri: '/graphql', fetch: authorized({ token, renew, expired }) }),
   });
   const socket = openSocket(token);
-  const document = print(cache.transformDocument(LibraryChangedDocument));
+  const changes = print(cache.transformDocument(LibraryChangedDocument));
+  const pastes = print(cache.transformDocument(PasteCreatedDocument));
 
-  // listen begins to hear of a library's changes, and answers with a stop.
-  const listen: Connection['listen'] = (id, after, sink) => {
+  // subscribe passes on what an operation tells: the change that a result holds.
+  const subscribe = <Result, Change>(query: string, variables: Record<string, unknown>, changeOf: (result: Result) => Change, sink: Sink<Change>) => {
     const forget = socket.onceConnected(sink.opened);
-    const stop = socket.client.subscribe<LibraryChangedSubscription>(
-      { query: document, variables: { id, after } },
+    const stop = socket.client.subscribe<Result>(
+      { query, variables },
       {
-        next: ({ data, errors }) => (data?.libraryChanged ? sink.next(data.libraryChanged) : sink.error(errors)),
+        next: ({ data, errors }) => (data ? sink.next(changeOf(data)) : sink.error(errors)),
         async error(fault) {
           if (!refusedToken.has(closeCode(fault)) || (await renew())) {
             sink.error(fault);
@@ -68,7 +72,8 @@ export function connect({ token, renew, expired }: Access): Connection {
 
   return {
     client,
-    listen,
+    listen: (id, after, sink) => subscribe<LibraryChangedSubscription, LibraryChange>(changes, { id, after }, (result) => result.libraryChanged, sink),
+    listenPastes: (after, sink) => subscribe<PasteCreatedSubscription, PasteSummaryFragment>(pastes, { after }, (result) => result.pasteCreated, sink),
     close() {
       client.stop();
       socket.client.dispose();

@@ -38,6 +38,24 @@ const queries: Record<string, string> = {
   }
 }
 `,
+  paste: `query Paste($id: ID!) {
+  paste(id: $id) {
+    title
+    body
+    isPrivate
+    createdAt
+    expiresAt
+    version
+  }
+}
+`,
+  pastes: `{
+  latestPastes(first: 20) {
+    nodes { id title createdAt expiresAt }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+`,
   members: `query Group($id: ID!) {
   group(id: $id) {
     displayName

@@ -1,5 +1,7 @@
 // Whether there is a network. Browsers tell, but may be wrong about a gateway in
 // the reader's own network: an answer of the gateway is the better witness.
+import { longestPause } from './follow.ts';
+
 const listeners = new Set<() => void>();
 let online = globalThis.navigator?.onLine ?? true;
 
@@ -22,4 +24,20 @@ export const answered = () => set(true);
 export function onNetworkChange(tell: () => void): () => void {
   listeners.add(tell);
   return () => listeners.delete(tell);
+}
+
+const firstPause = 1000;
+
+// pause is for attempts to connect again: it is longer after each, and over at once
+// when the network is back.
+export function pause(attempt: number): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      removeEventListener('online', over);
+      resolve();
+    };
+    const timer = setTimeout(over, Math.min(firstPause * 2 ** (attempt - 1), longestPause));
+    addEventListener('online', over);
+  });
 }

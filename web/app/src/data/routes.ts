@@ -1,15 +1,16 @@
 // The addresses of the client, both ways. An address says everything that is
 // needed to come to the same place again.
+import { pasteId } from './pastes.ts';
 
 // Place is where a reader is: a page, and what it shows. at is the cursor that the
 // entries of a library are shown from, item the id of the item beside them.
-export type Place = PlainPlace | FindPlace | OpenPlace | OfId | LibraryPlace;
+export type Place = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | LibraryPlace;
 
 // Destination is a place to go to. What it leaves out of a library is the default.
-export type Destination = PlainPlace | FindPlace | OpenPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
+export type Destination = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
 
 interface PlainPlace {
-  name: 'home' | 'groups' | 'unknown';
+  name: 'home' | 'groups' | 'pastes' | 'unknown';
   id?: undefined;
   item?: undefined;
 }
@@ -30,8 +31,16 @@ export interface OpenPlace {
   item?: undefined;
 }
 
+// NewestPlace is the newest public content of a tenant; '' is the viewer's own.
+export interface NewestPlace {
+  name: 'newest';
+  tenant: string;
+  id?: undefined;
+  item?: undefined;
+}
+
 interface OfId {
-  name: 'item' | 'members';
+  name: 'item' | 'members' | 'paste';
   id: string;
   item?: undefined;
 }
@@ -57,6 +66,9 @@ export function readAddress(path: string, query = ''): Place {
   if (name === 'groups' && !id) return { name: 'groups' };
   if (name === 'find' && !id) return { name: 'find', q: params.get('q') ?? '' };
   if (name === 'open' && !id) return { name: 'open', url: params.get('url') ?? '', tenant: params.get('tenant') ?? '' };
+  if (name === 'newest' && !id) return { name: 'newest', tenant: params.get('tenant') ?? '' };
+  if (name === 'pastes' && !id) return { name: 'pastes' };
+  if (name === 'pastes' && pasteId.test(id)) return { name: 'paste', id };
   if (name === 'item' && contentId.test(id)) return { name: 'item', id };
   if (name === 'members' && /^g:/i.test(id) && principalId.test(id)) return { name: 'members', id: id.toLowerCase() };
   if (name === 'library' && principalId.test(id)) {
@@ -95,6 +107,12 @@ export function addressOf(place: Destination): string {
       return `${root}/find${queryOf({ q: place.q })}`;
     case 'open':
       return `${root}/open${queryOf({ url: place.url, tenant: place.tenant })}`;
+    case 'newest':
+      return `${root}/newest${queryOf({ tenant: place.tenant })}`;
+    case 'pastes':
+      return `${root}/pastes`;
+    case 'paste':
+      return `${root}/pastes/${stepsOf(place.id)}`;
     case 'item':
       return `${root}/item/${stepsOf(place.id)}`;
     case 'members':

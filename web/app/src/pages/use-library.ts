@@ -7,8 +7,9 @@ import { applyChange, heldView, settleView, type LibraryChange, type Outcome, ty
 import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type LibraryPageQuery } from '../generated/operations.ts';
 import { holdsPlace } from '../data/entries.ts';
 import { explain } from '../data/faults.ts';
-import { follow, longestPause, type LiveState } from '../data/follow.ts';
+import { follow, type LiveState } from '../data/follow.ts';
 import { keepUp, type Keeping } from '../data/keep-up.ts';
+import { pause } from '../data/network.ts';
 import { useConnection } from '../ui/session.tsx';
 
 // pageSize is how many entries are read at once: two screens of a desk, four
@@ -125,7 +126,6 @@ async function readOn(client: ApolloClient, view: View, side: Side) {
   }
 }
 
-const firstPause = 1000;
 const recount = 300;
 
 // useChanges follows a library while it is shown. It tells onLive of the state of
@@ -185,19 +185,6 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
       onLive('');
     };
   }, [client, listen, id, direction, shared, ready, reread, keeping, onLive]);
-}
-
-// pause is longer after each attempt, and over at once when the network is back.
-function pause(attempt: number): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer);
-      removeEventListener('online', over);
-      resolve();
-    };
-    const timer = setTimeout(over, Math.min(firstPause * 2 ** (attempt - 1), longestPause));
-    addEventListener('online', over);
-  });
 }
 
 // countAfterChanges reads the number of entries, and the item that is open,

@@ -173,7 +173,7 @@ function ConnectionProvider({ who, onExpired, children }: { who: Who; onExpired:
   useEffect(() => {
     if (connected.current === who) return;
     connected.current = who;
-    setConnection((last) => last && { ...last, listen: (...args) => last.listen(...args) });
+    setConnection((last) => last && { ...last, listen: (...args) => last.listen(...args), listenPastes: (...args) => last.listenPastes(...args) });
     const lacking = (query: ObservableQuery) => query.queryName !== 'LibraryPage' || !query.getCurrentResult().data;
     connection?.client.refetchQueries({ include: 'active', onQueryUpdated: lacking }).catch(() => {});
   }, [who, connection]);

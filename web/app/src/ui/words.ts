@@ -50,6 +50,11 @@ export function countOf({ value, precision }: { value: number; precision: CountP
   return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'item' : 'items'}`;
 }
 
+export const newPastes = (n: number) => `${n} new ${n === 1 ? 'paste' : 'pastes'}`;
+
+// pasteTitle names a paste, which may have no title.
+export const pasteTitle = (title: string | null) => title?.trim() || 'Untitled paste';
+
 export const newUpdates = (n: number) => `${n} new ${n === 1 ? 'update' : 'updates'}`;
 
 // foundOf says how many were found; more: the list goes on.

@@ -1,0 +1,57 @@
+// The newest public pastes as a list: in its order, each once, and without those
+// that have expired.
+
+export interface Listed {
+  id: string;
+  createdAt: string;
+  expiresAt: string | null;
+}
+
+export const pasteId = /^p:[0-9a-f]{32}$/;
+
+// rawAddress is where the text of a paste is served by itself.
+export const rawAddress = (id: string) => `/p/${id.slice(2)}/raw`;
+
+// joinPastes returns the pastes of both lists, the newest first. What is in both is
+// taken from the second one.
+export function joinPastes<Paste extends Listed>(held: readonly Paste[], more: readonly Paste[]): Paste[] {
+  const byId = new Map([...held, ...more].map((paste) => [paste.id, paste]));
+  return [...byId.values()].sort((a, b) => compare(b.createdAt, a.createdAt) || compare(b.id, a.id));
+}
+
+// Times have one form with a fixed number of digits, so their text has their order.
+const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+
+export function hasExpired({ expiresAt }: Pick<Listed, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= now;
+}
+
+// nextExpiry returns when the first of the pastes expires after a time, in
+// milliseconds since 1970; null where none does.
+export function nextExpiry(pastes: readonly Pick<Listed, 'expiresAt'>[], now: number): number | null {
+  const times = pastes.flatMap(({ expiresAt }) => (expiresAt === null ? [] : [Date.parse(expiresAt)])).filter((at) => at > now);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+// lifetimes are how long a paste may be kept, by their names in a form.
+export const lifetimes = [
+  { value: 'never', label: 'Never', seconds: null },
+  { value: '10m', label: 'In 10 minutes', seconds: 600 },
+  { value: '1h', label: 'In 1 hour', seconds: 3600 },
+  { value: '1d', label: 'In 1 day', seconds: 86_400 },
+  { value: '7d', label: 'In 7 days', seconds: 604_800 },
+  { value: '30d', label: 'In 30 days', seconds: 2_592_000 },
+] as const;
+
+// expiryAfter returns the instant at which a paste expires that is kept for a
+// lifetime from now on, null for never.
+export function expiryAfter(lifetime: string, now: number): string | null {
+  const seconds = lifetimes.find(({ value }) => value === lifetime)?.seconds ?? null;
+  return seconds === null ? null : new Date(now + seconds * 1000).toISOString();
+}
+
+// longestBody is how many bytes a paste has at most.
+export const longestBody = 512 * 1024;
+
+// bytesOf returns how many bytes a text has in UTF-8.
+export const bytesOf = (text: string) => new TextEncoder().encode(text).length;

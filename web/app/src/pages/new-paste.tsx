@@ -1,0 +1,52 @@
+// Creating a paste.
+import { useState } from 'react';
+import { expiryAfter, lifetimes } from '../data/pastes.ts';
+import { CreatePasteDocument, type WholePasteFragment } from '../generated/operations.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Actions, Form, SelectField, useSubmit } from '../ui/forms.tsx';
+import { useSession } from '../ui/session.tsx';
+import { bodyFaults, PasteFields, type PasteField, type PasteText } from './paste-fields.tsx';
+
+const empty: PasteText = { title: '', body: '', isPrivate: false };
+
+interface NewPasteProps {
+  onClose: () => void;
+  // secret is '' where the answer with it was lost, and the paste was found by a repetition.
+  onDone: (paste: WholePasteFragment, secret: string) => void;
+}
+
+export function NewPaste({ onClose, onDone }: NewPasteProps) {
+  const { signedIn } = useSession();
+  // A repetition is told from another paste by its key, which signed-in viewers have only.
+  const submission = useSubmit(CreatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt'], { keyed: signedIn });
+  const [text, setText] = useState(empty);
+  const [lifetime, setLifetime] = useState('never');
+  const [wrong, setWrong] = useState<{ body: string[] } | null>(null);
+  // An expiry that is sent again is the same instant, or it would be another paste.
+  const [expiry, setExpiry] = useState<{ lifetime: string; at: string | null } | null>(null);
+
+  const save = async () => {
+    const body = bodyFaults(text.body);
+    setWrong(body ? { body } : null);
+    if (body) return;
+    const kept = submission.error && expiry?.lifetime === lifetime ? expiry : { lifetime, at: expiryAfter(lifetime, Date.now()) };
+    setExpiry(kept);
+    const payload = await submission.send({ body: text.body, isPrivate: text.isPrivate, ...(text.title && { title: text.title }), ...(kept.at && { expiresAt: kept.at }) });
+    if (payload?.paste) onDone(payload.paste, payload.secret ?? '');
+  };
+  const faults: Partial<Record<PasteField | 'form', string[]>> = wrong ?? submission.faults;
+  return (
+    <Dialog title="New paste" onClose={onClose} unsaved={text.title.trim() !== '' || text.body !== ''} wide>
+      <Form onSubmit={save} submission={{ ...submission, faults }} actions={<Actions submission={submission} verb="Create" />}>
+        <PasteFields text={text} faults={faults} onChange={setText} autoFocus />
+        <SelectField label="Expires" value={lifetime} onChange={setLifetime} faults={faults.expiresAt}>
+          {lifetimes.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,50 @@
+// The fields that the forms of a new paste and of a changed one share.
+import type { ChangeEvent } from 'react';
+import { bytesOf, longestBody } from '../data/pastes.ts';
+import type { Faults } from '../data/faults.ts';
+import { Choice, TextField } from '../ui/forms.tsx';
+
+export type PasteField = 'title' | 'body' | 'isPrivate' | 'expiresAt' | 'secret';
+
+export interface PasteText {
+  title: string;
+  body: string;
+  isPrivate: boolean;
+}
+
+interface PasteFieldsProps {
+  text: PasteText;
+  faults: Faults<PasteField>;
+  onChange: (text: PasteText) => void;
+  autoFocus?: boolean;
+}
+
+export function PasteFields({ text, faults, onChange, autoFocus = false }: PasteFieldsProps) {
+  const edit = (name: 'title' | 'body') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange({ ...text, [name]: event.target.value });
+  return (
+    <>
+      <TextField label="Title" hint="Optional. The name of a file, such as main.go, also chooses the colours of the text." value={text.title} onChange={edit('title')} faults={faults.title} />
+      <div className="paste-body">
+        <TextField label="Text" rows={14} spellCheck={false} autoCapitalize="none" value={text.body} onChange={edit('body')} faults={faults.body} autoFocus={autoFocus} />
+      </div>
+      <Choice
+        label="Visibility"
+        name="visibility"
+        value={text.isPrivate ? 'private' : 'public'}
+        onChange={(value) => onChange({ ...text, isPrivate: value === 'private' })}
+        options={[
+          { value: 'public', label: 'Public', meaning: 'Everyone can find it in the list of pastes.' },
+          { value: 'private', label: 'Private', meaning: 'Only people who have its link can open it.' },
+        ]}
+        faults={faults.isPrivate}
+      />
+    </>
+  );
+}
+
+// bodyFaults says what is wrong with a text before it is sent, undefined for nothing.
+export function bodyFaults(body: string): string[] | undefined {
+  if (body === '') return ['Enter the text of the paste.'];
+  const bytes = bytesOf(body);
+  return bytes > longestBody ? [`A paste has at most 512 KiB. This text has ${Math.ceil(bytes / 1024)} KiB.`] : undefined;
+}

@@ -1,0 +1,200 @@
+// One paste: its text, and what can be done with it.
+import { useState } from 'react';
+import { useQuery } from '@apollo/client/react';
+import { languageNames, languageOfTitle, longestColoured } from '../data/languages.ts';
+import { hasExpired, rawAddress } from '../data/pastes.ts';
+import { addressOf } from '../data/routes.ts';
+import { PasteDocument, type WholePasteFragment } from '../generated/operations.ts';
+import { Code, useColours } from '../ui/code.tsx';
+import { useCopyLink } from '../ui/copy-link.tsx';
+import { useOpening } from '../ui/dialog.tsx';
+import { Back } from '../ui/icons.tsx';
+import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
+import { useSay } from '../ui/notices.tsx';
+import { usePasteSecrets } from '../ui/paste-secrets.tsx';
+import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
+import { dateOf, pasteTitle } from '../ui/words.ts';
+import { DeletePaste, EditPaste } from './edit-paste.tsx';
+import { useNow } from './use-pastes.ts';
+
+export function PastePage({ id }: { id: string }) {
+  const { data, error, refetch } = useQuery(PasteDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
+  const paste = data?.paste;
+  const now = useNow(paste ? [paste] : []);
+  const gone = data !== undefined && (!paste || hasExpired(paste, now));
+  useTitle(gone ? 'Not found' : paste ? pasteTitle(paste.title) : undefined);
+  if (gone) return <Gone />;
+  if (paste) return <Shown paste={paste} error={error} reread={refetch} />;
+  return <article className="page">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load the paste" /> : <Loading what="Loading..." lines={8} />}</article>;
+}
+
+function Gone() {
+  return (
+    <article className="page">
+      <Empty heading="Paste not found">
+        <p>
+          There is no paste with this link. It may have expired or been deleted. <To place={{ name: 'pastes' }}>See the newest pastes</To>.
+        </p>
+      </Empty>
+    </article>
+  );
+}
+
+interface ShownProps {
+  paste: WholePasteFragment;
+  error: unknown;
+  reread: () => Promise<unknown>;
+}
+
+function Shown({ paste, error, reread }: ShownProps) {
+  const { go } = useNavigation();
+  const say = useSay();
+  const { open, show, close } = useOpening<'edit' | 'delete'>();
+  const { copy, byHand } = useCopyLink();
+  return (
+    <article className="page page-wide">
+      <To className="back" place={{ name: 'pastes' }}>
+        <Back /> Pastes
+      </To>
+      <header>
+        <h1>{pasteTitle(paste.title)}</h1>
+        <Facts paste={paste} />
+      </header>
+      {error !== undefined && <Outdated error={error} onRetry={reread} />}
+      <Created id={paste.id} />
+      <div className="actions">
+        <button type="button" className="button" onClick={() => copy('Text', paste.body)}>
+          Copy text
+        </button>
+        <button type="button" className="button" onClick={() => copy('Link', linkTo(paste.id))}>
+          Copy link
+        </button>
+        <a className="button" href={rawAddress(paste.id)}>
+          Plain text
+        </a>
+        <button type="button" className="button" aria-haspopup="dialog" onClick={() => show('edit')}>
+          Edit…
+        </button>
+        <button type="button" className="button button-danger" aria-haspopup="dialog" onClick={() => show('delete')}>
+          Delete…
+        </button>
+      </div>
+      {byHand}
+      <Text paste={paste} />
+      {open === 'edit' && <EditPaste paste={paste} reread={reread} onClose={close} onDone={() => (close(), say('Saved.'))} />}
+      {open === 'delete' && (
+        <DeletePaste
+          paste={paste}
+          onClose={close}
+          onDone={() => {
+            say('The paste was deleted.');
+            if (close()) go({ name: 'pastes' }, { replace: true });
+          }}
+        />
+      )}
+    </article>
+  );
+}
+
+const linkTo = (id: string) => location.origin + addressOf({ name: 'paste', id });
+
+function Facts({ paste }: { paste: WholePasteFragment }) {
+  return (
+    <p className="library-about">
+      {paste.isPrivate ? 'Private' : 'Public'} · Created <time dateTime={paste.createdAt}>{dateOf(paste.createdAt)}</time>
+      {paste.version > 1 && (
+        <>
+          {' · '}Changed <time dateTime={paste.modifiedAt}>{dateOf(paste.modifiedAt)}</time>
+        </>
+      )}
+      {paste.expiresAt && (
+        <>
+          {' · '}Expires <time dateTime={paste.expiresAt}>{dateOf(paste.expiresAt)}</time>
+        </>
+      )}
+    </p>
+  );
+}
+
+// Created shows the link and the secret of a paste that was just created, once.
+function Created({ id }: { id: string }) {
+  const { of, keep } = usePasteSecrets();
+  const { copy, byHand } = useCopyLink();
+  const kept = of(id);
+  if (!kept?.fresh) return null;
+  const { secret } = kept;
+  return (
+    <section className="paste-created" aria-labelledby="paste-created">
+      <h2 id="paste-created">Paste created</h2>
+      {secret ? (
+        <p>
+          Keep the secret. It is shown here once: without it, nobody can change or delete the paste.
+        </p>
+      ) : (
+        <p>
+          The connection was lost before the secret arrived, and it is not sent again. The paste cannot be changed or deleted.
+        </p>
+      )}
+      <dl>
+        <div>
+          <dt>Link</dt>
+          <dd>
+            <code>{linkTo(id)}</code>
+            <button type="button" className="button" aria-label="Copy the link" onClick={() => copy('Link', linkTo(id))}>
+              Copy
+            </button>
+          </dd>
+        </div>
+        {secret && (
+          <div>
+            <dt>Secret</dt>
+            <dd>
+              <code>{secret}</code>
+              <button type="button" className="button" aria-label="Copy the secret" onClick={() => copy('Secret', secret)}>
+                Copy
+              </button>
+            </dd>
+          </div>
+        )}
+      </dl>
+      {byHand}
+      <button type="button" className="button button-main" onClick={() => keep(id, { secret, fresh: false })}>
+        {secret ? 'I have kept the secret' : 'Close'}
+      </button>
+    </section>
+  );
+}
+
+const automatic = 'automatic';
+const none = 'none';
+
+// Text is the text in the colours of its language: that of its title, or the one
+// that it seems to be, or the one that is chosen.
+function Text({ paste }: { paste: WholePasteFragment }) {
+  const [chosen, setChosen] = useState(automatic);
+  const named = languageOfTitle(paste.title) ?? undefined;
+  const { tokens, language } = useColours(paste.body, chosen === automatic ? named : chosen === none ? null : chosen);
+  const found = language === null ? 'plain text' : languageNames[language];
+  const tooLong = paste.body.length > longestColoured;
+  return (
+    <section className="paste-text" aria-label="Text of the paste">
+      {tooLong ? (
+        <p className="hint">This text is too long to be coloured.</p>
+      ) : (
+        <label className="paste-language">
+          Language{' '}
+          <select value={chosen} onChange={(event) => setChosen(event.target.value)}>
+            <option value={automatic}>{chosen === automatic ? `Automatic: ${found}` : 'Automatic'}</option>
+            <option value={none}>Plain text</option>
+            {Object.entries(languageNames).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <Code text={paste.body} tokens={tokens} />
+    </section>
+  );
+}

@@ -1,0 +1,58 @@
+// A text with the colours of its language and numbers beside its lines.
+import { memo, useEffect, useMemo, useState, type ReactNode } from 'react';
+import type { ColourToken } from '../data/colour.ts';
+
+// mostNumbered is how many lines are numbered at most.
+const mostNumbered = 20_000;
+
+const loadColour = () => import('../data/colour.ts');
+
+// useColours returns the tokens of a text once the highlighter is loaded, and the
+// language. Where that is undefined it is guessed; null is none.
+export function useColours(text: string, language: string | null | undefined): { tokens: ColourToken[]; language: string | null } {
+  const [colours, setColours] = useState<Awaited<ReturnType<typeof loadColour>> | null>(null);
+  useEffect(() => {
+    let gone = false;
+    // Without the highlighter the text is shown as it is.
+    loadColour().then((loaded) => gone || setColours(loaded), () => {});
+    return () => {
+      gone = true;
+    };
+  }, []);
+  return useMemo(() => {
+    const known = language === undefined ? (colours?.guessLanguage(text) ?? null) : language;
+    return { tokens: colours ? colours.colour(text, known) : [text], language: known };
+  }, [colours, text, language]);
+}
+
+export const Code = memo(function Code({ text, tokens }: { text: string; tokens: ColourToken[] }) {
+  const numbers = useMemo(() => {
+    const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+    return lines > mostNumbered ? null : Array.from({ length: lines }, (_, i) => i + 1).join('\n');
+  }, [text]);
+  // It scrolls by itself, by keyboard too.
+  return (
+    <div className="code" role="region" aria-label="Text" tabIndex={0}>
+      {numbers && (
+        <pre className="code-numbers" aria-hidden="true">
+          {numbers}
+        </pre>
+      )}
+      <pre className="code-text">
+        <code>{draw(tokens)}</code>
+      </pre>
+    </div>
+  );
+});
+
+function draw(tokens: ColourToken[]): ReactNode[] {
+  return tokens.map((token, i) =>
+    typeof token === 'string' ? (
+      token
+    ) : (
+      <span key={i} className={token.className}>
+        {draw(token.children)}
+      </span>
+    ),
+  );
+}

@@ -1,0 +1,220 @@
+// Pastes: creating one, reading it, changing and deleting it by its secret, the
+// list that grows, and the newest items of a tenant.
+import { dialog, discard, expect, fits, says } from './desk.mjs';
+
+const row = (page, title) => page.locator('[data-paste]').filter({ has: page.getByRole('link', { name: title, exact: true }) });
+const created = (page) => page.getByRole('region', { name: 'Paste created' });
+const shownText = (page) => page.locator('.code-text').textContent();
+
+async function openPastes(sit, name, options) {
+  const page = await sit(name, { path: '/app/pastes', ...options });
+  if (name) await page.getByRole('link', { name: 'Pastes' }).click();
+  await page.getByText('New pastes appear here as they are created.').waitFor({ state: 'attached' });
+  return page;
+}
+
+// fillPaste opens the form of a new paste and fills it in.
+async function fillPaste(page, { title, text, isPrivate = false, expires }) {
+  await page.getByRole('button', { name: 'New paste' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Text' }).and(page.locator(':focus')).fill(text);
+  if (title) await dialog(page).getByRole('textbox', { name: 'Title' }).fill(title);
+  if (isPrivate) await dialog(page).getByRole('radio', { name: /^Private/ }).check();
+  if (expires) await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption({ label: expires });
+}
+
+async function createPaste(page, paste) {
+  await fillPaste(page, paste);
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await created(page).waitFor();
+  return { id: new URL(page.url()).pathname.split('/').at(-1), secret: await created(page).locator('dd').nth(1).locator('code').textContent() };
+}
+
+const goProgram = 'package main\n\nfunc main() {\n\tprintln("hello")\n}\n';
+
+// pasting creates a paste as a visitor, who is shown its link and its secret once,
+// and who reads it in colours; then changes and deletes it by the secret alone.
+export async function pasting({ sit, base }) {
+  const page = await openPastes(sit, null);
+  await page.getByRole('button', { name: 'New paste' }).click();
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByText('Enter the text of the paste.').waitFor();
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill('x'.repeat(512 * 1024 + 1));
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByText('A paste has at most 512 KiB. This text has 513 KiB.').waitFor();
+  await page.keyboard.press('Escape');
+  await discard(page);
+
+  const { id, secret } = await createPaste(page, { title: 'hello.go', text: goProgram });
+  expect(/^[A-Za-z0-9_-]{43}$/.test(secret), true, 'the form of the secret');
+  expect(await created(page).locator('dd').first().locator('code').textContent(), `${base}/app/pastes/${id}`, 'the link');
+  expect(await shownText(page), goProgram, 'the text');
+  await page.locator('.hljs-keyword', { hasText: 'package' }).waitFor();
+  await page.getByRole('combobox', { name: 'Language' }).selectOption({ label: 'Plain text' });
+  await page.locator('.hljs-keyword').first().waitFor({ state: 'detached' });
+  const raw = await page.request.get(await page.getByRole('link', { name: 'Plain text' }).evaluate((link) => link.href));
+  expect([await raw.text(), raw.headers()['content-type']], [goProgram, 'text/plain; charset=utf-8'], 'the plain text');
+
+  // The secret is shown once: not to whoever opens the link, or loads the page again.
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'hello.go' }).waitFor();
+  expect(await created(page).count(), 0, 'panels with the secret after a reload');
+  expect((await page.content()).includes(secret), false, 'the secret in the page after a reload');
+
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill('changed');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).getByText('Enter the secret of the paste.').waitFor();
+  await dialog(page).getByRole('textbox', { name: 'Secret' }).fill('wrong');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).getByText('This is not the secret of the paste.').waitFor();
+  await dialog(page).getByRole('textbox', { name: 'Secret' }).and(page.locator(':focus')).fill(secret);
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await says(page, 'Saved.');
+  await page.locator('.code-text', { hasText: 'changed' }).waitFor();
+
+  // The tab remembers the secret now.
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete', exact: true }).click();
+  await says(page, 'The paste was deleted.');
+  await page.getByRole('heading', { level: 1, name: 'Pastes' }).waitFor();
+  expect(await row(page, 'hello.go').count(), 0, 'rows of the paste that was deleted');
+  await page.goto(`${base}/app/pastes/${id}`);
+  await page.getByText('There is no paste with this link.').waitFor();
+  await page.context().close();
+}
+
+const createMutation = 'mutation ($input: CreatePasteInput!) { createPaste(input: $input) { paste { id } secret userErrors { message } } }';
+
+// pastesArrive shows pastes that others create: at once at the top of the list, and
+// behind a button further down; and none that is private or has expired.
+export async function pastesArrive({ sit, api }) {
+  const make = async (input) => (await api('Ann', createMutation, { input: { body: 'text', ...input } })).createPaste;
+  const page = await openPastes(sit, 'Cleo');
+  await make({ title: 'private one', isPrivate: true });
+  await make({ title: 'first arrival' });
+  await row(page, 'first arrival').waitFor();
+  expect(await page.locator('[data-paste] a').first().textContent(), 'first arrival', 'the newest');
+  expect(await row(page, 'private one').count(), 0, 'private pastes in the list');
+
+  for (let n = 0; n < 40; n += 1) await make({ title: `filler ${n}` });
+  await row(page, 'filler 39').waitFor();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  const before = await page.evaluate(() => scrollY);
+  if (before < 300) throw new Error(`the list is too short to scroll: ${before}`);
+  await make({ title: 'second arrival' });
+  await page.getByRole('button', { name: '1 new paste' }).waitFor();
+  expect(await row(page, 'second arrival').count(), 0, 'rows that moved what is being read');
+  await page.getByRole('button', { name: '1 new paste' }).click();
+  await row(page, 'second arrival').waitFor();
+  await page.waitForFunction(() => scrollY === 0);
+
+  // What expires goes by itself, from the list and from its page.
+  const soon = new Date(Date.now() + 4000).toISOString();
+  const { paste } = await make({ title: 'short-lived', expiresAt: soon });
+  await row(page, 'short-lived').getByRole('link').click();
+  await page.locator('.code-text', { hasText: 'text' }).waitFor();
+  expect(new URL(page.url()).pathname.endsWith(paste.id), true, 'the address of the paste');
+  await page.getByText('There is no paste with this link.').waitFor();
+  await page.getByRole('link', { name: 'See the newest pastes' }).click();
+  await row(page, 'second arrival').waitFor();
+  expect(await row(page, 'short-lived').count(), 0, 'rows of the paste that has expired');
+  await page.context().close();
+}
+
+// pasteOvertaken edits a paste that somebody else with the secret changes meanwhile:
+// the typed text stays, and replaces the other one only when it is saved again.
+export async function pasteOvertaken({ sit, api }) {
+  const page = await openPastes(sit, 'Ann');
+  const { id, secret } = await createPaste(page, { title: 'notes', text: 'mine', isPrivate: true });
+  await page.getByRole('button', { name: 'I have kept the secret' }).click();
+  await created(page).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill('mine, longer');
+  await api('Anonymous', 'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }', { input: { id, secret, body: 'theirs' } });
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).getByText('Somebody else changed this paste while you edited it.').waitFor();
+  expect(await dialog(page).getByRole('textbox', { name: 'Text' }).inputValue(), 'mine, longer', 'the typed text');
+  await dialog(page).getByRole('button', { name: 'Replace their version' }).click();
+  await says(page, 'Saved.');
+  await page.locator('.code-text', { hasText: 'mine, longer' }).waitFor();
+  await page.context().close();
+}
+
+// pasteMarkup reads a paste that tries to be a page.
+export async function pasteMarkup({ sit, api }) {
+  const body = '<script>document.title = "owned"</script>\n<img src=x onerror="document.title=\'owned\'">\n';
+  const { paste } = (await api('Ann', createMutation, { input: { title: '<b>evil.html</b>', body } })).createPaste;
+  const page = await sit(null, { path: `/app/pastes/${paste.id}` });
+  await page.getByRole('heading', { level: 1, name: '<b>evil.html</b>' }).waitFor();
+  await page.getByRole('combobox', { name: 'Language' }).selectOption({ label: 'HTML, XML' });
+  await page.locator('.hljs-name', { hasText: 'script' }).first().waitFor();
+  expect(await shownText(page), body, 'the text');
+  expect(await page.locator('.code img, .code script').count(), 0, 'elements that came with the text');
+  await page.waitForFunction(() => document.title === '<b>evil.html</b> · Carrel');
+  await page.context().close();
+}
+
+// pasteFaults keeps typed text when the gateway refuses or is away.
+export async function pasteFaults({ sit }) {
+  const page = await openPastes(sit, null);
+  await page.route('**/graphql', (route) => {
+    if (!route.request().postData()?.includes('createPaste')) return route.fallback();
+    return route.fulfill({
+      contentType: 'application/graphql-response+json',
+      body: JSON.stringify({ errors: [{ message: 'slow down', extensions: { code: 'RATE_LIMITED', retryAfter: 20 } }] }),
+    });
+  });
+  await fillPaste(page, { text: 'typed text' });
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByText('Too many requests in a short time. Try again in 20 s.').waitFor();
+  expect(await dialog(page).getByRole('textbox', { name: 'Text' }).inputValue(), 'typed text', 'the typed text');
+  await page.unroute('**/graphql');
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await created(page).waitFor();
+  await page.context().close();
+}
+
+// pastesOnPhone uses the pages on a small screen.
+export async function pastesOnPhone({ sit }) {
+  const page = await openPastes(sit, null, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+  await fits(page, 'the list');
+  await page.getByRole('button', { name: 'New paste' }).click();
+  await fits(page, 'the form');
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill(`${'long '.repeat(100)}\n${goProgram}`);
+  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await created(page).waitFor();
+  await fits(page, 'the paste');
+  await page.context().close();
+}
+
+// newest lists the public items of a tenant in the order of their creation.
+export async function newest({ sit, api }) {
+  const title = 'brand new for everyone';
+  await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }', {
+    input: { kind: 'NOTE', title, visibility: 'PUBLIC' },
+  });
+  const page = await sit('Cleo', { path: '/app' });
+  await page.getByRole('link', { name: 'Newest' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Newest items' }).waitFor();
+  const titles = page.locator('[data-newest] > a');
+  await titles.first().waitFor();
+  expect(await titles.first().textContent(), title, 'the newest item');
+  const shown = await titles.count();
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.waitForFunction((n) => document.querySelectorAll('[data-newest]').length > n, shown);
+  await titles.first().click();
+  await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  await page.context().close();
+
+  // Visitors choose a tenant.
+  const visitor = await sit(null, { path: '/app/newest' });
+  await visitor.getByRole('textbox', { name: 'Tenant' }).fill('demo');
+  await visitor.getByRole('button', { name: 'Show' }).click();
+  await visitor.getByRole('link', { name: title }).waitFor();
+  expect(new URL(visitor.url()).search, '?tenant=demo', 'the address');
+  await visitor.goto(visitor.url().replace('demo', 'nobody-here'));
+  await visitor.getByText('nobody-here has no public items.').waitFor();
+  await visitor.goto(visitor.url().replace('nobody-here', 'not a tenant'));
+  await visitor.getByText('cannot be the name of a tenant').waitFor();
+  await visitor.context().close();
+}
