@@ -22,9 +22,9 @@ const (
 	dropFeedEntry = `DELETE FROM feed USING TIMESTAMP ? WHERE feed = ? AND day = ? AND shard = ? AND created_at = ? AND id = ?`
 
 	selectOlder = `SELECT created_at, id, until FROM feed
- WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) < (?, ?) LIMIT ?`
+ WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) AND (created_at, id) < (?, ?) LIMIT ?`
 	selectNewer = `SELECT created_at, id, until FROM feed
- WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
+ WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) AND (created_at, id) < (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
 )
 
 // lastDay is after every day that has a bucket.
@@ -94,30 +94,70 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 		int64(c.MTS), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
 }
 
-// ListEntries implements timeline.Store: one clustering slice.
-func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+// ListEntries implements timeline.Store: one clustering slice. Where a node would have to
+// pass too many tombstones, the slice is read in halves.
+func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	if slice.Limit <= 0 {
-		return nil, nil
+		return timeline.Listed{}, nil
 	}
-	stmt, from := selectOlder, timeline.Entry{Created: math.MaxInt64}
+	day := clock.Of(dateOf(p.Day))
+	older, newer := timeline.Entry{Created: day}, timeline.Entry{Created: day.Add(24 * time.Hour)}
 	if slice.Newer {
-		stmt, from = selectNewer, timeline.Entry{Created: math.MinInt64}
+		older, newer = within(slice.From, slice.To, older, newer)
+	} else {
+		older, newer = within(slice.To, slice.From, older, newer)
 	}
-	if slice.From != nil {
-		from = *slice.From
+	return s.listBetween(ctx, p, slice, older, newer)
+}
+
+// within returns the bounds of a slice, which are those of its day where it has none.
+func within(older, newer *timeline.Entry, first, last timeline.Entry) (timeline.Entry, timeline.Entry) {
+	if older != nil && timeline.Compare(*older, first) > 0 {
+		first = *older
+	}
+	if newer != nil && timeline.Compare(*newer, last) < 0 {
+		last = *newer
+	}
+	return first, last
+}
+
+// listBetween lists the entries between two places.
+func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (l timeline.Listed, err error) {
+	if timeline.Compare(older, newer) >= 0 {
+		return l, nil
 	}
 	var (
-		es             []timeline.Entry
 		created, until int64
 		id             string
 	)
-	q := session.Query{Operation: "list a feed", Stmt: stmt,
-		Args: []any{string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(from.Created), from.ID, slice.Limit}}
-	err := s.session.ScanRows(ctx, q, []any{&created, &id, &until}, func() {
-		es = append(es, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
-	})
-	if err != nil {
-		return nil, err
+	q := session.Query{Operation: "list a feed", Stmt: selectOlder, Tombstones: func() { l.Removed = true },
+		Args: []any{string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(older.Created), older.ID, int64(newer.Created), newer.ID, slice.Limit}}
+	if slice.Newer {
+		q.Stmt = selectNewer
 	}
-	return es, nil
+	err = s.session.ScanRows(ctx, q, []any{&created, &id, &until}, func() {
+		l.Entries = append(l.Entries, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
+	})
+	if session.TooManyTombstones(err) && newer.Created-older.Created > 1 {
+		return s.listHalves(ctx, p, slice, older, newer)
+	}
+	return l, err
+}
+
+// listHalves lists the entries between two places: those of the nearer half of the time, and
+// then, if there are not enough, those of the other half.
+func (s *Store) listHalves(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (timeline.Listed, error) {
+	// No entry is at the place before all those of an instant.
+	middle := timeline.Entry{Created: older.Created + (newer.Created-older.Created)/2}
+	near, far := [2]timeline.Entry{middle, newer}, [2]timeline.Entry{older, middle}
+	if slice.Newer {
+		near, far = far, near
+	}
+	l, err := s.listBetween(ctx, p, slice, near[0], near[1])
+	if err != nil || len(l.Entries) >= slice.Limit {
+		return l, err
+	}
+	slice.Limit -= len(l.Entries)
+	rest, err := s.listBetween(ctx, p, slice, far[0], far[1])
+	return timeline.Listed{Entries: append(l.Entries, rest.Entries...), Removed: true}, err
 }

@@ -44,7 +44,7 @@ func (s *measuredStore) DropEntry(ctx context.Context, c timeline.Change) error 
 	return err
 }
 
-func (s *measuredStore) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (s *measuredStore) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	ctx, call := s.listEntries.begin(ctx)
 	v, err := s.next.ListEntries(ctx, p, slice)
 	call.ended(err)

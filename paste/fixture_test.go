@@ -65,7 +65,7 @@ func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
 	return do(c, next)
 }
 
-func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	f.count("ListEntries")
 	return f.Store.ListEntries(ctx, p, s)
 }

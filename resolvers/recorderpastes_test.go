@@ -72,7 +72,7 @@ func (s *recorder) DropEntry(ctx context.Context, c timeline.Change) error {
 	return s.next.DropEntry(ctx, c)
 }
 
-func (s *recorder) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (s *recorder) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	s.note("ListEntries", p, slice)
 	return s.next.ListEntries(ctx, p, slice)
 }

@@ -15,6 +15,9 @@ import (
 // ErrMalformedCell says that a cell does not have the form of its column.
 var ErrMalformedCell = errors.New("a cell of an unknown form")
 
+// errTombstones says that a read would have had to pass too many tombstones.
+var errTombstones = errors.New("a node has met more tombstones than it passes for one read")
+
 // withoutDriverTypes returns the text of an error as a new error, so that no type of the
 // driver leaves this package. It keeps the errors of contexts.
 func withoutDriverTypes(err error) error {
@@ -61,6 +64,10 @@ func WrapError(operation string, err error) error {
 		e.Msg = operation + ": the connection to the cluster was lost"
 	case outcomeFailed:
 		e.Msg = operation + ": the cluster failed"
+		// The protocol tells the reason in the text.
+		if strings.Contains(err.Error(), "READ_TOO_MANY_TOMBSTONES") {
+			e.Err = errTombstones
+		}
 	default:
 		e.Code, e.RetryAfter, e.Msg = fault.Internal, 0, operation+": the cluster refused a statement"
 	}
@@ -210,3 +217,7 @@ func sessionFaultOf(err error) sessionFault {
 	}
 	return sessionOther
 }
+
+// TooManyTombstones reports whether a read has failed because a node would have had to pass
+// more tombstones than it does for one read. A read of a part of it may succeed.
+func TooManyTombstones(err error) bool { return errors.Is(err, errTombstones) }

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/gocql/gocql"
 )
@@ -16,7 +18,9 @@ type Query struct {
 	// PartitionKey may be given if it is one text. The driver then need not find it
 	// among the arguments, for which it takes a lock that all statements share.
 	PartitionKey string
-	from         []byte // the driver's state of the page to read; nil for the first one
+	// Tombstones, where set, is called if a node warns that the read has passed many.
+	Tombstones func()
+	from       []byte // the driver's state of the page to read; nil for the first one
 }
 
 // Read runs a SELECT and calls row until there are no more rows, or row returns false
@@ -27,6 +31,9 @@ func (s *Session) Read(ctx context.Context, r Query, row func(*gocql.Iter) bool)
 		iter, err := s.fetch(ctx, r)
 		if err != nil {
 			return err
+		}
+		if r.Tombstones != nil && slices.ContainsFunc(iter.Warnings(), func(w string) bool { return strings.Contains(w, "tombstone") }) {
+			r.Tombstones()
 		}
 		seen := 0
 		_, err = recoverPanic(func() (struct{}, error) {

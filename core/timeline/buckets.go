@@ -213,13 +213,13 @@ func (b *buckets) count(ctx context.Context, p Partition) (int, error) {
 	n := 0
 	var from *Entry
 	for {
-		es, err := b.store.ListEntries(ctx, p, Slice{From: from, Limit: countStep})
+		l, err := b.store.ListEntries(ctx, p, Slice{From: from, Limit: countStep})
 		if err != nil {
 			return 0, err
 		}
-		if n += len(es); n > fullShard || len(es) < countStep {
+		if n += len(l.Entries); n > fullShard || len(l.Entries) < countStep {
 			return n, nil
 		}
-		from = &es[len(es)-1]
+		from = &l.Entries[len(l.Entries)-1]
 	}
 }

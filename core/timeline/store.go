@@ -30,7 +30,8 @@ type Bucket struct {
 	Shards int
 }
 
-// Partition is where a part of the entries of a day is stored.
+// Partition is where a part of the entries of a day is stored. All of them were created on
+// that day.
 type Partition struct {
 	Feed  Feed
 	Day   Day
@@ -39,12 +40,20 @@ type Partition struct {
 
 // Slice is what is read of a partition.
 type Slice struct {
-	// From bounds the slice: it has what comes behind this place, in the direction of the
-	// walk. nil: it begins at the end of the partition.
-	From *Entry
+	// From and To bound the slice: it has what comes behind the one place and before the
+	// other, in the direction of the walk. nil: to the end of the partition.
+	From, To *Entry
 	// Newer walks towards newer entries, the oldest first; otherwise the newest come first.
 	Newer bool
 	Limit int
+}
+
+// Listed is what a slice has.
+type Listed struct {
+	Entries []Entry
+	// Removed reports that the store has passed so many entries that were removed that it
+	// took time. A reader had better remember where there is nothing.
+	Removed bool
 }
 
 // Change is a write of an entry. MTS is the write timestamp of the state of the row that
@@ -72,7 +81,7 @@ type Store interface {
 	// DropEntry must remove the entry iff no put of it has a greater MTS. It is durable when
 	// a put would be.
 	DropEntry(ctx context.Context, c Change) error
-	// ListEntries must list the entries of a partition behind a place, each with the Until
-	// of the put that has won, at most as many as the slice asks for.
-	ListEntries(ctx context.Context, p Partition, s Slice) ([]Entry, error)
+	// ListEntries must list the entries of a partition between two places, each with the
+	// Until of the put that has won, at most as many as the slice asks for.
+	ListEntries(ctx context.Context, p Partition, s Slice) (Listed, error)
 }

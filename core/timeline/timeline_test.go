@@ -39,7 +39,7 @@ type counted struct {
 	slices, lists, fixed atomic.Int64
 }
 
-func (c *counted) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+func (c *counted) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	c.slices.Add(1)
 	return c.Store.ListEntries(ctx, p, s)
 }
@@ -60,6 +60,8 @@ type fixture struct {
 	rt    *still
 	store *counted
 	feeds *timeline.Timelines
+	// local, where set, reads all pages; otherwise each is read by a process of its own.
+	local *timeline.Timelines
 	// shown has the entries that the rows justify, hidden the others that the feed has.
 	shown, hidden []timeline.Entry
 	judged        int
@@ -107,7 +109,10 @@ func (f *fixture) judge(_ context.Context, es []timeline.Entry) ([]*string, erro
 func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
 	f.Helper()
 	// The two walks of a page are judged one after the other, for the model's sake.
-	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	local := f.local
+	if local == nil {
+		local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	}
 	p, err := timeline.Read(f.Context(), local, "f", q, f.judge)
 	if err != nil {
 		f.Fatal(err)
@@ -363,7 +368,7 @@ type counting struct {
 	entries int
 }
 
-func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	begin := 0
 	if s.From != nil {
 		begin = int(s.From.Created) + 1
@@ -372,7 +377,7 @@ func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeli
 	for n := range es {
 		es[n].Created = clock.Instant(begin + n)
 	}
-	return es, nil
+	return timeline.Listed{Entries: es}, nil
 }
 
 // TestRead_FindsTheDaysOfOthers: a day that another process begins is found at once if it

@@ -23,7 +23,7 @@ type Timelines struct {
 	rt      sched.Runtime
 	remote  bool
 	buckets buckets
-	gaps    gaps
+	holes   holes
 }
 
 // New returns the feeds of a store.
@@ -31,7 +31,7 @@ func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
 		buckets: buckets{store: c.Store, rt: c.Runtime, feeds: map[Feed]*known{}},
-		gaps:    gaps{feeds: map[Feed]gap{}},
+		holes:   holes{feeds: map[Feed][]hole{}},
 	}
 }
 
@@ -60,6 +60,7 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	if err := t.store.PutEntry(ctx, Change{Partition: b.partition(feed, e), Entry: e, MTS: mts}); err != nil {
 		return fmt.Errorf("adding an entry to a feed: %w", err)
 	}
+	t.holes.cut(feed, e)
 	return nil
 }
 
@@ -95,11 +96,11 @@ func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, 
 	}
 	// The place right behind the entry, in the order of ids.
 	behind := Entry{Created: e.Created, ID: e.ID + "\x00"}
-	es, err := t.store.ListEntries(ctx, b.partition(feed, e), Slice{From: &behind, Limit: 1})
-	if err != nil || len(es) == 0 || Compare(es[0], e) != 0 {
+	l, err := t.store.ListEntries(ctx, b.partition(feed, e), Slice{From: &behind, To: before(e.Created), Limit: 1})
+	if err != nil || len(l.Entries) == 0 || Compare(l.Entries[0], e) != 0 {
 		return Entry{}, false, err
 	}
-	return es[0], true, nil
+	return l.Entries[0], true, nil
 }
 
 // marks is the feed whose only days say that a kind of feeds is complete.

@@ -45,8 +45,14 @@ type walk struct {
 	// left is how many entries may still be passed over because they have expired.
 	left int
 	// last is the place that the walk has come to, once it has passed an entry.
-	last *Entry
-	run  passage
+	last   *Entry
+	passed passage
+	// holes are those that are known, the oldest first.
+	holes []hole
+	// removed is the time of the days in which the store has passed many removed entries,
+	// and widest the longest time in it without entries, as far as the walk has come.
+	removed hole
+	widest  hole
 }
 
 // source is a partition that is being read.
@@ -55,6 +61,8 @@ type source struct {
 	slice Slice
 	read  []Entry // and not yet taken
 	ended bool
+	// removed: the store has passed many removed entries.
+	removed bool
 }
 
 // newWalk starts a walk that wants so many entries. from is nil at the end of the feed.
@@ -63,7 +71,12 @@ func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer b
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired}
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired,
+		holes: t.holes.known(feed, t.rt.Elapsed())}
+	w.passed.from = w.end(!newer)
+	if from != nil {
+		w.passed.from = from.Created
+	}
 	for i := range list {
 		b := list[i]
 		if newer {
@@ -74,6 +87,14 @@ func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer b
 		}
 	}
 	return w, nil
+}
+
+// end returns the instant at an end of the feed.
+func (w *walk) end(newest bool) clock.Instant {
+	if newest {
+		return w.now
+	}
+	return clock.Min
 }
 
 // take returns the next entries of the walk that have not expired, at most n; fewer where
@@ -87,7 +108,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next := w.next()
 		if next == nil {
 			if !w.openDays() {
-				w.endRun()
+				w.reach(w.end(w.newer))
 				break
 			}
 			continue
@@ -99,8 +120,13 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 			w.pass(*e)
 			continue
 		}
-		w.endRun()
+		w.reach(e.Created)
 		taken = append(taken, *e)
+	}
+	w.t.holes.cut(w.feed, taken...)
+	if !w.widest.empty() {
+		w.remember(w.widest.from-1, w.widest.to)
+		w.widest = hole{}
 	}
 	return taken, nil
 }
@@ -125,12 +151,11 @@ func (w *walk) openDays() bool {
 	w.open = w.open[:0]
 	for _, b := range w.days[:n] {
 		limit := sliceOf(w.share / b.Shards)
-		for shard := range b.Shards {
-			s := &source{p: Partition{Feed: w.feed, Day: b.Day, Shard: shard}, slice: Slice{Newer: w.newer, Limit: limit}}
-			if w.from != nil && b.Day == DayOf(w.from.Created) {
-				s.slice.From = w.from
+		for _, part := range w.parts(b.Day) {
+			part.Limit = limit
+			for shard := range b.Shards {
+				w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: b.Day, Shard: shard}, slice: part})
 			}
-			w.open = append(w.open, s)
 		}
 	}
 	w.days = w.days[n:]
@@ -156,16 +181,22 @@ func (w *walk) fill(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the entries of a feed: %w", err)
 	}
+	for _, s := range dry {
+		if s.removed {
+			w.removed = around(w.removed, firstOf(s.p.Day), firstOf(s.p.Day+1))
+		}
+	}
 	return nil
 }
 
 // fill reads one slice.
 func (s *source) fill(ctx context.Context, store Store) error {
-	es, err := store.ListEntries(ctx, s.p, s.slice)
+	l, err := store.ListEntries(ctx, s.p, s.slice)
 	if err != nil {
 		return err
 	}
-	s.read = es
+	es := l.Entries
+	s.read, s.removed = es, l.Removed
 	if s.ended = len(es) < s.slice.Limit; s.ended {
 		return nil
 	}

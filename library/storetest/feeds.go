@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -27,7 +28,7 @@ func feedAreas() []area {
 			{"DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
 		}},
 		{"ListEntries", []check{
-			{"ListEntries must list the entries of a partition behind a place, each with the Until of the put that has won, at most as many as the slice asks for", listEntries},
+			{"ListEntries must list the entries of a partition between two places, each with the Until of the put that has won, at most as many as the slice asks for", listEntries},
 			{"partitions hold nothing of each other", listOtherPartitions},
 		}},
 	}
@@ -37,7 +38,7 @@ func feedAreas() []area {
 func (s *stage) feed(name string) timeline.Feed { return timeline.Feed(name + ":" + s.tenant) }
 
 // aDay is the day of the entries of these subtests.
-const aDay timeline.Day = 20_000
+var aDay = timeline.DayOf(start)
 
 // fixBucket records a day. A repetition after an unknown outcome is harmless.
 func (s *stage) fixBucket(feed timeline.Feed, b timeline.Bucket) (stands timeline.Bucket) {
@@ -113,7 +114,7 @@ func (s *stage) listed(p timeline.Partition, slice timeline.Slice) []timeline.En
 	s.Helper()
 	got, err := s.ListEntries(s.ctx, p, slice)
 	s.ok(err)
-	return got
+	return got.Entries
 }
 
 // wantFeed compares all entries of the partition of this subtest, the newest first.
@@ -196,6 +197,22 @@ func listEntries(s *stage) {
 			}
 		}
 	}
+	for _, newer := range []bool{false, true} {
+		inOrder := newestFirst
+		if newer {
+			inOrder = oldestFirst
+		}
+		for n := range 9 {
+			to := timeline.Slice{To: &inOrder[n], Newer: newer, Limit: 20}
+			s.same(fmt.Sprintf("before %d", n), len(s.listed(p, to)), n)
+			for from := range n {
+				to.From = &inOrder[from]
+				s.same(fmt.Sprintf("between %d and %d", from, n), append([]timeline.Entry{}, s.listed(p, to)...), append([]timeline.Entry{}, inOrder[from+1:n]...))
+			}
+			to.From = &inOrder[n]
+			s.same("between a place and itself", len(s.listed(p, to)), 0)
+		}
+	}
 	s.same("none of them", len(s.listed(p, timeline.Slice{})), 0)
 	// A place need not be that of an entry.
 	between := timeline.Entry{Created: start + 1, ID: "1"}
@@ -214,20 +231,22 @@ func listOtherPartitions(s *stage) {
 		{Feed: s.feed("a"), Day: aDay, Shard: 0}, {Feed: s.feed("a"), Day: aDay, Shard: 1}, {Feed: s.feed("a"), Day: aDay, Shard: 63},
 		{Feed: s.feed("a"), Day: aDay + 1, Shard: 0}, {Feed: s.feed("a"), Day: -1, Shard: 0}, {Feed: s.feed("ab"), Day: aDay, Shard: 0},
 	}
-	for n, p := range all {
-		e.Until = clock.Instant(n)
-		s.ok(s.PutEntry(s.ctx, timeline.Change{Partition: p, Entry: e, MTS: 10}))
+	const day = clock.Instant(24 * time.Hour / time.Microsecond)
+	of := func(n int) timeline.Entry { // of the day of its partition
+		return timeline.Entry{Created: clock.Instant(all[n].Day)*day + e.Created%day, ID: e.ID, Until: clock.Instant(n)}
 	}
-	s.ok(s.DropEntry(s.ctx, timeline.Change{Partition: all[1], Entry: e, MTS: 11}))
 	for n, p := range all {
-		e.Until = clock.Instant(n)
+		s.ok(s.PutEntry(s.ctx, timeline.Change{Partition: p, Entry: of(n), MTS: 10}))
+	}
+	s.ok(s.DropEntry(s.ctx, timeline.Change{Partition: all[1], Entry: of(1), MTS: 11}))
+	for n, p := range all {
 		for _, newer := range []bool{false, true} {
 			got := s.listed(p, timeline.Slice{Newer: newer, Limit: 9})
 			if n == 1 {
 				s.same("the partition whose entry was dropped", len(got), 0)
 				continue
 			}
-			s.same(fmt.Sprintf("partition %v", p), got, []timeline.Entry{e})
+			s.same(fmt.Sprintf("partition %v", p), got, []timeline.Entry{of(n)})
 		}
 	}
 }

@@ -87,13 +87,17 @@ func (c *Client) DropEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "DropEntry", "", func() { c.st.feedCell(k).del(int64(k.MTS)) }, nil)
 }
 
-// ListEntries lists entries of a partition.
-func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+// ListEntries lists entries of a partition. Now and then it says that it has passed many
+// removed entries, whether it has or not.
+func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	var all []timeline.Entry
+	behind := func(e, place timeline.Entry) bool {
+		return slice.Newer == (timeline.Compare(e, place) > 0) && timeline.Compare(e, place) != 0
+	}
 	err := c.read(ctx, "ListEntries", func() {
 		for _, cell := range c.st.feeds {
-			behind := slice.From == nil || slice.Newer == (timeline.Compare(cell.entry, *slice.From) > 0) && timeline.Compare(cell.entry, *slice.From) != 0
-			if cell.live && cell.p == p && behind {
+			within := (slice.From == nil || behind(cell.entry, *slice.From)) && (slice.To == nil || behind(*slice.To, cell.entry))
+			if cell.live && cell.p == p && within {
 				all = append(all, cell.entry)
 			}
 		}
@@ -102,5 +106,5 @@ func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice ti
 		}
 		all = all[:min(len(all), max(slice.Limit, 0))]
 	})
-	return all, err
+	return timeline.Listed{Entries: all, Removed: c.a != nil && c.st.s.chance(c.st.removed)}, err
 }

@@ -18,6 +18,8 @@ type pasteHistory struct {
 	states []pasteState
 	// listedAt is when the feed had an entry of the paste first, in true time; 0: never.
 	listedAt time.Duration
+	// putAt is when the feed was given the entry last.
+	putAt time.Duration
 	// connected are the followers that were connected when the paste was stored.
 	connected []*pasteFollower
 }
@@ -230,12 +232,13 @@ func mayChange(p *pasteHistory, before, after *pasteState) string {
 	return ""
 }
 
-// feedChanged notes when the feed has a paste for the first time.
+// feedChanged notes when the feed was given a paste.
 func (st *Store) feedChanged(id string) {
 	if st.history == nil || !strings.HasPrefix(id, "p:") {
 		return
 	}
-	if p := st.history.ofPaste(paste.ID(id)); p.listedAt == 0 {
+	p := st.history.ofPaste(paste.ID(id))
+	if p.putAt = st.s.now; p.listedAt == 0 {
 		p.listedAt = st.s.now
 	}
 }

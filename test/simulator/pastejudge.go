@@ -194,8 +194,9 @@ func comparePastes(a, b *paste.Paste) int {
 }
 
 // calmPastes are the pastes that are listed and that nothing is under way of. A day that
-// another process has begun after its end is known everywhere half a minute later, so
-// pastes of such days are left out until then.
+// another process has begun after its end is known everywhere half a minute later, and an
+// entry that is put long after its creation, where nothing was, a quarter of a minute later:
+// such pastes are left out until then.
 func (r *run) calmPastes() []paste.ID {
 	if len(r.st.late) > 0 {
 		return nil
@@ -207,6 +208,10 @@ func (r *run) calmPastes() []paste.ID {
 			continue
 		}
 		if latestDay(now.created) < latestDay(r.latestClock().Add(time.Minute)) && p.listedAt > r.s.now-time.Minute {
+			continue
+		}
+		late := epoch.Add(p.putAt).Sub(now.created.Time()) > 5*time.Second
+		if late && p.putAt > r.s.now-15*time.Second {
 			continue
 		}
 		calm = append(calm, p.id)

@@ -34,6 +34,7 @@ func (r *run) drawPastes() {
 	r.drawFaults()
 	s.slow = []uint64{0, 300, 300}[s.pick(3)]
 	r.brisk = s.chance(700)
+	r.st.removed = []uint64{0, 100, 1024}[s.pick(3)]
 	r.together = s.chance(300)
 	if s.chance(200) {
 		r.pasteFollowers = 1 + s.pick(2)

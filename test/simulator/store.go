@@ -48,6 +48,7 @@ type Store struct {
 	announcements []*announcementCell // by process
 	late          []*message          // writes that have not arrived yet
 	faults        Faults
+	removed       uint64   // the chance, in 1024, that a slice of a feed is said to have passed removed entries
 	struck        int      // faults so far, clients that gave up among them
 	givenUp       int      // calls whose caller's context has ended before they did
 	history       *History // nil: not kept

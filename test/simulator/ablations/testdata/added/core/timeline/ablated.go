@@ -3,6 +3,8 @@ package timeline
 import (
 	"context"
 	"os"
+
+	"carrel/core/clock"
 )
 
 // ablated reports whether a rule is off.
@@ -24,4 +26,12 @@ func (t *Timelines) ablatedLook(ctx context.Context, feed Feed, day Day) (b Buck
 	}
 	b, err = t.buckets.fix(ctx, feed, day)
 	return b, false, err
+}
+
+// ablatedEnd returns until when a hole may last.
+func ablatedEnd(now clock.Instant) clock.Instant {
+	if ablated("hole-up-to-now") {
+		return now
+	}
+	return now.Add(-listedWithin)
 }

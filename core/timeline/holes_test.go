@@ -1,0 +1,206 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/timeline"
+)
+
+// cemetery is a store in which passing an entry that was removed takes time, as in
+// Cassandra. It counts those that slices have passed.
+type cemetery struct {
+	timeline.Store
+	removed []timeline.Entry // the oldest first
+	passed  int
+	always  bool // it says of each slice that it has passed many
+}
+
+func (c *cemetery) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	l, err := c.Store.ListEntries(ctx, p, s)
+	// The slice was read from its one bound to its last entry, or to the other bound.
+	older, newer := s.To, s.From
+	if n := len(l.Entries); n == s.Limit {
+		older = &l.Entries[n-1]
+	}
+	if s.Newer {
+		older, newer = s.From, s.To
+		if n := len(l.Entries); n == s.Limit {
+			newer = &l.Entries[n-1]
+		}
+	}
+	passed := 0
+	for _, e := range c.removed {
+		if timeline.DayOf(e.Created) == p.Day && (older == nil || timeline.Compare(e, *older) > 0) && (newer == nil || timeline.Compare(e, *newer) < 0) {
+			passed++
+		}
+	}
+	c.passed += passed
+	l.Removed = c.always || passed >= 1000
+	return l, err
+}
+
+// buried returns a feed of one process on a store with n removed entries from an instant on,
+// a millisecond apart.
+func buried(t *testing.T, from clock.Instant, n int) (*fixture, *cemetery) {
+	f := newFixture(t)
+	grave := &cemetery{Store: f.store.Store}
+	f.store.Store = grave
+	for i := range n {
+		grave.removed = append(grave.removed, timeline.Entry{Created: from + clock.Instant(i)*1000, ID: "x"})
+	}
+	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	return f, grave
+}
+
+// TestRead_GoesAroundWhatWasRemoved: where a page has passed many removed entries, the next
+// ones do not, whatever place they begin at.
+func TestRead_GoesAroundWhatWasRemoved(t *testing.T) {
+	const begin, removed = today + day/4, 30_000 // until half a minute later
+	f, grave := buried(t, begin, removed)
+	for n := range 60 {
+		f.put(timeline.Entry{Created: begin - clock.Instant(n+1)*1000, ID: fmt.Sprint("older ", n)}, true)
+	}
+	for n := range 3 {
+		f.put(timeline.Entry{Created: begin + removed*1000 + clock.Instant(n), ID: fmt.Sprint("newer ", n)}, true)
+	}
+	inside := timeline.Entry{Created: begin + removed*500, ID: "x"}
+	queries := []timeline.Query{
+		{Size: 20}, {Size: 20, Place: &inside}, {Size: 2, Place: &inside, Newer: true}, {Size: 80, Newer: true},
+		{Size: 20, Place: &timeline.Entry{Created: begin - 5000}, Newer: true}, {Size: 3, Place: &timeline.Entry{Created: begin - 30_000}},
+	}
+	for range 3 { // which time it was is not always found at once
+		f.want(queries[0])
+	}
+	if grave.passed < removed {
+		t.Fatalf("%d removed entries were passed: the test tries nothing", grave.passed)
+	}
+	for _, q := range queries {
+		grave.passed = 0
+		f.want(q)
+		if grave.passed > removed/100 {
+			t.Errorf("%+v: %d removed entries were passed", q, grave.passed)
+		}
+	}
+	f.rt.elapsed.Add(int64(11 * time.Second))
+	grave.passed = 0
+	f.want(queries[0])
+	if grave.passed < removed {
+		t.Errorf("%d removed entries were passed after 11 s: it was not looked at again", grave.passed)
+	}
+}
+
+// TestRead_LooksAgainOnce: when a hole has been known for long, one reader looks at it
+// again, and others go by it meanwhile.
+func TestRead_LooksAgainOnce(t *testing.T) {
+	f, grave := buried(t, today+1000, 5000)
+	f.put(timeline.Entry{Created: today, ID: "a"}, true)
+	f.want(timeline.Query{Size: 1})
+	f.rt.elapsed.Add(int64(10 * time.Second))
+	grave.passed = 0
+	f.store.Store = &interrupted{Store: grave, then: func() {
+		before := grave.passed
+		f.want(timeline.Query{Size: 1})
+		if grave.passed != before {
+			t.Errorf("a second reader has passed %d removed entries too", grave.passed-before)
+		}
+	}}
+	f.want(timeline.Query{Size: 1})
+	if grave.passed < 5000 {
+		t.Errorf("%d removed entries were passed: nobody has looked", grave.passed)
+	}
+}
+
+// interrupted is a store that lets something happen before the first slice is read.
+type interrupted struct {
+	timeline.Store
+	then func()
+}
+
+func (i *interrupted) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	if then := i.then; then != nil {
+		i.then = nil
+		then()
+	}
+	return i.Store.ListEntries(ctx, p, s)
+}
+
+// TestRead_HidesLateEntriesBriefly: an entry that another process lists late, where nothing
+// was, is met after a while; one of this process and one that is new are met at once.
+func TestRead_HidesLateEntriesBriefly(t *testing.T) {
+	f, _ := buried(t, today+1000, 5000)
+	others := f.open()
+	f.feeds = f.local
+	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
+	f.want(timeline.Query{Size: 9})
+	f.put(timeline.Entry{Created: today + 2_000_500, ID: "ours"}, true)
+	f.want(timeline.Query{Size: 9})
+
+	now := clock.Of(f.rt.Now())
+	for _, late := range []struct {
+		id      string
+		created clock.Instant
+		hidden  bool
+	}{
+		{"new", now - 1, false},
+		{"just within the time of listing", now - 10_000_000, false},
+		{"late", now - 20_000_000, true},
+	} {
+		e := timeline.Entry{Created: late.created, ID: late.id}
+		if err := others.Put(t.Context(), "f", e, 10); err != nil {
+			t.Fatal(err)
+		}
+		f.shown = append(f.shown, e)
+		p := f.read(timeline.Query{Size: 9})
+		met := slices.ContainsFunc(p.Found, func(found timeline.Found[string]) bool { return found.Entry.ID == late.id })
+		if met == late.hidden {
+			t.Errorf("%s: met %t", late.id, met)
+		}
+	}
+	f.rt.elapsed.Add(int64(10 * time.Second))
+	f.want(timeline.Query{Size: 9})
+	f.want(timeline.Query{Size: 9})
+}
+
+// TestRead_AroundHolesIsThePageOfAModel reads pages of random feeds whose store always says
+// that it has passed removed entries, so that there are holes everywhere. Now and then time
+// passes, and this process lists another entry.
+func TestRead_AroundHolesIsThePageOfAModel(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 15))
+		f, grave := buried(t, today, 0)
+		grave.always = true
+		f.feeds = f.local
+		at := func() timeline.Entry {
+			e := timeline.Entry{Created: today - clock.Instant(rng.IntN(3))*day + clock.Instant(rng.IntN(40))*60_000_000, ID: fmt.Sprint(rng.IntN(4))}
+			if rng.IntN(5) == 0 {
+				e.Created = clock.Of(f.rt.Now()) - clock.Instant(rng.IntN(20_000_000))
+			}
+			return e
+		}
+		for range 120 {
+			switch rng.IntN(8) {
+			case 0, 1:
+				e := at()
+				if !slices.ContainsFunc(append(slices.Clone(f.shown), f.hidden...), func(o timeline.Entry) bool { return timeline.Compare(o, e) == 0 }) {
+					f.put(e, rng.IntN(4) > 0)
+				}
+			case 2:
+				f.rt.elapsed.Add(int64(time.Duration(rng.IntN(8)) * time.Second))
+				f.rt.now.Add(int64(rng.IntN(8_000_000)))
+			default:
+				q := timeline.Query{Size: rng.IntN(12), Newer: rng.IntN(2) == 0}
+				if rng.IntN(3) > 0 {
+					place := at()
+					q.Place = &place
+				}
+				f.want(q)
+			}
+		}
+	}
+}
