@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/core/claim"
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
@@ -21,6 +22,9 @@ const (
 	// them, so that a lease takes one round trip whatever the number of its keys. The
 	// store bounds how many statements it has under way.
 	claimsAtOnce = MaxDocuments
+	// answeredWithin is how long a lease lasts at first, at most. It gets its whole time when
+	// it has all its keys, so a gateway that dies before that holds them no longer than this.
+	answeredWithin = 30 * time.Second
 	// claimWithin is how long the claims of a lease may take.
 	claimWithin = 10 * time.Second
 	// endWithin is how long the end of a lease may take that nobody waits for.
@@ -82,16 +86,20 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 	case err != nil:
 		return nil, err
 	case repeated:
-		return s.repetition(ctx, l)
+		return s.repetition(ctx, l, &in)
 	}
-	if err := s.takeKeys(ctx, l); err != nil {
+	l, err = s.takeKeys(ctx, l, in.endsAt(l))
+	if err != nil {
 		return nil, err
 	}
 	return &Acquired{Lease: l, Token: token}, nil
 }
 
-// create stores a new lease. repeated reports that l is the lease that the same request
-// has made before.
+// endsAt returns when a lease of this input ends once it has its whole time.
+func (in *Acquire) endsAt(l *Lease) clock.Instant { return l.CreatedAt.Add(in.ttl()) }
+
+// create stores a new lease, which lasts no longer than answeredWithin. repeated reports
+// that l is the lease that the same request has made before.
 func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire, token string) (l *Lease, repeated bool, err error) {
 	_, _, err = s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
@@ -109,7 +117,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 		}
 		now := s.Now()
 		l = &Lease{
-			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(in.ttl()),
+			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(min(in.ttl(), answeredWithin)),
 			Documents: in.Documents, Request: m.Request.Row(now, nil),
 		}
 		if err := s.putDue(ctx, l, l.Deadline); err != nil {
@@ -126,13 +134,17 @@ func underWay() *fault.Error {
 		Msg: "the first attempt of this request is still under way, or was interrupted; try again"}
 }
 
-// repetition returns the lease that the same request has made before, as it is now.
-func (s *Service) repetition(ctx context.Context, l *Lease) (*Acquired, error) {
+// repetition returns the lease that the same request has made before, as it is now. The
+// first attempt has not ended while the lease lacks a key, or its whole time.
+func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acquired, error) {
 	l, err := s.settled(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	if l.State == Pending {
+		if l.Deadline < in.endsAt(l) {
+			return nil, underWay()
+		}
 		for _, key := range l.keys() {
 			holder, err := s.claims.Candidate(ctx, claim.Leased(key))
 			if err != nil {
@@ -146,22 +158,55 @@ func (s *Service) repetition(ctx context.Context, l *Lease) (*Acquired, error) {
 	return &Acquired{Lease: l}, nil
 }
 
-// takeKeys claims all keys of a new lease. If it cannot have them all, the lease ends.
-func (s *Service) takeKeys(ctx context.Context, l *Lease) error {
+// takeKeys claims all keys of a new lease, and then gives it its whole time. If it cannot
+// have all that, the lease ends.
+func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
 	err := s.claimKeys(ctx, l)
 	if err == nil && l.overdue(s.Now()) {
-		err = fault.Unavailablef(nil, "the keys could not be taken within the time of the lease; nothing was changed, try again")
+		err = tooLate()
+	}
+	given := l
+	if err == nil && l.Deadline < whole {
+		given, err = s.extend(ctx, l, whole)
 	}
 	if err == nil {
-		return nil
+		return given, nil
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
 	defer cancel()
-	// The error is of the keys whether the lease can be ended now or only by its deadline.
-	if failed := s.Insist(firm, func() error { return s.refuse(firm, l.ID) }); failed != nil {
+	failed := s.Insist(firm, func() error { return s.refuse(firm, l.ID) })
+	switch {
+	case failed != nil:
+		// The error is of the keys whether the lease can be ended now or only by its deadline.
 		s.log.WarnContext(ctx, "a lease that was refused holds its free keys until its deadline", "lease", l.ID, "error", failed)
+	case fault.MayHaveCommitted(err):
+		return nil, fault.Unavailablef(errors.New(err.Error()), "the store did not answer; no key was leased, try again")
 	}
-	return err
+	return nil, err
+}
+
+// extend gives a lease that has its keys its whole time. Nobody knows its token yet, so it
+// can have been changed by its expiry only, and nothing is tried twice.
+func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
+	after := *l
+	after.Seq, after.Deadline = l.Seq+1, whole
+	tried := false
+	_, _, err := s.Decide(ctx, s.NewBudget(), string(l.ID), func(ctx context.Context) (*commit.Attempt, error) {
+		if tried {
+			return nil, tooLate()
+		}
+		tried = true
+		if err := s.putDue(ctx, &after, whole); err != nil {
+			return nil, fault.Unavailablef(err, "the store did not take the lease; no key was leased, try again")
+		}
+		return s.write(&after), nil
+	})
+	return &after, err
+}
+
+// tooLate is the error of Acquire where the lease has expired before it was given.
+func tooLate() *fault.Error {
+	return fault.Unavailablef(nil, "the keys could not be taken in time; none was leased, try again")
 }
 
 // refuse ends a lease whose owner does not get its keys.

@@ -56,7 +56,7 @@ func (s *Service) Sweep(ctx context.Context, id ID) error {
 	if err != nil || l == nil {
 		return err
 	}
-	_, err = s.sweep(ctx, l)
+	_, err = s.sweep(ctx, l, l.Deadline)
 	return err
 }
 

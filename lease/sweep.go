@@ -23,12 +23,13 @@ func (s *Service) expire(ctx context.Context, d commit.Due) (done bool, err erro
 	if err != nil || l == nil || l.State == Confirmed {
 		return err == nil, err
 	}
-	return s.sweep(ctx, l)
+	return s.sweep(ctx, l, d.At)
 }
 
 // sweep has a lease expire whose deadline has passed, removes the claims of one that has
-// ended, and a day later its row. It reports whether the hint of the time can be removed.
-func (s *Service) sweep(ctx context.Context, l *Lease) (done bool, err error) {
+// ended, and a day later its row. It reports whether the hint of a time can be removed: a
+// lease has another one for its deadline where that is later.
+func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done bool, err error) {
 	if l, err = s.settled(ctx, l); err != nil {
 		return false, err
 	}
@@ -36,7 +37,7 @@ func (s *Service) sweep(ctx context.Context, l *Lease) (done bool, err error) {
 	case l.State == Confirmed:
 		return true, nil
 	case !l.Ended() || l.Deadline > s.Now():
-		return false, nil // its time has not come by this clock
+		return l.Deadline > hint, nil // its time has not come by this clock
 	}
 	if err := s.release(ctx, l); err != nil {
 		return false, err

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"carrel/core/claim"
 	"carrel/core/clock"
@@ -23,10 +24,14 @@ type leaseState struct {
 	step     int
 	seq      int64
 	state    lease.State
+	created  clock.Instant
 	deadline clock.Instant
 	keys     []string
 	op       *Operation
 }
+
+// unansweredFor is how long a lease may last that its client was not told of.
+const unansweredFor = 30 * time.Second
 
 // live reports whether the lease may hold keys.
 func (s *leaseState) live() bool { return s.state == lease.Pending || s.state == lease.Confirmed }
@@ -106,6 +111,9 @@ func (st *Store) leaseChanged(r lease.Row, by *Operation) {
 		h.lost = append(h.lost, fmt.Sprintf("%s: state %d at seq %d follows state %d at seq %d: %s", l.id, after.state, after.seq, before.state, before.seq, wrong))
 	}
 	l.states = append(l.states, after)
+	if k := st.lacks(l); k != "" && after.state == lease.Pending && after.seq > 1 {
+		h.lost = append(h.lost, fmt.Sprintf("%s: it was given its whole time and lacks the key %q", l.id, k))
+	}
 	st.keysStay()
 }
 
@@ -125,7 +133,7 @@ func readLeaseRow(r lease.Row) leaseState {
 	}
 	skip(32) // the hash of the token
 	in.Text()
-	in.Int()
+	s.created = clock.Instant(in.Int())
 	s.deadline = clock.Instant(in.Int())
 	skip(int(in.Uint()) * len(commit.EntryID{}))
 	for n := in.Uint(); n > 0; n-- {
@@ -147,6 +155,9 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 		if after.seq != 1 || after.state != lease.Pending && after.state != lease.Refused {
 			return "a lease begins as pending, or refused"
 		}
+		if after.deadline > after.created.Add(unansweredFor) {
+			return "it lasts longer than it may before it has its keys"
+		}
 		// A row that comes late may come back, when its time is over.
 		if ended && after.state == lease.Pending && after.deadline > h.latest() {
 			return "it has ended before"
@@ -162,9 +173,21 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 	case !slices.Equal(before.keys, after.keys):
 		return fmt.Sprintf("the keys are %v, and were %v", after.keys, before.keys)
 	case after.state == lease.Pending:
-		return "nothing has changed"
+		return h.mayLast(l, before, after)
 	case after.state == lease.Expired && after.deadline > h.latest():
 		return "its deadline has passed on no clock"
+	}
+	return ""
+}
+
+// mayLast says why a pending lease must not be given its whole time; "": it may. It is
+// given it once, when it has its keys, before its client is told.
+func (h *History) mayLast(l *leaseHistory, before, after *leaseState) string {
+	switch {
+	case before.seq != 1 || after.deadline <= before.deadline:
+		return "nothing has changed, or its time for a second time"
+	case l.told:
+		return "a client has been told that it ends sooner"
 	}
 	return ""
 }

@@ -169,6 +169,9 @@ func (r *run) judgeGranted(c *leaseCall) string {
 		if k := r.st.lacks(l); k != "" {
 			return fmt.Sprintf("it does not hold the key %q", k)
 		}
+		if now.deadline != now.created.Add(time.Duration(c.ttl)*time.Millisecond) {
+			return fmt.Sprintf("it lasts from %d to %d", now.created, now.deadline)
+		}
 	case lease.Expired:
 		if now.deadline > r.latestClock() {
 			return "it has expired, and its deadline has passed on no clock"

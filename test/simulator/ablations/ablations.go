@@ -110,6 +110,9 @@ var All = []Ablation{
 		{"lease/acquire.go", "\t\tif err := s.putDue(ctx, l, l.Deadline); err != nil {\n", "\t\tif err := s.ablatedClaim(ctx, l, true); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif err := s.putDue(ctx, l, l.Deadline); err != nil {\n"},
 		{"lease/acquire.go", "\terr := s.claimKeys(ctx, l)\n", "\terr := s.ablatedClaim(ctx, l, false)\n"},
 	}},
+	{"lease-whole-at-once", "a lease is stored with its whole time before it has its keys", Leases, []Patch{
+		{"lease/acquire.go", "now.Add(min(in.ttl(), answeredWithin))", "now.Add(in.ablatedFirst())"},
+	}},
 	{"refused-lease-pending", "a lease that is refused stays pending", Leases, []Patch{
 		{"lease/acquire.go", "\t\tif before.State != Pending {\n", "\t\tif before.State != Pending || commit.Ablated(\"refused-lease-pending\") {\n"},
 	}},

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"time"
 
 	"carrel/core/commit"
 )
@@ -31,4 +32,12 @@ func (s *Service) ablatedClaim(ctx context.Context, l *Lease, early bool) error 
 		return nil
 	}
 	return s.claimKeys(ctx, l)
+}
+
+// ablatedFirst is how long a lease lasts before it has its keys.
+func (in *Acquire) ablatedFirst() time.Duration {
+	if commit.Ablated("lease-whole-at-once") {
+		return in.ttl()
+	}
+	return min(in.ttl(), answeredWithin)
 }

@@ -1,0 +1,242 @@
+package lease_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/fault"
+	"carrel/core/sched"
+	"carrel/lease"
+)
+
+// halfAMinute is how long a lease lasts at most before it has its keys.
+const halfAMinute = 30 * time.Second
+
+// beforeWholeTime has the store call do in the place of the write by which a lease gets
+// its whole time.
+func (f *faulty) beforeWholeTime(do func(next func() (lease.Row, error)) (lease.Row, error)) {
+	f.set(func() {
+		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			if r.Seq == 2 {
+				return do(next)
+			}
+			return next()
+		}
+	})
+}
+
+// wantFreeAfter wants a key that is held until the time after now, and free from then on.
+func (h leases) wantFreeAfter(key string, after time.Duration) {
+	h.T.Helper()
+	h.wantAvailable(h.After(after-5*time.Second).Leases, map[string]bool{key: false})
+	h.wantAvailable(h.After(after).Leases, map[string]bool{key: true})
+}
+
+// errDied stands for the death of a gateway: nothing that it would do after it is done.
+var errDied = errors.New("the gateway died")
+
+// A gateway that dies before its lease has its whole time holds the keys for half a minute.
+func TestAcquire_DeadGatewaysHoldKeysForHalfAMinute(t *testing.T) {
+	h, f := newFaulty(t)
+	f.beforeWholeTime(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errDied })
+	if err := h.tryAcquireFor(h.Leases, hour, "a"); !errors.Is(err, errDied) {
+		t.Fatalf("acquiring: %v", err)
+	}
+	f.set(func() { f.commitLease = nil })
+	h.wantFreeAfter("a", halfAMinute)
+	h.runDue(h.late)
+	h.wantNoClaims()
+}
+
+// A lease that is given lasts as long as was asked for, counted from its creation, and one
+// that is short is stored once.
+func TestAcquire_GivesTheWholeTime(t *testing.T) {
+	h := newLeases(t, nil)
+	for _, c := range []struct {
+		ttl time.Duration
+		seq int64
+	}{{time.Second, 1}, {halfAMinute, 1}, {halfAMinute + time.Millisecond, 2}, {time.Hour, 2}} {
+		ms := int(c.ttl.Milliseconds())
+		a := h.acquire(h.Leases, h.ann, &ms, c.ttl.String())
+		for what, got := range map[string]*lease.Lease{"the answer": a.Lease, "the lease": h.read(a)} {
+			if got.Deadline != got.CreatedAt.Add(c.ttl) || got.Seq != c.seq {
+				t.Errorf("%s for %v lasts %v and has state %d, want %d", what, c.ttl, got.Deadline.Time().Sub(got.CreatedAt.Time()), got.Seq, c.seq)
+			}
+		}
+	}
+}
+
+// read returns a lease as it is stored.
+func (h leases) read(a *lease.Acquired) *lease.Lease {
+	h.T.Helper()
+	l, err := h.Leases.Lease(h.T.Context(), string(a.Lease.ID), a.Token)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return l
+}
+
+// tryAcquireFor has ann acquire keys for a time.
+func (h leases) tryAcquireFor(svc *lease.Service, ttl *int, keys ...string) error {
+	_, err := svc.Acquire(h.T.Context(), h.ann, lease.Acquire{Documents: documents(keys...), TTLMs: ttl})
+	return err
+}
+
+// Whether a lease has its whole time is found out where the store does not say.
+func TestAcquire_FindsOutWhetherItHasItsTime(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		h, f := newFaulty(t)
+		lost := 2
+		f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+			if lost == 0 {
+				return next()
+			}
+			lost--
+			if applied {
+				if _, err := next(); err != nil {
+					return lease.Row{}, err
+				}
+			}
+			return lease.Row{}, errUnknown
+		})
+		a := h.acquire(h.Leases, h.ann, hour, "a")
+		if l := h.read(a); lost != 0 || l.Seq != 2 || l.Deadline != l.CreatedAt.Add(time.Hour) || a.Lease.Deadline != l.Deadline {
+			t.Errorf("applied %t: %d answers to lose are left, and the lease is %+v", applied, lost, l)
+		}
+	}
+}
+
+// A lease of which that cannot be found out ends, and its keys are free. So it is no
+// secret whether anything has changed.
+func TestAcquire_EndsALeaseOfUnknownTime(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		h, f := newFaulty(t)
+		failures := 0
+		f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+			if failures++; failures > 5 {
+				return next() // the end of the lease
+			}
+			if applied && failures == 1 {
+				if _, err := next(); err != nil {
+					return lease.Row{}, err
+				}
+			}
+			return lease.Row{}, errUnknown
+		})
+		err := h.tryAcquireFor(h.Leases, hour, "a")
+		if fault.CodeOf(err) != fault.Unavailable || fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
+			t.Errorf("applied %t: acquiring: %v", applied, err)
+		}
+		h.wantAvailable(h.Leases, map[string]bool{"a": true})
+		h.wantNoClaims()
+	}
+}
+
+// If its end is unknown too, the answer says so.
+func TestAcquire_TellsThatItsOutcomeIsUnknown(t *testing.T) {
+	t.Parallel() // it takes the 5 s for which a gateway tries to end a lease
+	h, f := newFaulty(t)
+	f.beforeWholeTime(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errUnknown })
+	if err := h.tryAcquireFor(h.Leases, hour, "a"); fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
+		t.Errorf("acquiring: %v", err)
+	}
+	f.set(func() { f.commitLease = nil })
+	h.wantFreeAfter("a", halfAMinute)
+}
+
+// A repetition that comes to another gateway while the first attempt has all its keys, but
+// not its whole time, is not given the lease: the first attempt may still fail.
+func TestAcquire_RepetitionWaitsForTheWholeTime(t *testing.T) {
+	h, f := newFaulty(t)
+	rt := sched.NewReal()
+	defer rt.Close()
+	other := h.beside(rt)
+	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+		got, err := other.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
+		if fault.CodeOf(err) != fault.Unavailable || fault.ListOf(err)[0].RetryAfter == 0 {
+			t.Errorf("the repetition: %+v, %v", got, err)
+		}
+		return next()
+	})
+	first, err := h.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := other.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
+	if err != nil || again.Lease.ID != first.Lease.ID || again.Lease.Deadline != first.Lease.Deadline {
+		t.Errorf("the repetition after it: %+v, %v", again, err)
+	}
+}
+
+// A lease that expires by a faster clock while it gets its whole time is not given.
+func TestAcquire_IsNotGivenWhatHasExpired(t *testing.T) {
+	h, f := newFaulty(t)
+	ahead := h.After(halfAMinute).Leases
+	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+		f.set(func() { f.commitLease = nil })
+		h.acquire(ahead, h.bob, hour, "a")
+		return next()
+	})
+	err := h.tryAcquireFor(h.Leases, hour, "a")
+	if fault.CodeOf(err) != fault.Unavailable || fault.ReasonOf(err) == fault.ReasonContention {
+		t.Errorf("acquiring: %v", err)
+	}
+	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
+}
+
+// A lease has a hint of the end of its whole time before it has that time, and the hint of
+// its first end is removed.
+func TestAcquire_HasAHintOfItsWholeTime(t *testing.T) {
+	h, f := newFaulty(t)
+	deadlines := func() (all []clock.Instant) {
+		dues, err := h.Store.DueUntil(t.Context(), clock.Of(time.Now().Add(48*time.Hour)), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range dues {
+			all = append(all, d.At)
+		}
+		return all
+	}
+	var before []clock.Instant
+	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+		before = deadlines()
+		return next()
+	})
+	a := h.acquire(h.Leases, h.ann, hour, "a")
+	if len(before) != 2 || before[0] != a.Lease.CreatedAt.Add(halfAMinute) || before[1] != a.Lease.Deadline {
+		t.Errorf("the hints are at %v, the deadline is %d", before, a.Lease.Deadline)
+	}
+	h.runDue(h.late)
+	if after := deadlines(); len(after) != 1 || after[0] != a.Lease.Deadline {
+		t.Errorf("after the first one was done the hints are at %v", after)
+	}
+	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
+	h.runDue(h.After(time.Hour + time.Minute))
+	h.wantNoClaims()
+}
+
+// The scrubber looks at a lease that is given as the hint does: it leaves it alone.
+func TestSweep_LeavesALeaseWithItsWholeTimeAlone(t *testing.T) {
+	h := newLeases(t, nil)
+	a := h.acquire(h.Leases, h.ann, hour, "a")
+	if err := h.late.Leases.Sweep(t.Context(), a.Lease.ID); err != nil {
+		t.Fatal(err)
+	}
+	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
+}
+
+// The hint of the deadline is kept where it comes too soon, as after a clock was set back.
+func TestSweep_KeepsAHintThatComesTooSoon(t *testing.T) {
+	h := newLeases(t, nil)
+	h.acquire(h.Leases, h.ann, nil, "a")
+	dues, err := h.Store.DueUntil(t.Context(), clock.Of(time.Now().Add(time.Hour)), 10)
+	if err != nil || len(dues) != 1 {
+		t.Fatalf("the hints: %+v, %v", dues, err)
+	}
+	if gone, err := h.After(0).Engine.Expire(t.Context(), dues[0]); gone || err != nil {
+		t.Errorf("it is done: %t, %v", gone, err)
+	}
+}
