@@ -23,6 +23,7 @@ func clusterSections() []section {
 		{"update", measureClusterUpdates},
 		{"text", measureClusterTexts},
 		{"lease", measureClusterLeases},
+		{"paste", measureClusterPastes},
 		{"flat", measureClusterUpdated},
 		{"hung", measureHungNode},
 	}

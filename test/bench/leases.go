@@ -62,9 +62,13 @@ func keysText(n int) string {
 	return fmt.Sprint(n, " keys")
 }
 
-// acquire leases keys whose names begin with a prefix.
-func (g *gateway) acquire(ctx context.Context, keys ...string) (lease.End, error) {
-	ttl := int(lease.MaxTTL.Milliseconds())
+// leaseTime is how long a lease lasts that is measured: half a minute, which needs no write
+// beside its creation and its claims.
+const leaseTime = 30 * time.Second
+
+// acquire leases keys for a time.
+func (g *gateway) acquire(ctx context.Context, within time.Duration, keys ...string) (lease.End, error) {
+	ttl := int(within.Milliseconds())
 	in := lease.Acquire{TTLMs: &ttl}
 	for _, k := range keys {
 		in.Documents = append(in.Documents, lease.Document{Key: k})
@@ -78,7 +82,7 @@ func (g *gateway) acquire(ctx context.Context, keys ...string) (lease.End, error
 
 // leaseOnce leases some keys and gives them up.
 func (g *gateway) leaseOnce(ctx context.Context, keys int) error {
-	end, err := g.acquire(ctx, keyNames("key", keys)...)
+	end, err := g.acquire(ctx, leaseTime, keyNames("key", keys)...)
 	if err == nil {
 		_, err = g.leases.Cancel(ctx, end)
 	}
@@ -135,7 +139,7 @@ func (g *gateway) win(ctx context.Context, c *contention, random *rand.Rand) err
 		for _, k := range random.Perm(contendedKeys)[:1+random.IntN(4)] {
 			keys = append(keys, fmt.Sprint("wanted", k))
 		}
-		end, err := g.acquire(ctx, keys...)
+		end, err := g.acquire(ctx, leaseTime, keys...)
 		switch {
 		case err == nil:
 			c.won.Add(1)

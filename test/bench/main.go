@@ -71,7 +71,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,text,lease,paste,update,import,start")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event")
-	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,text,lease,flat,hung")
+	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,text,lease,paste,flat,hung")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
 	flag.StringVar(&o.keyspace, "keyspace", "", "with -cluster -serve: the keyspace")
 	serve := flag.Bool("serve", false, "serve the large store of -dir instead, or the keyspace, for another bench to measure")

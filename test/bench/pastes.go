@@ -51,6 +51,9 @@ func measurePastes(ctx context.Context, o *options, t *table) error {
 	if err := comparePastePages(ctx, t, sizes, lists); err != nil {
 		return err
 	}
+	if err := lists[len(lists)-1].printSizes(ctx, t); err != nil {
+		return err
+	}
 	if err := measureEndedPastes(ctx, o, t, lists[0]); err != nil {
 		return err
 	}
@@ -179,30 +182,34 @@ func measureEndedPastes(ctx context.Context, o *options, t *table, untouched *ga
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(way.end(g), measureEnded(ctx, t, way.name, usual, g), g.close()); err != nil {
+		if err := errors.Join(way.end(g), measureEnded(ctx, t, way.name, usual, g, cpu), g.close()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// cpu is what counts in one process.
+func cpu(c cost) time.Duration { return c.cpu }
+
 // measureEnded compares the newest page of a list at whose head many pastes have ended with
-// that of another list.
-func measureEnded(ctx context.Context, t *table, how string, usual func() error, g *gateway) error {
+// that of another list, by CPU or by wall time.
+func measureEnded(ctx context.Context, t *table, how string, usual func() error, g *gateway, of func(cost) time.Duration) error {
 	page, err := g.viaPastes(ctx, "")
 	if err != nil {
 		return err
 	}
-	start := processCPU()
+	used, start := processCPU(), time.Now()
 	if err := page(); err != nil {
 		return err
 	}
-	t.figure("the first page after they have "+how, micros(processCPU()-start))
-	costs, err := compare(subject{"untouched", usual}, subject{how, page})
+	first := cost{cpu: processCPU() - used, wall: time.Since(start)}
+	t.figure("the first page after they have "+how, micros(of(first)))
+	costs, err := compareBy(of, subject{"untouched", usual}, subject{how, page})
 	if err != nil {
 		return err
 	}
-	t.ratio("the following ones, beside a list without them", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedFlat)
+	t.ratio("the following ones, beside a list without them", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedFlat)
 	return nil
 }
 
@@ -225,7 +232,7 @@ func measurePasteCreation(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer g.close()
-	return g.measureCreations(ctx, t, func(c cost) time.Duration { return c.cpu }, "in one process (CPU a creation)")
+	return g.measureCreations(ctx, t, cpu, "in one process (CPU a creation)")
 }
 
 func (g *gateway) measureCreations(ctx context.Context, t *table, of func(cost) time.Duration, where string) error {

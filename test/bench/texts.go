@@ -50,7 +50,7 @@ func measureTexts(ctx context.Context, o *options, t *table) error {
 	if err := g.measureTextReads(ctx, t); err != nil {
 		return err
 	}
-	return g.measureSaves(ctx, t, manyRevisions, func(c cost) time.Duration { return c.cpu }, "in one process (CPU a save)")
+	return g.measureSaves(ctx, t, manyRevisions, cpu, "in one process (CPU a save)")
 }
 
 // asWriter is the viewer whose notes are measured.

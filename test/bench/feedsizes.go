@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"carrel/core/timeline"
+)
+
+const (
+	// entryBytes is about what an entry takes in a partition on Cassandra: the id of 34 bytes,
+	// two times of 8 bytes, and the write timestamp, lengths and flags of the row.
+	entryBytes = 64
+	// manyPastes is a number of pastes that is not stored, but reckoned with.
+	manyPastes = 10_000_000
+	// mostInPartition is how many entries a partition may have before the next day is spread
+	// over more of them.
+	mostInPartition = 100_000
+)
+
+// feedSize is how the entries of a feed are stored.
+type feedSize struct {
+	days, partitions, entries, largest int
+}
+
+// sizeOfPastes counts the entries of the list of pastes in each of its partitions.
+func (g *gateway) sizeOfPastes(ctx context.Context) (size feedSize, err error) {
+	const feed = timeline.Feed("pastes")
+	days, err := g.store.ListBuckets(ctx, feed, math.MaxInt32, timeline.MaxBuckets)
+	if err != nil {
+		return size, err
+	}
+	size.days = len(days)
+	for _, d := range days {
+		for shard := range d.Shards {
+			n, err := g.countEntries(ctx, timeline.Partition{Feed: feed, Day: d.Day, Shard: shard})
+			if err != nil {
+				return size, err
+			}
+			size.partitions++
+			size.entries += n
+			size.largest = max(size.largest, n)
+		}
+	}
+	return size, nil
+}
+
+// countEntries counts the entries of a partition.
+func (g *gateway) countEntries(ctx context.Context, p timeline.Partition) (n int, err error) {
+	var last *timeline.Entry
+	for {
+		slice, err := g.store.ListEntries(ctx, p, timeline.Slice{From: last, Limit: 1000})
+		if err != nil || len(slice.Entries) == 0 {
+			return n, err
+		}
+		n += len(slice.Entries)
+		last = &slice.Entries[len(slice.Entries)-1]
+	}
+}
+
+// printSizes tells the sizes of partitions, and reckons those of very many pastes over as
+// many days.
+func (g *gateway) printSizes(ctx context.Context, t *table) error {
+	size, err := g.sizeOfPastes(ctx)
+	if err != nil {
+		return err
+	}
+	perPartition := manyPastes / size.partitions
+	t.title("The partitions of %d pastes over %d days", size.entries, size.days)
+	t.figure("partitions", fmt.Sprint(size.partitions))
+	t.atMost("entries in the largest", entries(size.largest), fmt.Sprintf("<= %d", mostInPartition), size.largest <= mostInPartition)
+	t.atMost(fmt.Sprintf("in each with %d pastes, on paper", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
+	return nil
+}
+
+func entries(n int) string { return fmt.Sprintf("%d, about %.1f MB", n, float64(n*entryBytes)/1e6) }
