@@ -127,7 +127,7 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 	}
 	c := &item{
 		id: out.ID, kind: in.Kind, title: in.Title, description: in.Description, link: in.Link, visibility: in.Visibility,
-		creator: v.user, lastModified: g.w.now, version: 1, expiresAt: in.ExpiresAt,
+		creator: v.user, created: g.w.now, lastModified: g.w.now, version: 1, expiresAt: in.ExpiresAt,
 		members: others(in.Members, v.user),
 	}
 	if in.URL != nil {

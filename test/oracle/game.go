@@ -19,6 +19,7 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/repair"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -84,6 +85,7 @@ type game struct {
 // gateway is one process of the store.
 type gateway struct {
 	svc     *repair.Service
+	pastes  *paste.Service
 	journal *journal.Journal
 }
 
@@ -161,14 +163,16 @@ func (g *game) serve(c backend.Config) {
 	if err != nil {
 		g.Fatalf("opening the Services: %v", err)
 	}
-	g.gateways = append(g.gateways, &gateway{services.Library, j})
+	g.gateways = append(g.gateways, &gateway{services.Library, services.Pastes, j})
 }
 
 // play makes the moves, compares what can be read on the way, and everything at
 // the end.
 func (g *game) play(seeds []uint64) {
-	defer g.runtime.Close()
-	defer g.closeFollowers()
+	defer g.close()
+	if len(g.gateways) > 1 {
+		defer g.deleteAllPastes()
+	}
 	moves := []struct {
 		weight int
 		move   func()
@@ -176,6 +180,7 @@ func (g *game) play(seeds []uint64) {
 		{2, g.createUser}, {3, g.updateUser}, {2, g.createGroup}, {2, g.updateGroup}, {8, g.setGroupMembers},
 		{10, g.createContent}, {9, g.updateContent}, {9, g.shareContent}, {6, g.setContentMembers}, {6, g.removeFromLibrary},
 		{2, g.deleteContent}, {4, g.moveContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody}, {9, g.followSomething},
+		{5, g.createPaste}, {6, g.updatePaste}, {2, g.deletePaste}, {3, g.readPastes},
 	}
 	var deck []int
 	for i, m := range moves {
@@ -197,11 +202,22 @@ func (g *game) play(seeds []uint64) {
 	g.settle()
 	g.compareFollowers()
 	g.readEverything()
+	g.readAllPastes()
 	g.beat()
 	report, err := g.svc.Audit(g.ctx)
 	if err != nil || !report.Clean() {
 		g.Fatalf("audit: %+v, %v", report, err)
 	}
+}
+
+// close ends the gateways, as their processes would end: nothing is waited for that another
+// process can do.
+func (g *game) close() {
+	g.closeFollowers()
+	for _, served := range g.gateways {
+		served.svc.End()
+	}
+	g.runtime.Close()
 }
 
 // people creates most users and some groups in each other, so that games are

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -15,6 +16,7 @@ type world struct {
 	now        clock.Instant
 	principals map[principal.ID]*someone
 	items      map[library.ContentID]*item
+	pastes     map[paste.ID]*pasted
 	requests   map[requestID]string   // hash of what was answered
 	creations  map[creationID]created // what keys have been used to create
 	again      bool                   // the request under way was answered before
@@ -39,6 +41,7 @@ type item struct {
 	url          string // in canonical form; "" where it has none
 	visibility   principal.Visibility
 	creator      principal.ID
+	created      clock.Instant
 	lastModified clock.Instant
 	version      int
 	expiresAt    *clock.Instant
@@ -64,6 +67,7 @@ func newWorld(now clock.Instant) *world {
 		now:        now,
 		principals: map[principal.ID]*someone{},
 		items:      map[library.ContentID]*item{},
+		pastes:     map[paste.ID]*pasted{},
 		requests:   map[requestID]string{},
 		creations:  map[creationID]created{},
 	}
