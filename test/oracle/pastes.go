@@ -1,12 +1,10 @@
 package oracle
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"carrel/core/clock"
-	"carrel/core/cursor"
 	"carrel/core/id"
 	"carrel/core/input"
 	"carrel/paste"
@@ -339,95 +337,6 @@ func (g *game) readPastes() {
 	}
 	g.readLatestPastes(g.rarely(2), one(g, []int{1, 2, 3, 20}))
 	g.readLatestContent(g.viewer(func(viewer) bool { return true }), one(g, []string{g.home, g.away}), g.rarely(2), one(g, []int{1, 2, 3, 20}))
-}
-
-// place is a place in a feed: the newest comes first, and the greater id of two that are as old.
-type place struct {
-	created clock.Instant
-	id      string
-}
-
-func newestFirst(a, b place) int {
-	return -cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
-}
-
-// readLatestPastes walks through the public pastes.
-func (g *game) readLatestPastes(backwards bool, size int) {
-	g.Helper()
-	var want []place
-	for _, p := range g.w.pastes {
-		if g.w.readable(p) && !p.isPrivate {
-			want = append(want, place{p.created, string(p.id)})
-		}
-	}
-	g.walkFeed("latestPastes", want, backwards, size, func(args cursor.PageArgs) ([]string, cursor.PageInfo, error) {
-		page, err := g.pastes.Latest(g.ctx, args)
-		if err != nil {
-			return nil, cursor.PageInfo{}, err
-		}
-		var ids []string
-		for _, p := range page.Nodes() {
-			ids = append(ids, string(p.ID))
-			g.samePaste(p)
-		}
-		return ids, page.PageInfo, nil
-	})
-}
-
-// readLatestContent walks through the PUBLIC items of a tenant.
-func (g *game) readLatestContent(v viewer, tenant string, backwards bool, size int) {
-	g.Helper()
-	var want []place
-	for _, c := range g.w.items {
-		if g.w.exists(c) && c.visibility == principal.Public && c.id.Tenant() == tenant {
-			want = append(want, place{c.created, string(c.id)})
-		}
-	}
-	g.walkFeed("latestContent", want, backwards, size, func(args cursor.PageArgs) ([]string, cursor.PageInfo, error) {
-		page, err := g.svc.LatestContent(g.ctx, v.fresh(), tenant, args)
-		if err != nil {
-			return nil, cursor.PageInfo{}, err
-		}
-		var ids []string
-		for _, c := range page.Nodes() {
-			ids = append(ids, string(c.ID))
-			g.same("item", g.w.items[c.ID].plain(), plainContent(c))
-		}
-		return ids, page.PageInfo, nil
-	})
-}
-
-// walkFeed walks through a feed and compares each page.
-func (g *game) walkFeed(what string, want []place, backwards bool, size int, read func(cursor.PageArgs) ([]string, cursor.PageInfo, error)) {
-	g.Helper()
-	slices.SortFunc(want, newestFirst)
-	if backwards {
-		slices.Reverse(want)
-	}
-	var at cursor.PageArgs
-	for seen, first := 0, true; first || seen < len(want); first = false {
-		ids, info, err := read(pageArgs(at, backwards, size, first))
-		if err != nil {
-			g.Fatalf("%s: %v", what, err)
-		}
-		var due []string
-		for _, p := range want[seen:min(seen+size, len(want))] {
-			due = append(due, p.id)
-		}
-		seen += len(due)
-		if backwards {
-			slices.Reverse(due)
-		}
-		g.same("a page of "+what, due, ids)
-		ahead, behind, next := info.HasNextPage, info.HasPreviousPage, info.EndCursor()
-		if backwards {
-			ahead, behind, next = behind, ahead, info.StartCursor()
-		}
-		if ahead != (seen < len(want)) || behind == first || next == nil && len(due) > 0 {
-			g.Fatalf("%s: after %d of %d the flags are %+v, and there is a cursor: %t", what, seen, len(want), info, next != nil)
-		}
-		at.After, at.Before = next, next
-	}
 }
 
 // readAllPastes compares every paste and both feeds.
