@@ -20,6 +20,9 @@ const (
 	listedWithin = 10 * time.Second
 	// mostHoles is how many holes of a feed a process remembers.
 	mostHoles = 8
+	// mostPuts is how many entries that this process has put last are remembered, for a hole
+	// that was found before one of them and is noted after it.
+	mostPuts = 1024
 )
 
 // hole is a time from whose first instant on, and before whose last one, a feed has no
@@ -37,20 +40,46 @@ func (h hole) width() clock.Instant { return h.to - h.from }
 // holes are the holes of feeds as this process knows them. It is safe for concurrent use.
 type holes struct {
 	mu    sync.Mutex
-	feeds map[Feed][]hole // apart from each other, the oldest first
+	feeds map[Feed]*knownHoles
 }
 
-// known returns the holes of a feed. Those that were found too long ago are forgotten: the
-// caller is the one who looks at them again, and others go by them a little longer.
-func (h *holes) known(feed Feed, now time.Duration) []hole {
+// knownHoles are the holes of one feed.
+type knownHoles struct {
+	all []hole // apart from each other, the oldest first
+	// puts are the instants of the entries that this process has put last, as many as it has
+	// put in all, modulo mostPuts.
+	puts []clock.Instant
+	put  int
+}
+
+// mark says what a process had put into a feed when it began to look for holes.
+type mark struct {
+	in  *knownHoles
+	put int
+}
+
+// of returns the holes of a feed. The caller holds mu.
+func (h *holes) of(feed Feed) *knownHoles {
+	k := h.feeds[feed]
+	if k == nil {
+		if len(h.feeds) >= maxFeeds {
+			clear(h.feeds)
+		}
+		k = &knownHoles{}
+		h.feeds[feed] = k
+	}
+	return k
+}
+
+// known returns the holes of a feed, and a mark for note. Holes that were found too long
+// ago are forgotten: the caller is the one who looks at them again, and others go by them a
+// little longer.
+func (h *holes) known(feed Feed, now time.Duration) (known []hole, at mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := h.feeds[feed]
-	if len(all) == 0 {
-		return nil
-	}
-	var known, kept []hole
-	for _, one := range all {
+	k := h.of(feed)
+	var kept []hole
+	for _, one := range k.all {
 		switch {
 		case one.empty():
 		case now < one.until:
@@ -60,18 +89,23 @@ func (h *holes) known(feed Feed, now time.Duration) []hole {
 			kept = append(kept, one)
 		}
 	}
-	h.feeds[feed] = kept
-	return known
+	k.all = kept
+	return known, mark{k, k.put}
 }
 
-// note remembers a hole of a feed.
-func (h *holes) note(feed Feed, found hole) {
+// note remembers a hole of a feed in the place of all that it overlaps. since is from when
+// the caller began to look: entries that were put after it are part of no hole.
+func (h *holes) note(feed Feed, found hole, since mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.feeds) >= maxFeeds {
-		clear(h.feeds)
+	k := h.of(feed)
+	if k != since.in || k.put-since.put > mostPuts {
+		return // they are not known any more
 	}
-	all := without(h.feeds[feed], found)
+	for n := since.put; n < k.put; n++ {
+		found = found.apart(k.puts[n%mostPuts])
+	}
+	all := without(k.all, found)
 	at, _ := slices.BinarySearchFunc(all, found, func(a, b hole) int { return int(min(max(a.from-b.from, -1), 1)) })
 	if all = slices.Insert(all, at, found); len(all) > mostHoles {
 		narrowest := 0
@@ -82,27 +116,49 @@ func (h *holes) note(feed Feed, found hole) {
 		}
 		all = slices.Delete(all, narrowest, narrowest+1)
 	}
-	h.feeds[feed] = all
+	k.all = all
 }
 
-// cut makes the instants of entries part of no hole: this process has put them there, or has
-// met them. The wider part of a hole that one divides is kept.
+// cut makes the instants of entries part of no hole: the caller has met them.
 func (h *holes) cut(feed Feed, entries ...Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := h.feeds[feed]
-	for i, one := range all {
-		for _, e := range entries {
-			if e.Created < one.from || e.Created >= one.to {
-				continue
-			}
-			older, newer := hole{one.from, e.Created, one.until}, hole{e.Created + 1, one.to, one.until}
-			if one = older; older.width() < newer.width() {
-				one = newer
-			}
-		}
-		all[i] = one
+	h.of(feed).cut(entries...)
+}
+
+// put makes the instant of an entry that this process has put there part of no hole, not
+// even of one that is being looked for.
+func (h *holes) put(feed Feed, e Entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	k := h.of(feed)
+	k.cut(e)
+	if len(k.puts) < mostPuts {
+		k.puts = append(k.puts, e.Created)
+	} else {
+		k.puts[k.put%mostPuts] = e.Created
 	}
+	k.put++
+}
+
+func (k *knownHoles) cut(entries ...Entry) {
+	for i := range k.all {
+		for _, e := range entries {
+			k.all[i] = k.all[i].apart(e.Created)
+		}
+	}
+}
+
+// apart returns the hole without an instant: the wider part of one that it divides.
+func (h hole) apart(at clock.Instant) hole {
+	if at < h.from || at >= h.to {
+		return h
+	}
+	older, newer := hole{h.from, at, h.until}, hole{at + 1, h.to, h.until}
+	if older.width() < newer.width() {
+		return newer
+	}
+	return older
 }
 
 // without returns the parts of holes that are outside of one.
@@ -121,46 +177,38 @@ func without(all []hole, cut hole) []hole {
 // passage is what a walk has passed since the last entry that it has taken, or its start.
 type passage struct {
 	from clock.Instant // where it began
-	// first and last are the first and the last of so many expired entries.
-	first, last Entry
-	expired     int
-}
-
-// pass adds an expired entry to the passage.
-func (w *walk) pass(e Entry) {
-	if w.passed.expired++; w.passed.expired == 1 {
-		w.passed.first = e
-	}
-	w.passed.last = e
+	// expired is how many expired entries there were.
+	expired int
 }
 
 // reach ends the passage at an entry that is taken, or at the end of the feed, and
-// remembers what of it is a hole: a run of expired entries and, where the store has passed
-// many that were removed, the longest time without any. The store does not tell which time
-// they were of; if it was another one, the next walk finds that.
+// remembers it as a hole where it has passed many expired entries and, where the store has
+// passed many that were removed, if most of it was read. The store does not tell which time
+// those were of; if it was another one, the next walk finds that.
 func (w *walk) reach(at clock.Instant) {
+	found := between(w.passed.from, at)
 	if w.passed.expired >= holeFrom {
-		w.remember(w.passed.last.Created, w.passed.first.Created)
+		w.remember(found)
 	}
 	if !w.removed.empty() {
-		found := between(w.passed.from, at)
 		found.from, found.to = max(found.from, w.removed.from), min(found.to, w.removed.to)
-		for _, part := range w.unknown(found) {
-			if part.width() > w.widest.width() {
-				w.widest = part
-			}
+		if read := w.unknown(found); read > w.mostRead {
+			w.widest, w.mostRead = found, read
 		}
 	}
 	w.passed = passage{from: at}
 }
 
-// unknown returns the parts of a time that are in no hole that is known.
-func (w *walk) unknown(found hole) []hole {
+// unknown returns how long the longest part of a time is that is in no hole that is known.
+func (w *walk) unknown(found hole) (longest clock.Instant) {
 	parts := []hole{found}
 	for _, known := range w.holes {
 		parts = without(parts, known)
 	}
-	return parts
+	for _, part := range parts {
+		longest = max(longest, part.width())
+	}
+	return longest
 }
 
 // around returns a time that has all of another one, unless that is empty, and of the one
@@ -175,28 +223,31 @@ func around(h hole, from, to clock.Instant) hole {
 // between returns the time between two instants, neither of which is part of it.
 func between(a, b clock.Instant) hole { return hole{from: min(a, b) + 1, to: max(a, b)} }
 
-// remember notes the time between two instants as a hole, but for what was passed over
-// because it was known, and for the last moments.
-func (w *walk) remember(a, b clock.Instant) {
-	found := between(a, b)
+// remember notes a time without entries as a hole, but for the last moments. What of it was
+// passed over because it was known makes the whole be looked at again as soon as that.
+func (w *walk) remember(found hole) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
+	if found.empty() {
+		return
+	}
 	found.until = w.t.rt.Elapsed() + holeKept
-	for _, part := range w.unknown(found) {
-		if !part.empty() {
-			w.t.holes.note(w.feed, part)
+	for _, known := range w.holes {
+		if known.from < found.to && known.to > found.from {
+			found.until = min(found.until, known.until)
 		}
 	}
+	w.t.holes.note(w.feed, found, w.began)
 }
 
 // parts returns the slices of a partition of a day that the walk reads, in its direction:
-// what is behind the place that it began at, and in no hole.
-func (w *walk) parts(d Day) []Slice {
+// what is behind the place that it began at, and in no hole. through reports that a hole
+// reaches into the next day.
+func (w *walk) parts(d Day) (all []Slice, through bool) {
 	first, end := firstOf(d), firstOf(d+1)
 	var from *Entry
 	if w.from != nil && d == DayOf(w.from.Created) {
 		from = w.from
 	}
-	var all []Slice
 	for i := range w.holes {
 		h := w.holes[i]
 		near, far := h.from, h.to // in the direction of the walk
@@ -215,11 +266,11 @@ func (w *walk) parts(d Day) []Slice {
 			all = append(all, Slice{From: from, To: before(near), Newer: w.newer})
 		}
 		if w.newer && far >= end || !w.newer && far <= first {
-			return all
+			return all, true
 		}
 		from = before(far)
 	}
-	return append(all, Slice{From: from, Newer: w.newer})
+	return append(all, Slice{From: from, Newer: w.newer}), false
 }
 
 // behind reports whether a place comes after another one in the direction of the walk.

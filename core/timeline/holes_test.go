@@ -130,6 +130,92 @@ func (i *interrupted) ListEntries(ctx context.Context, p timeline.Partition, s t
 	return i.Store.ListEntries(ctx, p, s)
 }
 
+// afterSlices is a store that lets something happen when it has listed so many slices.
+type afterSlices struct {
+	timeline.Store
+	left int
+	then func()
+}
+
+func (a *afterSlices) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	l, err := a.Store.ListEntries(ctx, p, s)
+	if a.left--; a.left == 0 {
+		a.then()
+	}
+	return l, err
+}
+
+// TestRead_MeetsWhatIsPutWhileItLooks: entries that this process lists while a reader finds
+// that there is nothing are met by the next one, which knows what else is a hole, unless
+// they were very many.
+func TestRead_MeetsWhatIsPutWhileItLooks(t *testing.T) {
+	for _, puts := range []int{1, 1024, 1025} {
+		f, grave := buried(t, today+1000, 5000)
+		f.feeds = f.local
+		f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
+		f.store.Store = &afterSlices{Store: grave, left: 4, then: func() {
+			for n := range puts {
+				e := timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}
+				if n == 0 {
+					e.Created += day / 4
+				}
+				f.shown = append(f.shown, e)
+				if err := f.local.Put(t.Context(), "f", e, 10); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}}
+		f.read(timeline.Query{Size: 1})
+		grave.passed = 0
+		f.want(timeline.Query{Size: 1})
+		if known := grave.passed == 0; known != (puts <= 1024) {
+			t.Errorf("after %d entries were put, the hole is known: %t", puts, known)
+		}
+	}
+}
+
+// TestRead_ManyHolesBecomeOne: where entries are removed all the time there is one hole,
+// around which few slices are read. All of it is looked at again in time: a late entry of
+// another process is not hidden for longer.
+func TestRead_ManyHolesBecomeOne(t *testing.T) {
+	f, grave := buried(t, today, 0)
+	for n := range 40 {
+		f.put(timeline.Entry{Created: today - day + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+	}
+	f.put(timeline.Entry{Created: today, ID: "first"}, true)
+	f.rt.now.Store(int64(today) + 20_000_000)
+	last := today + 1000
+	read := func() {
+		t.Helper()
+		for now := clock.Of(f.rt.Now()); last < now; last += 500 {
+			grave.removed = append(grave.removed, timeline.Entry{Created: last, ID: "x"})
+		}
+		if _, err := timeline.Read(t.Context(), f.local, "f", timeline.Query{Size: 1}, f.judge); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		f.rt.now.Add(300_000)
+		read()
+	}
+	f.store.slices.Store(0)
+	f.want(timeline.Query{Size: 3})
+	if n := f.store.slices.Load(); n > 12 {
+		t.Errorf("%d slices were read, want those of two days, one of them around one hole", n)
+	}
+	late := timeline.Entry{Created: today + 1001, ID: "late"}
+	if err := f.open().Put(t.Context(), "f", late, 10); err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		f.rt.now.Add(1_000_000)
+		f.rt.elapsed.Add(int64(time.Second))
+		read()
+	}
+	f.shown = append(f.shown, late)
+	f.want(timeline.Query{Size: 3})
+}
+
 // TestRead_HidesLateEntriesBriefly: an entry that another process lists late, where nothing
 // was, is met after a while; one of this process and one that is new are met at once.
 func TestRead_HidesLateEntriesBriefly(t *testing.T) {

@@ -37,10 +37,15 @@ func (s *still) Elapsed() time.Duration { return time.Duration(s.elapsed.Load())
 type counted struct {
 	timeline.Store
 	slices, lists, fixed atomic.Int64
+	// listing, where set, is called before a slice is listed.
+	listing func()
 }
 
 func (c *counted) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	c.slices.Add(1)
+	if c.listing != nil {
+		c.listing()
+	}
 	return c.Store.ListEntries(ctx, p, s)
 }
 
@@ -307,7 +312,7 @@ func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
 			t.Errorf("newer %t: %d slices after a page that took %d", newer, n, first)
 		}
 	}
-	f.put(timeline.Entry{Created: today + 5000, ID: "new"}, true)
+	f.put(timeline.Entry{Created: clock.Of(f.rt.Now()).Add(-10 * time.Second), ID: "new"}, true)
 	f.put(timeline.Entry{Created: today - 9*day + 1, ID: "older"}, true)
 	read(false, "new", "behind", "older", "oldest")
 	read(true, "new", "behind", "older", "oldest")
@@ -315,6 +320,38 @@ func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
 	f.rt.elapsed.Add(int64(11 * time.Second))
 	read(false, "new", "late", "behind", "older", "oldest")
 	read(true, "new", "late", "behind", "older", "oldest")
+}
+
+// TestRead_TakesOneRoundAroundExpired: many expired entries, at the head of a feed and over
+// some days, cost the next page no round trip: it reads what is newer, and the first day
+// behind them, at once.
+func TestRead_TakesOneRoundAroundExpired(t *testing.T) {
+	f := newFixture(t)
+	for n := range 2000 {
+		f.put(timeline.Entry{Created: today - day*clock.Instant(n/500) + clock.Instant(n), ID: fmt.Sprint(n), Until: today}, true)
+	}
+	for n := range 400 {
+		f.put(timeline.Entry{Created: today - 4*day + clock.Instant(n), ID: fmt.Sprint("live ", n)}, true)
+	}
+	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: true})
+	f.want(timeline.Query{Size: 20})
+	within, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	all := make(chan struct{})
+	f.store.slices.Store(0)
+	f.store.listing = func() {
+		if f.store.slices.Load() == 8 {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-within.Done():
+		}
+	}
+	f.want(timeline.Query{Size: 20})
+	if n := f.store.slices.Load(); n != 8 || within.Err() != nil {
+		t.Errorf("%d slices, and %v: want 8, all sent before any was answered", n, within.Err())
+	}
 }
 
 // TestPut_RecordsADayOnce, and finds it where another process has.

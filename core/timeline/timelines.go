@@ -31,7 +31,7 @@ func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
 		buckets: buckets{store: c.Store, rt: c.Runtime, feeds: map[Feed]*known{}},
-		holes:   holes{feeds: map[Feed][]hole{}},
+		holes:   holes{feeds: map[Feed]*knownHoles{}},
 	}
 }
 
@@ -60,7 +60,7 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	if err := t.store.PutEntry(ctx, Change{Partition: b.partition(feed, e), Entry: e, MTS: mts}); err != nil {
 		return fmt.Errorf("adding an entry to a feed: %w", err)
 	}
-	t.holes.cut(feed, e)
+	t.holes.put(feed, e)
 	return nil
 }
 

@@ -47,12 +47,15 @@ type walk struct {
 	// last is the place that the walk has come to, once it has passed an entry.
 	last   *Entry
 	passed passage
-	// holes are those that are known, the oldest first.
+	// holes are those that were known when the walk began, the oldest first.
 	holes []hole
-	// removed is the time of the days in which the store has passed many removed entries,
-	// and widest the longest time in it without entries, as far as the walk has come.
-	removed hole
-	widest  hole
+	began mark
+	// removed is the time of the days in which the store has passed many removed entries.
+	// widest is the time in it without entries of which the walk has read the longest part,
+	// and mostRead how long that is.
+	removed  hole
+	widest   hole
+	mostRead clock.Instant
 }
 
 // source is a partition that is being read.
@@ -71,8 +74,8 @@ func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer b
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired,
-		holes: t.holes.known(feed, t.rt.Elapsed())}
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired}
+	w.holes, w.began = t.holes.known(feed, t.rt.Elapsed())
 	w.passed.from = w.end(!newer)
 	if from != nil {
 		w.passed.from = from.Created
@@ -117,16 +120,16 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next.read = next.read[1:]
 		if w.last = e; e.Until != 0 && e.Until <= w.now {
 			w.left--
-			w.pass(*e)
+			w.passed.expired++
 			continue
 		}
 		w.reach(e.Created)
 		taken = append(taken, *e)
 	}
 	w.t.holes.cut(w.feed, taken...)
-	if !w.widest.empty() {
-		w.remember(w.widest.from-1, w.widest.to)
-		w.widest = hole{}
+	if w.mostRead > 0 {
+		w.remember(w.widest)
+		w.widest, w.mostRead = hole{}, 0
 	}
 	return taken, nil
 }
@@ -145,22 +148,27 @@ func (w *walk) next() *source {
 	return best
 }
 
-// openDays opens the next days. It reports whether there were any.
+// openDays opens the next days. It reports whether there were any. A day that ends in a hole
+// is opened together with the next one: it may have nothing, which would cost a round trip.
 func (w *walk) openDays() bool {
-	n := min(w.atOnce, len(w.days))
+	there := len(w.days) > 0
 	w.open = w.open[:0]
-	for _, b := range w.days[:n] {
-		limit := sliceOf(w.share / b.Shards)
-		for _, part := range w.parts(b.Day) {
-			part.Limit = limit
+	for n := 0; n < w.atOnce && len(w.days) > 0; {
+		b := w.days[0]
+		w.days = w.days[1:]
+		parts, through := w.parts(b.Day)
+		for _, part := range parts {
+			part.Limit = sliceOf(w.share / b.Shards)
 			for shard := range b.Shards {
 				w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: b.Day, Shard: shard}, slice: part})
 			}
 		}
+		if !through {
+			n++
+		}
 	}
-	w.days = w.days[n:]
 	w.atOnce = min(2*w.atOnce, maxDaysAtOnce)
-	return n > 0
+	return there
 }
 
 // sliceOf returns how many entries are read of a partition whose share of a page is given.
