@@ -59,8 +59,15 @@ func (c *encounter) play(t *testing.T) {
 		c.op.play(c, t)
 		return
 	}
-	before, after := wanted(c.op)
 	c.prepare(t)
+	c.meetFault(t)
+}
+
+// meetFault plays the operation by a process that meets the fault, and again by one that
+// meets none.
+func (c *encounter) meetFault(t *testing.T) {
+	t.Helper()
+	before, after := wanted(c.op)
 	p, d := c.door(t, c.skew, c.without)
 	key := c.id
 	c.arm(p)

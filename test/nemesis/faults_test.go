@@ -62,7 +62,7 @@ type operation struct {
 func ownerViewer() *principal.Viewer { return &principal.Viewer{User: owner} }
 
 var operations = []operation{
-	{name: "create", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce}, do: create, creates: true},
+	{name: "create", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepFeed}, do: create, creates: true},
 	{name: "update", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			title := "after"

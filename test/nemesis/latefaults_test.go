@@ -128,8 +128,8 @@ func lateTexts() []tooLate {
 }
 
 // TestWhatComesLateChangesNothing: the last request of a process that takes a name, ends a
-// lease or writes a text arrives when the process is dead and others have the name, or have
-// written. It takes nothing from them.
+// lease, writes a text or changes a paste arrives when the process is dead and others have
+// the name, or have written. It takes nothing from them.
 func TestWhatComesLateChangesNothing(t *testing.T) {
 	r := newRoom(t)
 	defer r.close(t)
@@ -138,7 +138,7 @@ func TestWhatComesLateChangesNothing(t *testing.T) {
 	t.Run("requests", func(t *testing.T) {
 		var wait sync.WaitGroup
 		defer wait.Wait()
-		for n, l := range slices.Concat(lateNames(), lateLeases(), lateTexts()) {
+		for n, l := range slices.Concat(lateNames(), lateLeases(), lateTexts(), latePastes()) {
 			wait.Go(func() {
 				t.Run(l.op.name+"/"+string(l.step), func(t *testing.T) { r.playLate(t, &l, n) })
 			})
@@ -177,6 +177,8 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 		if c.op.fence > 0 {
 			skew = lapsed
 		}
+	case c.op.of.table == "paste":
+		c.makePaste(t)
 	case c.op.of != &leases:
 		c.prepare(t)
 	}

@@ -14,15 +14,20 @@ import (
 // after lapsed it is over.
 const leaseTTL = 30 * time.Second
 
+// longTTL is how long a lease is to be pending that gets its whole time when it has its
+// keys. What takes less than that is not over when lapsed is.
+const longTTL = 10 * time.Minute
+
 var leases = subject{table: "lease", prefix: "lease of "}
 
 // leaseOperations take two keys together, and end the lease that has them. The second
 // decision of a lease that takes keys from one that is overdue is the fence of that; of
-// one that is refused it is its own end.
+// one that is refused it is its own end, and of one for long that which gives it its time.
 var leaseOperations = []operation{
 	{name: "acquire", of: &leases, steps: []step{stepFix, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
 	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepJudge, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
 	{name: "acquire what is taken", of: &leases, steps: []step{stepClaim, stepJudge, stepFence, stepRelease}, fence: 2, play: (*encounter).acquireTaken},
+	{name: "acquire for long", of: &leases, steps: []step{stepFence}, fence: 2, play: (*encounter).acquireLong},
 	{name: "confirm", of: &leases, steps: []step{stepRead, stepDecide}, play: (*encounter).confirm},
 	{name: "cancel", of: &leases, steps: []step{stepRead, stepDecide, stepRelease}, play: (*encounter).cancel},
 }
@@ -32,7 +37,12 @@ func (c *encounter) keys() []string { return []string{c.id + " a", c.id + " b"} 
 
 // acquire leases keys.
 func acquire(ctx context.Context, d *door, key *string, keys ...string) (*lease.Acquired, error) {
-	ttl := int(leaseTTL.Milliseconds())
+	return acquireFor(ctx, d, leaseTTL, key, keys...)
+}
+
+// acquireFor leases keys for a time.
+func acquireFor(ctx context.Context, d *door, within time.Duration, key *string, keys ...string) (*lease.Acquired, error) {
+	ttl := int(within.Milliseconds())
 	in := lease.Acquire{TTLMs: &ttl, IdempotencyKey: key}
 	for _, k := range keys {
 		in.Documents = append(in.Documents, lease.Document{Key: k})
@@ -135,6 +145,40 @@ func (c *encounter) acquireFree(t *testing.T) {
 	case repeated != nil && fault.CodeOf(repeated) != fault.Unavailable:
 		c.errorf("the repetition of what was interrupted answers %v", repeated)
 	default: // nobody has the token
+		c.confirms(t, c.acquired(t, c.r.late(t, lapsed), c.keys()...), "")
+	}
+}
+
+// acquireLong leases keys for long. If its process dies before the lease has its time, its
+// keys are free half a minute later.
+func (c *encounter) acquireLong(t *testing.T) {
+	p, d := c.meet(t, c.skew)
+	key := c.id
+	got, err := acquireFor(t.Context(), d, longTTL, &key, c.keys()...)
+	c.recover(t, p, d)
+	c.slow = p.wasSlow()
+	c.unknown = fault.ReasonOf(err) == fault.ReasonOutcomeUnknown
+	if err != nil && (fault.CodeOf(err) != fault.Unavailable || c.unknown && !c.leavesUnknown()) {
+		c.errorf("the answer: %v", err)
+	}
+	again, repeated := acquireFor(t.Context(), c.r.whole, longTTL, &key, c.keys()...)
+	switch {
+	case err == nil && (repeated != nil || again.Lease.ID != got.Lease.ID):
+		c.errorf("%s was leased, and the repetition answers %+v, %v", got.Lease.ID, again, repeated)
+	case err == nil:
+		c.taken(t, c.r.late(t, lapsed), c.keys()...)
+		c.holds(t, endOf(got), c.keys()...)
+	case repeated == nil && again.Token != "":
+		c.taken(t, c.r.late(t, lapsed), c.keys()...)
+		c.holds(t, endOf(again), c.keys()...)
+	case !c.died():
+		c.errorf("it was refused (%v), and the repetition answers %v", err, repeated)
+	case repeated == nil: // it has its time, and nobody has the token
+		c.taken(t, c.r.late(t, lapsed), c.keys()...)
+		c.confirms(t, c.acquired(t, c.r.late(t, 2*longTTL), c.keys()...), "")
+	case fault.CodeOf(repeated) != fault.Unavailable:
+		c.errorf("the repetition of what was interrupted answers %v", repeated)
+	default:
 		c.confirms(t, c.acquired(t, c.r.late(t, lapsed), c.keys()...), "")
 	}
 }

@@ -60,7 +60,7 @@ func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n 
 	if err := cluster.Restart(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	for _, door := range []*door{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed)} {
+	for _, door := range []*door{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed), r.late(t, 2*untilExpiry)} {
 		until(t, runWithin, "the node again", func() bool {
 			_, err := commit.OpenLanes(t.Context(), door.store)
 			return err == nil
@@ -69,8 +69,8 @@ func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n 
 	return met
 }
 
-// TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take names
-// and write texts are each at one of their steps. Of half of the steps the request is just
+// TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take names,
+// write texts and change pastes are each at one of their steps. Of half of the steps the request is just
 // arriving, of the others the node has answered. When it is back, what was answered is what
 // happened, and nothing is held by nobody.
 func TestTheNodeDiesAtEveryStep(t *testing.T) {
@@ -87,12 +87,13 @@ func TestTheNodeDiesAtEveryStep(t *testing.T) {
 	defer r.close(t)
 	r.late(t, lapsed)
 	r.late(t, 2*lapsed)
+	r.late(t, 2*untilExpiry)
 	d := &death{armed: make(chan *proxy), begin: make(chan struct{}), over: make(chan struct{})}
 	n, met := 0, 0
 	t.Run("steps", func(t *testing.T) {
 		var wait sync.WaitGroup
 		defer wait.Wait()
-		for _, op := range slices.Concat(urlOperations, textOperations, leaseOperations) {
+		for _, op := range slices.Concat(urlOperations, textOperations, leaseOperations, pasteOperations) {
 			for _, s := range op.steps {
 				n++
 				c := encounter{r: r, op: op, step: s, fault: []faultKind{nodeBefore, nodeAfter}[n%2], death: d}

@@ -18,6 +18,7 @@ import (
 	"carrel/lease"
 	"carrel/library/repair"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -44,6 +45,7 @@ type services struct {
 	*repair.Service
 	leases *lease.Service
 	pages  *page.Service
+	pastes *paste.Service
 }
 
 // door is a gateway without its edge: what a process of the product plugs
@@ -57,6 +59,7 @@ type door struct {
 	finishes journal.Service
 	stop     context.CancelFunc
 	stopped  chan struct{}
+	still    bool // it does nothing in the background
 }
 
 func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
@@ -74,6 +77,7 @@ func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule)
 func openStill(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
 	t.Helper()
 	d, _ := assemble(t, o, skew, without)
+	d.still = true
 	close(d.stopped)
 	return d
 }
@@ -107,7 +111,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	patiently(t, func() error {
 		all, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
-			d.service = &services{all.Library, all.Leases, all.Pages}
+			d.service = &services{all.Library, all.Leases, all.Pages, all.Pastes}
 		}
 		return err
 	})
@@ -161,7 +165,14 @@ func until(t *testing.T, within time.Duration, what string, holds func() bool) {
 // idle waits until the process has nothing under way.
 func (d *door) idle(t *testing.T) {
 	t.Helper()
-	until(t, runWithin, "the end of all changes under way", func() bool { return d.journal.Stats().Entries == 0 })
+	until(t, runWithin, "the end of all changes under way", func() bool {
+		if d.still {
+			if err := d.journal.DoDue(t.Context(), d.finishes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d.journal.Stats().Entries == 0
+	})
 }
 
 // lane is the list of a process, nil where none stands.

@@ -166,6 +166,7 @@ const (
 	stepSnapshot   step = "snapshot" // a reading after the decision
 	stepMark       step = "mark"     // a new library as complete
 	stepEnforce    step = "enforce"
+	stepFeed       step = "feed" // an entry of the newest pastes or items
 	stepSettle     step = "settle"
 	stepDrop       step = "drop" // a lane
 
@@ -176,7 +177,7 @@ const (
 	stepFence    step = "fence"     // that record is fenced
 	stepTakeOver step = "take over" // the claim is replaced
 	stepRelease  step = "release"   // the claim is removed
-	stepText     step = "text"      // the body of a revision is stored
+	stepText     step = "text"      // the body of a revision or of a paste is stored
 
 	stepOther step = ""
 )
@@ -193,7 +194,7 @@ func stepOf(table, statement string) step {
 		return false
 	}
 	switch {
-	case begins("UPDATE "+table+" SET seq", "INSERT INTO lease "):
+	case begins("UPDATE "+table+" SET seq", "INSERT INTO lease ", "INSERT INTO paste "):
 		return stepDecide
 	case begins("INSERT INTO claim"):
 		return stepClaim
@@ -203,7 +204,7 @@ func stepOf(table, statement string) step {
 		return stepRelease
 	case begins("SELECT record") && strings.Contains(s, " FROM claim WHERE"):
 		return stepFormer
-	case begins("INSERT INTO item_text"):
+	case begins("INSERT INTO item_text", "INSERT INTO paste_body"):
 		return stepText
 	case begins("INSERT INTO id_block"):
 		return stepFirstBlock
@@ -215,7 +216,7 @@ func stepOf(table, statement string) step {
 		return stepDue
 	case begins("INSERT INTO due_day"):
 		return stepDay
-	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind"):
+	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind", "DELETE FROM paste_body"):
 		return stepSettle
 	case begins("INSERT INTO inflight"):
 		return stepLane
@@ -225,6 +226,8 @@ func stepOf(table, statement string) step {
 		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal",
 		"INSERT INTO groups_by_member", "DELETE FROM groups_by_member", "INSERT INTO principal_names", "DELETE FROM principal_names"):
 		return stepEnforce
+	case begins("INSERT INTO feed ", "DELETE FROM feed "):
+		return stepFeed
 	case begins("UPDATE library_by_principal"):
 		return stepMark
 	case begins("SELECT") && strings.Contains(s, " FROM "+table+" WHERE"):

@@ -1,0 +1,279 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/core/timeline"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+// The pastes of an encounter: a public one and a private one. Their ids and secrets are
+// drawn, so an operation on one that exists is told both, in one text.
+var (
+	publicPastes = subject{table: "paste", prefix: "paste of ", look: (*room).lookAtPaste,
+		before: seen{Version: 1, Title: "before", Width: principal.Public, Names: []string{"listed"}, Texts: []string{"long"}}}
+	privatePastes = subject{table: "paste", prefix: "private paste of ", look: (*room).lookAtPaste,
+		before: seen{Version: 1, Title: "before", Width: principal.Private, Texts: []string{"long"}}}
+)
+
+// pasteOperations create, change, hide, show and delete pastes, and have them expire.
+var pasteOperations = []operation{
+	{name: "create a paste", of: &publicPastes, steps: []step{stepFix, stepRead, stepDue, stepDay, stepText, stepLane, stepDecide, stepFeed},
+		do: func(ctx context.Context, s *services, id string, key *string) error {
+			_, err := createPaste(ctx, s, id, false, key)
+			return err
+		}, creates: true},
+	{name: "change a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepDecide}, play: (*encounter).changePaste,
+		do: update(func(in *paste.Update) {
+			in.Title, in.Body = input.Some(&afterwards), input.Some(&afterwards)
+		}), changes: func(s *seen) { s.Version, s.Title, s.Texts = 2, afterwards, []string{"short"} }},
+	{name: "hide a paste", of: &publicPastes, steps: []step{stepRead, stepLane, stepDecide, stepFeed}, play: (*encounter).changePaste,
+		do: update(func(in *paste.Update) {
+			hide := true
+			in.IsPrivate = input.Some(&hide)
+		}), changes: func(s *seen) { s.Version, s.Width, s.Names = 2, principal.Private, nil }},
+	{name: "show a paste", of: &privatePastes, steps: []step{stepLane, stepDecide, stepFeed}, play: (*encounter).changePaste,
+		do: update(func(in *paste.Update) {
+			hide := false
+			in.IsPrivate = input.Some(&hide)
+		}), changes: func(s *seen) { s.Version, s.Width, s.Names = 2, principal.Public, []string{"listed"} }},
+	{name: "have a paste expire some day", of: &publicPastes, steps: []step{stepDue, stepLane, stepDecide, stepFeed}, play: (*encounter).changePaste,
+		do: update(func(in *paste.Update) {
+			at := clock.Of(farAhead)
+			in.ExpiresAt = input.Some(&at)
+		}), changes: func(s *seen) { s.Version, s.Expires = 2, true }},
+	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepLane, stepDecide, stepSettle, stepFeed}, play: (*encounter).changePaste,
+		do: deletePaste, changes: func(s *seen) { *s = seen{} }},
+	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepLane, stepDecide, stepSettle, stepFeed}, play: (*encounter).expirePaste},
+}
+
+// afterwards is the title and the text of what was changed.
+var afterwards = "after"
+
+// createPaste creates a paste under a title.
+func createPaste(ctx context.Context, s *services, title string, private bool, key *string) (*paste.Created, error) {
+	return s.pastes.Create(ctx, ownerViewer(), paste.Create{Title: &title, Body: longText, IsPrivate: private, IdempotencyKey: key})
+}
+
+// idAndSecret is how an operation is told which paste to change, and its secret.
+func idAndSecret(p *paste.Created) string { return string(p.Paste.ID) + " " + p.Secret }
+
+// update returns the operation that makes a change. A repetition of it changes nothing.
+func update(change func(in *paste.Update)) func(ctx context.Context, s *services, id string, key *string) error {
+	return func(ctx context.Context, s *services, id string, _ *string) error {
+		var in paste.Update
+		in.ID, in.Secret, _ = strings.Cut(id, " ")
+		change(&in)
+		_, err := s.pastes.Update(ctx, in)
+		return err
+	}
+}
+
+// deletePaste deletes a paste, or finds that it is deleted.
+func deletePaste(ctx context.Context, s *services, id string, _ *string) error {
+	var in paste.Delete
+	in.ID, in.Secret, _ = strings.Cut(id, " ")
+	_, err := s.pastes.Delete(ctx, in)
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// changePaste plays an encounter on a paste that exists.
+func (c *encounter) changePaste(t *testing.T) {
+	c.makePaste(t)
+	c.meetFault(t)
+}
+
+// makePaste creates the paste of an encounter.
+func (c *encounter) makePaste(t *testing.T) {
+	t.Helper()
+	var made *paste.Created
+	patiently(t, func() (err error) {
+		made, err = createPaste(t.Context(), c.r.whole.service, "before", c.op.of == &privatePastes, nil)
+		return err
+	})
+	c.id = idAndSecret(made)
+}
+
+// latePastes are requests of who changes a paste. Meanwhile others hide, show or delete it.
+func latePastes() []tooLate {
+	op := func(name string) operation {
+		return pasteOperations[slices.IndexFunc(pasteOperations, func(op operation) bool { return op.name == name })]
+	}
+	does := func(name string) func(c *encounter, t *testing.T) {
+		return func(c *encounter, t *testing.T) {
+			if err := tried(func() error { return op(name).do(t.Context(), c.r.whole.service, c.id, nil) }); err != nil {
+				c.errorf("%s meanwhile: %v", name, err)
+			}
+		}
+	}
+	is := func(want seen) func(c *encounter, t *testing.T) {
+		return func(c *encounter, t *testing.T) {
+			if got := c.op.of.look(c.r, t, c.id); !got.equal(want) {
+				c.errorf("there is %v, want %v", got, want)
+			}
+		}
+	}
+	_, shown := wanted(op("show a paste"))
+	hidden := privatePastes.before
+	hidden.Version = 3
+	return []tooLate{
+		{op: op("change a paste"), step: stepDecide, meanwhile: does("delete a paste"), holds: is(seen{})},
+		{op: op("show a paste"), step: stepDecide, meanwhile: does("delete a paste"), holds: is(seen{})},
+		{op: op("show a paste"), step: stepFeed, meanwhile: does("delete a paste"), holds: is(seen{})},
+		{op: op("show a paste"), step: stepFeed, meanwhile: does("hide a paste"), holds: is(hidden)},
+		{op: op("hide a paste"), step: stepDecide, meanwhile: does("delete a paste"), holds: is(seen{})},
+		{op: op("delete a paste"), step: stepFeed, meanwhile: does("delete a paste"), holds: is(seen{})},
+		{op: op("show a paste"), step: stepDecide, meanwhile: does("show a paste"), holds: is(shown)},
+	}
+}
+
+// untilExpiry is how long the pastes live that expire here: the clock of who looks at them
+// then is as far ahead.
+const untilExpiry = time.Hour
+
+// expirePaste has a paste expire whose time has come by the clock of who looks at it. If
+// that fails, the next one succeeds.
+func (c *encounter) expirePaste(t *testing.T) {
+	var made *paste.Created
+	title, at := "before", clock.Of(time.Now().Add(untilExpiry))
+	patiently(t, func() (err error) {
+		made, err = c.r.whole.service.pastes.Create(t.Context(), ownerViewer(), paste.Create{Title: &title, Body: longText, ExpiresAt: &at})
+		return err
+	})
+	due := commit.Due{At: at, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
+	p, d := c.meet(t, 2*untilExpiry)
+	_, err := d.service.Expire(t.Context(), due)
+	c.recover(t, p, d)
+	c.slow = p.wasSlow()
+	if err != nil && fault.CodeOf(err) != fault.Unavailable && !c.mayRefuse() {
+		c.errorf("the answer: %v", err)
+	}
+	if got := c.op.of.look(c.r, t, idAndSecret(made)); err == nil && !got.equal(seen{}) {
+		c.errorf("it has expired, and there is %v", got)
+	}
+	err = tried(func() error {
+		_, err := c.r.late(t, 2*untilExpiry).service.Expire(t.Context(), due)
+		return err
+	})
+	if got := c.op.of.look(c.r, t, idAndSecret(made)); err != nil || !got.equal(seen{}) {
+		c.errorf("who looks at it next is answered %v, and there is %v", err, got)
+	}
+}
+
+// lookAtPaste reads a paste of a title, or the one that idAndSecret names, and whether it is in
+// the list. Nothing is in the list that is not public, also where readers are not shown it.
+func (r *room) lookAtPaste(t *testing.T, id string) seen {
+	t.Helper()
+	var found *paste.Paste
+	if name, _, is := strings.Cut(id, " "); strings.HasPrefix(name, "p:") && is {
+		id = name
+		p, err := r.whole.service.pastes.Paste(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = p
+	} else {
+		titled := r.pastesTitled(t, id)
+		if len(titled) > 1 {
+			return seen{Title: fmt.Sprintf("one of %d pastes", len(titled))}
+		}
+		if len(titled) == 1 {
+			found = titled[0]
+		}
+	}
+	if found == nil {
+		return seen{Names: r.listed(t, id)}
+	}
+	bodies, err := r.whole.service.pastes.Bodies(t.Context(), []*paste.Paste{found})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := seen{Version: found.Version, Title: "before", Width: principal.Public, Expires: found.ExpiresAt != nil, Names: r.listed(t, string(found.ID)), Texts: []string{"lost"}}
+	if found.IsPrivate {
+		s.Width = principal.Private
+	}
+	if *found.Title == afterwards {
+		s.Title = afterwards
+	}
+	switch {
+	case bodies[0] == nil:
+	case *bodies[0] == longText:
+		s.Texts = []string{"long"}
+	case *bodies[0] == afterwards:
+		s.Texts = []string{"short"}
+	}
+	return s
+}
+
+// pastesTitled are the public pastes of a title.
+func (r *room) pastesTitled(t *testing.T, title string) (titled []*paste.Paste) {
+	t.Helper()
+	size := cursor.MaxPageSize
+	args := cursor.PageArgs{First: &size}
+	for {
+		page, err := r.whole.service.pastes.Latest(t.Context(), args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range page.Nodes() {
+			if p.Title != nil && *p.Title == title {
+				titled = append(titled, p)
+			}
+		}
+		if !page.PageInfo.HasNextPage {
+			return titled
+		}
+		args.After = page.PageInfo.EndCursor()
+	}
+}
+
+// listed looks for the entry of a paste in every partition of the feed.
+func (r *room) listed(t *testing.T, id string) (names []string) {
+	t.Helper()
+	days, err := r.whole.store.ListBuckets(t.Context(), "pastes", timeline.Day(1<<30), timeline.MaxBuckets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range days {
+		for shard := range d.Shards {
+			l, err := r.whole.store.ListEntries(t.Context(), timeline.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, timeline.Slice{Limit: mostPastes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(l.Entries, func(e timeline.Entry) bool { return e.ID == id }) {
+				names = append(names, "listed")
+			}
+		}
+	}
+	return names
+}
+
+// mostPastes is above the number of pastes that these tests list.
+const mostPastes = 5000
+
+// TestEveryStepOfPastesMeetsEveryFault plays what changes pastes with each fault at each of
+// its steps. Afterwards the list has exactly what the rows say.
+func TestEveryStepOfPastesMeetsEveryFault(t *testing.T) {
+	r := newRoom(t)
+	defer r.close(t)
+	r.late(t, 2*untilExpiry)
+	r.playAll(t, pasteOperations)
+	r.quiet(t)
+	if report := r.audit(t); !report.Clean() || report.Pastes == 0 {
+		t.Errorf("the audit found %+v", report)
+	}
+}
