@@ -66,14 +66,23 @@ func (g *gateway) writeNotes(ctx context.Context) error {
 		return err
 	}
 	for n := range pageSize {
-		name, url, body, locale := fmt.Sprintf("note%d", n), noteURL(n), "a text", "en"
-		_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{
-			Name: &name, Kind: library.Note, Title: "A note", Visibility: principal.Public, URL: &url, Body: &body, Locale: &locale})
-		if err != nil {
+		if err := g.writeNote(ctx, n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// newNotes creates notes beside those of the page.
+func (g *gateway) newNotes(ctx context.Context, n int) error {
+	return parallel(n, func(i int) error { return g.writeNote(ctx, pageSize+i) })
+}
+
+func (g *gateway) writeNote(ctx context.Context, n int) error {
+	name, url, body, locale := fmt.Sprintf("note%d", n), noteURL(n), "a text", "en"
+	_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{
+		Name: &name, Kind: library.Note, Title: "A note", Visibility: principal.Public, URL: &url, Body: &body, Locale: &locale})
+	return err
 }
 
 const notesQuery = `{ user(id: "u:bench:writer") { library(first: 20) {
@@ -133,6 +142,13 @@ func (g *gateway) viaQuery(ctx context.Context, query, want string) (func() erro
 	}, nil
 }
 
+const (
+	// newNotes is how many notes there are that have few revisions, and savesOfNew how often
+	// each is saved in a row.
+	newNotes   = 200
+	savesOfNew = 20
+)
+
 // save saves a text of a note, and publishes it.
 func (g *gateway) save(ctx context.Context, note int) error {
 	_, err := g.pages.SaveRevision(ctx, asWriter(), page.SaveRevision{ContentID: noteID(note), Title: "A note", Body: savedText, Publish: true})
@@ -155,11 +171,15 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 			return err
 		}
 	}
-	// The saves are many, so they take turns with the notes: none gets many revisions.
+	// A note is saved some times in a row, as the one with many revisions is, and then the
+	// next one: none gets many.
+	if err := g.newNotes(ctx, newNotes); err != nil {
+		return err
+	}
 	saves := 0
 	few := func() error {
 		saves++
-		return g.save(ctx, 2+saves%(pageSize-2))
+		return g.save(ctx, pageSize+saves/savesOfNew%newNotes)
 	}
 	costs, err := compareBy(of,
 		subject{"updateContent", update},

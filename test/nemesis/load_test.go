@@ -23,6 +23,7 @@ type load struct {
 	figures  figures
 	history  history
 	names    *names
+	pastes   pastes
 	eased    atomic.Bool // the pauses are the long ones
 
 	stop  context.CancelFunc
@@ -116,6 +117,7 @@ func breathe(ctx context.Context, d time.Duration) {
 // write changes items of one owner, and groups, until ctx ends.
 func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 	var mine []*item
+	var pastes []*pasted
 	organizer := l.organizer(owner)
 	for n := 0; ctx.Err() == nil; n++ {
 		breathe(ctx, l.pause())
@@ -131,6 +133,10 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 		}
 		if random.IntN(8) == 0 {
 			l.nameSomething(owner, random)
+			continue
+		}
+		if random.IntN(6) == 0 {
+			pastes = l.paste(pastes, owner, random)
 			continue
 		}
 		if len(mine) == 0 || random.IntN(5) == 0 {
@@ -233,6 +239,10 @@ func (l *load) look(ctx context.Context, random *rand.Rand) {
 		items := l.ledger.all()
 		if len(items) == 0 || random.IntN(6) == 0 {
 			l.history.read(l, random)
+			continue
+		}
+		if random.IntN(5) == 0 {
+			l.lookAtPaste(random)
 			continue
 		}
 		if random.IntN(3) == 0 {
@@ -412,6 +422,7 @@ func (l *load) judge(t *testing.T) {
 	wait.Wait()
 	l.judgeGroups(t)
 	l.judgeNames(t)
+	l.judgePastes(t)
 	l.history.check(t)
 	f := &l.figures
 	for _, tale := range f.tales {
