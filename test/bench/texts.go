@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -39,7 +40,8 @@ const writer principal.ID = "u:bench:writer"
 
 // measureTexts compares what reads and saves the texts of notes with what does without them.
 func measureTexts(ctx context.Context, o *options, t *table) error {
-	g, err := o.fresh(ctx, filepath.Join(o.dir, "texts"), library.Tuning{})
+	// No note is one that is changed so often that its moves wait: all changes cost the same.
+	g, err := o.fresh(ctx, filepath.Join(o.dir, "texts"), library.Tuning{HotMoves: 1 << 20})
 	if err != nil {
 		return err
 	}
@@ -181,10 +183,21 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 		saves++
 		return g.save(ctx, pageSize+saves/savesOfNew%newNotes)
 	}
+	texts := 0
+	store := func() error {
+		texts++
+		t := page.Text{Body: savedText, Item: library.ContentID(noteID(0))}
+		binary.BigEndian.PutUint64(t.ID[8:], uint64(texts))
+		if err := g.store.PutText(ctx, t); err != nil {
+			return err
+		}
+		return update()
+	}
 	costs, err := compareBy(of,
 		subject{"updateContent", update},
 		subject{"saveRevision", few},
 		subject{"saveRevision after many", many},
+		subject{"updateContent and a text", store},
 	)
 	if err != nil {
 		return err
@@ -192,6 +205,7 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 	times := func(a, b cost) float64 { return float64(of(a)) / float64(of(b)) }
 	t.title("Saving a text of 10 KiB, %s", where)
 	t.figure("updateContent, of a title", micros(of(costs[0])))
+	t.figure("the same, beside storing such a text", fmt.Sprintf("%s, %.2f x", micros(of(costs[3])), times(costs[3], costs[0])))
 	t.ratio("saveRevision", micros(of(costs[1])), times(costs[1], costs[0]), wantedOfSave)
 	t.ratio(fmt.Sprintf("saveRevision after %d revisions", revisions), micros(of(costs[2])), times(costs[2], costs[1]), wantedOfMany)
 	return nil
