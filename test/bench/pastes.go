@@ -210,6 +210,10 @@ func measureEnded(ctx context.Context, t *table, how string, usual func() error,
 		return err
 	}
 	t.ratio("the following ones, beside a list without them", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedFlat)
+	if costs, err = compareBy(of, subject{"untouched", usual}, subject{how, page}); err != nil {
+		return err
+	}
+	t.ratio("and some seconds later", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedFlat)
 	return nil
 }
 
