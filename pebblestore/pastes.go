@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -32,7 +34,14 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 		return nil, wrapError("read pastes", err)
 	}
 	rows := make([]paste.Row, len(ids))
-	for i, id := range ids {
+	// In the order of the keys the iterator goes on in the file that it is at, if it can.
+	order := make([]int, len(ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(string(ids[a]), string(ids[b])) })
+	for _, i := range order {
+		id := ids[i]
 		v.key = appendSingle(v.key[:0], tablePaste, string(id))
 		value, found, failed := v.get()
 		if failed == nil && found {

@@ -158,7 +158,7 @@ func (w *walk) openDays() bool {
 		w.days = w.days[1:]
 		parts, through := w.parts(b.Day)
 		for _, part := range parts {
-			part.Limit = sliceOf(w.share / b.Shards)
+			part.Limit = w.sliceOf(w.share / b.Shards)
 			for shard := range b.Shards {
 				w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: b.Day, Shard: shard}, slice: part})
 			}
@@ -172,8 +172,13 @@ func (w *walk) openDays() bool {
 }
 
 // sliceOf returns how many entries are read of a partition whose share of a page is given.
-func sliceOf(share int) int {
-	return min(share+max(sliceSlack, int(sliceSpread*math.Sqrt(float64(share)))), maxSlice)
+// Where a further slice takes no round trip, fewer are read at first.
+func (w *walk) sliceOf(share int) int {
+	slack := sliceSlack
+	if w.t.remote {
+		slack = max(slack, int(sliceSpread*math.Sqrt(float64(share))))
+	}
+	return min(share+slack, maxSlice)
 }
 
 // fill reads a slice of each open source that may have more entries and of which none is
