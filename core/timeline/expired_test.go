@@ -1,0 +1,87 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/clock"
+	"carrel/core/timeline"
+)
+
+// TestRead_PassesWhatHasExpiredOnce: a page that has met many expired entries lets the next
+// ones pass over them, in both directions and over days, and what is new is met.
+func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
+	f := newFixture(t)
+	f.put(timeline.Entry{Created: today - 9*day, ID: "oldest"}, true)
+	for n := range 4000 {
+		f.put(timeline.Entry{Created: today - day*clock.Instant(n/1000) + clock.Instant(n), ID: fmt.Sprint(n), Until: today}, true)
+	}
+	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	read := func(newer bool, want ...string) (slices int64) {
+		t.Helper()
+		f.store.slices.Store(0)
+		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 20, Newer: newer}, f.judge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, found := range p.Found {
+			got = append(got, found.Entry.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("newer %t (-want +got):\n%s", newer, diff)
+		}
+		return f.store.slices.Load()
+	}
+	f.put(timeline.Entry{Created: today - 3*day + 2999, ID: "behind"}, true)
+	first := read(false, "behind", "oldest")
+	for _, newer := range []bool{false, true} {
+		if n := read(newer, "behind", "oldest"); n*3 > first {
+			t.Errorf("newer %t: %d slices after a page that took %d", newer, n, first)
+		}
+	}
+	f.put(timeline.Entry{Created: clock.Of(f.rt.Now()).Add(-10 * time.Second), ID: "new"}, true)
+	f.put(timeline.Entry{Created: today - 9*day + 1, ID: "older"}, true)
+	read(false, "new", "behind", "older", "oldest")
+	read(true, "new", "behind", "older", "oldest")
+	f.put(timeline.Entry{Created: today - day, ID: "late"}, true)
+	f.rt.elapsed.Add(int64(11 * time.Second))
+	read(false, "new", "late", "behind", "older", "oldest")
+	read(true, "new", "late", "behind", "older", "oldest")
+}
+
+// TestRead_TakesOneRoundAroundExpired: many expired entries, at the head of a feed and over
+// some days, cost the next page no round trip: it reads what is newer, and the first day
+// behind them, at once.
+func TestRead_TakesOneRoundAroundExpired(t *testing.T) {
+	f := newFixture(t)
+	for n := range 2000 {
+		f.put(timeline.Entry{Created: today - day*clock.Instant(n/500) + clock.Instant(n), ID: fmt.Sprint(n), Until: today}, true)
+	}
+	for n := range 400 {
+		f.put(timeline.Entry{Created: today - 4*day + clock.Instant(n), ID: fmt.Sprint("live ", n)}, true)
+	}
+	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: true})
+	f.want(timeline.Query{Size: 20})
+	within, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	all := make(chan struct{})
+	f.store.slices.Store(0)
+	f.store.listing = func() {
+		if f.store.slices.Load() == 8 {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-within.Done():
+		}
+	}
+	f.want(timeline.Query{Size: 20})
+	if n := f.store.slices.Load(); n != 8 || within.Err() != nil {
+		t.Errorf("%d slices, and %v: want 8, all sent before any was answered", n, within.Err())
+	}
+}
