@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,8 +72,9 @@ func TestRead_TakesOneRoundAroundExpired(t *testing.T) {
 	defer cancel()
 	all := make(chan struct{})
 	f.store.slices.Store(0)
+	var sent atomic.Int64
 	f.store.listing = func() {
-		if f.store.slices.Load() == 8 {
+		if sent.Add(1) == 8 {
 			close(all)
 		}
 		select {

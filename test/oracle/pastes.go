@@ -353,9 +353,10 @@ func (g *game) readAllPastes() {
 	}
 }
 
-// deleteAllPastes deletes the pastes of a game: the next one on the same store has the same
-// list.
+// deleteAllPastes deletes the pastes of a game, and leaves nothing under way: the next one
+// on the same store has the same list.
 func (g *game) deleteAllPastes() {
+	defer g.beat()
 	for id, p := range g.w.pastes {
 		if g.w.readable(p) {
 			if _, err := g.pastes.Delete(g.ctx, paste.Delete{ID: string(id), Secret: p.secret}); err != nil {
