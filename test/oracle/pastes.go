@@ -354,9 +354,10 @@ func (g *game) readAllPastes() {
 }
 
 // deleteAllPastes deletes the pastes of a game, and leaves nothing under way: the next one
-// on the same store has the same list.
+// on the same store has the same list, and a clock by which what has expired here has not.
 func (g *game) deleteAllPastes() {
 	defer g.beat()
+	g.expire()
 	for id, p := range g.w.pastes {
 		if g.w.readable(p) {
 			if _, err := g.pastes.Delete(g.ctx, paste.Delete{ID: string(id), Secret: p.secret}); err != nil {
