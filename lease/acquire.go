@@ -22,9 +22,9 @@ const (
 	// them, so that a lease takes one round trip whatever the number of its keys. The
 	// store bounds how many statements it has under way.
 	claimsAtOnce = MaxDocuments
-	// answeredWithin is how long a lease lasts at first, at most. It gets its whole time when
-	// it has all its keys, so a gateway that dies before that holds them no longer than this.
-	answeredWithin = 30 * time.Second
+	// provisionalTTL is the most that a lease lasts until it has all its keys. It gets the
+	// rest of its time then, so a gateway that dies before that holds keys no longer.
+	provisionalTTL = 30 * time.Second
 	// claimWithin is how long the claims of a lease may take.
 	claimWithin = 10 * time.Second
 	// endWithin is how long the end of a lease may take that nobody waits for.
@@ -98,7 +98,7 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 // endsAt returns when a lease of this input ends once it has its whole time.
 func (in *Acquire) endsAt(l *Lease) clock.Instant { return l.CreatedAt.Add(in.ttl()) }
 
-// create stores a new lease, which lasts no longer than answeredWithin. repeated reports
+// create stores a new lease, which lasts provisionalTTL at most. repeated reports
 // that l is the lease that the same request has made before.
 func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire, token string) (l *Lease, repeated bool, err error) {
 	_, _, err = s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
@@ -117,7 +117,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 		}
 		now := s.Now()
 		l = &Lease{
-			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(min(in.ttl(), answeredWithin)),
+			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(min(in.ttl(), provisionalTTL)),
 			Documents: in.Documents, Request: m.Request.Row(now, nil),
 		}
 		if err := s.putDue(ctx, l, l.Deadline); err != nil {

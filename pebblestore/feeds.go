@@ -167,7 +167,7 @@ func (v *view) feedEntries(p timeline.Partition, slice timeline.Slice) ([]timeli
 	} else {
 		step, ok = v.it.Prev, v.it.Last()
 	}
-	es := make([]timeline.Entry, 0, min(slice.Limit, 16))
+	var es []timeline.Entry
 	for ; ok && len(es) < slice.Limit; ok = step() {
 		created, id, err := cutInstant(v.it.Key()[prefix:])
 		if err != nil {

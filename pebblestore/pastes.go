@@ -2,11 +2,11 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -39,7 +39,7 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(string(ids[a]), string(ids[b])) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(ids[a], ids[b]) })
 	for _, i := range order {
 		id := ids[i]
 		v.key = appendSingle(v.key[:0], tablePaste, string(id))

@@ -181,10 +181,10 @@ type passage struct {
 	expired int
 }
 
-// reach ends the passage at an entry that is taken, or at the end of the feed, and
-// remembers it as a hole where it has passed many expired entries and, where the store has
-// passed many that were removed, if most of it was read. The store does not tell which time
-// those were of; if it was another one, the next walk finds that.
+// reach ends the passage at an entry that is taken, or at the end of the feed. A passage of
+// many expired entries is a hole. If the store has passed many removed entries, so is one of
+// the passages, but the store does not tell which: the one of which most was read counts, and
+// if that is wrong, the next walk finds another one.
 func (w *walk) reach(at clock.Instant) {
 	found := between(w.passed.from, at)
 	if w.passed.expired >= holeFrom {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"carrel/core/clock"
 	"carrel/library"
 )
 
@@ -41,7 +40,9 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 	if err := many.printSizes(ctx, t); err != nil {
 		return err
 	}
-	if err := measureEndedOnCluster(ctx, o, t, few); err != nil {
+	t.title("The newest page on Cassandra after %d pastes at the head have ended (wall time)", endedPastes)
+	err = measureEndedPastes(ctx, t, few, wall, func(string) (*gateway, error) { return o.clusterOfPastes(ctx, "ended", 1_000, nil) })
+	if err != nil {
 		return err
 	}
 	return few.measureCreations(ctx, t, wall, "on Cassandra (wall time a creation)")
@@ -117,37 +118,5 @@ func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally) e
 		}
 	}
 	t.figure("statements of a page", fmt.Sprint(sent))
-	return nil
-}
-
-// measureEndedOnCluster reads the newest page after very many pastes at the head have expired,
-// and after as many were made private.
-func measureEndedOnCluster(ctx context.Context, o *options, t *table, untouched *gateway) error {
-	usual, err := untouched.viaPastes(ctx, "")
-	if err != nil {
-		return err
-	}
-	t.title("The newest page on Cassandra after %d pastes at the head have ended (wall time)", endedPastes)
-	for _, way := range []struct {
-		name string
-		end  func(g *gateway) error
-	}{
-		{"expired", func(g *gateway) error {
-			end := clock.Of(g.runtime.Now())
-			return g.pastesAt(ctx, 1_000, endedPastes, pasteBegan.Add(pasteDays*24*time.Hour), time.Hour, &end)
-		}},
-		{"turned private", func(g *gateway) error { return g.hidePastes(ctx) }},
-	} {
-		g, err := o.clusterOfPastes(ctx, "ended", 1_000, nil)
-		if err != nil {
-			return err
-		}
-		start := time.Now()
-		err = way.end(g)
-		note("%d pastes have %s in %s", endedPastes, way.name, time.Since(start).Round(time.Second))
-		if err := errors.Join(err, measureEnded(ctx, t, way.name, usual, g, wall), g.close()); err != nil {
-			return err
-		}
-	}
 	return nil
 }

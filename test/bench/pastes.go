@@ -54,7 +54,9 @@ func measurePastes(ctx context.Context, o *options, t *table) error {
 	if err := lists[len(lists)-1].printSizes(ctx, t); err != nil {
 		return err
 	}
-	if err := measureEndedPastes(ctx, o, t, lists[0]); err != nil {
+	t.title("The newest page after %d pastes at the head have ended (CPU, the whole edge)", endedPastes)
+	err := measureEndedPastes(ctx, t, lists[0], cpu, func(how string) (*gateway, error) { return o.pasteStore(ctx, "pastes "+how, 1_000) })
+	if err != nil {
 		return err
 	}
 	return measurePasteCreation(ctx, o, t)
@@ -156,18 +158,17 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	n := len(costs) - 3
 	t.figure("a page of a library of 20 notes with creator", micros(costs[n].cpu))
 	t.ratio("the newest pastes beside it", micros(costs[0].cpu), ratio(costs[0], costs[n]), wantedOfPastePage)
-	t.figure("the same by the Services alone", fmt.Sprintf("%s, %.2f x", micros(costs[n+1].cpu), ratio(costs[n+1], costs[n+2])))
+	t.ratio("the same by the Services alone", micros(costs[n+1].cpu), ratio(costs[n+1], costs[n+2]), wantedOfPastePage)
 	return nil
 }
 
-// measureEndedPastes reads the newest page after very many pastes at the head have expired,
-// and after as many were made private.
-func measureEndedPastes(ctx context.Context, o *options, t *table, untouched *gateway) error {
+// measureEndedPastes reads the newest page of lists after very many pastes at the head have
+// expired, and after as many were made private. list makes a list of which that is to happen.
+func measureEndedPastes(ctx context.Context, t *table, untouched *gateway, of func(cost) time.Duration, list func(how string) (*gateway, error)) error {
 	usual, err := untouched.viaPastes(ctx, "")
 	if err != nil {
 		return err
 	}
-	t.title("The newest page after %d pastes at the head have ended (CPU, the whole edge)", endedPastes)
 	for _, way := range []struct {
 		name string
 		end  func(g *gateway) error
@@ -178,11 +179,14 @@ func measureEndedPastes(ctx context.Context, o *options, t *table, untouched *ga
 		}},
 		{"turned private", func(g *gateway) error { return g.hidePastes(ctx) }},
 	} {
-		g, err := o.pasteStore(ctx, "pastes "+way.name, 1_000)
+		g, err := list(way.name)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(way.end(g), measureEnded(ctx, t, way.name, usual, g, cpu), g.close()); err != nil {
+		start := time.Now()
+		err = way.end(g)
+		note("%d pastes have %s in %s", endedPastes, way.name, time.Since(start).Round(time.Second))
+		if err := errors.Join(err, measureEnded(ctx, t, way.name, usual, g, of), g.close()); err != nil {
 			return err
 		}
 	}

@@ -145,10 +145,10 @@ func (g *gateway) viaQuery(ctx context.Context, query, want string) (func() erro
 }
 
 const (
-	// newNotes is how many notes there are that have few revisions, and savesOfNew how often
-	// each is saved in a row.
-	newNotes   = 200
-	savesOfNew = 20
+	// freshNotes is how many notes there are that have few revisions, and savesOfFresh how
+	// often each is saved in a row.
+	freshNotes   = 200
+	savesOfFresh = 20
 )
 
 // save saves a text of a note, and publishes it.
@@ -175,13 +175,13 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 	}
 	// A note is saved some times in a row, as the one with many revisions is, and then the
 	// next one: none gets many.
-	if err := g.newNotes(ctx, newNotes); err != nil {
+	if err := g.newNotes(ctx, freshNotes); err != nil {
 		return err
 	}
 	saves := 0
 	few := func() error {
 		saves++
-		return g.save(ctx, pageSize+saves/savesOfNew%newNotes)
+		return g.save(ctx, pageSize+saves/savesOfFresh%freshNotes)
 	}
 	texts := 0
 	store := func() error {

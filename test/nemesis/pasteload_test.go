@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	pasteText = `mutation($in: CreatePasteInput!) { createPaste(input: $in) { paste { id version } secret userErrors { code message } } }`
-	editPaste = `mutation($in: UpdatePasteInput!) { updatePaste(input: $in) { paste { version } userErrors { code message } } }`
-	dropPaste = `mutation($in: DeletePasteInput!) { deletePaste(input: $in) { deletedPasteId userErrors { code message } } }`
-	readPaste = `query($id: ID!) { paste(id: $id) { version title body isPrivate } latestPastes(first: 50) { nodes { id } } }`
-	allPastes = `query($after: Cursor) { latestPastes(first: 100, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }`
+	createPasteText = `mutation($in: CreatePasteInput!) { createPaste(input: $in) { paste { id version } secret userErrors { code message } } }`
+	updatePasteText = `mutation($in: UpdatePasteInput!) { updatePaste(input: $in) { paste { version } userErrors { code message } } }`
+	deletePasteText = `mutation($in: DeletePasteInput!) { deletePaste(input: $in) { deletedPasteId userErrors { code message } } }`
+	readPasteText   = `query($id: ID!) { paste(id: $id) { version title body isPrivate } latestPastes(first: 50) { nodes { id } } }`
+	listPastesText  = `query($after: Cursor) { latestPastes(first: 100, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }`
 )
 
 // pasted is a paste that a single client changes, one change at a time. After a change of
@@ -64,7 +64,7 @@ func (l *load) paste(mine []*pasted, owner string, random *rand.Rand) []*pasted 
 	mine = slices.DeleteFunc(mine, func(p *pasted) bool { return p.unknown || !p.exists })
 	if len(mine) == 0 || len(mine) < kept && random.IntN(3) == 0 {
 		title, private := fmt.Sprint("paste ", random.Uint64()), random.IntN(3) == 0
-		a := l.ask(owner, pasteText, "createPaste", title, vars{"title": title, "body": longText, "isPrivate": private}, random)
+		a := l.ask(owner, createPasteText, "createPaste", title, vars{"title": title, "body": longText, "isPrivate": private}, random)
 		if a.verdict != done {
 			return mine
 		}
@@ -82,11 +82,11 @@ func (l *load) paste(mine []*pasted, owner string, random *rand.Rand) []*pasted 
 
 // changePaste makes one change of a paste that nobody else changes.
 func (l *load) changePaste(p *pasted, owner string, random *rand.Rand) {
-	next, query, field := p.pasteState, editPaste, "updatePaste"
+	next, query, field := p.pasteState, updatePasteText, "updatePaste"
 	in := vars{"id": p.id, "secret": p.secret}
 	switch random.IntN(8) {
 	case 0:
-		next, query, field = pasteState{}, dropPaste, "deletePaste"
+		next, query, field = pasteState{}, deletePasteText, "deletePaste"
 	case 1, 2:
 		next.version++
 		next.title = fmt.Sprint("paste ", random.Uint64())
@@ -125,7 +125,7 @@ func (l *load) lookAtPaste(random *rand.Rand) {
 	}
 	p := all[max(0, len(all)-1-random.IntN(writers*kept))]
 	before, changes, ok := p.still()
-	a := l.any(random).post("", readPaste, vars{"id": p.id})
+	a := l.any(random).post("", readPasteText, vars{"id": p.id})
 	if !l.answered(a, "paste") {
 		return
 	}
@@ -160,7 +160,7 @@ func (l *load) judgePastes(t *testing.T) {
 	t.Helper()
 	g, listed, in := l.gateways[0], map[string]int{}, vars{}
 	for more := true; more; {
-		a := g.must(t, "", allPastes, in)
+		a := g.must(t, "", listPastesText, in)
 		for _, id := range a.nodeIDs("latestPastes.nodes") {
 			listed[id]++
 		}
@@ -168,7 +168,7 @@ func (l *load) judgePastes(t *testing.T) {
 	}
 	public := 0
 	for _, p := range l.pastes.known() {
-		found := g.must(t, "", readPaste, vars{"id": p.id}).pasteState()
+		found := g.must(t, "", readPasteText, vars{"id": p.id}).pasteState()
 		if !p.may(found) && !(p.unknown && p.next.may(found)) {
 			l.figures.tell(&l.figures.Lost, "%s: found %+v, known %+v, next %+v", p.id, found, p.pasteState, p.next)
 		}

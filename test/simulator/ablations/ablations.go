@@ -111,7 +111,7 @@ var All = []Ablation{
 		{"lease/acquire.go", "\terr := s.claimKeys(ctx, l)\n", "\terr := s.ablatedClaim(ctx, l, false)\n"},
 	}},
 	{"lease-whole-at-once", "a lease is stored with its whole time before it has its keys", Leases, []Patch{
-		{"lease/acquire.go", "now.Add(min(in.ttl(), answeredWithin))", "now.Add(in.ablatedFirst())"},
+		{"lease/acquire.go", "now.Add(min(in.ttl(), provisionalTTL))", "now.Add(in.ablatedFirst())"},
 	}},
 	{"refused-lease-pending", "a lease that is refused stays pending", Leases, []Patch{
 		{"lease/acquire.go", "\t\tif before.State != Pending {\n", "\t\tif before.State != Pending || commit.Ablated(\"refused-lease-pending\") {\n"},

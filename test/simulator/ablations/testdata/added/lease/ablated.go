@@ -39,5 +39,5 @@ func (in *Acquire) ablatedFirst() time.Duration {
 	if commit.Ablated("lease-whole-at-once") {
 		return in.ttl()
 	}
-	return min(in.ttl(), answeredWithin)
+	return min(in.ttl(), provisionalTTL)
 }
