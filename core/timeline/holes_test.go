@@ -174,6 +174,48 @@ func TestRead_MeetsWhatIsPutWhileItLooks(t *testing.T) {
 	}
 }
 
+// afterDays is a store that lets something happen when it has listed the days of a feed once.
+type afterDays struct {
+	timeline.Store
+	then func()
+}
+
+func (a *afterDays) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+	days, err := a.Store.ListBuckets(ctx, feed, before, limit)
+	if then := a.then; then != nil {
+		a.then = nil
+		then()
+	}
+	return days, err
+}
+
+// TestRead_MeetsADayThatIsBegunWhileItLooks: an entry that this process lists, as the first
+// of its day, while a reader has the days already, is met by the next one.
+func TestRead_MeetsADayThatIsBegunWhileItLooks(t *testing.T) {
+	f, grave := buried(t, today, 0)
+	f.feeds = f.local
+	for n := range 400 {
+		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n), Until: today + 1}, true)
+	}
+	f.put(timeline.Entry{Created: today - 9*day, ID: "oldest"}, true)
+	late := timeline.Entry{Created: today - 3*day, ID: "late"}
+	f.read(timeline.Query{Size: 0}) // the days are known,
+	f.rt.now.Add(int64(day))        // and whether today has begun is looked up
+	begun := false
+	f.store.Store = &afterDays{Store: grave, then: func() {
+		begun = true
+		if err := f.local.Put(t.Context(), "f", late, 10); err != nil {
+			t.Fatal(err)
+		}
+	}}
+	f.read(timeline.Query{Size: 1})
+	if !begun {
+		t.Fatal("no day was begun meanwhile")
+	}
+	f.shown = append(f.shown, late)
+	f.want(timeline.Query{Size: 5})
+}
+
 // TestRead_ManyHolesBecomeOne: where entries are removed all the time there is one hole,
 // around which few slices are read. All of it is looked at again in time: a late entry of
 // another process is not hidden for longer.

@@ -70,12 +70,13 @@ type source struct {
 
 // newWalk starts a walk that wants so many entries. from is nil at the end of the feed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int) (*walk, error) {
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired}
+	// Before the days: an entry that is put after them may be on a day that is not listed.
+	w.holes, w.began = t.holes.known(feed, t.rt.Elapsed())
 	list, err := t.buckets.list(ctx, feed)
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired}
-	w.holes, w.began = t.holes.known(feed, t.rt.Elapsed())
 	w.passed.from = w.end(!newer)
 	if from != nil {
 		w.passed.from = from.Created

@@ -70,9 +70,9 @@ func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n 
 }
 
 // TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take names,
-// write texts and change pastes are each at one of their steps. Of half of the steps the request is just
-// arriving, of the others the node has answered. When it is back, what was answered is what
-// happened, and nothing is held by nobody.
+// write texts and change pastes are each at one of their steps. Of half of the steps the
+// request is just arriving, of the others the node has answered. When it is back, what was
+// answered is what happened, and nothing is held by nobody.
 func TestTheNodeDiesAtEveryStep(t *testing.T) {
 	cluster, err := cassandratest.StartDurable(t.Context())
 	if err != nil {
