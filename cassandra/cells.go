@@ -80,6 +80,16 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 	return nil
 }
 
+// unsettledMap is the value of the column unsettled: the positions of a header and one more.
+func unsettledMap(list []library.Superseded, one library.Superseded) map[int64]int8 {
+	m := make(map[int64]int8, len(list)+1)
+	for _, u := range list {
+		m[int64(u.Position)] = int8(u.Widest)
+	}
+	m[int64(one.Position)] = int8(one.Widest)
+	return m
+}
+
 // writersCell is map<tinyint, uuid>: slot -> entry. Every compare-and-set
 // writes the slot of its seq, so a slot holds the entry of the last seq that
 // falls on it, and nothing ever needs to be removed.

@@ -166,8 +166,11 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 	return rows, nil
 }
 
-// With base 0 the condition is bound to null: no header must exist. An
-// assignment to an element of a map leaves no tombstone, as the whole map would.
+// With base 0 the condition is bound to null: no header must exist. The map
+// writers has a fixed number of elements, which are overwritten: assigning one leaves
+// no tombstone. The elements of unsettled come and go, and each removed one would stay as
+// a tombstone that every reading of the header passes. Assigning the whole map leaves one
+// tombstone, which replaces that of the assignment before.
 const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
@@ -176,7 +179,7 @@ const (
 	assignContentHeader = assignContentCells + `, writers[?] = ?`
 
 	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
-	moveContent     = assignContentHeader + `, unsettled[?] = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	moveContent     = assignContentHeader + `, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	putMember       = `INSERT INTO content (content_id, kind, key, role, state, mseq, since, left_buckets) VALUES (?, 1, ?, ?, ?, ?, ?, ?)`
 	putContentReply = `INSERT INTO content (content_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
 )
@@ -190,7 +193,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	var ch session.Batch
 	stmt, args := updateContent, append(headerValues(&c.Header), slotOf(c.Header.Seq), gocql.UUID(c.Writer))
 	if c.Supersede != nil {
-		stmt, args = moveContent, append(args, int64(c.Supersede.Position), int8(c.Supersede.Widest))
+		stmt, args = moveContent, append(args, unsettledMap(c.Header.Unsettled, *c.Supersede))
 	}
 	ch.Append(stmt, append(args, string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {

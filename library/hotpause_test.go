@@ -355,6 +355,7 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 		if err != nil || !v.Applied {
 			t.Fatal(v, err)
 		}
+		h.Unsettled = append(h.Unsettled, former)
 	}
 	if moved, err := p.Service.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
 		t.Errorf("moved %v, %v, deferred %d", moved, err, p.Journal.Stats().Deferred)

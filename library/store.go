@@ -84,9 +84,13 @@ type ContentCommit struct {
 	ID ContentID
 	// Base is the Seq the partition must have; 0: no header must exist.
 	Base int64
-	// Header is the new one, Header.Seq == Base+1. Its Unsettled and Writers
-	// are not written: Supersede and Writer say what is added to those standing.
-	Header    Header
+	// Header is the new one, Header.Seq == Base+1. Its Writers are not written: Writer
+	// is added to those stored. Its Unsettled are those read at Base; they are written
+	// with Supersede alone.
+	Header Header
+	// Supersede is added to the unsettled positions; nil: they stay as they are. A position
+	// that was settled since Base was read may be listed again: settling it once
+	// more does no harm.
 	Supersede *Superseded
 	Writer    commit.EntryID
 	Members   []Member // rows written, Seq == Header.Seq

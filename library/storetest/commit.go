@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -12,8 +13,9 @@ func commitAreas() []area {
 	return []area{{"Commit", []check{
 		{"Commit must apply whole or not at all, iff Seq is Base", commitWhole},
 		{"Base is the Seq the partition must have; 0: no header must exist", commitBase},
-		{"the header's own Unsettled and Writers are not written", commitIgnoresLists},
+		{"the header's own Writers are not written, and its Unsettled with Supersede alone", commitIgnoresLists},
 		{"Supersede is added to the standing ones, ascending", commitSupersede},
+		{"A position that was settled since Base was read may be listed again: settling it once more does no harm", commitBesideSettle},
 		{"Writer is added to the standing ones, of which the last MaxWriters stay", commitWriters},
 		{"a refusal tells the standing Seq and Writers", commitRefusal},
 		{"a void header is a header", commitVoid},
@@ -92,6 +94,27 @@ func commitSupersede(s *stage) {
 	}
 	it.turn(principal.Private)
 	it.stands("item after a turn, which supersedes nothing")
+}
+
+func commitBesideSettle(s *stage) {
+	it := s.newItem("item", principal.Private, s.user("a"))
+	it.move()
+	it.move()
+	first := it.head.Unsettled[0].Position
+	c := it.next(func(c *library.ContentCommit) { moved(c, principal.Private) })
+	it.settle(library.Settlement{Positions: []clock.Instant{first}})
+	if v := s.commit(c); !v.Applied {
+		s.Fatalf("refused: %+v", v)
+	}
+	it.settled(first)
+	it.applied(c)
+	u := s.read(it.head.ID, library.ContentQuery{}).Header.Unsettled
+	if len(u) > 0 && u[0].Position == first {
+		u = u[1:]
+	}
+	s.same("unsettled beside the settled one", u, it.head.Unsettled)
+	it.settle(library.Settlement{Positions: []clock.Instant{first}})
+	it.stands("item after the position was settled once more")
 }
 
 func commitWriters(s *stage) {

@@ -42,8 +42,9 @@ func (it *item) next(change func(c *library.ContentCommit)) *library.ContentComm
 	c := &library.ContentCommit{ID: it.head.ID, Base: it.head.Seq, Header: it.head, Writer: it.s.entry()}
 	c.Header.Seq++
 	c.Header.MTS = it.s.tick()
-	// What a caller leaves in these two is not to be written.
-	c.Header.Unsettled, c.Header.Writers = nil, nil
+	c.Header.Unsettled = slices.Clone(it.head.Unsettled)
+	// What a caller leaves here must not be written.
+	c.Header.Writers = nil
 	if change != nil {
 		change(c)
 	}

@@ -145,7 +145,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) commit.Verdict
 	h := cm.Header
 	h.Unsettled = slices.Clip(p.header.Unsettled)
 	if cm.Supersede != nil {
-		h.Unsettled = addSuperseded(h.Unsettled, *cm.Supersede)
+		h.Unsettled = addSuperseded(cm.Header.Unsettled, *cm.Supersede)
 	}
 	h.Writers = addWriter(p.header.Writers, commit.Writer{Seq: h.Seq, Entry: cm.Writer})
 	p.header = h
