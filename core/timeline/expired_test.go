@@ -45,7 +45,7 @@ func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
 			t.Errorf("newer %t: %d slices after a page that took %d", newer, n, first)
 		}
 	}
-	f.put(timeline.Entry{Created: clock.Of(f.rt.Now()).Add(-10 * time.Second), ID: "new"}, true)
+	f.put(timeline.Entry{Created: clock.Of(f.rt.Now()).Add(-3 * time.Second), ID: "new"}, true)
 	f.put(timeline.Entry{Created: today - 9*day + 1, ID: "older"}, true)
 	read(false, "new", "behind", "older", "oldest")
 	read(true, "new", "behind", "older", "oldest")

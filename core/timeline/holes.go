@@ -15,9 +15,10 @@ const (
 	// holeGrace how much longer while one reader looks.
 	holeKept  = 10 * time.Second
 	holeGrace = 2 * time.Second
-	// listedWithin is within what time of its creation an entry is usually in the feed, the
-	// differences of the gateways' clocks included. A hole ends that long before now.
-	listedWithin = 10 * time.Second
+	// listedWithin is within what time of its creation an entry is usually in the feed: two
+	// seconds, and twice the half second by which the clock of a gateway may differ. A hole
+	// ends that long before now. Each removal since then costs a page some microseconds.
+	listedWithin = 3 * time.Second
 	// mostHoles is how many holes of a feed a process remembers.
 	mostHoles = 8
 	// mostPuts is how many entries that this process has put last are remembered, for a hole

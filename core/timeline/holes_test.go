@@ -276,8 +276,8 @@ func TestRead_HidesLateEntriesBriefly(t *testing.T) {
 		hidden  bool
 	}{
 		{"new", now - 1, false},
-		{"just within the time of listing", now - 10_000_000, false},
-		{"late", now - 20_000_000, true},
+		{"just within the time of listing", now - 3_000_000, false},
+		{"late", now - 3_000_002, true},
 	} {
 		e := timeline.Entry{Created: late.created, ID: late.id}
 		if err := others.Put(t.Context(), "f", e, 10); err != nil {
@@ -288,6 +288,11 @@ func TestRead_HidesLateEntriesBriefly(t *testing.T) {
 		met := slices.ContainsFunc(p.Found, func(found timeline.Found[string]) bool { return found.Entry.ID == late.id })
 		if met == late.hidden {
 			t.Errorf("%s: met %t", late.id, met)
+		}
+		// Who follows the feed meets each of them.
+		since, err := f.local.Since(t.Context(), "f", timeline.Entry{Created: late.created - 1}, 1)
+		if err != nil || len(since) != 1 || since[0].ID != late.id {
+			t.Errorf("%s: followed: %v, %v", late.id, since, err)
 		}
 	}
 	f.rt.elapsed.Add(int64(10 * time.Second))

@@ -79,12 +79,13 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 
 // Since returns the entries of a feed that are newer than a place, the oldest first and
 // at most limit, whether their rows justify them or not. Entries that have expired are
-// left out.
+// left out. It passes over no hole: who follows a feed must meet entries that come late.
 func (t *Timelines) Since(ctx context.Context, feed Feed, place Entry, limit int) ([]Entry, error) {
 	w, err := t.newWalk(ctx, feed, &place, true, limit)
 	if err != nil {
 		return nil, err
 	}
+	w.holes = nil
 	return w.take(ctx, limit)
 }
 

@@ -59,7 +59,7 @@ func (r *run) followPastes(after *pasteFollower) {
 			sealed := p.pastes.CursorAt(f.place)
 			cursor, f.resumed = &sealed, true
 			r.hist.connected = append(r.hist.connected, f)
-			for _, id := range r.calmPastes() {
+			for _, id := range r.calmPastes(p) {
 				if h := r.hist.ofPaste(id); h.now().bornPublic && timeline.Compare(h.states[1].entry(h.id), f.place) > 0 {
 					f.owed = append(f.owed, id)
 				}

@@ -188,16 +188,20 @@ func (r *run) judgeLatest(o *Operation) string {
 	return ""
 }
 
+// listedWithin is within what time of its creation an entry is put that no reader may miss.
+const listedWithin = 3 * time.Second
+
 // comparePastes orders pastes from the oldest on.
 func comparePastes(a, b *paste.Paste) int {
 	return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// calmPastes are the pastes that are listed and that nothing is under way of. A day that
-// another process has begun after its end is known everywhere half a minute later, and an
-// entry that is put long after its creation, where nothing was, a quarter of a minute later:
-// such pastes are left out until then.
-func (r *run) calmPastes() []paste.ID {
+// calmPastes are the pastes that are listed, that no change is under way of, and that a
+// process must therefore show. A day that another process has begun after its end is known
+// everywhere half a minute later. An entry that is put more than listedWithin after its
+// creation by the clock of the reader, where nothing was, is known a quarter of a minute
+// later. Such pastes are left out until then.
+func (r *run) calmPastes(reader *process) []paste.ID {
 	if len(r.st.late) > 0 {
 		return nil
 	}
@@ -210,7 +214,7 @@ func (r *run) calmPastes() []paste.ID {
 		if latestDay(now.created) < latestDay(r.latestClock().Add(time.Minute)) && p.listedAt > r.s.now-time.Minute {
 			continue
 		}
-		late := epoch.Add(p.putAt).Sub(now.created.Time()) > 5*time.Second
+		late := epoch.Add(p.putAt+reader.a.fastest).Sub(now.created.Time()) > listedWithin
 		if late && p.putAt > r.s.now-15*time.Second {
 			continue
 		}

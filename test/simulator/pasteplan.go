@@ -105,7 +105,7 @@ func (r *run) aimPaste(p *process, o *Operation) {
 		if n := len(r.pastes); n > 0 && s.chance(300) {
 			r.awaitPasteEnd(p, r.pastes[s.pick(n)])
 		}
-		c.calm = r.calmPastes()
+		c.calm = r.calmPastes(p)
 		return
 	case o.kind == opPaste || c.of != nil:
 		return
