@@ -19,6 +19,8 @@ const (
 	// seconds, and twice the half second by which the clock of a gateway may differ. A hole
 	// ends that long before now. Each removal since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
+	// growBy is how much later a known hole must end for it to be noted again.
+	growBy = clock.Instant(time.Second / time.Microsecond)
 	// mostHoles is how many holes of a feed a process remembers.
 	mostHoles = 8
 	// mostPuts is how many entries that this process has put last are remembered, for a hole
@@ -188,7 +190,7 @@ type passage struct {
 // if that is wrong, the next walk finds another one.
 func (w *walk) reach(at clock.Instant) {
 	found := between(w.passed.from, at)
-	if w.passed.expired >= holeFrom {
+	if w.passed.expired >= holeFrom || w.grown(found) {
 		w.remember(found)
 	}
 	if !w.removed.empty() {
@@ -198,6 +200,19 @@ func (w *walk) reach(at clock.Instant) {
 		}
 	}
 	w.passed = passage{from: at}
+}
+
+// grown reports whether a time without entries is a known hole and what has followed it
+// since. Few removals are no hole of their own, but each of them would cost every page until
+// the hole is looked at again.
+func (w *walk) grown(found hole) bool {
+	end := min(found.to, w.now.Add(-listedWithin))
+	for _, known := range w.holes {
+		if known.from < found.to && known.to > found.from && end-known.to >= growBy {
+			return true
+		}
+	}
+	return false
 }
 
 // unknown returns how long the longest part of a time is that is in no hole that is known.

@@ -95,6 +95,40 @@ func TestRead_GoesAroundWhatWasRemoved(t *testing.T) {
 	}
 }
 
+// TestRead_AHoleGrows: what was removed in the last moments before a hole was found is passed
+// once more at most, when it is old enough, though it is too little to be a hole.
+func TestRead_AHoleGrows(t *testing.T) {
+	const removed = 30_000 // in the last half minute
+	f := newFixture(t)
+	now := clock.Of(f.rt.Now())
+	f, grave := buried(t, now-removed*1000, removed)
+	f.put(timeline.Entry{Created: now - removed*1000 - 1, ID: "oldest"}, true)
+	passes := func() int {
+		grave.passed = 0
+		f.want(timeline.Query{Size: 5})
+		return grave.passed / 4 // the partitions of the day
+	}
+	if n := passes(); n < removed {
+		t.Fatalf("%d removed entries were passed: the test tries nothing", n)
+	}
+	passes() // which time it was is not always found at once
+	if n := passes(); n < 2900 || n > 3100 {
+		t.Errorf("%d removed entries of the last three seconds were passed", n)
+	}
+	f.rt.now.Add(int64(4 * time.Second / time.Microsecond))
+	f.rt.elapsed.Add(int64(4 * time.Second))
+	if n := passes(); n < 2900 {
+		t.Errorf("%d removed entries were passed: they were in a hole too early", n)
+	}
+	if n := passes(); n != 0 {
+		t.Errorf("%d removed entries were passed though the hole has grown over them", n)
+	}
+	f.rt.elapsed.Add(int64(7 * time.Second))
+	if n := passes(); n < removed {
+		t.Errorf("%d removed entries were passed: a hole that has grown is remembered for longer", n)
+	}
+}
+
 // TestRead_LooksAgainOnce: when a hole has been known for long, one reader looks at it
 // again, and others go by it meanwhile.
 func TestRead_LooksAgainOnce(t *testing.T) {
