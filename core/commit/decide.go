@@ -12,7 +12,7 @@ import (
 // Times and numbers of the write protocol (docs/write-protocol.md).
 const (
 	MaxTries      = 8                // lost races before CONTENTION
-	maxReissues   = 5                // of one compare-and-set whose outcome is unknown
+	maxReissues   = 10               // of one compare-and-set whose outcome is unknown
 	reissueWithin = 8 * time.Second  // while an unknown outcome is asked after
 	answerAtLast  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
 	PrepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +21,14 @@ const (
 	hungFor = 10 * time.Second
 )
 
-// measureHungNode starts three nodes of its own, has one of them hang, and tells
-// what a gateway gets done before, meanwhile and afterwards.
+// The figures that are wanted while a node hangs, from a second after it has hung on.
+const (
+	wantedOfHung  = 0.7 // of the throughput before
+	wantedSlowest = 2 * time.Second
+)
+
+// measureHungNode starts three nodes of its own, has one of them hang, and prints what a
+// gateway gets done before, meanwhile and afterwards, and what one does that starts meanwhile.
 func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	c, err := cassandratest.StartWith(ctx, 3, "")
 	if err != nil {
@@ -34,66 +39,98 @@ func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	if err := cassandra.Migrate(ctx, o, nil); err != nil {
 		return err
 	}
-	counts := newTally()
-	o.Observe = counts.observe
-	store, err := cassandra.Open(ctx, o)
+	first, err := openHung(ctx, o)
 	if err != nil {
 		return err
 	}
-	g, err := above(ctx, store, true, library.Tuning{})
-	if err != nil {
+	defer func() { err = errors.Join(err, first.close()) }()
+	if err := first.shelf(ctx, shelfOwner(0), shelfSize); err != nil {
 		return err
 	}
-	defer g.close()
-	if err := g.shelf(ctx, shelfOwner(0), shelfSize); err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	w := g.beginWork(ctx)
-	defer w.done.Wait()
-	defer stop()
 	t.title("A gateway on three nodes, of which one hangs (%d readers, %d writers)", hungReaders, hungWriters)
-	parts := []struct {
-		name   string
-		before func() error
-	}{
-		{"warming up", nil},
-		{"all nodes answer", nil},
-		{"one hangs, the first 10 s", func() error { return c.Pause(1) }},
-		{"one hangs, the next 10 s", nil},
-		{"it goes on, the first 10 s", func() error { return c.Resume(1) }},
-		{"it goes on, the next 10 s", nil},
+	w := first.beginWork(ctx)
+	before, err := w.during(ctx, hungFor) // it warms up
+	if err == nil {
+		before, err = w.during(ctx, hungFor)
 	}
-	for n, part := range parts {
-		if part.before != nil {
-			if err := part.before(); err != nil {
-				return err
-			}
-		}
-		w.take()
-		counts.take()
-		if err := g.runtime.After(ctx, hungFor); err != nil {
+	if err != nil {
+		return err
+	}
+	before.print(t, "all nodes answer", nil)
+	if err := c.Pause(1); err != nil {
+		return err
+	}
+	if _, err := w.during(ctx, time.Second); err != nil {
+		return err
+	}
+	for _, name := range []string{"one hangs, 10 s from a second on", "one hangs, the next 10 s"} {
+		d, err := w.during(ctx, hungFor)
+		if err != nil {
 			return err
 		}
-		if n > 0 {
-			w.tell(t, part.name, counts)
-		}
+		d.print(t, name, before)
 	}
-	return nil
+	w.end()
+	if err := startBesideHung(ctx, o, t, before); err != nil {
+		return err
+	}
+	w = first.beginWork(ctx)
+	defer w.end()
+	if err := c.Resume(1); err != nil {
+		return err
+	}
+	d, err := w.during(ctx, hungFor)
+	if err == nil {
+		d.print(t, "it goes on, the first 10 s", nil)
+	}
+	return err
 }
 
-// work is what readers and writers have got done.
-type work struct {
-	done sync.WaitGroup
+// startBesideHung measures a gateway that starts while a node hangs.
+func startBesideHung(ctx context.Context, o session.Options, t *table, before *done) (err error) {
+	began := time.Now()
+	second, err := openHung(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, second.close()) }()
+	t.figure("a gateway that starts meanwhile is there after", millis(time.Since(began)))
+	w := second.beginWork(ctx)
+	defer w.end()
+	d, err := w.during(ctx, hungFor)
+	if err == nil {
+		d.print(t, "its first 10 s", before)
+	}
+	return err
+}
 
-	mu     sync.Mutex
-	began  time.Time
-	took   [2][]time.Duration // of pages, of updates
+func openHung(ctx context.Context, o session.Options) (*gateway, error) {
+	store, err := cassandra.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return above(ctx, store, true, library.Tuning{})
+}
+
+// work is readers and writers, and what they have got done.
+type work struct {
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+
+	mu  sync.Mutex
+	now *done
+}
+
+// done is what was done in some time: by pages and by updates.
+type done struct {
+	over   time.Duration
+	took   [2][]time.Duration
 	failed [2]int
 }
 
 func (g *gateway) beginWork(ctx context.Context) *work {
-	w := &work{began: time.Now()}
+	ctx, stop := context.WithCancel(ctx)
+	w := &work{stop: stop, now: new(done)}
 	owner := shelfOwner(0)
 	read := func(int) error {
 		_, err := g.service.Library(ctx, &principal.Viewer{User: owner}, owner, library.LibraryQuery{Descending: true})
@@ -105,45 +142,81 @@ func (g *gateway) beginWork(ctx context.Context) *work {
 		if n >= hungReaders {
 			what, do = 1, change
 		}
-		w.done.Go(func() {
+		w.ended.Go(func() {
 			for ctx.Err() == nil {
 				begin := time.Now()
-				err := do(n)
-				w.add(what, time.Since(begin), err)
+				if err := do(n); ctx.Err() == nil {
+					w.add(what, time.Since(begin), err)
+				}
 			}
 		})
 	}
 	return w
 }
 
+// end stops the readers and writers. It may be called again.
+func (w *work) end() {
+	w.stop()
+	w.ended.Wait()
+}
+
 func (w *work) add(what int, took time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		w.failed[what]++
+		w.now.failed[what]++
 	}
-	w.took[what] = append(w.took[what], took)
+	w.now.took[what] = append(w.now.took[what], took)
 }
 
-// take gives what was done since the last time.
-func (w *work) take() (took [2][]time.Duration, failed [2]int, over time.Duration) {
+func (w *work) next() *done {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	took, failed, over = w.took, w.failed, time.Since(w.began)
-	w.took, w.failed, w.began = [2][]time.Duration{}, [2]int{}, time.Now()
-	return took, failed, over
+	d := w.now
+	w.now = new(done)
+	return d
 }
 
-func (w *work) tell(t *table, name string, counts *tally) {
-	took, failed, over := w.take()
-	statements, _ := counts.take()
-	t.figure(name, fmt.Sprintf("%d statements", sum(statements)))
+// during returns what is done from now on for so long.
+func (w *work) during(ctx context.Context, d time.Duration) (*done, error) {
+	w.next()
+	began := time.Now()
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	all := w.next()
+	all.over = time.Since(began)
+	for what := range all.took {
+		slices.Sort(all.took[what])
+	}
+	return all, nil
+}
+
+// rate returns how many succeeded in a second.
+func (d *done) rate(what int) float64 {
+	return float64(len(d.took[what])-d.failed[what]) / d.over.Seconds()
+}
+
+// print prints it, beside what was done before where that is given.
+func (d *done) print(t *table, name string, before *done) {
+	t.figure(name, "")
 	for what, of := range []string{"pages", "updates"} {
-		slices.Sort(took[what])
-		rest := []string{fmt.Sprintf("%d failed", failed[what])}
-		if n := len(took[what]); n > 0 {
-			rest = append(rest, fmt.Sprintf("median %s, 99 of 100 in %s, slowest %s", millis(took[what][n/2]), millis(took[what][n*99/100]), millis(took[what][n-1])))
+		took, rate := d.took[what], d.rate(what)
+		line := fmt.Sprintf("  %s, %d failed", of, d.failed[what])
+		var slowest time.Duration
+		if n := len(took); n > 0 {
+			slowest = took[n-1]
+			line += fmt.Sprintf(", median %s, 99 of 100 in %s", millis(took[n/2]), millis(took[n*99/100]))
 		}
-		t.figure("  "+strings.Join(append([]string{of}, rest...), ", "), fmt.Sprintf("%.1f/s", float64(len(took[what])-failed[what])/over.Seconds()))
+		if before == nil {
+			t.figure(line, fmt.Sprintf("%.1f/s", rate))
+			t.figure("    the slowest of them", millis(slowest))
+			continue
+		}
+		of := rate / before.rate(what)
+		t.atMost(line, fmt.Sprintf("%.1f/s, %.2f x", rate, of), fmt.Sprintf(">= %.1f x", wantedOfHung), of >= wantedOfHung)
+		t.atMost("    the slowest of them", millis(slowest), "<= "+millis(wantedSlowest), slowest <= wantedSlowest)
 	}
 }

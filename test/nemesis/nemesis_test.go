@@ -49,6 +49,13 @@ type nemesis struct {
 	mu     sync.Mutex
 	faults map[string]int
 	outage outage
+	hung   hung
+}
+
+// hung is what gateways got done while a node hung, from a second after it hung on.
+type hung struct {
+	over         time.Duration
+	acknowledged int64
 }
 
 // outage is what clients met while two of three nodes were down.
@@ -130,7 +137,11 @@ func (n *nemesis) pauseNode() error {
 	if err := n.cluster.Pause(i); err != nil {
 		return err
 	}
-	n.wait(time.Duration(1+n.random.IntN(4)) * time.Second)
+	n.wait(time.Second)
+	before, began := n.load.figures.Acknowledged.Load(), time.Now()
+	n.wait(time.Duration(1+n.random.IntN(3)) * time.Second)
+	n.hung.over += time.Since(began)
+	n.hung.acknowledged += n.load.figures.Acknowledged.Load() - before
 	return n.cluster.Resume(i)
 }
 
@@ -366,6 +377,8 @@ func (n *nemesis) print(took time.Duration) {
 	fmt.Printf("seed %d: %d faults in %s\n%d items, %s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), &n.load.figures)
 	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d readings, %d of them answered%s\n",
 		out.refused, out.slowest.Seconds(), out.strain.Seconds(), out.looked, out.shown, b.String())
+	fmt.Printf("while a node hung, from a second on: %d mutations acknowledged in %s, %.1f a second; over the whole run %.1f a second\n", n.hung.acknowledged,
+		n.hung.over.Round(time.Second), float64(n.hung.acknowledged)/max(1, n.hung.over.Seconds()), float64(n.load.figures.Acknowledged.Load())/took.Seconds())
 	if n.t.Failed() {
 		return // it broke off then, so that little of what is wanted below is certain
 	}
@@ -374,6 +387,9 @@ func (n *nemesis) print(took time.Duration) {
 		if n.faults[one.name] == 0 {
 			n.t.Errorf("never: %s", one.name)
 		}
+	}
+	if n.hung.acknowledged == 0 {
+		n.t.Errorf("no mutation was acknowledged while a node hung, in %s from a second on", n.hung.over)
 	}
 	if total < fewest {
 		n.t.Errorf("only %d faults", total)
