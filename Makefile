@@ -214,7 +214,11 @@ bench-cassandra: ## measure pages, updates, texts, leases and a node that hangs 
 bench-edge: build ## measure what the transport adds to a page, what hostile requests cost, and subscriptions
 	go run ./test/bench -edge
 
+.PHONY: bench-peers
+bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare pages with Mercurius, GraphQL Yoga, Apollo Server and gqlgen (needs npm, taskset and two cores that are idle; three minutes)
+	go run ./test/bench -peers
+
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays
-	rm -rf bin web/node_modules test/clients/node_modules examples/federation/node_modules examples/federation/build
+	rm -rf bin web/node_modules test/clients/node_modules test/bench/peers/node_modules examples/federation/node_modules examples/federation/build
 	find web/dist -mindepth 1 ! -name .keep -delete

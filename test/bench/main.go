@@ -32,6 +32,9 @@ type options struct {
 	only    string
 	edge    bool
 	cluster bool
+	peers   bool
+	// peersDir is where the other servers are.
+	peersDir string
 	// hosts and keyspace are where the process to be measured finds a cluster.
 	hosts, keyspace string
 	profile         string
@@ -72,6 +75,8 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event")
 	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,text,lease,paste,flat,hung")
+	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other people instead")
+	flag.StringVar(&o.peersDir, "peers-dir", "test/bench/peers", "with -peers: the folder of these servers")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
 	flag.StringVar(&o.keyspace, "keyspace", "", "with -cluster -serve: the keyspace")
 	serve := flag.Bool("serve", false, "serve the large store of -dir instead, or the keyspace, for another bench to measure")
@@ -114,6 +119,9 @@ func run(ctx context.Context, o *options) (err error) {
 		defer pprof.StopCPUProfile()
 	}
 	t := &table{out: os.Stdout}
+	if o.peers {
+		return measurePeers(ctx, o, t)
+	}
 	t.head()
 	chosen, updates := sections(), embeddedUpdates
 	switch {

@@ -97,10 +97,12 @@ func parallel(n int, f func(int) error) error {
 	return err
 }
 
+func displayName(user principal.ID) string { return "Reader " + user.Name() }
+
 // user makes a user who may be seen by everyone.
 func (g *gateway) user(ctx context.Context, id principal.ID) error {
 	_, err := g.service.ImportUser(ctx, principal.ImportUser{
-		ID: string(id), DisplayName: "Reader " + id.Name(), Visibility: principal.Public,
+		ID: string(id), DisplayName: displayName(id), Visibility: principal.Public,
 	})
 	return err
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long the peers are measured: each of them in each round, one after the other, so that what
+// else the machine does meets all of them alike. A round before these warms them up.
+const (
+	peerClients  = 16 // connections, kept open
+	peerRounds   = 5
+	peerRoundFor = 2 * time.Second
+	peerMost     = 500_000 // requests of one round
+)
+
+// A peerRound is what was measured of a peer in one round.
+type peerRound struct {
+	cpu      time.Duration // user and system time of the server, a page
+	p50, p99 time.Duration // until the answer was read
+	rate     float64       // pages a second
+}
+
+// A peerResult is what was measured of a peer.
+type peerResult struct {
+	name   string
+	rounds []peerRound
+	peak   int64 // of its resident memory, in bytes
+}
+
+// send sends the request and returns the answer without white space around it.
+func (p *pageRequest) send(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	r, err := newPageRequest(ctx, url, p.token, p.body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d: %.300s", answer.StatusCode, body)
+	}
+	return bytes.TrimSpace(body), err
+}
+
+// ask sends the request to the peer and fails where the answer is not the one that Carrel gave.
+func (p *peer) ask(ctx context.Context, client *http.Client, page *pageRequest) error {
+	got, err := page.send(ctx, client, p.url)
+	if err == nil && !p.same(got, page.want) {
+		err = fmt.Errorf("it answers %.300q, and Carrel %.300q", got, page.want)
+	}
+	return err
+}
+
+// checkPeer pages the peer for every page once.
+func checkPeer(ctx context.Context, p *peer, pages []*pageRequest) error {
+	client := &http.Client{Timeout: peerTimeout}
+	defer client.CloseIdleConnections()
+	for _, page := range pages {
+		if err := whole(http.StatusOK, page.want); err != nil {
+			return err
+		}
+		if err := p.ask(ctx, client, page); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// measureInTurns measures the peers round by round, after a round that is not counted.
+func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, rounds int, long time.Duration) ([]peerResult, error) {
+	results := make([]peerResult, len(peers))
+	for round := range rounds + 1 {
+		for i, p := range peers {
+			r, err := p.measure(ctx, pages, long)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			if round > 0 {
+				results[i].rounds = append(results[i].rounds, r)
+			}
+		}
+		note("round %d of %d is over", round, rounds)
+	}
+	for i, p := range peers {
+		_, peak, err := residentOf(p.command.Process.Pid)
+		if err != nil {
+			return nil, err
+		}
+		results[i].name, results[i].peak = p.name, peak
+	}
+	return results, nil
+}
+
+// measure pages the peer for a while.
+func (p *peer) measure(ctx context.Context, pages []*pageRequest, long time.Duration) (peerRound, error) {
+	pid := p.command.Process.Pid
+	before, err := cpuOf(pid)
+	if err != nil {
+		return peerRound{}, err
+	}
+	began := time.Now()
+	took, err := p.askAll(ctx, pages, began.Add(long))
+	if err != nil {
+		return peerRound{}, err
+	}
+	elapsed := time.Since(began)
+	after, err := cpuOf(pid)
+	if err != nil {
+		return peerRound{}, err
+	}
+	n := len(took)
+	slices.Sort(took)
+	return peerRound{
+		cpu: (after - before) / time.Duration(n), rate: float64(n) / elapsed.Seconds(),
+		p50: took[n/2], p99: took[n*99/100],
+	}, nil
+}
+
+// askAll pages for one page after another from all connections until then, or until an answer is
+// wrong. It returns how long each answer took.
+func (p *peer) askAll(ctx context.Context, pages []*pageRequest, until time.Time) ([]time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	client := &http.Client{Timeout: peerTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: peerClients}}
+	defer client.CloseIdleConnections()
+	var (
+		sent atomic.Int64
+		wg   sync.WaitGroup
+		took [peerClients][]time.Duration
+	)
+	for i := range took {
+		wg.Go(func() {
+			for ctx.Err() == nil && time.Now().Before(until) {
+				n := sent.Add(1)
+				if n > peerMost {
+					return
+				}
+				began := time.Now()
+				if err := p.ask(ctx, client, pages[int(n)%len(pages)]); err != nil {
+					cancel(err)
+					return
+				}
+				took[i] = append(took[i], time.Since(began))
+			}
+		})
+	}
+	wg.Wait()
+	all := slices.Concat(took[:]...)
+	if err := context.Cause(ctx); err != nil || len(all) > 0 {
+		return all, err
+	}
+	return nil, fmt.Errorf("no page was answered")
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/library"
+	"carrel/principal"
+	"carrel/resolvers"
+)
+
+// peersSchema reads the schema of the peers.
+func peersSchema(t *testing.T) *ast.Schema {
+	t.Helper()
+	text, err := os.ReadFile("peers/schema.graphqls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "peers/schema.graphqls", Input: string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// What the peers serve must be what Carrel serves, or the comparison is of different pages.
+func TestPeersSchema_IsPartOfCarrels(t *testing.T) {
+	carrel := resolvers.NewSchema(&resolvers.Root{}).Schema()
+	compared := 0
+	for name, part := range peersSchema(t).Types {
+		if part.BuiltIn {
+			continue
+		}
+		whole := carrel.Types[name]
+		if whole == nil || whole.Kind != part.Kind {
+			t.Errorf("%s %s: Carrel has no such type", part.Kind, name)
+			continue
+		}
+		for _, value := range part.EnumValues {
+			if whole.EnumValues.ForName(value.Name) == nil {
+				t.Errorf("%s.%s: Carrel has no such value", name, value.Name)
+			}
+		}
+		for _, field := range part.Fields {
+			if strings.HasPrefix(field.Name, "__") {
+				continue
+			}
+			compared++
+			compareField(t, name, field, whole.Fields.ForName(field.Name))
+		}
+	}
+	if compared < 18 {
+		t.Errorf("%d fields were compared", compared)
+	}
+}
+
+// compareField compares a field of the peers with that of Carrel, and its arguments.
+func compareField(t *testing.T, typeName string, part, whole *ast.FieldDefinition) {
+	t.Helper()
+	if whole == nil || whole.Type.String() != part.Type.String() {
+		t.Errorf("%s.%s: %s is not how Carrel has it", typeName, part.Name, part.Type)
+		return
+	}
+	for _, arg := range part.Arguments {
+		of := whole.Arguments.ForName(arg.Name)
+		if of == nil || of.Type.String() != arg.Type.String() || of.DefaultValue.String() != arg.DefaultValue.String() {
+			t.Errorf("%s.%s(%s: %s = %s) is not how Carrel has it", typeName, part.Name, arg.Name, arg.Type, arg.DefaultValue)
+		}
+	}
+	for _, arg := range whole.Arguments {
+		if arg.Type.NonNull && arg.DefaultValue == nil && part.Arguments.ForName(arg.Name) == nil {
+			t.Errorf("%s.%s: Carrel requires the argument %s", typeName, part.Name, arg.Name)
+		}
+	}
+}
+
+func TestPageQuery_IsValidForPeersAndCarrel(t *testing.T) {
+	for name, schema := range map[string]*ast.Schema{
+		"Carrel": resolvers.NewSchema(&resolvers.Root{}).Schema(), "the peers": peersSchema(t),
+	} {
+		if _, errs := gqlparser.LoadQueryWithRules(schema, pageQuery, nil); errs != nil {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// carrelForPeers serves libraries over HTTP, and exports them for the peers into the file.
+func carrelForPeers(t *testing.T, file string, libraries int) (*peer, []*pageRequest) {
+	t.Helper()
+	g, err := open(t.Context(), t.TempDir(), library.Tuning{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var owners []principal.ID
+	for n := range libraries {
+		owners = append(owners, peerOwner(n))
+		if err := g.shelf(t.Context(), peerOwner(n), peerEntries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, tokens, err := g.handlerFor(owners...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	pages, err := exportForPeers(t.Context(), server.URL, owners, tokens, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &peer{name: "Carrel", url: server.URL, same: sameButCursors}, pages
+}
+
+// The gqlgen server is generated, built and asked for the first page of each library, and for all
+// pages of one, in both orders. The servers on Node are compared when they are measured.
+func TestGqlgenPeer_AnswersAsCarrel(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "libraries.json")
+	carrel, pages := carrelForPeers(t, data, 3)
+	if err := checkPeer(t.Context(), carrel, pages); err != nil {
+		t.Error(err)
+	}
+	program := filepath.Join(dir, "gqlgen-peer")
+	if err := buildGqlgenPeer(t.Context(), "peers", dir, program); err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(t.Context(), program, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.stop()
+	gqlgen := &peer{"gqlgen", p, p.first, bytes.Equal}
+	if err := checkPeer(t.Context(), gqlgen, pages); err != nil {
+		t.Error(err)
+	}
+	for _, descending := range []bool{false, true} {
+		walkBoth(t, carrel, gqlgen, pages[1].token, place{owner: peerOwner(1), descending: descending})
+	}
+}
+
+// walkBoth pages through a library on both servers, each with its own cursors, and compares.
+func walkBoth(t *testing.T, carrel, other *peer, token string, at place) {
+	t.Helper()
+	after := map[*peer]string{}
+	for edges := 0; edges < peerEntries; {
+		answers := map[*peer][]byte{}
+		for _, p := range []*peer{carrel, other} {
+			at.after = after[p]
+			answer, err := (&pageRequest{token: token, body: pageBody(at)}).send(t.Context(), http.DefaultClient, p.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown, err := shownIn(answer)
+			if err != nil || len(shown.Edges) == 0 || shown.PageInfo.EndCursor != shown.Edges[len(shown.Edges)-1].Cursor {
+				t.Fatalf("%s: after %d edges: %s (%v)", p.name, edges, answer, err)
+			}
+			answers[p], after[p] = answer, shown.PageInfo.EndCursor
+			if p == other {
+				edges += len(shown.Edges)
+			}
+		}
+		if !sameButCursors(answers[other], answers[carrel]) {
+			t.Fatalf("after %d edges, descending %t: %s, want %s", edges, at.descending, answers[other], answers[carrel])
+		}
+	}
+}
+
+// answering is a peer in this process. It gives so many right answers, and wrong ones from then on.
+func answering(t *testing.T, name string, pages []*pageRequest, rightFor int64, wrong string) *peer {
+	t.Helper()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // an empty body is no page's
+		for _, p := range pages {
+			if p.body == string(body) && asked.Add(1) <= rightFor {
+				_, _ = w.Write(append(p.want, '\n')) // a client that left is no failure
+				return
+			}
+		}
+		_, _ = io.WriteString(w, wrong)
+	}))
+	t.Cleanup(server.Close)
+	self := &process{command: &exec.Cmd{Process: &os.Process{Pid: os.Getpid()}}}
+	return &peer{name, self, server.URL, bytes.Equal}
+}
+
+func fullPage(title string) string {
+	return `{"data":{"cursor":"a","title":"` + title + `"` + strings.Repeat(`,"displayName":""`, pageSize) + `}}`
+}
+
+func TestMeasureInTurns_MeasuresEveryPeerInEveryRound(t *testing.T) {
+	pages := []*pageRequest{{body: "1", want: []byte(fullPage("1"))}, {body: "2", want: []byte(fullPage("2"))}}
+	peers := []*peer{answering(t, "a", pages, 1e9, ""), answering(t, "b", pages, 1e9, "")}
+	results, err := measureInTurns(t.Context(), peers, pages, 2, 30*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if r.name != peers[i].name || len(r.rounds) != 2 || r.peak < 1<<20 {
+			t.Errorf("%+v", r)
+		}
+		for _, round := range r.rounds {
+			if round.p50 <= 0 || round.p99 < round.p50 || round.rate <= 0 || round.cpu < 0 {
+				t.Errorf("%+v", round)
+			}
+		}
+	}
+}
+
+func TestPeer_OtherAnswerIsAnError(t *testing.T) {
+	pages := []*pageRequest{{body: "1", want: []byte(fullPage("1"))}}
+	for name, wrong := range map[string]string{
+		"another title": fullPage("2"), "another cursor": strings.Replace(fullPage("1"), `"a"`, `"b"`, 1), "nothing": "",
+	} {
+		if err := checkPeer(t.Context(), answering(t, "new", pages, 0, wrong), pages); err == nil {
+			t.Errorf("%s: checkPeer accepts it", name)
+		}
+		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)}, pages, 1, time.Minute)
+		if err == nil || !strings.Contains(err.Error(), "drifting: it answers") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	short := []*pageRequest{{body: "1", want: []byte(`{"data":null}`)}}
+	if err := checkPeer(t.Context(), answering(t, "short", short, 1, ""), short); err == nil {
+		t.Error("what is no page of 20 is measured")
+	}
+}
+
+func TestSameButCursors_SeesEverythingElse(t *testing.T) {
+	const page = `{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":2}],"endCursor":"b"}`
+	for other, want := range map[string]bool{
+		page: true,
+		`{"edges":[{"cursor":"x","node":1},{"cursor":"y","node":2}],"endCursor":"z"}`: true,
+		`{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":3}],"endCursor":"b"}`: false,
+		`{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":2}],"endCursor":"b"`:  false,
+		`{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":2}]}`:                 false,
+		`{"edges":[{"cursor":"a","node":1}],"endCursor":"b"}`:                         false,
+		"": false,
+	} {
+		if got := sameButCursors([]byte(page), []byte(other)); got != want {
+			t.Errorf("%s: %t", other, got)
+		}
+	}
+}
+
+func TestMedianOf_ReportsTheFurthestRound(t *testing.T) {
+	for _, c := range []struct {
+		all         []float64
+		median, off float64
+	}{
+		{[]float64{10}, 10, 0},
+		{[]float64{30, 10, 20}, 20, 0.5},
+		{[]float64{10, 40, 20, 30}, 25, 0.6},
+		{[]float64{9, 10, 10, 10, 18}, 10, 0.8},
+	} {
+		if got := medianOf(c.all); math.Abs(got.median-c.median) > 1e-9 || math.Abs(got.off-c.off) > 1e-9 {
+			t.Errorf("%v: %+v", c.all, got)
+		}
+	}
+}
+
+// The ratio is that of each round, so that a slow round changes it little.
+func TestPrintPeers_ComparesWithinRounds(t *testing.T) {
+	rounds := func(cpu ...time.Duration) (all []peerRound) {
+		for _, c := range cpu {
+			all = append(all, peerRound{cpu: c * time.Microsecond, p50: 1500 * time.Microsecond, p99: 2 * time.Millisecond, rate: 1000})
+		}
+		return all
+	}
+	var out bytes.Buffer
+	if err := printPeers(&out, []peerResult{
+		{"Carrel", rounds(100, 200, 400), 64 << 20}, {"Other", rounds(200, 400, 840), 100 << 20},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"20 edges with creator, 16 connections", "median of 3 rounds",
+		"200 us ± 100 %    1.00 x ± 0 %   1.5 ms ± 0 %   2.0 ms ± 0 %   1000 ± 0 %     64 MiB Carrel\n",
+		"400 us ± 110 %    2.00 x ± 5 %   1.5 ms ± 0 %   2.0 ms ± 0 %   1000 ± 0 %    100 MiB Other\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
