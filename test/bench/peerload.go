@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,14 +13,19 @@ import (
 	"time"
 )
 
-// How long the peers are measured: each of them in each round, one after the other, so that what
-// else the machine does meets all of them alike. A round before these warms them up.
-const (
-	peerClients  = 16 // connections, kept open
-	peerRounds   = 5
-	peerRoundFor = 2 * time.Second
-	peerMost     = 500_000 // requests of one round
-)
+// peerClients is the number of connections, kept open.
+const peerClients = 16
+
+// A peerPlan says how long the peers are measured: each of them in each round, one after the
+// other, so that what else the machine does meets all of them alike. A round before these warms
+// them up.
+type peerPlan struct {
+	rounds int
+	long   time.Duration // of a round of one peer, at most
+	most   int64         // requests in it
+}
+
+func defaultPeerPlan() peerPlan { return peerPlan{rounds: 5, long: 5 * time.Second, most: 500_000} }
 
 // A peerRound is what was measured of a peer in one round.
 type peerRound struct {
@@ -62,7 +68,7 @@ func (p *peer) ask(ctx context.Context, client *http.Client, page *pageRequest) 
 	return err
 }
 
-// checkPeer pages the peer for every page once.
+// checkPeer asks the peer for every page once.
 func checkPeer(ctx context.Context, p *peer, pages []*pageRequest) error {
 	client := &http.Client{Timeout: peerTimeout}
 	defer client.CloseIdleConnections()
@@ -78,11 +84,11 @@ func checkPeer(ctx context.Context, p *peer, pages []*pageRequest) error {
 }
 
 // measureInTurns measures the peers round by round, after a round that is not counted.
-func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, rounds int, long time.Duration) ([]peerResult, error) {
+func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, plan peerPlan) ([]peerResult, error) {
 	results := make([]peerResult, len(peers))
-	for round := range rounds + 1 {
+	for round := range plan.rounds + 1 {
 		for i, p := range peers {
-			r, err := p.measure(ctx, pages, long)
+			r, err := p.measure(ctx, pages, plan)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -90,7 +96,7 @@ func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, ro
 				results[i].rounds = append(results[i].rounds, r)
 			}
 		}
-		note("round %d of %d is over", round, rounds)
+		note("round %d of %d is over", round, plan.rounds)
 	}
 	for i, p := range peers {
 		_, peak, err := residentOf(p.command.Process.Pid)
@@ -102,15 +108,15 @@ func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, ro
 	return results, nil
 }
 
-// measure pages the peer for a while.
-func (p *peer) measure(ctx context.Context, pages []*pageRequest, long time.Duration) (peerRound, error) {
+// measure asks the peer for pages for a while.
+func (p *peer) measure(ctx context.Context, pages []*pageRequest, plan peerPlan) (peerRound, error) {
 	pid := p.command.Process.Pid
 	before, err := cpuOf(pid)
 	if err != nil {
 		return peerRound{}, err
 	}
 	began := time.Now()
-	took, err := p.askAll(ctx, pages, began.Add(long))
+	took, err := p.askAll(ctx, pages, plan)
 	if err != nil {
 		return peerRound{}, err
 	}
@@ -123,27 +129,33 @@ func (p *peer) measure(ctx context.Context, pages []*pageRequest, long time.Dura
 	slices.Sort(took)
 	return peerRound{
 		cpu: (after - before) / time.Duration(n), rate: float64(n) / elapsed.Seconds(),
-		p50: took[n/2], p99: took[n*99/100],
+		p50: quantile(took, 50), p99: quantile(took, 99),
 	}, nil
 }
 
-// askAll pages for one page after another from all connections until then, or until an answer is
-// wrong. It returns how long each answer took.
-func (p *peer) askAll(ctx context.Context, pages []*pageRequest, until time.Time) ([]time.Duration, error) {
+// quantile returns the least duration that so many per cent of the sorted ones do not exceed.
+func quantile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)*percent+99)/100-1]
+}
+
+// askAll asks for one page after another from all connections as long as the plan says, or until
+// an answer is wrong. It returns how long each answer took.
+func (p *peer) askAll(ctx context.Context, pages []*pageRequest, plan peerPlan) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	client := &http.Client{Timeout: peerTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: peerClients}}
 	defer client.CloseIdleConnections()
 	var (
-		sent atomic.Int64
-		wg   sync.WaitGroup
-		took [peerClients][]time.Duration
+		sent  atomic.Int64
+		wg    sync.WaitGroup
+		took  [peerClients][]time.Duration
+		until = time.Now().Add(plan.long)
 	)
 	for i := range took {
 		wg.Go(func() {
 			for ctx.Err() == nil && time.Now().Before(until) {
 				n := sent.Add(1)
-				if n > peerMost {
+				if n > plan.most {
 					return
 				}
 				began := time.Now()
@@ -160,5 +172,5 @@ func (p *peer) askAll(ctx context.Context, pages []*pageRequest, until time.Time
 	if err := context.Cause(ctx); err != nil || len(all) > 0 {
 		return all, err
 	}
-	return nil, fmt.Errorf("no page was answered")
+	return nil, errors.New("no page was answered")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // The peers are compared on so many libraries in turn, of several pages each, so that no server
-// can keep the one answer that everybody pages for.
+// can keep the one answer that everybody asks for.
 const (
 	peerLibraries = 64
 	peerEntries   = 50
@@ -60,7 +60,7 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	if err := runOn(ctx, clientCore); err != nil {
+	if err := pin(ctx, os.Getpid(), clientCore); err != nil {
 		return err
 	}
 	for _, p := range peers {
@@ -68,7 +68,7 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 			return err
 		}
 	}
-	results, err := measureInTurns(ctx, peers, pages, peerRounds, peerRoundFor)
+	results, err := measureInTurns(ctx, peers, pages, defaultPeerPlan())
 	if err != nil {
 		return err
 	}
@@ -88,13 +88,13 @@ func needForPeers() error {
 	return nil
 }
 
-// runOn moves this process to a core. Processes that it starts afterwards begin there.
-func runOn(ctx context.Context, core int) error {
-	out, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core), strconv.Itoa(os.Getpid())).CombinedOutput()
+// pin moves a process to a core, with all its threads. Processes that it starts afterwards begin
+// there.
+func pin(ctx context.Context, pid, core int) error {
+	out, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core), strconv.Itoa(pid)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("move to core %d: %w: %s", core, err, out)
 	}
-	runtime.GOMAXPROCS(1)
 	return nil
 }
 
@@ -117,9 +117,10 @@ func (o *options) seedPeerLibraries(ctx context.Context, dir string) error {
 // startPeers starts Carrel on the store in dir, and the peers on what Carrel answers. It returns
 // those that it has started even with an error.
 func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*peer, []*pageRequest, error) {
-	if err := runOn(ctx, serverCore); err != nil {
+	if err := pin(ctx, os.Getpid(), serverCore); err != nil {
 		return nil, nil, err
 	}
+	runtime.GOMAXPROCS(1)
 	for name, value := range map[string]string{"NODE_ENV": "production", "GOMAXPROCS": "1"} {
 		if err := os.Setenv(name, value); err != nil { // for the processes to be started
 			return nil, nil, err

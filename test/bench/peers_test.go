@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -208,8 +210,9 @@ func fullPage(title string) string {
 
 func TestMeasureInTurns_MeasuresEveryPeerInEveryRound(t *testing.T) {
 	pages := []*pageRequest{{body: "1", want: []byte(fullPage("1"))}, {body: "2", want: []byte(fullPage("2"))}}
-	peers := []*peer{answering(t, "a", pages, 1e9, ""), answering(t, "b", pages, 1e9, "")}
-	results, err := measureInTurns(t.Context(), peers, pages, 2, 30*time.Millisecond)
+	const most = 200
+	peers := []*peer{answering(t, "a", pages, 3*most, ""), answering(t, "b", pages, 3*most, "")}
+	results, err := measureInTurns(t.Context(), peers, pages, peerPlan{rounds: 2, long: time.Minute, most: most})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +221,12 @@ func TestMeasureInTurns_MeasuresEveryPeerInEveryRound(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		for _, round := range r.rounds {
-			if round.p50 <= 0 || round.p99 < round.p50 || round.rate <= 0 || round.cpu < 0 {
+			if round.p50 <= 0 || round.p99 < round.p50 || round.rate <= 0 {
 				t.Errorf("%+v", round)
+			}
+			// No more than all cores, the clock's unit aside.
+			if used := round.cpu.Seconds() * round.rate; round.cpu <= 0 || used > float64(2*runtime.NumCPU()) {
+				t.Errorf("%+v: %.1f cores", round, used)
 			}
 		}
 	}
@@ -233,7 +240,7 @@ func TestPeer_OtherAnswerIsAnError(t *testing.T) {
 		if err := checkPeer(t.Context(), answering(t, "new", pages, 0, wrong), pages); err == nil {
 			t.Errorf("%s: checkPeer accepts it", name)
 		}
-		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)}, pages, 1, time.Minute)
+		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)}, pages, peerPlan{rounds: 1, long: time.Minute, most: 100_000})
 		if err == nil || !strings.Contains(err.Error(), "drifting: it answers") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -258,6 +265,49 @@ func TestSameButCursors_SeesEverythingElse(t *testing.T) {
 		if got := sameButCursors([]byte(page), []byte(other)); got != want {
 			t.Errorf("%s: %t", other, got)
 		}
+	}
+}
+
+func TestMeasure_EndsInTime(t *testing.T) {
+	pages := []*pageRequest{{body: "1", want: []byte(fullPage("1"))}}
+	p := answering(t, "a", pages, 1e9, "")
+	began := time.Now()
+	if _, err := p.measure(t.Context(), pages, peerPlan{long: 20 * time.Millisecond, most: 1e9}); err != nil || time.Since(began) > peerTimeout {
+		t.Errorf("%v, after %s", err, time.Since(began))
+	}
+}
+
+func TestPin_MovesAllThreads(t *testing.T) {
+	p, err := start(t.Context(), "sh", "-c", "echo started; read -r end")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.stop()
+	pid := p.command.Process.Pid
+	if err := pin(t.Context(), pid, serverCore); err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil || !strings.Contains(string(status), fmt.Sprintf("Cpus_allowed_list:\t%d\n", serverCore)) {
+		t.Errorf("%s (%v)", status, err)
+	}
+	if err := pin(t.Context(), pid, 1<<20); err == nil {
+		t.Error("a core that is not there is accepted")
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	var sorted []time.Duration
+	for n := range 200 {
+		sorted = append(sorted, time.Duration(n+1))
+	}
+	for percent, want := range map[int]time.Duration{50: 100, 99: 198, 100: 200} {
+		if got := quantile(sorted, percent); got != want {
+			t.Errorf("%d %%: %d, want %d", percent, got, want)
+		}
+	}
+	if got := quantile(sorted[:1], 50); got != 1 {
+		t.Errorf("of one: %d", got)
 	}
 }
 
