@@ -215,7 +215,7 @@ bench-edge: build ## measure what the transport adds to a page, what hostile req
 	go run ./test/bench -edge
 
 .PHONY: bench-peers
-bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare pages with Mercurius, GraphQL Yoga, Apollo Server and gqlgen (needs npm, taskset and two cores that are idle; three minutes)
+bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare pages with Mercurius, GraphQL Yoga, Apollo Server and gqlgen (needs npm, taskset and two idle cores; three minutes)
 	go run ./test/bench -peers
 
 .PHONY: clean
