@@ -12,7 +12,9 @@
 import { baseAddress, expect, patience, start, watch } from './browser.mjs';
 import { editorShows, openTab, askAs, paste } from './graphiql/page.mjs';
 import { furniture } from './graphiql/furniture.mjs';
+import { links } from './graphiql/links.mjs';
 import { listening } from './graphiql/listening.mjs';
+import { panels } from './graphiql/panels.mjs';
 
 const base = baseAddress();
 const picture = process.argv[2];
@@ -51,6 +53,8 @@ async function drive(page) {
     await furniture(page);
     await tour(page);
     await listening(page, base);
+    await links(page, base);
+    await panels(page);
   }
   if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
 }

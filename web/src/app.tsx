@@ -1,12 +1,18 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { GraphiQL } from 'graphiql';
+import { explorerPlugin } from '@graphiql/plugin-explorer';
+import { HISTORY_PLUGIN } from '@graphiql/plugin-history';
+import { ChooseOperation, CopyLink } from './copylink.tsx';
 import { createListener } from './subscriptions.ts';
 import { createFetcher, loadViewers, type Viewer } from './viewers.ts';
 import { exampleTabs, firstVariables } from './examples.ts';
+import { examplesPlugin } from './examplespanel.tsx';
 import { asksForDocs, readLink } from './link.ts';
 
 const CHOICE = 'carrel.viewer';
 const servesApp = (document.documentElement.dataset.pages ?? '').split(' ').includes('app');
+// GraphiQL wants the same plugins each time that it is drawn. The documentation comes by itself.
+const plugins = [HISTORY_PLUGIN, examplesPlugin, explorerPlugin()];
 const ANONYMOUS: Viewer = { name: 'Anonymous', description: 'Not signed in.', token: '' };
 
 export function App() {
@@ -18,6 +24,7 @@ export function App() {
   const renewing = useRef(renew);
   renewing.current = renew;
   const [listening, setListening] = useState(false);
+  const [said, say] = useState('');
   const { fetcher, end } = useMemo(() => {
     const listener = createListener({ told: setListening });
     return {
@@ -46,6 +53,9 @@ export function App() {
         <p className="carrel-listening" role="status">
           {listening && 'Listening for changes'}
         </p>
+        <p className="carrel-said" role="status">
+          {said}
+        </p>
         {servesApp && (
           <a className="carrel-away" href="/app">
             Open the app
@@ -60,7 +70,20 @@ export function App() {
           initialVariables={linked?.variables ?? (firstVisit ? firstVariables : undefined)}
           visiblePlugin={docs ? 'Documentation Explorer' : undefined}
           defaultEditorToolsVisibility="variables"
-        />
+          plugins={plugins}
+        >
+          <GraphiQL.Toolbar>
+            {({ prettify, merge, copy }) => (
+              <>
+                {prettify}
+                {merge}
+                {copy}
+                <CopyLink say={say} />
+                <ChooseOperation name={linked?.operationName ?? ''} />
+              </>
+            )}
+          </GraphiQL.Toolbar>
+        </GraphiQL>
       </main>
     </div>
   );

@@ -1,18 +1,23 @@
-// Links into GraphiQL: /?query=...&variables=... opens a tab with an operation,
-// which is run by nobody but the user; /?docs opens the documentation.
+// Links into GraphiQL: /?query=...&variables=...&operationName=... opens a tab with an operation,
+// which nobody but the user runs; /?docs opens the documentation.
+import { parse, visit, type ASTNode, type DocumentNode } from 'graphql';
 
 export interface Link {
   query: string;
   variables: string;
+  operationName: string;
 }
 
-// readLink returns the operation that an address holds as { query, variables },
-// or null.
+// readLink returns the operation that an address holds, or null.
 export function readLink(search: string): Link | null {
   const params = new URLSearchParams(search);
   const query = params.get('query');
   if (!query) return null;
-  return { query, variables: tidy(params.get('variables') ?? '') };
+  return {
+    query,
+    variables: tidy(params.get('variables') ?? ''),
+    operationName: params.get('operationName') ?? '',
+  };
 }
 
 export function asksForDocs(search: string): boolean {
@@ -26,4 +31,73 @@ function tidy(text: string): string {
   } catch {
     return text;
   }
+}
+
+// Made is a link, with the names of the values that were left out of it, or why there is none.
+export type Made = { link: string; leftOut: string[] } | { refused: string };
+
+// maxLink is what servers and chat programs take as an address, in characters.
+export const maxLink = 8000;
+
+// makeLink returns a link that opens the operation at the address of the page. Headers are no part
+// of it, and values that are secrets by their names or their form are left out: whoever opens the
+// link fills in their own.
+export function makeLink(page: string, { query, variables, operationName }: Link): Made {
+  const leftOut = new Set<string>();
+  let document: DocumentNode;
+  try {
+    document = parse(query);
+  } catch {
+    return { refused: 'There is no link to a document with a syntax error.' };
+  }
+  const params = new URLSearchParams({ query: withoutSecrets(query, document, leftOut) });
+  if (variables.trim() !== '') {
+    try {
+      params.set('variables', JSON.stringify(JSON.parse(variables, (name, value) => withoutSecret(name, value, leftOut))));
+    } catch {
+      return { refused: 'There is no link to variables that are no JSON.' };
+    }
+  }
+  if (operationName !== '' && document.definitions.length > 1) params.set('operationName', operationName);
+  if ([...params.values()].some((text) => token.test(text))) {
+    return { refused: 'There is no link to an operation with a token in it.' };
+  }
+  const link = new URL(`/?${params}`, page).href;
+  if (link.length > maxLink) return { refused: `There is no link to an operation of this size: it would have ${link.length} characters, at most ${maxLink} work everywhere.` };
+  return { link, leftOut: [...leftOut] };
+}
+
+const secretName = /token|secret|password|authorization|credential/i;
+// A JSON Web Token, which is what the gateway takes.
+const token = /eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/;
+
+function isSecret(name: string, value: string): boolean {
+  return value !== '' && (secretName.test(name) || token.test(value));
+}
+
+function withoutSecret(name: string, value: unknown, leftOut: Set<string>): unknown {
+  if (typeof value !== 'string' || !isSecret(name, value)) return value;
+  leftOut.add(name);
+  return '';
+}
+
+// withoutSecrets empties the strings in a document that are secrets: of arguments, of fields of
+// input objects, and defaults of variables.
+function withoutSecrets(query: string, document: DocumentNode, leftOut: Set<string>): string {
+  const emptied: { start: number; end: number }[] = [];
+  const empty = (name: string, value: ASTNode | undefined) => {
+    if (value?.kind !== 'StringValue' || !value.loc || !isSecret(name, value.value)) return;
+    leftOut.add(name);
+    emptied.push(value.loc);
+  };
+  visit(document, {
+    Argument: ({ name, value }) => empty(name.value, value),
+    ObjectField: ({ name, value }) => empty(name.value, value),
+    VariableDefinition: ({ variable, defaultValue }) => empty(variable.name.value, defaultValue),
+  });
+  let text = query;
+  for (const { start, end } of emptied.toSorted((a, b) => b.start - a.start)) {
+    text = `${text.slice(0, start)}""${text.slice(end)}`;
+  }
+  return text;
 }

@@ -1,5 +1,6 @@
 import { createRoot } from 'react-dom/client';
 import 'graphiql/style.css';
+import '@graphiql/plugin-explorer/style.css';
 import './style.css';
 import './workers.ts';
 import { App } from './app.tsx';

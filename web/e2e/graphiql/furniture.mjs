@@ -49,5 +49,6 @@ export async function furniture(page) {
   await page.locator('body.graphiql-dark').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'System', exact: true }).click();
   await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   console.log('panels, dialogs, menus and boxes open as they should');
 }

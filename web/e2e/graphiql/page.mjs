@@ -10,6 +10,12 @@ export async function openTab(page, name) {
   await editorShows(page, '.graphiql-query-editor', name);
 }
 
+// activeTab is the open tab, if it has this name. It has a button to close it too, so its name is a
+// longer one.
+export function activeTab(page, name) {
+  return page.getByRole('tab', { selected: true }).filter({ hasText: name });
+}
+
 // paste replaces what an editor holds. Typing would have Monaco close every
 // quote and brace once more.
 export async function paste(page, editor, text) {

@@ -1,0 +1,58 @@
+// Links into GraphiQL: what is copied, what it opens, and that it never holds a token.
+import { expect } from '../browser.mjs';
+import { activeTab, askAs, editorShows, openTab, paste } from './page.mjs';
+
+const query = '.graphiql-query-editor';
+const variables = '.graphiql-editor-tool';
+
+export async function links(page, base) {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(base).origin });
+  await askAs(page, 'Ann');
+  await openTab(page, 'LibraryPage');
+  // A token that was typed is a header, and in no link.
+  await page.getByRole('button', { name: 'Headers', exact: true }).click();
+  await paste(page, `${variables} .graphiql-editor:not(.hidden)`, '{"Authorization": "Bearer hush"}');
+  const link = await copied(page, 'Link copied.');
+  await paste(page, `${variables} .graphiql-editor:not(.hidden)`, '{}');
+  await page.getByRole('button', { name: 'Variables', exact: true }).click();
+  expect(/hush|bearer|eyJ/i.test(decodeURIComponent(link)), false, `a token in ${link}`);
+  expect([...new URL(link).searchParams.keys()], ['query', 'variables'], 'what a link holds');
+
+  await page.getByRole('button', { name: 'New tab' }).click();
+  await paste(page, query, 'query One { viewer { id } } query Two($token: String = "hush", $id: ID!) { lease(id: $id, token: $token) { id } }');
+  await page.getByRole('button', { name: 'Variables', exact: true }).waitFor();
+  await paste(page, variables, '{"id": "l:00000000000000000000000000000000"}');
+  // Of several operations a link names the one that was run last.
+  await page.getByRole('button', { name: /execute query/i }).click();
+  await page.getByRole('menuitem', { name: 'Two', exact: true }).click();
+  await editorShows(page, '.graphiql-response', '"lease"');
+  const second = await copied(page, 'Link copied, without token.');
+  expect(second.includes('hush'), false, 'a secret in a link');
+  expect(new URL(second).searchParams.get('operationName'), 'Two', 'the operation of a link');
+
+  // Somebody else opens them.
+  const other = await page.context().browser().newPage();
+  try {
+    await other.goto(link);
+    await editorShows(other, query, 'LibraryPage');
+    await editorShows(other, variables, 'standard-library');
+    await other.goto(second);
+    await editorShows(other, query, 'query Two($token: String = ""');
+    await editorShows(other, variables, 'l:0000');
+    await activeTab(other, 'Two').waitFor();
+    const asked = other.waitForRequest((request) => request.method() === 'POST' && request.postDataJSON()?.operationName === 'Two');
+    await other.locator(`${variables} .monaco-editor`).first().click();
+    await other.keyboard.press('Control+Enter');
+    await asked;
+  } finally {
+    await other.close();
+  }
+  console.log('links open what they were made of, without tokens');
+}
+
+// copied presses the button and returns what is in the clipboard.
+async function copied(page, said) {
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.locator('.carrel-said').getByText(said, { exact: true }).waitFor();
+  return page.evaluate(() => navigator.clipboard.readText());
+}

@@ -1,0 +1,83 @@
+import type { Example, Task } from './task.ts';
+
+const acquire = `# Take two keys together, or neither. Keep the id
+# and the token: the token is given here only, and
+# whoever has it confirms, cancels or reads the lease.
+# Within a minute, or the keys are free again.
+mutation AcquireLease {
+  acquireLease(
+    input: {
+      documents: [
+        { key: "example/report", value: "draft 7" }
+        { key: "example/index" }
+      ]
+      ttlMs: 60000
+    }
+  ) {
+    lease {
+      id
+      state
+      expiresAt
+    }
+    token
+    collidingKeys
+    userErrors {
+      code
+      field
+      message
+    }
+  }
+}
+`;
+
+const taken = `# Whether a key could be leased now. Nobody is told
+# who holds it.
+query IsFree {
+  isKeyAvailable(key: "example/report")
+}
+`;
+
+const read = `# The lease, for whoever has its token.
+query ReadLease($id: ID!, $token: String!) {
+  lease(id: $id, token: $token) {
+    state
+    expiresAt
+    documents {
+      key
+      value
+    }
+  }
+}
+`;
+
+const cancel = `# Give the keys up. confirmLease takes the same
+# input, and keeps them for good.
+mutation CancelLease($id: ID!, $token: String!) {
+  cancelLease(input: { id: $id, token: $token }) {
+    lease {
+      state
+    }
+    userErrors {
+      code
+      field
+      message
+    }
+  }
+}
+`;
+
+const itsLease = {
+  id: ['AcquireLease', 'acquireLease', 'lease', 'id'],
+  token: ['AcquireLease', 'acquireLease', 'token'],
+} satisfies Example['from'];
+const aboutIt = '{\n  "id": "",\n  "token": ""\n}';
+
+export const leases: Task = {
+  title: 'Lease keys',
+  examples: [
+    { query: acquire, as: 'Ben' },
+    { query: taken, as: 'Cleo' },
+    { query: read, variables: aboutIt, as: 'Ben', from: itsLease },
+    { query: cancel, variables: aboutIt, as: 'Ben', from: itsLease },
+  ],
+};

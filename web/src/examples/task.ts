@@ -1,0 +1,25 @@
+// What an example is. All of them fit the data of `make run` (package demo), and a test runs each
+// against a gateway with these data.
+
+// An Example is one operation.
+export interface Example {
+  // The operation, with a comment that explains it.
+  query: string;
+  // Its variables as JSON, as they are shown.
+  variables?: string;
+  // The demo viewer to try it as. What is answered depends on who asks.
+  as: string;
+  // Where variables come from: the name of an earlier example, and the path in its answer.
+  from?: Record<string, [example: string, ...path: (string | number)[]]>;
+}
+
+// A Task is what somebody wants to do, with the operations for it in their order.
+export interface Task {
+  title: string;
+  examples: Example[];
+}
+
+// nameOf is the name of the operation of an example.
+export function nameOf({ query }: Example): string {
+  return /^(?:query|mutation|subscription) (\w+)/m.exec(query)?.[1] ?? '';
+}
