@@ -98,34 +98,58 @@ func TestRead_GoesAroundWhatWasRemoved(t *testing.T) {
 // TestRead_AHoleGrows: what was removed in the last moments before a hole was found is passed
 // once more at most, when it is old enough, though it is too little to be a hole.
 func TestRead_AHoleGrows(t *testing.T) {
-	const removed = 30_000 // in the last half minute
-	f := newFixture(t)
-	now := clock.Of(f.rt.Now())
-	f, grave := buried(t, now-removed*1000, removed)
-	f.put(timeline.Entry{Created: now - removed*1000 - 1, ID: "oldest"}, true)
+	const removed, lately = 30_000, 300
+	now := clock.Of(newFixture(t).rt.Now())
+	f, grave := buried(t, now-60_000_000, removed)
+	for n := range clock.Instant(lately) {
+		grave.removed = append(grave.removed, timeline.Entry{Created: now - 2_999_999 + n*9000, ID: "x"})
+	}
+	f.put(timeline.Entry{Created: now - 60_000_001, ID: "oldest"}, true)
 	passes := func() int {
 		grave.passed = 0
 		f.want(timeline.Query{Size: 5})
 		return grave.passed / 4 // the partitions of the day
 	}
-	if n := passes(); n < removed {
+	if n := passes(); n != removed+lately {
 		t.Fatalf("%d removed entries were passed: the test tries nothing", n)
 	}
 	passes() // which time it was is not always found at once
-	if n := passes(); n < 2900 || n > 3100 {
+	if n := passes(); n != lately {
 		t.Errorf("%d removed entries of the last three seconds were passed", n)
 	}
 	f.rt.now.Add(int64(4 * time.Second / time.Microsecond))
 	f.rt.elapsed.Add(int64(4 * time.Second))
-	if n := passes(); n < 2900 {
+	if n := passes(); n != lately {
 		t.Errorf("%d removed entries were passed: they were in a hole too early", n)
 	}
 	if n := passes(); n != 0 {
 		t.Errorf("%d removed entries were passed though the hole has grown over them", n)
 	}
 	f.rt.elapsed.Add(int64(7 * time.Second))
-	if n := passes(); n < removed {
+	if n := passes(); n != removed+lately {
 		t.Errorf("%d removed entries were passed: a hole that has grown is remembered for longer", n)
+	}
+}
+
+// TestRead_OnlyAHoleGrows: times between entries that are newer than a hole are no holes. Each
+// would cost a page a slice more in each partition.
+func TestRead_OnlyAHoleGrows(t *testing.T) {
+	now := clock.Of(newFixture(t).rt.Now())
+	f, _ := buried(t, now-60_000_000, 30_000)
+	f.put(timeline.Entry{Created: now - 60_000_001, ID: "oldest"}, true)
+	for n := range clock.Instant(6) {
+		f.put(timeline.Entry{Created: now - 29_000_000 + n*4_000_000, ID: fmt.Sprint("newer ", n)}, true)
+	}
+	slices := func() int64 {
+		f.store.slices.Store(0)
+		f.want(timeline.Query{Size: 20})
+		return f.store.slices.Load()
+	}
+	for range 4 {
+		slices() // which time it was is not always found at once
+	}
+	if n := slices(); n != 8 {
+		t.Errorf("a page reads %d slices, of four partitions with a hole", n)
 	}
 }
 
