@@ -43,6 +43,10 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 	if err := needForPeers(); err != nil {
 		return err
 	}
+	before, err := machineLoad()
+	if err != nil {
+		return err
+	}
 	server := filepath.Join(o.dir, "gqlgen-peer")
 	if err := buildGqlgenPeer(ctx, o.peersDir, o.dir, server); err != nil {
 		return err
@@ -72,7 +76,11 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	return printPeers(t.out, results)
+	if err := printPeers(t.out, results); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.out, "\nload of the machine in the minute before, with what built the servers: %.2f\n", before)
+	return err
 }
 
 // needForPeers reports what this machine lacks for the comparison.
@@ -86,6 +94,16 @@ func needForPeers() error {
 		}
 	}
 	return nil
+}
+
+// machineLoad returns how many threads wanted to run during the last minute, on average.
+func machineLoad() (load float64, err error) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscan(string(text), &load)
+	return load, err
 }
 
 // pin moves a process to a core, with all its threads. Processes that it starts afterwards begin

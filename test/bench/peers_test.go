@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -305,6 +306,19 @@ func checkPinned(t *testing.T, pid int) {
 	}
 	if err := pin(t.Context(), pid, 1<<20); err == nil {
 		t.Error("a core that is not there is accepted")
+	}
+}
+
+func TestMachineLoad_IsTheFirstFigure(t *testing.T) {
+	load, err := machineLoad()
+	text, readErr := os.ReadFile("/proc/loadavg")
+	if err != nil || readErr != nil {
+		t.Fatal(err, readErr)
+	}
+	// It moves between the two readings, but not from one field to another.
+	first, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+	if err != nil || math.Abs(load-first) > 1+first/4 {
+		t.Errorf("%g, and then %s (%v)", load, text, err)
 	}
 }
 
