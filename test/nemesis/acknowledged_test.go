@@ -11,6 +11,7 @@ import (
 // acknowledges it on, be it another process's to the same key, the member must be
 // one, though nobody has finished yet what was left.
 func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
+	t.Parallel()
 	r := newRoom(t)
 	defer r.whole.close(t)
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 // TestOneReadsWhatAnotherWrote: two gateways on one cluster are one gateway to
 // their clients.
 func TestOneReadsWhatAnotherWrote(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	a, b := s.serve("a"), s.serve("b")
 	ann, ben := a.user(t, "ann"), b.user(t, "ben")
@@ -56,6 +57,7 @@ func TestOneReadsWhatAnotherWrote(t *testing.T) {
 // TestClocksDiffer: the gateway that is built to be ahead is, and the other one
 // is not, whatever time an answer takes.
 func TestClocksDiffer(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	for _, c := range []struct {
 		g     *process
@@ -79,6 +81,7 @@ func TestClocksDiffer(t *testing.T) {
 // TestGatewaysRaceOnOneItem: every acknowledged update happened, once, though
 // the clocks of the gateways are 2 s apart.
 func TestGatewaysRaceOnOneItem(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	gateways := []*process{s.serve("a"), s.serveAhead("b")}
 	ann := gateways[0].user(t, "ann")

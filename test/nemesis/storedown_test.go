@@ -19,6 +19,7 @@ import (
 // a cluster: whatever becomes of the store, a client is told a code, how to go
 // on, and nothing of hosts, statements or the driver.
 func TestRow49TheStoreIsDown(t *testing.T) {
+	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	whole := newSite(t, []string{host}, keyspace, 1)
 	broken := *whole
