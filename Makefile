@@ -8,6 +8,8 @@ SHELL := /bin/bash
 # make run: where to listen, and where the store is.
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
+# make build, make release: what `carrel version` prints.
+VERSION ?=
 # make sim: the schedule to replay; make nemesis: what its faults are drawn from.
 SEED ?= 1
 # make nemesis: how long it goes on; 0 is one round of faults.
@@ -30,7 +32,7 @@ GO_TEST = go test -vet off
 # the usual pace, for a heap of some megabytes.
 BUSY = GOGC=400
 # What is not concurrent, and is therefore run without the race detector.
-SEQUENTIAL = /(scenario|bench|demo|web|graph/internal|core/urlname)(/|$$)
+SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
 # What is run under it. Tests on a real Cassandra have targets of their own.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
@@ -73,7 +75,17 @@ $(DATA)/secret:
 
 .PHONY: build
 build: web ## build bin/carrel, web pages included
-	go build -o bin/carrel .
+	VERSION='$(VERSION)' REVISION="$$(git rev-parse HEAD 2> /dev/null || true)" .ci/compile bin/carrel
+
+.PHONY: release release-check image-check
+release: ## build static binaries for all platforms, with checksums and SBOMs: make release VERSION=v1.2.3
+	.ci/release '$(VERSION)'
+
+release-check: ## build a release twice, in different folders without a shared cache, and compare
+	.ci/release-check
+
+image-check: build ## run the steps of the Dockerfile without Docker, those of the web pages too, and use the result
+	$(GO_TEST) -count 1 -v -run '^TestImage' ./deploy -args -build-pages
 
 .PHONY: web
 web: web/dist/index.html ## build GraphiQL and the reference client from npm
@@ -220,5 +232,5 @@ bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare p
 
 .PHONY: clean
 clean: ## remove what was built; the demo store in DATA stays
-	rm -rf bin web/node_modules test/clients/node_modules test/bench/peers/node_modules examples/federation/node_modules examples/federation/build
+	rm -rf bin dist web/node_modules test/clients/node_modules test/bench/peers/node_modules examples/federation/node_modules examples/federation/build
 	find web/dist -mindepth 1 ! -name .keep -delete

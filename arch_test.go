@@ -214,6 +214,8 @@ var libraries = []struct {
 var forTests = []string{
 	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
 	"github.com/cockroachdb/pebble/v2/vfs",
+	// Files of deploy/.
+	"github.com/goccy/go-yaml",
 	// What a collector is sent.
 	"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf/proto",
 }

@@ -13,11 +13,11 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"carrel/auth"
+	"carrel/cli"
 	"carrel/config"
 	"carrel/demo/tokens"
 	"carrel/edge"
@@ -365,12 +365,8 @@ func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *
 	}
 	var run [4]byte
 	_, _ = rand.Read(run[:]) // it never fails
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
 	return observe.OpenExport(ctx, observe.ExportConfig{
 		Traces: to.Traces, Metrics: to.Metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
-		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: version, Log: log,
+		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: cli.Version(), Log: log,
 	}, m)
 }

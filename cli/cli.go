@@ -41,6 +41,7 @@ type commandLine struct {
 	Migrate migrateCommand `cmd:"" help:"Bring the schema of a store up to date."`
 	Audit   auditCommand   `cmd:"" help:"Compare every library with what should stand in it, and print a summary as JSON."`
 	Rebuild rebuildCommand `cmd:"" help:"Make libraries, and what else is derived, again from what they are derived of."`
+	Health  healthCommand  `cmd:"" help:"Ask the gateway on this machine whether it is ready; fails if it is not."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -5,21 +5,51 @@ import (
 	"runtime/debug"
 )
 
+// The linker sets these for a release (.ci/compile): the version that was released,
+// and the commit that it was built from.
+var releasedVersion, releasedRevision string
+
 // versionCommand is `carrel version`.
 type versionCommand struct{}
 
-// Run prints the module's version and what it was built from.
+// Run prints the version, the commit if it is known, and the version of Go.
 func (*versionCommand) Run(s Streams) error {
-	version, revision := "unknown", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				revision = " " + setting.Value
-			}
-		}
-		version += revision + " " + info.GoVersion
-	}
-	_, err := fmt.Fprintln(s.Out, "carrel", version)
+	info, _ := debug.ReadBuildInfo()
+	_, err := fmt.Fprintln(s.Out, "carrel", describe(info, releasedVersion, releasedRevision))
 	return err
+}
+
+// Version returns the version of the program: the one that was released, or else the
+// one that Go has recorded, which is "(devel)" for a build from a folder.
+func Version() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info, releasedVersion)
+}
+
+// versionOf picks between the released version and that of the build.
+func versionOf(info *debug.BuildInfo, released string) string {
+	switch {
+	case released != "":
+		return released
+	case info == nil:
+		return "unknown"
+	}
+	return info.Main.Version
+}
+
+// describe adds to the version the commit and the version of Go, if they are known.
+func describe(info *debug.BuildInfo, released, revision string) string {
+	text := versionOf(info, released)
+	if info == nil {
+		return text
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && revision == "" {
+			revision = setting.Value
+		}
+	}
+	if revision != "" {
+		text += " " + revision
+	}
+	return text + " " + info.GoVersion
 }

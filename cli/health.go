@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"carrel/config"
+)
+
+// maxHealthAnswer bounds what is read of the answer of /readyz. The gateway sends
+// one short line.
+const maxHealthAnswer = 1 << 10
+
+// healthCommand is `carrel health`. Its flags Listen and TLSCert are those of serve,
+// so that a container checks the gateway with the settings that it serves with.
+type healthCommand struct {
+	Listen  string        `help:"Address that the gateway serves at, as for serve. Where it means every address of the machine, the loopback address is asked." default:"127.0.0.1:8080" placeholder:"ADDR"`
+	TLSCert string        `name:"tls-cert" help:"Certificate chain of the gateway, as for serve; with it the gateway is asked over HTTPS. The certificate is not verified: it names the public host, and nothing secret is sent." placeholder:"FILE"`
+	Timeout time.Duration `help:"How long to wait for the answer." default:"3s" placeholder:"TIME"`
+}
+
+// Run asks /readyz once and prints the answer. It fails unless the gateway is ready.
+func (c *healthCommand) Run(ctx context.Context, s Streams) error {
+	address, err := c.url()
+	if err != nil {
+		return err
+	}
+	if c.Timeout <= 0 {
+		return config.WrongUsage("timeout", c.Timeout.String(), "a time such as 3s")
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return config.WrongUsage("listen", c.Listen, "HOST:PORT, such as 127.0.0.1:8080")
+	}
+	// No proxy: the gateway runs on this machine. No redirects: /readyz has none.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return fmt.Errorf("health: asking %s: %w", address, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxHealthAnswer))
+	if err != nil {
+		return fmt.Errorf("health: reading the answer of %s: %w", address, err)
+	}
+	text := strings.TrimSpace(string(body))
+	switch response.StatusCode {
+	case http.StatusOK:
+		_, err = fmt.Fprintln(s.Out, text)
+		return err
+	case http.StatusServiceUnavailable:
+		return errors.New("health: " + text)
+	}
+	return fmt.Errorf("health: %s answered with status %d; is another program at this address?", address, response.StatusCode)
+}
+
+// url is the address of /readyz on this machine.
+func (c *healthCommand) url() (string, error) {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return "", config.WrongUsage("listen", c.Listen, "HOST:PORT, such as 127.0.0.1:8080")
+	}
+	if port == "0" {
+		return "", config.WrongUsage("listen", c.Listen, "the port that serve has picked, which the first line of its log shows")
+	}
+	switch ip := net.ParseIP(host); {
+	case host == "" || ip.Equal(net.IPv4zero):
+		host = "127.0.0.1"
+	case ip != nil && ip.Equal(net.IPv6unspecified):
+		host = "::1"
+	}
+	scheme := "http"
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
+}
