@@ -107,11 +107,17 @@ test: ## run everything that must hold, and print a summary
 test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
 
+# BASE: the commit to compare with, where this branch left origin/main when left out.
+.PHONY: check
+check: ## check what was changed since BASE, in two minutes: format, vet, staticcheck, unit tests
+	@LONG='$(ONE_BY_ONE)' .ci/check $(BASE)
+
 .PHONY: lint types
-lint: types ## check formatting, run go vet, and check the types of the web pages
+lint: types ## check formatting, run go vet and staticcheck, and check the types of the web pages
 	@unformatted=$$(gofmt -l $(GO_FILES)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
 
 # The types of the operations are generated first: one that does not fit the schema is an error.
 types: ## check the operations of the web client against the schema, and its types (needs npm)

@@ -15,6 +15,8 @@ packages.sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
 
 delete go.serialNumber;
 delete go.metadata.timestamp;
+// The hashes of the tool's own binary depend on where it was compiled.
+for (const tool of go.metadata.tools) delete tool.hashes;
 go.components = [
   ...(go.components ?? []),
   { type: 'library', name: 'carrel-web', version: go.metadata.component.version, 'bom-ref': web['bom-ref'], description: web.description },

@@ -25,7 +25,7 @@ func TestPlan_WritesEveryFieldOfTheSchema(t *testing.T) {
 			if parsedSchema.Types[f.Type.Name()].IsCompositeType() {
 				field += ` { __typename }`
 			}
-			doc, errs := gqlparser.LoadQuery(parsedSchema, around+to[0]+field+to[1]+` } } }`)
+			doc, errs := gqlparser.LoadQueryWithRules(parsedSchema, around+to[0]+field+to[1]+` } } }`, nil)
 			if errs != nil {
 				t.Fatal(errs)
 			}
@@ -41,7 +41,7 @@ func TestPlan_WritesEveryFieldOfTheSchema(t *testing.T) {
 			if parsedSchema.Types[f.Type.Name()].IsCompositeType() {
 				field += ` { __typename }`
 			}
-			doc, errs := gqlparser.LoadQuery(parsedSchema, `{ latestPastes { `+to[0]+field+to[1]+` } }`)
+			doc, errs := gqlparser.LoadQueryWithRules(parsedSchema, `{ latestPastes { `+to[0]+field+to[1]+` } }`, nil)
 			if errs != nil {
 				t.Fatal(errs)
 			}

@@ -89,7 +89,7 @@ func download(ctx context.Context, mvn, work string) error {
 	cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "-ntp", copyDependencies, "-DoutputDirectory="+filepath.Join(work, "jars"))
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("Maven could not download Cassandra %s (%w): %s", version, err, firstError(string(out)))
+		return fmt.Errorf("downloading Cassandra %s by Maven (%w): %s", version, err, firstError(string(out)))
 	}
 	return nil
 }

@@ -200,8 +200,9 @@ func (g *gateway) storeReads(methods ...string) map[string]int {
 	defer res.Body.Close()
 	counts := map[string]int{}
 	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-		label, count, ok := strings.Cut(lines.Text(), "} ")
-		if label, ok = strings.CutPrefix(label, "carrel_store_call_seconds_count{method=\""); !ok {
+		label, count, _ := strings.Cut(lines.Text(), "} ")
+		label, ok := strings.CutPrefix(label, "carrel_store_call_seconds_count{method=\"")
+		if !ok {
 			continue
 		}
 		method, _, _ := strings.Cut(label, "\"")

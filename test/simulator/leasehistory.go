@@ -77,10 +77,6 @@ func (l *leaseHistory) during(start, end int) []leaseState {
 	return inForce(l.states, start, end, func(s leaseState) int { return s.step })
 }
 
-func (c *claimHistory) during(start, end int) []claimState {
-	return inForce(c.states, start, end, func(s claimState) int { return s.step })
-}
-
 // inForce cuts out the states that are in force at some moment from start to end. The
 // first one of all is in force from the beginning.
 func inForce[T any](states []T, start, end int, step func(T) int) []T {

@@ -71,9 +71,6 @@ func (c *pasteCall) String() string {
 	return s
 }
 
-// ofPaste tells whether the operation is about pastes.
-func (k opKind) ofPaste() bool { return k >= opPaste && k <= opLatest }
-
 // pasteBody returns the body that an operation writes.
 func (o *Operation) pasteBody() string {
 	if o.paste.long {
