@@ -313,7 +313,7 @@ func hostileRotation() longRow {
 
 // hostileWithdrawal takes a key out of the set: a token that was believed before is
 // refused after the next reading, and stays so. Who follows a library by then
-// goes on until the token's end, as the README says.
+// goes on until the token's end, as docs/authentication.md says.
 func hostileWithdrawal(t *testing.T, w *world) {
 	stolen, other := newES256(t, "stolen"), newEdDSA(t, "other")
 	host := newKeyHost(t, stolen.jwk, other.jwk)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// block is a block of code of the README.
+// block is a block of code of a page.
 type block struct{ language, text string }
 
 // fenced is such a block.
@@ -28,37 +28,76 @@ func blocksOf(text string) (blocks []block) {
 	return blocks
 }
 
-func readme(t *testing.T) string {
+// document returns a page of the documentation, by its path in the project.
+func document(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../README.md")
+	b, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(b)
 }
 
-// TestREADME_TourCanBePasted: the tour's commands, run as they are written in
-// each shell of this machine, get the answers that the README shows, whatever
-// address and folder `make run` was given.
-func TestREADME_TourCanBePasted(t *testing.T) {
-	_, tour, found := strings.Cut(readme(t), "\n## A tour")
-	tour, _, ended := strings.Cut(tour, "\n## ")
-	if !found || !ended {
-		t.Fatal("the README has no tour")
-	}
-	var script, shown strings.Builder
-	for _, b := range blocksOf(tour) {
+// commandsAndAnswers are the blocks of a text that run in a shell, and those that show
+// what they print.
+func commandsAndAnswers(text string) (script, shown string) {
+	for _, b := range blocksOf(text) {
 		if b.language == "sh" {
-			script.WriteString(b.text)
+			script += b.text
 		} else {
-			shown.WriteString(b.text)
+			shown += b.text
 		}
 	}
-	want := answersOf(t, shown.String())
+	return script, shown
+}
+
+// TestREADME_QueryCanBePasted runs the query of the README, at the address of a gateway
+// with the demo data, and compares the answer with the one shown.
+func TestREADME_QueryCanBePasted(t *testing.T) {
+	_, text, found := strings.Cut(document(t, "README.md"), "\n## One query")
+	text, _, ended := strings.Cut(text, "\n## ")
+	if !found || !ended {
+		t.Fatal("README.md has no query")
+	}
+	script, shown := commandsAndAnswers(text)
+	want := answersOf(t, shown)
+	if len(want) != 1 || !strings.Contains(script, "http://127.0.0.1:8080/") {
+		t.Fatalf("README.md shows %d answers to\n%s", len(want), script)
+	}
+	g := serveDemo(t)
+	command := exec.Command("bash", "-eu", "-c", strings.ReplaceAll(script, "http://127.0.0.1:8080/", g.url+"/"))
+	var errs strings.Builder
+	command.Stderr = &errs
+	out, err := command.Output()
+	if err != nil || errs.Len() > 0 {
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	if diff := cmp.Diff(want, answersOf(t, string(out))); diff != "" {
+		t.Errorf("README.md shows (-) and the gateway answers (+):\n%s\n%s", diff, out)
+	}
+}
+
+// serveDemo starts a gateway with the data of `make run`.
+func serveDemo(t *testing.T) *gateway {
+	t.Helper()
+	g := serveWith(t, "--rate-limit", "0")
+	g.stop()
+	if code, _, errs := g.run("import", demoData(t), "--store", g.store); code != 0 {
+		t.Fatal(errs)
+	}
+	g.start()
+	return g
+}
+
+// TestREADME_TourCanBePasted runs the commands of docs/tour.md, as they are written, in
+// each shell of this machine, and compares the answers with those shown, whatever address
+// and folder `make run` was given.
+func TestREADME_TourCanBePasted(t *testing.T) {
+	script, shown := commandsAndAnswers(document(t, "docs/tour.md"))
+	want := answersOf(t, shown)
 	if len(want) < 10 {
 		t.Fatalf("the tour shows %d answers", len(want))
 	}
-	demo := demoData(t)
 	for _, shell := range []string{"sh", "bash", "dash", "zsh"} {
 		path, err := exec.LookPath(shell)
 		if err != nil && shell != "sh" && shell != "bash" { // which make needs
@@ -66,16 +105,11 @@ func TestREADME_TourCanBePasted(t *testing.T) {
 			continue
 		}
 		t.Run(shell, func(t *testing.T) {
-			g := serveWith(t, "--rate-limit", "0")
-			g.stop()
-			if code, _, errs := g.run("import", demo, "--store", g.store); code != 0 {
-				t.Fatal(errs)
-			}
-			g.start()
+			g := serveDemo(t)
 			command := exec.Command(path)
 			command.Dir = checkout(t, g)
 			command.Env = append(os.Environ(), "ADDR="+strings.TrimPrefix(g.url, "http://"), "DATA=elsewhere")
-			command.Stdin = strings.NewReader(script.String())
+			command.Stdin = strings.NewReader(script)
 			var errs strings.Builder
 			command.Stderr = &errs
 			out, err := command.Output()
@@ -84,7 +118,7 @@ func TestREADME_TourCanBePasted(t *testing.T) {
 			}
 			t.Logf("%s", out)
 			if diff := cmp.Diff(want, answersOf(t, string(out))); diff != "" {
-				t.Errorf("the README shows (-) and the gateway answers (+):\n%s\n%s", diff, out)
+				t.Errorf("docs/tour.md shows (-) and the gateway answers (+):\n%s\n%s", diff, out)
 			}
 		})
 	}
@@ -162,12 +196,16 @@ func shapeOf(v any) any {
 	return v
 }
 
-// TestREADME_CommandsHaveNoComments: zsh does not know comments in what is pasted
-// and would run the words after the hash as arguments.
+// TestREADME_CommandsHaveNoComments checks the blocks that people paste: zsh does not know
+// comments there, and would run the words after the hash as arguments.
 func TestREADME_CommandsHaveNoComments(t *testing.T) {
 	comment := regexp.MustCompile(`(^|\s)#`)
 	shells := 0
-	for _, b := range blocksOf(readme(t)) {
+	text := document(t, "README.md")
+	for _, name := range []string{"CONTRIBUTING.md", "deploy/README.md", "docs/tour.md", "docs/configuration.md", "docs/authentication.md"} {
+		text += "\n" + document(t, name)
+	}
+	for _, b := range blocksOf(text) {
 		if b.language != "sh" {
 			continue
 		}
@@ -178,13 +216,13 @@ func TestREADME_CommandsHaveNoComments(t *testing.T) {
 			}
 		}
 	}
-	if shells < 5 {
-		t.Errorf("the README has %d blocks of commands", shells)
+	if shells < 12 {
+		t.Errorf("the pages have %d blocks of commands", shells)
 	}
 }
 
-// TestREADME_TourTakesTheDefaultsOfMake: who gives `make run` nothing has to set
-// nothing.
+// TestREADME_TourTakesTheDefaultsOfMake checks that the tour works without settings after
+// `make run` without settings.
 func TestREADME_TourTakesTheDefaultsOfMake(t *testing.T) {
 	b, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -192,7 +230,7 @@ func TestREADME_TourTakesTheDefaultsOfMake(t *testing.T) {
 	}
 	for _, variable := range []string{"ADDR", "DATA"} {
 		value := regexp.MustCompile(`(?m)^` + variable + ` \?= (.*)$`).FindStringSubmatch(string(b))
-		if value == nil || !strings.Contains(readme(t), "${"+variable+":-"+value[1]+"}") {
+		if value == nil || !strings.Contains(document(t, "docs/tour.md"), "${"+variable+":-"+value[1]+"}") {
 			t.Errorf("%s is %q in the Makefile, and another in the tour", variable, value)
 		}
 	}

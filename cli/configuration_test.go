@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+)
+
+// setting is a row of the table of flags in docs/configuration.md.
+type setting struct{ Flag, Variable, Default string }
+
+// flagRow is a row of that table: | `--flag` | `CARREL_FLAG` | `default` | what |
+var flagRow = regexp.MustCompile("(?m)^\\| `--([a-z0-9-]+)` \\| `([A-Z0-9_]+)` \\| (?:`([^`]*)`)? *\\|")
+
+// commandRow is a row of the table of commands: | `carrel command ...` | what |
+var commandRow = regexp.MustCompile("(?m)^\\| `carrel ([a-z]+)[^`]*` \\|")
+
+// configurationPage returns docs/configuration.md.
+func configurationPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestConfigurationPage_HasEveryCommand(t *testing.T) {
+	var documented, exist []string
+	for _, row := range commandRow.FindAllStringSubmatch(configurationPage(t), -1) {
+		documented = append(documented, row[1])
+	}
+	app, err := kong.New(new(commandLine), kong.DefaultEnvars("CARREL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range app.Model.Leaves(false) {
+		exist = append(exist, command.Name)
+	}
+	slices.Sort(documented)
+	slices.Sort(exist)
+	if diff := cmp.Diff(exist, documented); diff != "" {
+		t.Errorf("the binary has (-) and docs/configuration.md has (+):\n%s", diff)
+	}
+}
+
+func TestConfigurationPage_HasEveryFlagOfServe(t *testing.T) {
+	var documented []setting
+	for _, row := range flagRow.FindAllStringSubmatch(configurationPage(t), -1) {
+		documented = append(documented, setting{row[1], row[2], row[3]})
+	}
+	app, err := kong.New(new(commandLine), kong.DefaultEnvars("CARREL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken []setting
+	for _, command := range app.Model.Leaves(false) {
+		if command.Name != "serve" {
+			continue
+		}
+		for _, f := range slices.Concat(command.AllFlags(false)...) {
+			if f.Name != "help" {
+				taken = append(taken, setting{f.Name, strings.Join(f.Envs, ","), f.Default})
+			}
+		}
+	}
+	byFlag := func(a, b setting) int { return strings.Compare(a.Flag, b.Flag) }
+	slices.SortFunc(documented, byFlag)
+	slices.SortFunc(taken, byFlag)
+	if diff := cmp.Diff(taken, documented); diff != "" {
+		t.Errorf("serve takes (-) and docs/configuration.md has (+):\n%s", diff)
+	}
+}
