@@ -100,7 +100,7 @@ func TestWrongUsage_EmptyOriginInTheEnvironment(t *testing.T) {
 func TestABadEndpointIsOneLine(t *testing.T) {
 	secret := file(t, "secret", testSecret+"\n")
 	code, out, errs := command(t, "serve", "--store", "pebble:"+t.TempDir(), "--auth-hs256-file", secret, "--otlp-endpoint", "nowhere")
-	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP` + "\n"
+	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP` + "\n"
 	if code != cli.ExitUsage || out != "" || errs != want {
 		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}

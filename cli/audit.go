@@ -26,7 +26,7 @@ func (c *auditCommand) Run(ctx context.Context, s Streams) error {
 			return err
 		}
 		if !report.Clean() {
-			return errors.New("audit: the store does not agree with itself")
+			return errors.New("audit: the store is inconsistent; see the report")
 		}
 		return nil
 	})

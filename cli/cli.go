@@ -25,28 +25,28 @@ const (
 // Streams are where a command writes: its result, and its log, progress and errors.
 type Streams struct{ Out, Err io.Writer }
 
-// ServeFunc serves the API until ctx ends. Package main has it, because it connects
-// all of the layers around the domain.
+// ServeFunc serves the API until ctx ends. Package main implements it, because it
+// connects all layers around the domain.
 type ServeFunc func(ctx context.Context, cfg config.Config, out io.Writer) error
 
-// commandLine is the grammar of the command line, and what was read by it.
+// commandLine declares the commands and flags, and holds their values after parsing.
 type commandLine struct {
-	ConfigFile string `name:"config" help:"JSON file with the values of flags that are given neither here nor in the environment." placeholder:"FILE"`
+	ConfigFile string `name:"config" help:"JSON file with values for flags that are given neither on the command line nor in the environment." placeholder:"FILE"`
 
 	Serve   serveCommand   `cmd:"" help:"Serve the API."`
 	Token   tokenCommand   `cmd:"" help:"Print a token for a user."`
 	Import  importCommand  `cmd:"" help:"Store users, groups and content from a file of JSON lines."`
-	Export  exportCommand  `cmd:"" help:"Write users, groups and content as JSON lines that import takes."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole store to a new one, of this kind or another."`
+	Export  exportCommand  `cmd:"" help:"Write users, groups and content as JSON lines, in the format of import."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole store to a new one, of the same or another kind."`
 	Migrate migrateCommand `cmd:"" help:"Bring the schema of a store up to date."`
-	Audit   auditCommand   `cmd:"" help:"Compare every library with what should stand in it, and print a summary as JSON."`
-	Rebuild rebuildCommand `cmd:"" help:"Make libraries, and what else is derived, again from what they are derived of."`
-	Health  healthCommand  `cmd:"" help:"Ask the gateway on this machine whether it is ready; fails if it is not."`
+	Audit   auditCommand   `cmd:"" help:"Compare all derived rows with the rows they are derived from, and print a summary as JSON."`
+	Rebuild rebuildCommand `cmd:"" help:"Rebuild libraries and other derived rows from the rows they are derived from."`
+	Health  healthCommand  `cmd:"" help:"Ask the gateway on this machine whether it is ready; fail if it is not."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// Execute runs one command line and returns its exit code. serve is what the
-// command of that name does.
+// Execute runs one command line and returns its exit code. serve
+// implements the command of that name.
 func Execute(ctx context.Context, args []string, s Streams, serve ServeFunc) int {
 	err := run(ctx, args, s, serve)
 	var usage *config.UsageError

@@ -18,8 +18,8 @@ import (
 
 // copyCommand is `carrel copy`.
 type copyCommand struct {
-	From string `required:"" help:"Store to copy; nobody may serve it." placeholder:"STORE"`
-	To   string `required:"" help:"Store to copy to: a new one, or the target of the same copy, broken off." placeholder:"STORE"`
+	From string `required:"" help:"Store to copy; no gateway may be serving it." placeholder:"STORE"`
+	To   string `required:"" help:"Store to copy to: a new one, or the target of the same copy after an interruption." placeholder:"STORE"`
 	// Cassandra applies to both stores.
 	Cassandra config.ClusterFlags `embed:"" prefix:"cassandra-"`
 }
@@ -69,7 +69,7 @@ func printCopy(w io.Writer, summary *copySummary) error {
 		return err
 	}
 	if !summary.Audit.Clean() {
-		return errors.New("copy: the target does not agree with itself, and is not completed")
+		return errors.New("copy: the target is inconsistent and was not completed; see the report")
 	}
 	return nil
 }

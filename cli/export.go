@@ -18,10 +18,10 @@ import (
 // exportCommand is `carrel export`.
 type exportCommand struct {
 	config.StoreFlag
-	Output string `help:"File to write; it is there only once it is complete. Standard output when left out." placeholder:"FILE"`
+	Output string `help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
 }
 
-// Run writes all that a reader can find. The number of lines goes to standard error,
+// Run writes everything that a reader can find. The number of lines goes to standard error,
 // because the lines may go to standard output.
 func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	if err := gateway.CheckExists(c.StoreFlag); err != nil {
@@ -58,8 +58,8 @@ func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
 	return &fileOutput{File: f, path: c.Output}, nil
 }
 
-// exportOutput is where an export goes. end completes it, or removes what has been
-// written.
+// exportOutput is the target of an export. end completes it, or removes it after an
+// error.
 type exportOutput interface {
 	io.Writer
 	end(complete bool) error
@@ -70,8 +70,8 @@ type plainOutput struct{ io.Writer }
 
 func (plainOutput) end(bool) error { return nil }
 
-// fileOutput gets its name when it is complete and on the disk, so that half an
-// export cannot be taken for a whole one.
+// fileOutput gets its name when it is complete and on the disk, so that an
+// incomplete export cannot be mistaken for a complete one.
 type fileOutput struct {
 	*os.File
 	path string

@@ -18,7 +18,7 @@ import (
 type importCommand struct {
 	config.StoreFlag
 	File     string `arg:"" help:"File of JSON lines; - reads standard input."`
-	Continue bool   `help:"Go on after a bad line; without it the first one ends the import."`
+	Continue bool   `help:"Continue after a bad line; without it the first bad line ends the import."`
 }
 
 // Run imports the file and prints a summary.

@@ -16,7 +16,7 @@ import (
 type rebuildCommand struct {
 	config.StoreFlag
 	Directory  bool     `help:"Rebuild only the directory, by which users and groups are found."`
-	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without one everything is."`
+	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without an ID, everything is rebuilt."`
 }
 
 // rebuilt is the result for one library.
@@ -37,7 +37,7 @@ func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
 		ids = append(ids, id)
 	}
 	if c.Directory && len(ids) > 0 {
-		return config.WrongUsage("directory", c.Principals[0], "no ID beside it: the directory is rebuilt for all principals")
+		return config.WrongUsage("directory", c.Principals[0], "no ID: the directory is always rebuilt for all principals")
 	}
 	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err
@@ -82,7 +82,7 @@ func rebuildLibraries(ctx context.Context, s Streams, g *gateway.Gateway, ids []
 	}
 	for i := range headers {
 		if headers[i].State != commit.Live {
-			return fmt.Errorf("rebuild: there is no user or group %s", ids[i])
+			return fmt.Errorf("rebuild: no user or group %s exists", ids[i])
 		}
 	}
 	all := make([]rebuilt, len(ids))

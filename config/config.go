@@ -15,38 +15,38 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Config says how `carrel serve` runs. Each field is a flag, a variable in the
-// environment (CARREL_ and the flag's name) and a key of the config file; a
-// flag beats the environment, and that the file.
+// Config holds the settings of `carrel serve`. Each field is a flag, a variable in the
+// environment (CARREL_ and the flag's name) and a key of the config file. A flag wins
+// over the environment, and the environment over the file.
 type Config struct {
-	Listen      string `help:"Address to serve at; port 0 picks one." default:"127.0.0.1:8080" placeholder:"ADDR"`
-	AdminListen string `help:"Address of /metrics and /debug/pprof, for operators alone." default:"127.0.0.1:0" placeholder:"ADDR"`
+	Listen      string `help:"Address to serve at; port 0 picks a port." default:"127.0.0.1:8080" placeholder:"ADDR"`
+	AdminListen string `help:"Address of /metrics and /debug/pprof, for operators only." default:"127.0.0.1:0" placeholder:"ADDR"`
 	StoreFlag
-	AuthHS256File   string        `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret of HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
-	AuthJWKS        string        `name:"auth-jwks" help:"Key set of RS256, ES256 and EdDSA tokens." placeholder:"URL-OR-FILE"`
-	AuthJWKSEvery   time.Duration `name:"auth-jwks-every" env:"CARREL_AUTH_JWKS_EVERY" help:"How often the key set is read again, so that withdrawn keys go." default:"10m" placeholder:"TIME"`
+	AuthHS256File   string        `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret for HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
+	AuthJWKS        string        `name:"auth-jwks" help:"Key set for RS256, ES256 and EdDSA tokens: a URL or a file." placeholder:"URL-OR-FILE"`
+	AuthJWKSEvery   time.Duration `name:"auth-jwks-every" env:"CARREL_AUTH_JWKS_EVERY" help:"How often the key set is read again, which is when withdrawn keys are refused." default:"10m" placeholder:"TIME"`
 	AuthIssuer      string        `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
 	AuthAudience    string        `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
-	Dev             bool          `help:"For development: GraphiQL, introspection and suggestions are on, and tokens of the demo viewers are printed."`
-	GraphiQL        bool          `name:"graphiql" env:"CARREL_GRAPHIQL" help:"Serve GraphiQL at / without --dev too; it explains the schema with --introspection."`
+	Dev             bool          `help:"Development mode: serves GraphiQL, answers introspection, suggests names in errors, and prints tokens of the demo viewers."`
+	GraphiQL        bool          `name:"graphiql" env:"CARREL_GRAPHIQL" help:"Serve GraphiQL at / without --dev too. It needs --introspection to explain the schema."`
 	Introspection   bool          `help:"Answer introspection without --dev too."`
 	App             bool          `help:"Serve the reference client at /app." default:"true" negatable:""`
-	DrainDelay      time.Duration `help:"How long it goes on answering when it is asked to end, and says that it is not ready, so that balancers send no more." default:"0s" placeholder:"TIME"`
-	TLSCert         string        `name:"tls-cert" help:"Certificate chain; HTTPS and HTTP/2 are served." placeholder:"FILE"`
+	DrainDelay      time.Duration `help:"How long the gateway continues to answer after SIGTERM while it reports that it is not ready, so that load balancers send no more requests." default:"0s" placeholder:"TIME"`
+	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
 	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
-	HostID          string        `name:"host-id" help:"First part of generated ids; the machine's name where it is not given." placeholder:"ID"`
-	Limits          string        `help:"What is done to documents beyond the limits: warn logs them and goes on, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
+	HostID          string        `name:"host-id" help:"First part of generated ids; the host name of the machine by default." placeholder:"ID"`
+	Limits          string        `help:"What happens to documents beyond the limits: warn logs and runs them, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
 	Limit           []string      `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
-	RateLimit       int           `help:"Points a minute of a signed-in viewer; an address without one has a third, or what --limit address-points says. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
-	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is believed; repeatable." sep:"," placeholder:"CIDR"`
-	HTTPProfile     string        `name:"http-profile" help:"Statuses of GraphQL over HTTP: default as clients of today expect them, draft as the draft of 2026 has them." enum:"default,draft" default:"default" placeholder:"default|draft"`
-	Documents       string        `help:"Manifest of persisted documents; no others are answered." placeholder:"FILE"`
-	CORSOrigin      Origins       `name:"cors-origin" help:"Site that may call, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
+	RateLimit       int           `help:"Points a minute of a signed-in viewer. An address without a viewer has a third of it, or the value of --limit address-points. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
+	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is trusted; repeatable." sep:"," placeholder:"CIDR"`
+	HTTPProfile     string        `name:"http-profile" help:"Status codes of GraphQL over HTTP: default, as today's clients expect them, or draft, as in the 2026 draft." enum:"default,draft" default:"default" placeholder:"default|draft"`
+	Documents       string        `help:"Manifest of persisted documents; no other documents are answered." placeholder:"FILE"`
+	CORSOrigin      Origins       `name:"cors-origin" help:"Site whose pages may call the gateway, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
 	TelemetryFlags
 }
 
-// Origins are the values of --cors-origin.
+// Origins holds the values of --cors-origin.
 type Origins []string
 
 // Decode implements kong.MapperValue. An empty value is refused: a variable that
@@ -65,8 +65,8 @@ func (o *Origins) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// UsageError is a flag, variable or key that cannot be followed; it ends the
-// process with exit code 2.
+// UsageError reports a wrong flag, variable or key. It ends the process with exit
+// code 2.
 type UsageError struct{ text string }
 
 // NewUsageError returns an error that ends the process with exit code 2.
@@ -74,7 +74,7 @@ func NewUsageError(text string) error { return &UsageError{text} }
 
 func (e *UsageError) Error() string { return e.text }
 
-// WrongUsage names the key, what it got and what it takes.
+// WrongUsage returns a UsageError that names the key, its value, and what it takes.
 func WrongUsage(key, got, takes string) error {
 	return NewUsageError(fmt.Sprintf("%s: got %q; it takes %s", key, got, takes))
 }
@@ -82,7 +82,7 @@ func WrongUsage(key, got, takes string) error {
 // FileFlag is a flag that names a file, or none.
 type FileFlag struct{ Key, Path string }
 
-// FilesThere refuses flags that name a file which is missing.
+// FilesThere returns a UsageError for the first flag whose file does not exist.
 func FilesThere(files ...FileFlag) error {
 	for _, f := range files {
 		if f.Path == "" {
@@ -95,8 +95,8 @@ func FilesThere(files ...FileFlag) error {
 	return nil
 }
 
-// Check reports what is wrong in the flags before anything is opened. The name of
-// the store is checked by who opens it.
+// Check returns a UsageError for the first wrong setting, before anything is opened. The
+// name of the store is checked when the store is opened.
 func (c *Config) Check() error {
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
 		if _, _, err := net.SplitHostPort(a.addr); err != nil {
@@ -130,8 +130,8 @@ func (c *Config) Check() error {
 	return err
 }
 
-// LogValue is the config as logs may show it. It names files, and never what
-// is in them.
+// LogValue returns the settings for the log. It contains names of files, and never
+// their content.
 func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
@@ -161,12 +161,12 @@ func withoutUser(source string) string {
 	return source
 }
 
-// TokenConfig says what `carrel token` makes.
+// TokenConfig holds the settings of `carrel token`.
 type TokenConfig struct {
 	HS256File string        `name:"hs256-file" env:"CARREL_HS256_FILE" required:"" help:"File with the secret, as for serve --auth-hs256-file." placeholder:"FILE"`
-	Sub       string        `required:"" help:"Whom the token names: the id of a user." placeholder:"u:TENANT:NAME"`
-	Role      []string      `help:"Role the token gives: admin (of the user's own tenant) or global-admin; repeatable." sep:"," placeholder:"ROLE"`
-	TTL       time.Duration `name:"ttl" help:"How long the token is good." default:"1h" placeholder:"TIME"`
+	Sub       string        `required:"" help:"Id of the user that the token is for." placeholder:"u:TENANT:NAME"`
+	Role      []string      `help:"Role that the token grants: admin (of the user's own tenant) or global-admin; repeatable." sep:"," placeholder:"ROLE"`
+	TTL       time.Duration `name:"ttl" help:"How long the token is valid." default:"1h" placeholder:"TIME"`
 	Issuer    string        `help:"Issuer (iss)." default:"carrel" placeholder:"ISS"`
 	Audience  string        `help:"Audience (aud)." default:"carrel" placeholder:"AUD"`
 }

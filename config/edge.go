@@ -36,7 +36,7 @@ func (c *Config) Edge() (e EdgeConfig, err error) {
 	return e, nil
 }
 
-// limits are the edge's, as the operator wants them.
+// limits returns the limits of the edge, changed by --limit.
 func (c *Config) limits() (edge.Limits, error) {
 	l := edge.DefaultLimits()
 	if memory := heap.Memory(); memory > 0 {
@@ -57,15 +57,15 @@ func (c *Config) limits() (edge.Limits, error) {
 		}
 	}
 	if addressPoints != "" && c.RateLimit == 0 {
-		return l, NewUsageError(fmt.Sprintf("limit: got %q; rate-limit 0 has switched rate limits off", addressPoints))
+		return l, NewUsageError(fmt.Sprintf("limit: got %q; but rate-limit 0 switches rate limits off", addressPoints))
 	}
 	if least := l.AnswerTime(); writeTime != "" && l.Write < least {
-		return l, NewUsageError(fmt.Sprintf("limit: got %q; an answer has read-time and the longer of query-time and mutation-time, which are %v in all", writeTime, least))
+		return l, NewUsageError(fmt.Sprintf("limit: got %q; it must be at least read-time plus the longer of query-time and mutation-time, which is %v", writeTime, least))
 	}
 	return l, nil
 }
 
-// proxies are the networks of trusted proxies.
+// proxies returns the networks of trusted proxies.
 func (c *Config) proxies() ([]netip.Prefix, error) {
 	var networks []netip.Prefix
 	for _, text := range c.TrustedProxy {
@@ -81,7 +81,7 @@ func (c *Config) proxies() ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// manifest are the documents that alone are answered; nil: all are.
+// manifest returns the only documents that are answered; nil if all are.
 func (c *Config) manifest() (edge.Manifest, error) {
 	if c.Documents == "" {
 		return nil, nil

@@ -10,18 +10,18 @@ import (
 // production should. admin is the address that the operators' listener got.
 func (c *Config) WarnOfExposure(log *slog.Logger, e *EdgeConfig, admin net.Addr) {
 	if c.Dev {
-		log.Warn("--dev is on, which is not for production: introspection is answered, and whoever reaches this address by a loopback name gets tokens of the demo viewers")
+		log.Warn("--dev is not for production: introspection is answered, and everyone who reaches this address by a loopback name gets tokens of the demo viewers")
 	}
 	if !onLoopback(admin) {
-		log.Warn("--admin-listen is not a loopback address: whoever reaches it reads metrics and profiles of this process", "admin_addr", admin.String())
+		log.Warn("--admin-listen is not a loopback address: everyone who reaches it can read metrics and profiles of this process", "admin_addr", admin.String())
 	}
 	for _, network := range e.Proxies {
 		if network.Bits() == 0 {
-			log.Warn("--trusted-proxy trusts every address: a client evades rate limits by X-Forwarded-For", "trusted_proxy", network.String())
+			log.Warn("--trusted-proxy trusts every address: a client can evade rate limits by X-Forwarded-For", "trusted_proxy", network.String())
 		}
 	}
 	if slices.Contains(c.CORSOrigin, "*") {
-		log.Warn("--cors-origin is *: pages of any site may call this gateway, and read what it answers")
+		log.Warn("--cors-origin is *: pages of every site may call this gateway and read its answers")
 	}
 }
 

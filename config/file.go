@@ -12,7 +12,7 @@ import (
 
 // configFile is a JSON object whose keys are names of flags, without the
 // dashes in front: {"listen": "127.0.0.1:8080", "cors-origin": ["https://a.example"]}.
-// One file may serve all commands: each takes the keys it knows.
+// All commands can share a file: each uses the keys that it knows.
 type configFile struct {
 	path   string
 	values map[string]any
@@ -35,7 +35,7 @@ func TakeConfigFile(c *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		// kong would judge the file only after it has used it.
+		// kong would check the file only after it has used it.
 		if err := file.Validate(c.Model); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func TakeConfigFile(c *kong.Context) error {
 	return nil
 }
 
-// readConfigFile reads a config file; its keys are judged by Validate.
+// readConfigFile reads a config file; Validate checks its keys.
 func readConfigFile(path string) (*configFile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -52,13 +52,13 @@ func readConfigFile(path string) (*configFile, error) {
 	}
 	f := &configFile{path: path}
 	if err := json.Unmarshal(b, &f.values); err != nil || f.values == nil {
-		// The decoder's message may quote the file, which may hold anything.
+		// The decoder's message may quote the file, which may contain secrets.
 		return nil, WrongUsage("config", path, "a file that holds one JSON object")
 	}
 	return f, nil
 }
 
-// Validate refuses keys that no command knows, and values of a wrong form.
+// Validate returns a UsageError for a key that no command knows, or a value of a wrong type.
 func (f *configFile) Validate(app *kong.Application) error {
 	known := map[string]bool{}
 	commands := []*kong.Node{app.Node}
@@ -89,8 +89,8 @@ func plainValue(v any) bool {
 	return false
 }
 
-// Resolve gives a flag its value, unless the environment has one: kong asks
-// the file after it has taken the environment in.
+// Resolve returns the value of a flag from the file, unless the environment has one: kong
+// calls it after it has read the environment.
 func (f *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {

@@ -15,21 +15,21 @@ import (
 	"carrel/observe"
 )
 
-// TelemetryFlags say where traces and metrics are sent. Beside them stand the
-// variables that OpenTelemetry has for all programs, which are the weakest.
+// TelemetryFlags say where traces and metrics are sent. OpenTelemetry's own environment
+// variables count where a flag is not given.
 type TelemetryFlags struct {
-	OTLPEndpoint     string        `name:"otlp-endpoint" help:"Collector that takes traces and metrics by OTLP over HTTP, such as http://127.0.0.1:4318; nothing is sent without one." placeholder:"URL"`
-	OTLPHeadersFile  string        `name:"otlp-headers-file" help:"File with headers for the collector, a line each, such as Authorization: Bearer ..." placeholder:"FILE"`
-	OTLPMetricsEvery time.Duration `name:"otlp-metrics-every" help:"How often metrics are sent there; 0s sends none." default:"1m" placeholder:"TIME"`
-	TraceRatio       float64       `name:"trace-ratio" help:"Part of the traces that begin here which is recorded, from 0 to 1. A caller's trace is recorded where the caller has recorded it." default:"0.01" placeholder:"RATIO"`
+	OTLPEndpoint     string        `name:"otlp-endpoint" help:"Collector that receives traces and metrics by OTLP over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it." placeholder:"URL"`
+	OTLPHeadersFile  string        `name:"otlp-headers-file" help:"File with headers for the collector, one on each line, such as Authorization: Bearer ..." placeholder:"FILE"`
+	OTLPMetricsEvery time.Duration `name:"otlp-metrics-every" help:"How often metrics are sent to the collector; 0s sends none." default:"1m" placeholder:"TIME"`
+	TraceRatio       float64       `name:"trace-ratio" help:"Share of the traces that begin here which is recorded, from 0 to 1. A trace of a caller is recorded if the caller records it." default:"0.01" placeholder:"RATIO"`
 }
 
-// collectors are those of traces and of metrics; their URLs are empty where
-// nothing is sent.
+// collectors are the targets of traces and of metrics. An empty URL means that nothing is
+// sent.
 type collectors struct{ Traces, Metrics observe.Collector }
 
-// Collectors finds them in the flags, and then in the variables of OpenTelemetry.
-// No message repeats what may hold a secret.
+// Collectors reads the collectors from the flags, and then from OpenTelemetry's variables.
+// Errors do not repeat values that may contain a secret.
 func (f *TelemetryFlags) Collectors(env func(string) string) (c collectors, err error) {
 	if !(f.TraceRatio >= 0 && f.TraceRatio <= 1) { // also what is no number
 		return c, WrongUsage("trace-ratio", strconv.FormatFloat(f.TraceRatio, 'g', -1, 64), "a number from 0 to 1")
@@ -80,8 +80,8 @@ func (f *TelemetryFlags) collector(signal, path string, headers map[string]strin
 			return c, WrongUsage(key, p, "http/protobuf")
 		}
 	}
-	// The library that sends reads these variables too, and would tell standard
-	// error what is wrong in them, whatever it is.
+	// The exporter reads these variables too, and would print their errors, secrets
+	// included, to standard error. So they are read and checked here.
 	c.Headers = map[string]string{}
 	for _, key := range []string{prefix + "HEADERS", prefix + signal + "_HEADERS"} {
 		if err := addHeaders(c.Headers, key, env(key)); err != nil {
@@ -100,9 +100,9 @@ func endpoint(key, text string) (*url.URL, error) {
 		if strings.Contains(text, "@") {
 			text = "..."
 		}
-		return nil, WrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP")
+		return nil, WrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, NewUsageError(key + ": it takes a URL without user, password and query; what the collector wants to know goes into a header (otlp-headers-file)")
+		return nil, NewUsageError(key + ": it takes a URL without user, password and query; put credentials into a header (otlp-headers-file)")
 	}
 	return u, nil
 }
@@ -132,8 +132,8 @@ func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 	return headers, nil
 }
 
-// addHeaders reads a variable as OpenTelemetry has them: name=value,name=value,
-// with percent signs before what cannot stand there.
+// addHeaders reads a variable in OpenTelemetry's format: name=value,name=value, with
+// percent-encoding.
 func addHeaders(to map[string]string, key, text string) error {
 	if text == "" {
 		return nil

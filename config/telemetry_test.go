@@ -79,7 +79,7 @@ func TestWhereTelemetryCannotBeSent(t *testing.T) {
 		env   []string
 		want  string
 	}{
-		{"no URL", TelemetryFlags{OTLPEndpoint: "collector:4318"}, nil, `otlp-endpoint: got "collector:4318"; it takes http://HOST:PORT or https://HOST:PORT, where a collector takes OTLP over HTTP`},
+		{"no URL", TelemetryFlags{OTLPEndpoint: "collector:4318"}, nil, `otlp-endpoint: got "collector:4318"; it takes http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP`},
 		{"no host", TelemetryFlags{OTLPEndpoint: "http://:4318"}, nil, `otlp-endpoint: got "http://:4318"; it takes http`},
 		{"a password", TelemetryFlags{OTLPEndpoint: "https://me:secret@otlp.example"}, nil, "otlp-endpoint: it takes a URL without user, password and query"},
 		{"a password of nothing", TelemetryFlags{OTLPEndpoint: "grpc://me:secret@otlp.example"}, nil, `otlp-endpoint: got "..."; it takes http`},
