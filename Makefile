@@ -1,46 +1,46 @@
-# Everything that is done to this project has a target here. `make` lists them.
-# All of them need Go 1.26; web and browser need Node 20 with npm.
+# The tasks of this project. `make` lists the targets. All of them need Go 1.26;
+# web and browser need Node 20 with npm.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# make run: where to listen, and where the store is.
+# make run: the address to listen at, and the folder of the store.
 ADDR ?= 127.0.0.1:8080
 DATA ?= data
 # make build, make release: what `carrel version` prints.
 VERSION ?=
-# make sim: the schedule to replay; make nemesis: what its faults are drawn from.
+# make sim: the schedule to replay; make nemesis: the seed of its faults.
 SEED ?= 1
-# make nemesis: how long it goes on; 0 is one round of faults.
+# make nemesis: how long it runs; 0 is one round of faults.
 MINUTES ?= 0
-# make federation: which gateway stands in front.
+# make federation: the gateway in front.
 GATEWAY ?= apollo
-# make test: how many schedules the simulator plays, and flags for go test.
+# make test: the number of schedules for the simulator, and flags for go test.
 SCHEDULES ?= 200000
 TESTFLAGS ?=
-# make fuzz: how long each target is tried.
+# make fuzz: the time for each target.
 FUZZTIME ?= 20s
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e|app/test)/')
-# Vet is the target lint's: asked again by each target, it would look through
-# every dependency once more, and again with the race detector's files.
+# The target lint runs vet. Each run of go test would check all dependencies again,
+# and once more with the race detector's files.
 GO_TEST = go test -vet off
-# Where one process computes all the time, a fifth of it is the collector's at
-# the usual pace, for a heap of some megabytes.
+# For processes that compute all the time: at the default pace the garbage collector
+# would take a fifth of it, for a heap of some megabytes.
 BUSY = GOGC=400
-# What is not concurrent, and is therefore run without the race detector.
+# Packages without concurrency, which run without the race detector.
 SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
-# What is run under it. Tests on a real Cassandra have targets of their own.
+# Packages that run with it. Tests on a real Cassandra have targets of their own.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
-# Of it, what shows the race detector nothing new: the tests that look at the tree,
-# and those that play games, schedules and crashes one after the other.
+# Tests in them that show the race detector nothing new: the checks of the tree, and
+# tests that play games, schedules and crashes one after the other.
 HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go elsewhere_test.go smells_test.go typedsmells_test.go | paste -sd '|')
 ONE_BY_ONE = Pebble|CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
-# Where they are, but for the simulator, which has a target of its own.
+# Their packages, without the simulator, which has a target of its own.
 PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 
 .PHONY: help
@@ -68,7 +68,7 @@ run-cassandra: build $(DATA)/secret ## the same as run, on three nodes of Cassan
 	go run ./demo/generate > $(DATA)/demo.jsonl
 	ADDR=$(ADDR) DATA=$(DATA) go run ./cassandra/cluster -- .ci/demo-on-cluster
 
-# The secret is made once and readable by its owner alone.
+# The secret is created once, readable only by its owner.
 $(DATA)/secret:
 	@mkdir -p $(DATA)
 	@(umask 077; head -c 32 /dev/urandom | od -An -v -tx1 | tr -d " \n" > $@)
@@ -90,7 +90,7 @@ image-check: build ## run the steps of the Dockerfile without Docker, those of t
 .PHONY: web
 web: web/dist/index.html ## build GraphiQL and the reference client from npm
 
-# Without npm the binary is built all the same, and serves a plain form and no client.
+# Without npm the binary is built without the pages, and serves a plain form.
 web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 	@if command -v npm > /dev/null; then \
 		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
@@ -100,11 +100,11 @@ web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 	fi
 
 .PHONY: test
-test: ## run everything that must hold, and print a summary
+test: ## run all tests, and print a summary
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser cluster-tests faults nemesis
 
 .PHONY: test-embedded
-test-embedded: ## run what needs no Java: everything but the tests on a real Cassandra
+test-embedded: ## run all tests but those on a real Cassandra, which need Java
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
 
 # BASE: the commit to compare with, where this branch left origin/main when left out.
@@ -119,7 +119,8 @@ lint: types ## check formatting, run go vet and staticcheck, and check the types
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
 
-# The types of the operations are generated first: one that does not fit the schema is an error.
+# The types of the operations are generated first; an operation that does not match the schema
+# is an error.
 types: ## check the operations of the web client against the schema, and its types (needs npm)
 	@if command -v npm > /dev/null; then \
 		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
@@ -129,34 +130,34 @@ types: ## check the operations of the web client against the schema, and its typ
 	fi
 
 .PHONY: generate client-schema
-generate: ## make graph/generated.go and clients/schema.graphql of the schema
+generate: ## generate graph/generated.go and clients/schema.graphql from the schema
 	go generate ./graph
 
-client-schema: generate ## the same, for the schema that tools of clients take
+client-schema: generate ## the same, for the schema file of client tools
 
 .PHONY: generated
-generated: ## check that graph/generated.go and clients/schema.graphql are what the schema makes
+generated: ## check that graph/generated.go and clients/schema.graphql match the schema
 	$(GO_TEST) $(TESTFLAGS) ./graph/internal/generate
 
-# Nothing is taken from the cache of tests: some start the built binary or look
-# at the tree, which the cache does not know of.
+# Results are not cached (-count 1): some tests start the built binary or read the tree,
+# which the cache does not know.
 .PHONY: unit
-unit: ## run the tests of all packages but those with a target of their own
+unit: ## run the tests of all packages without a target of their own
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
 
-# make test runs each test once: those of concurrent packages under the race detector,
-# and the others here.
+# make test runs each test once: concurrent packages with the race detector, the others
+# here.
 .PHONY: unraced
-unraced: ## run the tests of unit that race leaves out
+unraced: ## run the tests of unit that race does not run
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(HOUSE)|$(ONE_BY_ONE))$$' . $(PLAYED)
 
-# What the built binary shows of a store is tried on both kinds; what it does
-# with hostile requests, and when it is killed, is not the store's.
+# Scenarios that depend on the store run on both kinds. Hostile requests and kill -9 do
+# not depend on it.
 SCENARIOS_ON_CLUSTER = WhoSeesWhat|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Pastes|Pastes_FollowingThem|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
 
-# Most of them wait for a node or for time to pass, so more of them go at a time
-# than the machine has cores.
+# Most of them wait for a node or for time to pass, so more run at once than there are
+# cores.
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
 	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 20m $(TESTFLAGS) ./cassandra/...
@@ -170,14 +171,13 @@ simulate: ## play SCHEDULES schedules of the write protocol, every ablation and 
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and WITHOUT=name with an ablation
 	CARREL_ABLATION='$(WITHOUT)' go test -count 1 -v -run '^TestReplay$$' ./test/simulator -args -seed $(SEED)
 
-# What has three nodes, and draws its faults from a seed, is the nemesis below.
+# The tests with three nodes and random faults are the target nemesis.
 .PHONY: faults
 faults: ## break a real Cassandra and its gateways, statement by statement
 	$(GO_TEST) -count 1 -parallel 4 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./test/nemesis
 
-# One round is 22 faults of all kinds and takes about five minutes, and longer on
-# a machine that is slow: it is over when all of them were made. MINUTES asks for
-# more rounds.
+# One round is 22 faults of all kinds. It takes about five minutes, longer on a slow
+# machine, and ends when all faults were made. MINUTES adds rounds.
 .PHONY: nemesis
 nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
 	$(GO_TEST) -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./test/nemesis -args -seed $(SEED) -minutes $(MINUTES)
@@ -193,7 +193,7 @@ browser: build ## use GraphiQL and the reference client in a real browser (needs
 	CHROMIUM=$(CHROMIUM) .ci/browser
 
 .PHONY: test-clients client-tests federation-tests
-test-clients: ## run clients and federation gateways of other people against the gateway (needs npm)
+test-clients: ## run third-party clients and federation gateways against the gateway (needs npm)
 	@$(MAKE) --no-print-directory -k -j 2 client-tests federation-tests
 
 client-tests: build test/clients/node_modules/.package-lock.json
@@ -204,7 +204,7 @@ federation-tests: build examples/federation/node_modules/.package-lock.json
 
 .PHONY: federation
 federation: build examples/federation/node_modules/.package-lock.json ## start Carrel and a second subgraph behind a gateway, GATEWAY=apollo or hive
-	rm -f examples/federation/build/bookmarks.jsonl # of items that the new demo data does not have
+	rm -f examples/federation/build/bookmarks.jsonl # its items are not in the new demo data
 	cd examples/federation && GATEWAY=$(GATEWAY) ../../.ci/with-gateway node start.mjs
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json
@@ -212,7 +212,7 @@ federation: build examples/federation/node_modules/.package-lock.json ## start C
 	touch $@
 
 .PHONY: fuzz
-fuzz: ## try every fuzz target for FUZZTIME
+fuzz: ## run every fuzz target for FUZZTIME
 	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
 		{ grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2> /dev/null || true; } | cut -c 6- | while read -r target; do \
 			echo "$$dir $$target"; \
@@ -221,7 +221,7 @@ fuzz: ## try every fuzz target for FUZZTIME
 	done
 
 .PHONY: bench
-bench: ## measure pages, texts, leases, updates, start, memory and import, beside what is wanted
+bench: ## measure pages, texts, leases, updates, start, memory and import, next to the targets
 	go run ./test/bench
 
 .PHONY: bench-cassandra
@@ -229,7 +229,7 @@ bench-cassandra: ## measure pages, updates, texts, leases and a node that hangs 
 	go run ./test/bench -cluster
 
 .PHONY: bench-edge
-bench-edge: build ## measure what the transport adds to a page, what hostile requests cost, and subscriptions
+bench-edge: build ## measure the transport, the cost of hostile requests, and subscriptions
 	go run ./test/bench -edge
 
 .PHONY: bench-peers
@@ -237,6 +237,6 @@ bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare p
 	go run ./test/bench -peers
 
 .PHONY: clean
-clean: ## remove what was built; the demo store in DATA stays
+clean: ## remove build results; the demo store in DATA stays
 	rm -rf bin dist web/node_modules test/clients/node_modules test/bench/peers/node_modules examples/federation/node_modules examples/federation/build
 	find web/dist -mindepth 1 ! -name .keep -delete
