@@ -28,7 +28,6 @@ func readyz(t *testing.T, start func(*httptest.Server), status int, text string)
 }
 
 func TestHealth_AnswersOfTheGateway(t *testing.T) {
-	t.Setenv("HTTP_PROXY", "http://192.0.2.1:9") // must not be used
 	plain, secure := (*httptest.Server).Start, (*httptest.Server).StartTLS
 	for _, c := range []struct {
 		name      string
