@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -112,6 +113,9 @@ func TestHealth_GatewayThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A command without a bound ends when this closes the connection, and the test fails.
+	bound := time.AfterFunc(20*time.Second, func() { _ = l.Close() })
+	defer bound.Stop()
 	if code, out, errs := command(t, "health", "--listen", l.Addr().String(), "--timeout", "50ms"); code != ExitFailed || out != "" || !strings.Contains(errs, "deadline exceeded") {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
