@@ -87,7 +87,7 @@ func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
 		"an unknown limit":        {func(c *config.Config) { c.Limit = []string{"width=1"} }, "depth"},
 		"a limit of no value":     {func(c *config.Config) { c.Limit = []string{"depth"} }, "depth takes"},
 		"points of no rate":       {func(c *config.Config) { c.RateLimit, c.Limit = 0, []string{"address-points=9"} }, "rate-limit 0"},
-		"no time to answer in":    {func(c *config.Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "are 25s in all"},
+		"no time to answer in":    {func(c *config.Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "which is 25s"},
 		"a rate below 0":          {func(c *config.Config) { c.RateLimit = -1 }, "rate-limit"},
 		"a proxy of no address":   {func(c *config.Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
 		"a manifest that is gone": {func(c *config.Config) { c.Documents = "gone.json" }, "gone.json"},
