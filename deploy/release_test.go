@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +56,83 @@ func TestRelease_TwoFoldersMakeTheSameBytes(t *testing.T) {
 	}
 	if dynamic, err := exec.CommandContext(t.Context(), "go", "version", "-m", one).Output(); err != nil || !bytes.Contains(dynamic, []byte("CGO_ENABLED=0")) {
 		t.Errorf("it was built with C: %v\n%s", err, dynamic)
+	}
+}
+
+// TestRelease_SBOMHasEveryDependency checks that the SBOM has the modules that the binary
+// names and the npm packages that the pages need, and nothing that differs between builds.
+func TestRelease_SBOMHasEveryDependency(t *testing.T) {
+	binary := compileIn(t, "v1.2.3")
+	c := exec.CommandContext(t.Context(), ".ci/sbom", binary, "v1.2.3")
+	c.Dir = root
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, &errs)
+	}
+	var bom struct {
+		BOMFormat, SerialNumber string
+		Metadata                struct {
+			Timestamp string
+			Component struct{ Name, Version string }
+			Tools     []struct{ Hashes []any }
+		}
+		Components []struct {
+			Ref           string `json:"bom-ref"`
+			Name, Version string
+		}
+		Dependencies []struct {
+			Ref       string
+			DependsOn []string
+		}
+	}
+	if err := json.Unmarshal(out, &bom); err != nil {
+		t.Fatal(err)
+	}
+	m := bom.Metadata
+	if bom.BOMFormat != "CycloneDX" || m.Component.Name != "carrel" || m.Component.Version != "v1.2.3" {
+		t.Errorf("it is a %s of %s %s", bom.BOMFormat, m.Component.Name, m.Component.Version)
+	}
+	if bom.SerialNumber != "" || m.Timestamp != "" || len(m.Tools) != 1 || len(m.Tools[0].Hashes) > 0 {
+		t.Errorf("it differs from build to build: %s, %+v", bom.SerialNumber, m)
+	}
+	components, refs := map[string]string{}, map[string]bool{}
+	for _, c := range bom.Components {
+		components[c.Name], refs[c.Ref] = c.Version, true
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range info.Deps {
+		if components[dep.Path] != dep.Version {
+			t.Errorf("%s is %q in the SBOM and %s in the binary", dep.Path, components[dep.Path], dep.Version)
+		}
+	}
+	var web struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal([]byte(read(t, "web/package.json")), &web); err != nil {
+		t.Fatal(err)
+	}
+	for name, version := range web.Dependencies {
+		if components[name] != version {
+			t.Errorf("%s is %q in the SBOM and %s in package.json", name, components[name], version)
+		}
+	}
+	if components["vite"] != "" || len(info.Deps) < 30 || len(web.Dependencies) < 5 {
+		t.Errorf("the build tool vite is %q; %d modules, %d packages", components["vite"], len(info.Deps), len(web.Dependencies))
+	}
+	linked := false
+	for _, d := range bom.Dependencies {
+		for _, on := range d.DependsOn {
+			linked = linked || on == "carrel-web@0.0.0"
+			if !refs[on] {
+				t.Errorf("%s depends on %s, which is no component", d.Ref, on)
+			}
+		}
+	}
+	if !linked {
+		t.Error("the binary does not depend on the pages")
 	}
 }
 
