@@ -120,10 +120,11 @@ type compiler struct {
 	want PagePlan
 }
 
-// compile returns the plan of an object of one of types. field returns how a field
-// is written; nil means that only a resolver can answer it. The other fields are
-// compiled all the same, for what they select.
-func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) writer[T], types ...string) plan[T] {
+// compile returns the plan of an object. types are its type, and the interfaces and
+// unions that it belongs to, as the generated code lists them. field returns how a field
+// is written; nil means that only a resolver can answer it. The other fields are compiled
+// all the same, for what they select.
+func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) writer[T], types []string) plan[T] {
 	fields := graphql.CollectFields(c.op, below, types)
 	p := make(plan[T], 0, len(fields))
 	for _, f := range fields {
@@ -162,7 +163,7 @@ func (c *compiler) connection(below ast.SelectionSet) plan[*Page] {
 			return func(b []byte, p *Page) []byte { return count.append(b, &p.Count) }
 		}
 		return connectionFields[f.Name]
-	}, "LibraryConnection")
+	}, libraryConnectionImplementors)
 }
 
 func (c *compiler) edge(below ast.SelectionSet) plan[*Row] {
@@ -171,7 +172,7 @@ func (c *compiler) edge(below ast.SelectionSet) plan[*Row] {
 			return c.content(f.Selections).append
 		}
 		return edgeFields[f.Name]
-	}, "LibraryEdge")
+	}, libraryEdgeImplementors)
 }
 
 func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
@@ -194,13 +195,13 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 			return write
 		}
 		return contentFields[f.Name]
-	}, "Content", "Node")
+	}, contentImplementors)
 }
 
 func (c *compiler) text(f graphql.CollectedField) writer[*Row] {
 	n := len(c.want.Texts)
 	c.want.Texts = append(c.want.Texts, f)
-	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*page.Revision] { return revisionFields[f.Name] }, "Revision")
+	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*page.Revision] { return revisionFields[f.Name] }, revisionImplementors)
 	return func(b []byte, r *Row) []byte {
 		if r.Texts[n] == nil {
 			return appendNull(b)
@@ -210,11 +211,11 @@ func (c *compiler) text(f graphql.CollectedField) writer[*Row] {
 }
 
 func (c *compiler) user(below ast.SelectionSet) plan[*principal.User] {
-	return compile(c, below, func(f graphql.CollectedField) writer[*principal.User] { return userFields[f.Name] }, "User", "Node", "Principal")
+	return compile(c, below, func(f graphql.CollectedField) writer[*principal.User] { return userFields[f.Name] }, userImplementors)
 }
 
 func (c *compiler) count(below ast.SelectionSet) plan[*library.Count] {
-	return compile(c, below, func(f graphql.CollectedField) writer[*library.Count] { return countFields[f.Name] }, "Count")
+	return compile(c, below, func(f graphql.CollectedField) writer[*library.Count] { return countFields[f.Name] }, countImplementors)
 }
 
 func (c *compiler) pageInfo(below ast.SelectionSet) plan[*cursor.PageInfo] {
@@ -222,5 +223,5 @@ func (c *compiler) pageInfo(below ast.SelectionSet) plan[*cursor.PageInfo] {
 		c.want.hasNext = c.want.hasNext || f.Name == "hasNextPage"
 		c.want.hasPrevious = c.want.hasPrevious || f.Name == "hasPreviousPage"
 		return pageInfoFields[f.Name]
-	}, "PageInfo")
+	}, pageInfoImplementors)
 }

@@ -61,7 +61,7 @@ func planPastes(op *graphql.OperationContext, below ast.SelectionSet) *pastesPla
 			return func(b []byte, page *pastesPage) []byte { return info.append(b, &page.PageInfo) }
 		}
 		return nil
-	}, "PasteConnection")
+	}, pasteConnectionImplementors)
 	return p
 }
 
@@ -91,14 +91,14 @@ func (p *pastesPlan) edge(below ast.SelectionSet) plan[*paste.Edge] {
 			return func(b []byte, e *paste.Edge) []byte { return appendString(b, e.Cursor()) }
 		}
 		return nil
-	}, "PasteEdge")
+	}, pasteEdgeImplementors)
 }
 
 func (p *pastesPlan) paste(below ast.SelectionSet) plan[*paste.Paste] {
 	return compile(&p.compiler, below, func(f graphql.CollectedField) writer[*paste.Paste] {
 		p.bodies = p.bodies || f.Name == "body"
 		return pasteFields[f.Name]
-	}, "Paste", "Node")
+	}, pasteImplementors)
 }
 
 // pasteFields are the fields of a paste that a plan writes by itself.

@@ -21,12 +21,12 @@ type shape struct {
 	typename string
 	leaves   []string
 	objects  map[string]*shape
-	on       []string // interfaces whose leaves can be asked for by a fragment
+	on       []string // fragments on interfaces and unions: the name, and what is selected
 }
 
 func shapes() *shape {
-	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"), on: []string{"Node", "Principal"}}
-	content := &shape{typename: "Content", on: []string{"Node"},
+	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"), on: []string{"Node { id }", "Principal { id }", "_Entity { ... on User { tenant } }"}}
+	content := &shape{typename: "Content", on: []string{"Node { id }", "KeyedObject { ... on Content { kind } }", "_Entity { ... on Content { version } }"},
 		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanEdit viewerCanManage expiresAt"),
 		objects: map[string]*shape{"createdBy": user}}
 	edge := &shape{typename: "LibraryEdge", leaves: strings.Fields("__typename cursor role"), objects: map[string]*shape{"node": content}}
@@ -60,7 +60,8 @@ func (s *shape) draw(t *rapid.T, depth int) string {
 			name := rapid.SampledFrom(names).Draw(t, "object")
 			fmt.Fprintf(&b, "%s%s%s ", prefixed(alias, name), directive, " "+s.objects[name].draw(t, depth-1))
 		case kind == 8 && len(s.on) > 0:
-			fmt.Fprintf(&b, "... on %s%s { id } ", rapid.SampledFrom(s.on).Draw(t, "interface"), directive)
+			name, below, _ := strings.Cut(rapid.SampledFrom(s.on).Draw(t, "interface"), " ")
+			fmt.Fprintf(&b, "... on %s%s %s ", name, directive, below)
 		case kind == 9 && depth > 0:
 			fmt.Fprintf(&b, "... on %s%s %s ", s.typename, directive, s.draw(t, depth-1))
 		default:
@@ -114,7 +115,7 @@ func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	const (
 		item  = `{ __typename id tenant kind title description link visibility createdAt lastModified version expiresAt viewerRole viewerCanShare viewerCanEdit viewerCanManage createdBy { __typename id tenant displayName visibility createdAt } }`
 		query = `{ user(id: "u:acme:eve") { library(first: 3) { __typename bucket edges { __typename cursor role node ` + item + ` } nodes ` + item + ` count { __typename value precision } pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } } }`
-		twice = `{ user(id: "u:acme:eve") { library { nodes { createdBy { ... on Node { id } ... on Principal { id } ... on User { id } } } } } }`
+		twice = `{ user(id: "u:acme:eve") { library { nodes { createdBy { ... on Node { id } ... on Principal { id } ... on User { id } ... on _Entity { ... on Node { id } __typename } } } } } }`
 	)
 	for name, viewer := range map[string]*principal.Viewer{"creator": as("u:acme:ann"), "editor": as("u:acme:bob"), "owner": as("u:acme:eve"), "administrator": admin(), "anonymous": {}} {
 		t.Run(name, func(t *testing.T) {
