@@ -33,9 +33,10 @@ type Body struct {
 
 	// The rest belongs to the goroutine that writes.
 	chunks [][]byte
-	last   []byte // the chunk that is being filled
-	size   int64  // bytes written
-	kept   int64  // bytes of memory that the chunks have
+	last   []byte  // the chunk that is being filled
+	size   int64   // bytes written
+	kept   int64   // bytes of memory that the chunks have
+	buffer *[]byte // of the first part; nil: none
 }
 
 // New returns an empty Body of at most limit bytes, which reserves what it
@@ -105,6 +106,10 @@ func (b *Body) Release() {
 	b.released = true
 	b.chunks, b.last = nil, nil
 	b.memory.Free(b.covered.Swap(0))
+	if b.buffer != nil {
+		scratch.Put(b.buffer)
+		b.buffer = nil
+	}
 }
 
 // settle keeps memory for the finished answer alone: what was resolved is

@@ -32,7 +32,7 @@ type document struct {
 	// conditional says that directives select fields by the variables of each
 	// operation.
 	conditional bool
-	// pages keeps the plans of its pages; nil if it has none, or is conditional.
+	// pages keeps the plans of its operations and pages; nil if it has none, or is conditional.
 	pages *graph.Pages
 	// waived are the refusals that would stand if limits were enforced.
 	waived []*refusal
@@ -225,7 +225,8 @@ func (d *document) collectField(f *ast.Field) {
 		return
 	}
 	typ := f.Definition.Type.Name()
-	if typ == "LibraryConnection" && d.pages == nil {
+	planned := typ == "LibraryConnection" || f.ObjectDefinition.Name == "Query" && graph.IsPlanned(f.Name)
+	if planned && d.pages == nil {
 		d.pages = graph.NewPages(d.text)
 	}
 	connection := isConnection(typ)

@@ -52,15 +52,17 @@ func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestDocument_SharesThePlansOfItsPages: not if directives select, nor if there
-// are no pages, which would take room in the cache.
+// TestDocument_SharesThePlansOfItsPages: not if directives select, nor if nothing could be
+// planned, which would take room in the cache.
 func TestDocument_SharesThePlansOfItsPages(t *testing.T) {
 	e := newEdge(t, nil)
 	for text, want := range map[string]bool{
 		`{viewer{library{bucket}}}`:                                                                      true,
 		`{viewer{...f}} fragment f on User{library{bucket}}`:                                             true,
 		`query($n:Int){viewer{... on User{library(first:$n){bucket}}}}`:                                  true,
-		`{viewer{id groups{nodes{id}}}}`:                                                                 false,
+		`{content(id:"x"){title}}`:                                                                       true,
+		`{limits{maxDepth} principals(tenant:"x"){nodes{id}}}`:                                           false,
+		`mutation{` + anyMutation + `}`:                                                                  false,
 		`query($x:Boolean!){viewer{library{bucket @skip(if:$x) __typename}}}`:                            false,
 		`query($x:Boolean!){viewer{library{... @include(if:$x){bucket}}}}`:                               false,
 		`query($x:Boolean!){viewer{library{...f @skip(if:$x)}}} fragment f on LibraryConnection{bucket}`: false,

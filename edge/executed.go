@@ -11,7 +11,6 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
-	"carrel/graph"
 )
 
 // fieldBytes is the memory that a field takes until its value is written, where
@@ -31,7 +30,6 @@ type executed struct {
 func (h *Handler) begin(op *operation, stop func()) {
 	op.release()
 	op.body = answer.New(h.limits.AnswerBytes, h.memory, stop)
-	graph.SetBody(op.OperationContext, op.body)
 }
 
 // release gives the memory of the answer back. It may be called many times.

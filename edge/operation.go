@@ -31,6 +31,8 @@ type operation struct {
 	wrongSecrets atomic.Int64
 	// begun are the mutations that were executed, by their response names.
 	begun []string
+	// pages are the plans of the document; nil: each operation has its own.
+	pages *graph.Pages
 	// body is the answer, or the event, that is being built or sent.
 	body *answer.Body
 	// resolving is the price of the groups that were resolved for the viewer.
@@ -76,7 +78,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, asked)}
+	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, asked), pages: doc.pages}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		if refused = h.stands(refused); refused != nil {
 			return nil, refused
@@ -89,9 +91,6 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		DisableIntrospection:   !h.introspects,
 		RecoverFunc:            recovered,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
-	}
-	if doc.pages != nil {
-		graph.SetPages(op.OperationContext, doc.pages)
 	}
 	op.ResolverMiddleware = op.resolve
 	op.price = max(leastPrice, op.cost*costPrice)
@@ -157,8 +156,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	}
 	ctx = h.contextOf(ctx, caller)
 	viewer := auth.ViewerFrom(ctx)
-	respond, ctx := h.executor.DispatchOperation(ctx, op.OperationContext)
-	resp := respond(ctx)
+	resp := h.execute(ctx, op)
 	op.resolving = resolvingPrice(viewer)
 	op.account.bill(op.afterwards())
 	if resp == nil { // the context had ended before it began

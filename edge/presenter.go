@@ -153,8 +153,12 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// recovered turns a panic into an error, which is then presented like others.
+// recovered turns a panic into an error, which is then presented like others. A panic that
+// was recovered before keeps the stack that it had.
 func recovered(_ context.Context, value any) error {
+	if before, ok := value.(*panicError); ok {
+		return before
+	}
 	return &panicError{value: value, stack: string(debug.Stack())}
 }
 

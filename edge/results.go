@@ -30,6 +30,7 @@ type results struct {
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.Apart(ctx))
 	ctx = graphql.WithOperationContext(h.contextOf(ctx, caller), op.OperationContext)
+	op.share()
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
 	r.subscription, r.refused = h.graph.Subscribe(h.collectErrors(ctx))
 	op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
@@ -56,6 +57,7 @@ func (r *results) next() *executed {
 		return nil
 	}
 	r.handler.begin(r.op, stop)
+	r.op.share()
 	ctx = r.handler.collectErrors(r.handler.contextOf(ctx, r.caller))
 	resp := r.subscription.Next(ctx)
 	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"carrel/answer"
 	"carrel/auth"
 	"carrel/core/fault"
 	"carrel/graph"
@@ -54,6 +55,11 @@ func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
 		return graphql.OneShot(&graphql.Response{Data: []byte(`{"now":7}`)})
 	}
 	return graphql.OneShot(&graphql.Response{Data: []byte(`{"set":8}`)})
+}
+
+// Answer implements graph.ExecutableSchema.
+func (s *ticking) Answer(context.Context, *graphql.OperationContext, *graph.Pages, *answer.Body) (bool, context.Context) {
+	return false, nil
 }
 
 // Subscribe implements graph.ExecutableSchema.

@@ -31,6 +31,11 @@ type ExecutableSchema interface {
 	// Subscribe starts the subscription that ctx has as its operation. It lasts
 	// until ctx ends. The errors are why it did not start.
 	Subscribe(ctx context.Context) (Subscription, gqlerror.List)
+	// Answer answers an operation by its plan, if it has one, and writes the data to
+	// body. It reports whether it has; then there are no errors. If it has read
+	// anything and has not answered, Exec must be called with begun, which holds what
+	// was read; otherwise begun is nil.
+	Answer(ctx context.Context, op *graphql.OperationContext, pages *Pages, body *answer.Body) (answered bool, begun context.Context)
 }
 
 // Subscription is a subscription that has started. It is used by one goroutine
@@ -72,6 +77,11 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		done = true
 		return respond(op, resolve(ctx, op.Operation.SelectionSet))
 	}
+}
+
+// Answer implements ExecutableSchema: plans are for the package resolvers to execute.
+func (s schema) Answer(context.Context, *graphql.OperationContext, *Pages, *answer.Body) (bool, context.Context) {
+	return false, nil
 }
 
 // Subscribe implements ExecutableSchema.

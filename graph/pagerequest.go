@@ -49,27 +49,37 @@ func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, 
 	if shared, _ := args["includeShared"].(*bool); shared != nil {
 		q.IncludeShared = *shared
 	}
+	p.setReads(&q)
+	return PageRequest{q, p}
+}
+
+// setReads has q read what is selected.
+func (p *PagePlan) setReads(q *library.LibraryQuery) {
 	q.NoEntries, q.WithStanding, q.OtherSide = !p.entries, p.Standings, p.hasPrevious
 	if q.Last != nil || q.Before != nil {
 		q.OtherSide = p.hasNext
 	}
-	return PageRequest{q, p}
 }
 
-// Pages keeps the plans of the pages that a document selects. Operations may
-// share it if @skip and @include, which depend on variables, leave the same
-// fields in all of them.
+// Pages keeps the plans of the pages that a document selects, and those of whole
+// operations. Operations may share it if @skip and @include, which depend on
+// variables, leave the same fields in all of them.
 type Pages struct {
 	mu    sync.Mutex
 	plans map[*ast.Field]*PagePlan
-	room  int // the steps that may still be kept
+	// operations has nil for those that the executor has to run.
+	operations map[*ast.OperationDefinition]*OperationPlan
+	room       int // the steps that may still be kept
 }
 
+// fewSteps are kept for a document of any length.
+const fewSteps = 8
+
 // NewPages returns Pages for a document. It keeps one step for every four bytes
-// of the text: fragments that are spread many times make many steps of a short
+// of the text, and a few more: fragments that are spread many times make many steps of a short
 // text, and a plan that does not fit is compiled for each operation.
 func NewPages(text string) *Pages {
-	return &Pages{room: len(text) / 4}
+	return &Pages{room: fewSteps + len(text)/4}
 }
 
 // PlanBytes estimates the memory that the plans of a document take for each byte
@@ -95,6 +105,35 @@ func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *P
 			ps.plans[f.Field] = p
 		}
 	}
+	return p
+}
+
+// Operation returns the plan of the operation; nil if the executor has to run it.
+// A plan that does not fit is not used: compiling it for each operation would cost
+// as much as the executor.
+func (ps *Pages) Operation(op *graphql.OperationContext) *OperationPlan {
+	if ps == nil {
+		return nil
+	}
+	ps.mu.Lock()
+	p, known := ps.operations[op.Operation]
+	ps.mu.Unlock()
+	if known {
+		return p
+	}
+	p = planOperation(op, ps)
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p != nil && p.steps > ps.room {
+		p = nil
+	}
+	if p != nil {
+		ps.room -= p.steps
+	}
+	if ps.operations == nil {
+		ps.operations = map[*ast.OperationDefinition]*OperationPlan{}
+	}
+	ps.operations[op.Operation] = p
 	return p
 }
 

@@ -68,7 +68,7 @@ type Page struct {
 	*library.LibraryConnection
 	Rows  []Row         // one for each edge
 	Count library.Count // where the plan wants it
-	part  answer.Part
+	part  *answer.Part
 }
 
 // Row is an edge with what is not in it.
@@ -89,23 +89,27 @@ func planPage(op *graphql.OperationContext, below ast.SelectionSet) *PagePlan {
 // Write writes the page as a part of body, which may be nil; ok is false where
 // the generated code has to report a value that the schema does not know.
 func (p *PagePlan) Write(page *Page, body *answer.Body) (m graphql.Marshaler, ok bool) {
-	known := page.Bucket.Valid()
-	for i := range page.Rows {
-		known = known && page.Rows[i].known()
-	}
-	if !known {
+	if !page.known() {
 		return nil, false
 	}
-	page.part.Body = body
+	page.part = &answer.Part{Body: body}
 	// An edge with the usual fields takes about 400 bytes.
 	page.part.End(p.below.append(make([]byte, 0, 256+512*len(page.Rows)), page))
-	return &written{page.part}, true
+	return &written{*page.part}, true
 }
 
-// known tells whether all that is never null in the schema has a name there.
-func (r *Row) known() bool {
-	return r.Role.String() != "" && r.Node.Kind.String() != "" && r.Node.Visibility.Valid() &&
-		(r.Creator == nil || r.Creator.Visibility.Valid())
+// known reports whether all that is never null in the schema has a name there.
+func (p *Page) known() bool {
+	known := p.Bucket.Valid()
+	for i := range p.Rows {
+		known = known && p.Rows[i].Role.String() != "" && p.Rows[i].knownItem()
+	}
+	return known
+}
+
+// knownItem is the same for what is below the edge.
+func (r *Row) knownItem() bool {
+	return r.Node.Kind.String() != "" && r.Node.Visibility.Valid() && (r.Creator == nil || r.Creator.Visibility.Valid())
 }
 
 // written is a page that is finished.
@@ -127,7 +131,15 @@ type compiler struct {
 func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) writer[T], types []string) plan[T] {
 	fields := graphql.CollectFields(c.op, below, types)
 	p := make(plan[T], 0, len(fields))
+	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
+		if seen[f.Alias] {
+			// It is selected on the type and on a union. The generated code resolves both,
+			// and writes the first.
+			c.want.Unplanned = c.want.Unplanned || len(f.Selections) > 0
+			continue
+		}
+		seen[f.Alias] = true
 		write := field(f)
 		if f.Name == "__typename" {
 			write = func(b []byte, _ T) []byte { return appendString(b, types[0]) }
@@ -184,7 +196,7 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 				if r.Creator == nil {
 					return appendNull(b)
 				}
-				return user.append(b, r.Creator)
+				return user.append(b, &r.Creator.Header)
 			}
 		}
 		if f.Name == "revision" {
@@ -210,8 +222,8 @@ func (c *compiler) text(f graphql.CollectedField) writer[*Row] {
 	}
 }
 
-func (c *compiler) user(below ast.SelectionSet) plan[*principal.User] {
-	return compile(c, below, func(f graphql.CollectedField) writer[*principal.User] { return userFields[f.Name] }, userImplementors)
+func (c *compiler) user(below ast.SelectionSet) plan[*principal.Header] {
+	return compile(c, below, func(f graphql.CollectedField) writer[*principal.Header] { return principalFields[f.Name] }, userImplementors)
 }
 
 func (c *compiler) count(below ast.SelectionSet) plan[*library.Count] {

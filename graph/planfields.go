@@ -55,12 +55,13 @@ var standingFields = map[string]writer[*Row]{
 	"viewerCanManage": func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanManage) },
 }
 
-var userFields = map[string]writer[*principal.User]{
-	"id":          func(b []byte, u *principal.User) []byte { return appendString(b, string(u.ID)) },
-	"tenant":      func(b []byte, u *principal.User) []byte { return appendString(b, u.Tenant()) },
-	"displayName": func(b []byte, u *principal.User) []byte { return appendString(b, u.DisplayName) },
-	"visibility":  func(b []byte, u *principal.User) []byte { return appendName(b, u.Visibility.String()) },
-	"createdAt":   func(b []byte, u *principal.User) []byte { return appendInstant(b, u.CreatedAt) },
+// principalFields are those that users and groups have in common.
+var principalFields = map[string]writer[*principal.Header]{
+	"id":          func(b []byte, h *principal.Header) []byte { return appendString(b, string(h.ID)) },
+	"tenant":      func(b []byte, h *principal.Header) []byte { return appendString(b, h.Tenant()) },
+	"displayName": func(b []byte, h *principal.Header) []byte { return appendString(b, h.DisplayName) },
+	"visibility":  func(b []byte, h *principal.Header) []byte { return appendName(b, h.Visibility.String()) },
+	"createdAt":   func(b []byte, h *principal.Header) []byte { return appendInstant(b, h.CreatedAt) },
 }
 
 var revisionFields = map[string]writer[*page.Revision]{

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"go.uber.org/goleak"
 
+	answers "carrel/answer"
 	"carrel/auth"
 	"carrel/backend"
 	"carrel/backend/backendtest"
@@ -188,6 +189,14 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 // unplanned is the schema without what NewSchema puts between a page and the
 // generated code.
 type unplanned struct{ graphql.ExecutableSchema }
+
+// executed is the schema whose operations are all run by the executor.
+type executed struct{ graph.ExecutableSchema }
+
+// Answer implements graph.ExecutableSchema.
+func (executed) Answer(context.Context, *graphql.OperationContext, *graph.Pages, *answers.Body) (bool, context.Context) {
+	return false, nil
+}
 
 func (u unplanned) Exec(ctx context.Context) graphql.ResponseHandler {
 	op := graphql.GetOperationContext(ctx)

@@ -115,7 +115,7 @@ func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	const (
 		item  = `{ __typename id tenant kind title description link visibility createdAt lastModified version expiresAt viewerRole viewerCanShare viewerCanEdit viewerCanManage createdBy { __typename id tenant displayName visibility createdAt } }`
 		query = `{ user(id: "u:acme:eve") { library(first: 3) { __typename bucket edges { __typename cursor role node ` + item + ` } nodes ` + item + ` count { __typename value precision } pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } } }`
-		twice = `{ user(id: "u:acme:eve") { library { nodes { createdBy { ... on Node { id } ... on Principal { id } ... on User { id } ... on _Entity { ... on Node { id } __typename } } } } } }`
+		twice = `{ user(id: "u:acme:eve") { library { nodes { createdBy { ... on Node { id } ... on Principal { id } ... on User { id } ... on _Entity { ... on Node { id } __typename } ... on User { __typename } } } } } }`
 	)
 	for name, viewer := range map[string]*principal.Viewer{"creator": as("u:acme:ann"), "editor": as("u:acme:bob"), "owner": as("u:acme:eve"), "administrator": admin(), "anonymous": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -16,9 +16,16 @@ import (
 
 // Viewer answers the signed-in viewer's own user.
 func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
+	return q.viewerUser(ctx, q.prefetch)
+}
+
+// prefetching starts to read what is selected of a principal's library.
+type prefetching func(ctx context.Context, id principal.ID)
+
+func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*principal.User, error) {
 	v := auth.ViewerFrom(ctx)
 	if v.User.IsUser() {
-		q.prefetch(ctx, v.User)
+		prefetch(ctx, v.User)
 	}
 	return q.Library.ViewerUser(ctx, v)
 }
@@ -28,7 +35,7 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 	if id.KindOf(globalID) == id.Malformed {
 		return nil, malformed("node")
 	}
-	nodes, err := q.Nodes(ctx, []string{globalID})
+	nodes, err := q.nodes(ctx, []string{globalID}, q.prefetch)
 	if err != nil {
 		return nil, err
 	}
@@ -37,10 +44,14 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 
 // Nodes answers objects in the order of their ids.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
+	return q.nodes(ctx, ids, q.prefetch)
+}
+
+func (q queries) nodes(ctx context.Context, ids []string, prefetch prefetching) ([]library.Node, error) {
 	if len(ids) <= input.MaxList { // more are refused
 		for _, id := range ids {
 			if p, err := principal.ParseID(id); err == nil {
-				q.prefetch(ctx, p)
+				prefetch(ctx, p)
 			}
 		}
 	}
@@ -79,19 +90,19 @@ func (q queries) suggestions(ctx context.Context, ids []string, nodes []library.
 
 // Principal answers a user or a group.
 func (q queries) Principal(ctx context.Context, globalID string) (principal.Principal, error) {
-	return q.principal(ctx, "principal", globalID, id.User, id.Group)
+	return q.principal(ctx, q.prefetch, "principal", globalID, id.User, id.Group)
 }
 
 // User answers a user.
 func (q queries) User(ctx context.Context, globalID string) (*principal.User, error) {
-	p, err := q.principal(ctx, "user", globalID, id.User)
+	p, err := q.principal(ctx, q.prefetch, "user", globalID, id.User)
 	u, _ := p.(*principal.User)
 	return u, err
 }
 
 // Group answers a group.
 func (q queries) Group(ctx context.Context, globalID string) (*principal.Group, error) {
-	p, err := q.principal(ctx, "group", globalID, id.Group)
+	p, err := q.principal(ctx, q.prefetch, "group", globalID, id.Group)
 	g, _ := p.(*principal.Group)
 	return g, err
 }
@@ -134,25 +145,25 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 }
 
 // principal answers nil for a well-formed id of a kind that was not asked for.
-func (q queries) principal(ctx context.Context, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
+func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {
 		return nil, malformed(field)
 	}
 	for _, k := range kinds {
 		if k == kind {
-			return q.principalOf(ctx, globalID)
+			return q.principalOf(ctx, prefetch, globalID)
 		}
 	}
 	return nil, nil
 }
 
-func (q queries) principalOf(ctx context.Context, id string) (principal.Principal, error) {
+func (q queries) principalOf(ctx context.Context, prefetch prefetching, id string) (principal.Principal, error) {
 	parsed, err := principal.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	q.prefetch(ctx, parsed)
+	prefetch(ctx, parsed)
 	found, err := q.Library.Principals(ctx, auth.ViewerFrom(ctx), []principal.ID{parsed})
 	if err != nil {
 		return nil, err

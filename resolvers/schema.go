@@ -24,12 +24,22 @@ type schema struct {
 	root *Root
 }
 
-// Exec prepares a query or a mutation, with loaders of its own.
+// Exec prepares a query or a mutation, with loaders of its own. One that Answer has begun
+// goes on with its loaders, and without a further attempt to plan its page.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	s.prepare(ctx)
+	known := outcomesIn(ctx)
+	if known == nil {
+		s.prepare(ctx)
+	} else {
+		op := graphql.GetOperationContext(ctx)
+		op.ResolverMiddleware = known.replay(op.ResolverMiddleware)
+	}
 	handle := s.ExecutableSchema.Exec(ctx)
 	return func(ctx context.Context) *graphql.Response {
-		return handle(s.root.withLoaders(ctx))
+		if known == nil {
+			ctx = s.root.withLoaders(ctx)
+		}
+		return handle(ctx)
 	}
 }
 

@@ -1,0 +1,137 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/library"
+)
+
+// argument is the value of an argument of a planned field: fixed by the document, or read
+// from the variables of each request.
+type argument struct {
+	name  string
+	fixed any        // the value without variables; nil: null, or none
+	value *ast.Value // nil: it is fixed
+}
+
+// argumentOf returns the argument of a field by its name. What the document cannot fix
+// because it is malformed is null.
+func argumentOf(f graphql.CollectedField, name string) argument {
+	a := argument{name: name}
+	if def := f.Definition.Arguments.ForName(name); def != nil && def.DefaultValue != nil {
+		a.fixed, _ = def.DefaultValue.Value(nil)
+	}
+	given := f.Arguments.ForName(name)
+	switch {
+	case given == nil:
+	case hasVariables(given.Value):
+		a.value = given.Value
+	default:
+		a.fixed, _ = given.Value.Value(nil)
+	}
+	return a
+}
+
+func hasVariables(v *ast.Value) bool {
+	if v.Kind == ast.Variable {
+		return true
+	}
+	for _, child := range v.Children {
+		if hasVariables(child.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the value in a request. A variable that was not given leaves the default of
+// the argument.
+func (a *argument) of(variables map[string]any) (any, error) {
+	switch {
+	case a.value == nil:
+		return a.fixed, nil
+	case a.value.Kind != ast.Variable:
+		return a.value.Value(variables)
+	}
+	if value, given := variables[a.value.Raw]; given {
+		return value, nil
+	}
+	return a.fixed, nil
+}
+
+// PageField is a field library of an OperationPlan.
+type PageField struct {
+	field     graphql.CollectedField
+	plan      *PagePlan
+	query     library.LibraryQuery // of the arguments that the document fixes
+	variables []argument           // the others
+}
+
+// bind reads the arguments that the document fixes. It reports whether they are good;
+// otherwise the executor reports what is wrong with them.
+func (p *PageField) bind(op *graphql.OperationContext) bool {
+	for _, def := range p.field.Definition.Arguments {
+		a := argumentOf(p.field, def.Name)
+		if a.value != nil {
+			p.variables = append(p.variables, a)
+		}
+		if setArgument(op, &p.query, a.name, a.fixed) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Request returns what the field asks for with the variables of a request. ok is false
+// where the executor has to report what is wrong with them.
+func (p *PageField) Request(op *graphql.OperationContext) (r PageRequest, ok bool) {
+	r = PageRequest{p.query, p.plan}
+	for i := range p.variables {
+		a := &p.variables[i]
+		value, err := a.of(op.Variables)
+		if err != nil || setArgument(op, &r.Query, a.name, value) != nil {
+			return r, false
+		}
+	}
+	p.plan.setReads(&r.Query)
+	return r, true
+}
+
+// setArgument sets an argument of a page by its value, as the generated code decodes it.
+func setArgument(op *graphql.OperationContext, q *library.LibraryQuery, name string, value any) (err error) {
+	switch name {
+	case "first":
+		q.First, err = decodeOptional(value, UnmarshalInt)
+	case "after":
+		q.After, err = decodeOptional(value, graphql.UnmarshalString)
+	case "last":
+		q.Last, err = decodeOptional(value, UnmarshalInt)
+	case "before":
+		q.Before, err = decodeOptional(value, graphql.UnmarshalString)
+	case "orderBy":
+		var order *LibraryOrder
+		if value != nil {
+			order, err = newExecutionContext(op, nil, nil).unmarshalOLibraryOrder2ᚖcarrelᚋgraphᚐLibraryOrder(context.Background(), value)
+		}
+		q.Descending = order != nil && order.Descending
+	case "includeShared":
+		var shared *bool
+		shared, err = decodeOptional(value, graphql.UnmarshalBoolean)
+		q.IncludeShared = shared != nil && *shared
+	default:
+		err = fmt.Errorf("the argument %s of a library is not planned", name)
+	}
+	return err
+}
+
+func decodeOptional[T any](value any, decode func(any) (T, error)) (*T, error) {
+	if value == nil {
+		return nil, nil
+	}
+	v, err := decode(value)
+	return &v, err
+}

@@ -1,0 +1,163 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"carrel/answer"
+	"carrel/auth"
+	"carrel/core/id"
+	"carrel/dataloader"
+	"carrel/graph"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Answer answers an operation by its plan. As soon as anything is not as it should be, the
+// executor answers it, with the outcomes of what was read so far.
+func (s schema) Answer(ctx context.Context, op *graphql.OperationContext, pages *graph.Pages, body *answer.Body) (answered bool, begun context.Context) {
+	p := pages.Operation(op)
+	if p == nil || ctx.Err() != nil {
+		return false, nil
+	}
+	r := &reading{Root: s.root, op: op, plan: p, viewer: auth.ViewerFrom(ctx)}
+	if !r.begin() {
+		return false, nil
+	}
+	ctx = s.root.withLoaders(ctx)
+	if r.read(ctx) && (body.Err() != nil || p.Write(&r.found, body)) {
+		return true, nil
+	}
+	return false, context.WithValue(ctx, outcomesKey{}, &r.outcomes)
+}
+
+// reading is the execution of an OperationPlan.
+type reading struct {
+	*Root
+	op     *graphql.OperationContext
+	plan   *graph.OperationPlan
+	viewer *principal.Viewer
+	// What is read: an object of an id, and the page of its library.
+	id       string
+	page     *graph.PageField // nil: none
+	request  graph.PageRequest
+	outcomes outcomes
+	found    graph.Object
+}
+
+// begin finds out what is to be read. It reports whether the plan is for it.
+func (r *reading) begin() bool {
+	if r.plan.Field == "viewer" {
+		r.id = string(r.viewer.User)
+	} else {
+		var ok bool
+		if r.id, ok = r.plan.ID(r.op.Variables); !ok {
+			return false
+		}
+	}
+	switch kind := id.KindOf(r.id); {
+	case r.plan.Field == "viewer" && r.id == "":
+	case kind == id.User || kind == id.Group:
+		if r.plan.Field == "content" { // it is null
+			return true
+		}
+		owner, err := principal.ParseID(r.id)
+		if err != nil {
+			return false
+		}
+		r.page = r.plan.PageOf(owner)
+	case kind == id.Content:
+	case kind == id.Malformed || r.plan.Field == "node":
+		return false
+	}
+	if r.page == nil {
+		return true
+	}
+	var ok bool
+	r.request, ok = r.page.Request(r.op)
+	return ok
+}
+
+// read reads the object and what is shown with it. It reports whether all went well.
+func (r *reading) read(ctx context.Context) bool {
+	var object any
+	if !r.outcomes.object.of(ctx, r.op, func() (err error) {
+		object, err = r.object(ctx)
+		r.outcomes.object.value = object
+		return err
+	}) {
+		return false
+	}
+	switch o := object.(type) {
+	case *principal.User:
+		return r.principal(ctx, &o.Header)
+	case *principal.Group:
+		return r.principal(ctx, &o.Header)
+	case *library.Content:
+		r.found.Item = graph.RowOf(o)
+	}
+	return true
+}
+
+// object reads what the field of Query answers, by the methods that resolve it; nil if
+// there is nothing to be seen.
+func (r *reading) object(ctx context.Context) (any, error) {
+	q := queries{r.Root}
+	switch r.plan.Field {
+	case "viewer":
+		return something(q.viewerUser(ctx, r.prefetchPage))
+	case "content":
+		return something(q.Content(ctx, r.id))
+	case "node":
+		nodes, err := q.nodes(ctx, []string{r.id}, r.prefetchPage)
+		if err != nil {
+			return nil, err
+		}
+		return nodes[0], nil
+	case "user":
+		return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.User)
+	case "group":
+		return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.Group)
+	}
+	return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.User, id.Group)
+}
+
+// something is nil without a type where nothing was found.
+func something[T any](found *T, err error) (any, error) {
+	if found == nil {
+		return nil, err
+	}
+	return found, err
+}
+
+// prefetchPage starts to read the page, beside its owner.
+func (r *reading) prefetchPage(ctx context.Context, owner principal.ID) {
+	if r.page != nil && r.Library.Prefetches() {
+		r.Library.Prefetch(ctx, r.viewer, owner, r.request.Query)
+	}
+}
+
+// principal reads the page of a user or a group.
+func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
+	r.found.Principal = h
+	if r.page == nil {
+		return true
+	}
+	return r.outcomes.page.of(ctx, r.op, func() error {
+		conn, err := r.Library.Library(ctx, r.viewer, h.ID, r.request.Query)
+		if err != nil {
+			return err
+		}
+		dataloader.From(ctx).Page(conn.Edges)
+		r.outcomes.page.value = conn
+		if len(r.request.Plan.Texts) > 0 { // their arguments are read from the operation
+			ctx = graphql.WithOperationContext(ctx, r.op)
+		}
+		r.found.Page, err = r.fill(ctx, conn, r.request.Plan)
+		if err != nil {
+			r.found.Page = nil
+		}
+		return nil
+	}) && r.found.Page != nil
+}

@@ -1,0 +1,329 @@
+package resolvers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/go-cmp/cmp"
+
+	answers "carrel/answer"
+	"carrel/auth"
+	"carrel/backend"
+	"carrel/edge"
+	"carrel/graph"
+	"carrel/library"
+	"carrel/principal"
+)
+
+var operations = flag.Int("operations", 100_000, "how many operations are compared with those of the executor")
+
+// faulty is a store whose reads fail when told to.
+type faulty struct {
+	backend.Store
+
+	mu    sync.Mutex
+	left  int   // reads until the one that fails; below 0: none does
+	fails error // what it fails with; errPanic: it panics
+}
+
+var errPanic = errors.New("panic")
+
+// set has the n-th read from now on fail, and all after it.
+func (f *faulty) set(n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.fails = n, err
+}
+
+func (f *faulty) check() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fails == nil {
+		return nil
+	}
+	if f.left--; f.left >= 0 {
+		return nil
+	}
+	if errors.Is(f.fails, errPanic) {
+		panic("a store that panics")
+	}
+	return f.fails
+}
+
+func (f *faulty) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f.Store.ReadMany(ctx, ids, members)
+}
+
+func (f *faulty) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f.Store.OpenLibrary(ctx, q, newest)
+}
+
+func (f *faulty) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
+	if err := f.check(); err != nil {
+		return 0, err
+	}
+	return f.Store.CountLibrary(ctx, owner, b, limit)
+}
+
+func (f *faulty) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f.Store.ReadPrincipals(ctx, ids)
+}
+
+// answering notes what became of the attempt to answer an operation by its plan.
+type answering struct {
+	graph.ExecutableSchema
+	last string
+	told map[string]int
+}
+
+// Answer implements graph.ExecutableSchema.
+func (a *answering) Answer(ctx context.Context, op *graphql.OperationContext, pages *graph.Pages, body *answers.Body) (bool, context.Context) {
+	answered, begun := a.ExecutableSchema.Answer(ctx, op, pages, body)
+	switch {
+	case answered:
+		a.last = "answered"
+	case begun != nil:
+		a.last = "begun"
+	default:
+		a.last = "not planned"
+	}
+	a.told[a.last]++
+	return answered, begun
+}
+
+// compared is one of two ways to answer the same requests.
+type compared struct {
+	handler http.Handler
+	log     bytes.Buffer
+	points  float64
+}
+
+// answered is what is compared.
+type answered struct {
+	Status int
+	Header http.Header
+	Body   string
+	Points float64
+	Calls  []string
+	Log    []string
+}
+
+// newCompared makes the whole edge over a schema. Its caller is who the Authorization
+// header names.
+func newCompared(t *testing.T, schema graph.ExecutableSchema, answerBytes int) *compared {
+	t.Helper()
+	c := &compared{}
+	limits := edge.DefaultLimits()
+	limits.ViewerPoints, limits.AddressPoints = 1_000_000_000, 1_000_000_000
+	limits.Errors = 1000 // all are compared
+	if answerBytes > 0 {
+		limits.AnswerBytes = answerBytes
+	}
+	h, err := edge.New(edge.Config{
+		Schema: schema, Limits: limits, Random: func(b []byte) { clear(b) },
+		Authenticate: func(_ context.Context, authorization []string) (auth.Caller, error) {
+			who := authorization[0]
+			return auth.Caller{User: principal.ID(who), Admin: strings.HasSuffix(who, ":root"), GlobalAdmin: strings.HasSuffix(who, ":over")}, nil
+		},
+		Spent: func(_ bool, points float64) { c.points += points },
+		Log: slog.New(slog.NewJSONHandler(&c.log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "stack" {
+				return slog.Attr{}
+			}
+			return a
+		}})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.handler = h
+	return c
+}
+
+// request is an operation that is asked for.
+type request struct {
+	query     string
+	variables map[string]any
+	viewer    string
+	accept    string
+	fails     error
+	after     int // reads
+}
+
+func (r *request) String() string {
+	b, _ := json.Marshal(r.variables) // they are made of what JSON has
+	return fmt.Sprintf("%s\nvariables %s of %q, accepting %q; failing with %v after %d", r.query, b, r.viewer, r.accept, r.fails, r.after)
+}
+
+// do sends the request.
+func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) answered {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": r.query, "variables": r.variables, "extensions": map[string]any{"cost": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := httptest.NewRequest(http.MethodPost, "/graphql", bytes.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", r.viewer)
+	if r.accept != "" {
+		req.Header.Set("Accept", r.accept)
+	}
+	w := httptest.NewRecorder()
+	c.points = 0
+	c.log.Reset()
+	store.set(r.after, r.fails)
+	c.handler.ServeHTTP(w, req)
+	store.set(0, nil)
+	text := w.Body.String()
+	if before, after, found := strings.Cut(text, `,"pointsLeft":`); found { // they come back by the second
+		text = before + after[strings.IndexByte(after, '}'):]
+		w.Header().Del("Content-Length")
+	}
+	log := strings.Split(c.log.String(), "\n")
+	slices.Sort(log)
+	return answered{w.Code, w.Header(), inOrder(t, text), c.points, calls.take(), log}
+}
+
+// inOrder puts several errors of an answer in order: fields of a page that the generated code
+// resolves at once fail in any.
+func inOrder(t *testing.T, text string) string {
+	t.Helper()
+	var parts struct{ Errors []json.RawMessage }
+	if err := json.Unmarshal([]byte(text), &parts); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if len(parts.Errors) < 2 {
+		return text
+	}
+	lines := make([]string, len(parts.Errors))
+	for i, e := range parts.Errors {
+		lines[i] = string(e)
+	}
+	list := strings.Join(lines, ",")
+	slices.Sort(lines)
+	return strings.Replace(text, list, strings.Join(lines, ","), 1)
+}
+
+// worldOfOperations fills the store with what operations read.
+func worldOfOperations(g *gateway) {
+	g.shelf(14)
+	g.people("zoe")
+	visibility := []string{"PRIVATE", "LOGGEDIN", "PUBLIC"}
+	for i := range 12 {
+		by := as([]string{"u:acme:ann", "u:acme:bob", "u:acme:ghost"}[i%3])
+		g.must(by, `mutation($id: ID!, $v: LibraryVisibility, $d: String) { updateContent(input: {id: $id, visibility: $v, description: $d}) { userErrors { message } } }`,
+			"id", fmt.Sprintf("c:acme:item%03d", i), "v", visibility[i%3], "d", []string{`"quoted" \ <b>`, "tab\tline\n", "ünï"}[i/3%3])
+	}
+	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew", visibility: PRIVATE}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"), `mutation { setGroupMembers(input: {groupId: "g:acme:crew", members: [{principalId: "u:acme:bob", role: MEMBER}]}) { userErrors { message } } }`)
+	for i := range 5 {
+		g.must(as("u:acme:ann"), `mutation($id: ID!) { setContentMembers(input: {contentId: $id, members: [{principalId: "g:acme:crew", role: EDITOR}]}) { userErrors { message } } }`,
+			"id", fmt.Sprintf("c:acme:item%03d", 3*(i%4)))
+	}
+	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
+}
+
+// pair are both ways to answer a request.
+type pair struct{ planned, plain *compared }
+
+// TestOperations_ArePlannedByteForByte compares operations that are answered by their plans
+// with the same ones run by the executor: the bytes of the answer and its headers, the
+// points that are paid, the calls of the store, and what is logged.
+func TestOperations_ArePlannedByteForByte(t *testing.T) {
+	var calls *recorder
+	store := &faulty{}
+	g := newGatewayOn(t, func(s backend.Store) backend.Store {
+		store.Store = s
+		calls = &recorder{next: store}
+		return calls
+	})
+	worldOfOperations(g)
+	g.spy.local = true // prefetching calls the store when it may
+	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
+	pairs := []pair{
+		{newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)},
+		{newCompared(t, plans, 700), newCompared(t, executed{g.executable}, 700)},
+	}
+	draw := newDrawer(g)
+	seen := map[string]int{}
+	for n := 0; n < *operations; {
+		query := draw.document()
+		for range 5 {
+			r := draw.request(query)
+			p := pairs[min(draw.IntN(8)/7, 1)]
+			if p == pairs[1] {
+				r.fails = nil // which errors are met before the answer is too large is chance
+			}
+			n++
+			calls.take()
+			plans.last = "refused"
+			want, got := p.compare(t, r, store, calls)
+			if plans.last == "not planned" {
+				want.Calls, got.Calls = nil, nil // fields that are resolved at once share calls by chance
+			}
+			if plans.last == "not planned" && (r.fails != nil || strings.Contains(want.Body, `"errors"`)) {
+				continue // both are the same code, and errors of fields resolved at once have no order
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("operation %d, %s: (-executor +plan):\n%s\n%s", n, plans.last, r, diff)
+			}
+			seen[plans.last+" "+outcomeOf(want.Body)]++
+		}
+	}
+	for _, outcome := range []string{"answered DATA", "answered NULL", "begun INTERNAL_SERVER_ERROR", "begun BAD_USER_INPUT", "begun BAD_CURSOR", "begun TIMEOUT", "begun UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
+		if seen[outcome] < *operations/1000 {
+			t.Errorf("%s: only %d of %d", outcome, seen[outcome], *operations)
+		}
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(seen)) {
+		t.Logf("%7d %s", seen[outcome], outcome)
+	}
+}
+
+// compare answers the request both ways, within the same minute: cursors show it.
+func (p *pair) compare(t *testing.T, r *request, store *faulty, calls *recorder) (plain, planned answered) {
+	t.Helper()
+	for range 3 {
+		minute := time.Now().Truncate(time.Minute)
+		plain, planned = p.plain.do(t, r, store, calls), p.planned.do(t, r, store, calls)
+		if time.Now().Truncate(time.Minute).Equal(minute) {
+			break
+		}
+	}
+	return plain, planned
+}
+
+// outcomeOf is the code of the first error of an answer, NULL or DATA.
+func outcomeOf(body string) string {
+	if _, after, found := strings.Cut(body, `"code":"`); found {
+		code, _, _ := strings.Cut(after, `"`)
+		return code
+	}
+	if strings.Contains(body, `"data":{"r":null}`) {
+		return "NULL"
+	}
+	return "DATA"
+}
