@@ -3,6 +3,7 @@ package dataloader
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"carrel/core/input"
@@ -30,7 +31,15 @@ type call struct {
 }
 
 func newLoader[K comparable, V any](load func(context.Context, []K) ([]V, error)) Loader[K, V] {
-	return Loader[K, V]{load: load, known: map[K]answer[V]{}}
+	return Loader[K, V]{load: load}
+}
+
+// keep notes the answer for an id. l.mu is held.
+func (l *Loader[K, V]) keep(id K, a answer[V]) {
+	if l.known == nil { // most operations load nothing of most kinds
+		l.known = map[K]answer[V]{}
+	}
+	l.known[id] = a
 }
 
 // Expect announces ids that may be asked for: the first Load of any of them
@@ -45,7 +54,7 @@ func (l *Loader[K, V]) Expect(ids []K) {
 func (l *Loader[K, V]) Prime(id K, v V) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known[id] = answer[V]{value: v}
+	l.keep(id, answer[V]{value: v})
 }
 
 // Load gives the value of id. An error is kept like a value: one operation
@@ -70,6 +79,48 @@ func (l *Loader[K, V]) Load(ctx context.Context, id K) (V, error) {
 	}
 }
 
+// LoadOnce loads the values of ids, which may repeat, in their order and in one call. It
+// keeps no values, only an error: it is for who loads alone, and all that the operation
+// will ask for. ids are at most as many as one call takes.
+func (l *Loader[K, V]) LoadOnce(ctx context.Context, ids []K) ([]V, error) {
+	distinct, at := distinct(ids)
+	c := &call{done: make(chan struct{}), err: errNoReturn(len(distinct))}
+	close(c.done)
+	defer func() {
+		if c.err == nil {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, id := range distinct {
+			l.keep(id, answer[V]{call: c})
+		}
+	}()
+	var loaded []V
+	if loaded, c.err = l.call(ctx, distinct); c.err != nil {
+		return nil, c.err
+	}
+	values := make([]V, len(ids))
+	for i, n := range at {
+		values[i] = loaded[n]
+	}
+	return values, nil
+}
+
+// distinct returns ids without repetitions, and which of them each id is.
+func distinct[K comparable](ids []K) (distinct []K, at []int) {
+	distinct, at = make([]K, 0, len(ids)), make([]int, len(ids))
+	for i, id := range ids {
+		n := slices.Index(distinct, id)
+		if n < 0 {
+			n = len(distinct)
+			distinct = append(distinct, id)
+		}
+		at[i] = n
+	}
+	return distinct, at
+}
+
 // join finds the answer for id. Where there is none it makes a call of id and
 // of as many announced ids as one call takes, which the caller must run; id is
 // its first.
@@ -80,7 +131,7 @@ func (l *Loader[K, V]) join(id K) (a answer[V], ids []K) {
 		return a, nil
 	}
 	a = answer[V]{call: &call{done: make(chan struct{})}}
-	l.known[id] = a
+	l.keep(id, a)
 	ids = append(make([]K, 0, min(1+len(l.expected), input.MaxList)), id)
 	taken := 0
 	for ; taken < len(l.expected) && len(ids) < input.MaxList; taken++ {
@@ -98,12 +149,9 @@ func (l *Loader[K, V]) join(id K) (a answer[V], ids []K) {
 // run makes the call and keeps its values. It is done in any case, also when
 // the load panics: others wait for it.
 func (l *Loader[K, V]) run(ctx context.Context, c *call, ids []K) (values []V, err error) {
-	c.err = fmt.Errorf("load %d ids: the call did not return", len(ids))
+	c.err = errNoReturn(len(ids))
 	defer close(c.done)
-	values, err = l.load(ctx, ids)
-	if err == nil && len(values) != len(ids) {
-		err = fmt.Errorf("load %d ids: got %d answers", len(ids), len(values))
-	}
+	values, err = l.call(ctx, ids)
 	c.err = err
 	if err != nil {
 		return nil, err
@@ -115,6 +163,18 @@ func (l *Loader[K, V]) run(ctx context.Context, c *call, ids []K) (values []V, e
 	}
 	return values, nil
 }
+
+// call makes a call and counts its values.
+func (l *Loader[K, V]) call(ctx context.Context, ids []K) ([]V, error) {
+	values, err := l.load(ctx, ids)
+	if err == nil && len(values) != len(ids) {
+		err = fmt.Errorf("load %d ids: got %d answers", len(ids), len(values))
+	}
+	return values, err
+}
+
+// errNoReturn is the error of a call that has panicked.
+func errNoReturn(ids int) error { return fmt.Errorf("load %d ids: the call did not return", ids) }
 
 // brought reads what a finished call has brought for id.
 func (l *Loader[K, V]) brought(id K, c *call) (V, error) {

@@ -49,9 +49,9 @@ func IsPlanned(field string) bool { return readsOf[field] != nil }
 // ID returns the argument id of the field that reads. ok is false where only the executor
 // knows what the argument means.
 func (p *OperationPlan) ID(variables map[string]any) (id string, ok bool) {
-	value, _ := p.id.of(variables)
+	value, _, err := p.id.of(variables)
 	id, ok = value.(string)
-	return id, ok
+	return id, ok && err == nil
 }
 
 // PageOf returns the page that is selected of a user's or a group's library; nil if there

@@ -48,19 +48,20 @@ func hasVariables(v *ast.Value) bool {
 	return false
 }
 
-// of returns the value in a request. A variable that was not given leaves the default of
-// the argument.
-func (a *argument) of(variables map[string]any) (any, error) {
+// of returns the value in a request. given is false where it is the fixed one: a variable
+// that was not given leaves the default of the argument.
+func (a *argument) of(variables map[string]any) (value any, given bool, err error) {
 	switch {
 	case a.value == nil:
-		return a.fixed, nil
 	case a.value.Kind != ast.Variable:
-		return a.value.Value(variables)
+		value, err = a.value.Value(variables)
+		return value, true, err
+	default:
+		if value, given = variables[a.value.Raw]; given {
+			return value, true, nil
+		}
 	}
-	if value, given := variables[a.value.Raw]; given {
-		return value, nil
-	}
-	return a.fixed, nil
+	return a.fixed, false, nil
 }
 
 // PageField is a field library of an OperationPlan.
@@ -92,8 +93,8 @@ func (p *PageField) Request(op *graphql.OperationContext) (r PageRequest, ok boo
 	r = PageRequest{p.query, p.plan}
 	for i := range p.variables {
 		a := &p.variables[i]
-		value, err := a.of(op.Variables)
-		if err != nil || setArgument(op, &r.Query, a.name, value) != nil {
+		value, given, err := a.of(op.Variables)
+		if err != nil || given && setArgument(op, &r.Query, a.name, value) != nil {
 			return r, false
 		}
 	}

@@ -52,11 +52,11 @@ type LibraryEdge struct {
 	// Standing is the viewer's, where the query asked for it.
 	Standing *Standing
 
-	Seal func() string
+	Place cursor.Cursor
 }
 
 // Cursor is the place of the edge; sealed when asked for.
-func (e *LibraryEdge) Cursor() string { return e.Seal() }
+func (e *LibraryEdge) Cursor() string { return string(e.Place.AppendCursor(nil)) }
 
 // Standing is what a viewer may do with an item.
 type Standing struct {

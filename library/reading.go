@@ -304,15 +304,20 @@ type pageEdge struct {
 	unbounded bool
 }
 
-func (e *pageEdge) cursor() string { return e.r.cursor(e.at, e.unbounded) }
+// AppendCursor implements cursor.Cursor.
+func (e *pageEdge) AppendCursor(b []byte) []byte { return e.r.appendCursor(b, e.at, e.unbounded) }
 
 // cursor seals a place of this reading.
 func (r *Reading) cursor(at EntryKey, unbounded bool) string {
+	return string(r.appendCursor(nil, at, unbounded))
+}
+
+func (r *Reading) appendCursor(b []byte, at EntryKey, unbounded bool) []byte {
 	p := cursor.Place{Order: r.order, Position: at.Position, ID: string(at.Content), Read: r.ReadAt}
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound = true, *r.until
 	}
-	return r.s.Seals.Seal(r.Bound, p)
+	return r.s.Seals.AppendSeal(b, r.Bound, p)
 }
 
 // edges returns the edges of the findings shown, in the order of the walk.
@@ -329,7 +334,7 @@ func (r *Reading) edges(w *scan, shown []finding) []*pageEdge {
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
 		e.r, e.at = r, shown[i].at
-		e.Seal = e.cursor
+		e.Place = e
 		edges[i] = e
 	}
 	if n := len(shown); n > 0 && w.over {
@@ -351,7 +356,7 @@ func (r *Reading) edges(w *scan, shown []finding) []*pageEdge {
 func (r *Reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last func() string) {
 	switch {
 	case len(edges) > 0:
-		first, last = edges[0].Seal, edges[len(edges)-1].Seal
+		first, last = edges[0].Cursor, edges[len(edges)-1].Cursor
 	case w.cut:
 		first = func() string { return r.cursor(w.first, false) }
 	case w.behind && w.want > 1:
@@ -400,8 +405,8 @@ func (r *Reading) ownRow(rows *ContentRows) Member {
 // time of reading: whoever followed on from it would miss what others have done
 // in the library, which the mutation does not tell.
 func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
-	return &LibraryEdge{Node: c, Role: role, Seal: func() string {
-		bound := cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner))
-		return s.Seals.Seal(bound, cursor.Place{Order: cursor.AnyOrder, Position: at.Position, ID: string(at.Content)})
+	return &LibraryEdge{Node: c, Role: role, Place: &cursor.Sealed{
+		Sealer: s.Seals, Bound: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner)),
+		Place: cursor.Place{Order: cursor.AnyOrder, Position: at.Position, ID: string(at.Content)},
 	}}
 }

@@ -26,11 +26,14 @@ type decoder struct {
 }
 
 // decode begins to read a value, checking its version.
-func decode(value []byte) decoder {
+func decode(value []byte) decoder { return decodeText(string(value)) }
+
+// decodeText is decode for a value whose memory is shared with others.
+func decodeText(value string) decoder {
 	if len(value) == 0 || value[0] != rowVersion {
 		return decoder{bad: true}
 	}
-	return decoder{row: string(value[1:])}
+	return decoder{row: value[1:]}
 }
 
 func (d *decoder) fail() {

@@ -66,12 +66,17 @@ func (v *view) readContent(id library.ContentID, members []principal.ID, rows *l
 		return nil
 	}
 	rows.Members = make([]library.Member, len(members))
+	return v.readMembers(id, members, found, rows.Members)
+}
+
+// readMembers reads the rows of members into rows; there are none without a header.
+func (v *view) readMembers(id library.ContentID, members []principal.ID, header bool, rows []library.Member) error {
 	for i, p := range members {
-		rows.Members[i].Principal = p
-		if !found {
+		rows[i].Principal = p
+		if !header {
 			continue
 		}
-		if err := v.readMember(id, &rows.Members[i]); err != nil {
+		if err := v.readMember(id, &rows[i]); err != nil {
 			return err
 		}
 	}
@@ -115,15 +120,42 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	if err != nil {
 		return nil, wrapError("read contents", err)
 	}
-	rows := make([]library.ContentRows, len(ids))
-	for i, id := range ids {
-		if err = v.readContent(id, members, &rows[i]); err != nil {
-			break
-		}
-		rows[i].Trim()
-	}
+	rows, err := v.readContents(ids, members)
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, wrapError("read contents", err)
+	}
+	return rows, nil
+}
+
+// readContents reads headers and rows of members, trimmed. All headers share some pieces of
+// memory, and so do the rows of members.
+func (v *view) readContents(ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+	rows := make([]library.ContentRows, len(ids))
+	all := make([]library.Member, len(ids)*len(members))
+	for i, id := range ids {
+		v.key = appendHeaderKey(v.key[:0], tableContent, string(id))
+		found, err := v.collect()
+		if err != nil {
+			return nil, err
+		}
+		if len(members) > 0 {
+			rows[i].Members, all = all[:len(members):len(members)], all[len(members):]
+			if err := v.readMembers(id, members, found, rows[i].Members); err != nil {
+				return nil, err
+			}
+		}
+	}
+	values, ends := v.collected()
+	optionals := make([]optional, len(ids))
+	begin := 0
+	for i, id := range ids {
+		if value := values[begin:ends[i]]; value != "" {
+			if err := decodeShown(id, value, &rows[i].Header, &optionals[i]); err != nil {
+				return nil, fmt.Errorf("header of content %q: %w", id, err)
+			}
+		}
+		begin = ends[i]
+		rows[i].Trim()
 	}
 	return rows, nil
 }

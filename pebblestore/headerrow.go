@@ -102,6 +102,28 @@ type optional struct {
 // decodeHeader reads the header of a content.
 func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	d := decode(value)
+	d.header(id, h, nil)
+	h.Unsettled = d.unsettled()
+	h.Writers = d.writers()
+	return d.end()
+}
+
+// decodeShown reads what readers are shown of a header, and checks the rest. o is memory
+// for it.
+func decodeShown(id library.ContentID, value string, h *library.Header, o *optional) error {
+	d := decodeText(value)
+	d.header(id, h, o)
+	for n := d.count(unsettledBytes); n > 0; n-- {
+		d.int()
+		d.byte()
+	}
+	d.skipWriters()
+	return d.end()
+}
+
+// header reads a header up to the superseded positions. o is memory for what the header
+// points to; nil: it is allocated.
+func (d *decoder) header(id library.ContentID, h *library.Header, o *optional) {
 	h.ID = id
 	h.Seq = int64(d.uint())
 	h.State = commit.State(d.byte())
@@ -121,7 +143,9 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	h.Creator = principal.ID(d.text())
 	h.Title = d.text()
 	if has&(hasDescription|hasLink|hasExpiry) != 0 {
-		o := new(optional)
+		if o == nil {
+			o = new(optional)
+		}
 		if has&hasDescription != 0 {
 			o.description = d.text()
 			h.Description = &o.description
@@ -147,15 +171,22 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	if has&hasPage != 0 {
 		h.Page = []byte(d.text())
 	}
-	if n := d.count(2); n > 0 {
-		h.Unsettled = make([]library.Superseded, n)
-		for i := range h.Unsettled {
-			h.Unsettled[i].Position = clock.Instant(d.int())
-			h.Unsettled[i].Widest = principal.Visibility(d.byte())
-		}
+}
+
+// unsettledBytes is the least size of a superseded position.
+const unsettledBytes = 2
+
+func (d *decoder) unsettled() []library.Superseded {
+	n := d.count(unsettledBytes)
+	if n == 0 {
+		return nil
 	}
-	h.Writers = d.writers()
-	return d.end()
+	us := make([]library.Superseded, n)
+	for i := range us {
+		us[i].Position = clock.Instant(d.int())
+		us[i].Widest = principal.Visibility(d.byte())
+	}
+	return us
 }
 
 // decodeSeq reads only the Seq, which comes first in a header of either kind.

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,26 +36,46 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 	return entries, nil
 }
 
-// OpenLibrary implements library.LibraryStore.
+// OpenLibrary implements library.LibraryStore. All of it is of one reading.
 func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, wrapError("open a library", err)
+	}
 	o := new(library.Opening)
-	var err error
 	if newest {
-		es, err := s.PageLibrary(ctx, library.Slice{Owner: p.Owner, Bucket: p.Bucket, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(es) == 1 {
-			o.Newest = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}
+		o.Newest, err = v.newest(&p)
+	}
+	if err == nil && p.Limit > 0 {
+		if v.sliceBounds(&p); bytes.Compare(v.key, v.end) < 0 {
+			v.it.SetBounds(v.key, v.end)
+			o.Entries, err = v.entries(&p)
 		}
 	}
-	if o.Entries, err = s.PageLibrary(ctx, p); err != nil {
-		return nil, err
+	if err == nil {
+		v.it.SetBounds(nil, nil)
+		v.key = appendSingle(v.key[:0], tableBuilt, string(p.Owner))
+		_, o.Built, err = v.get()
 	}
-	if o.Built, err = s.Built(ctx, p.Owner); err != nil {
-		return nil, err
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, wrapError("open a library", err)
 	}
 	return o, nil
+}
+
+// newest finds the newest entry of a bucket; nil if it has none.
+func (v *view) newest(p *library.Slice) (*library.EntryKey, error) {
+	v.sliceBounds(&library.Slice{Owner: p.Owner, Bucket: p.Bucket})
+	v.it.SetBounds(v.key, v.end)
+	if !v.it.Last() {
+		return nil, v.it.Error()
+	}
+	position, content, err := cutEntryKey(v.it.Key()[len(v.key):])
+	return &library.EntryKey{Position: position, Content: library.ContentID(content)}, err
 }
 
 // sliceBounds sets the bounds within which every row is of the slice.

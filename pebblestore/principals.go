@@ -85,15 +85,31 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]princ
 	if err != nil {
 		return nil, wrapError("read principals", err)
 	}
-	headers := make([]principal.Header, len(ids))
-	for i, id := range ids {
-		if err = v.readPrincipalHeader(id, &headers[i]); err != nil {
-			break
-		}
-		headers[i].Writers = nil
-	}
+	headers, err := v.readPrincipalHeaders(ids)
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, wrapError("read principals", err)
+	}
+	return headers, nil
+}
+
+// readPrincipalHeaders reads headers, without their writers, into few pieces of memory.
+func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, error) {
+	for _, id := range ids {
+		v.key = appendHeaderKey(v.key[:0], tablePrincipal, string(id))
+		if _, err := v.collect(); err != nil {
+			return nil, err
+		}
+	}
+	headers := make([]principal.Header, len(ids))
+	values, ends := v.collected()
+	begin := 0
+	for i, id := range ids {
+		if value := values[begin:ends[i]]; value != "" {
+			if err := decodeShownPrincipal(id, value, &headers[i]); err != nil {
+				return nil, fmt.Errorf("header of principal %q: %w", id, err)
+			}
+		}
+		begin = ends[i]
 	}
 	return headers, nil
 }

@@ -26,7 +26,7 @@ func appendWriters(b []byte, ws []commit.Writer) []byte {
 }
 
 func (d *decoder) writers() []commit.Writer {
-	n := d.count(1 + len(commit.EntryID{}))
+	n := d.count(writerBytes)
 	if n == 0 {
 		return nil
 	}
@@ -38,6 +38,17 @@ func (d *decoder) writers() []commit.Writer {
 		copy(ws[i].Entry[:], d.raw(len(commit.EntryID{})))
 	}
 	return ws
+}
+
+// writerBytes is the least size of a writer.
+const writerBytes = 1 + len(commit.EntryID{})
+
+// skipWriters reads over them.
+func (d *decoder) skipWriters() {
+	for n := d.count(writerBytes); n > 0; n-- {
+		d.int()
+		d.raw(len(commit.EntryID{}))
+	}
 }
 
 // appendMember appends a member row of a group.
@@ -173,6 +184,21 @@ func appendPrincipal(b []byte, h *principal.Header) []byte {
 // decodePrincipal reads the header of a user or a group.
 func decodePrincipal(id principal.ID, value []byte, h *principal.Header) error {
 	d := decode(value)
+	d.principal(id, h)
+	h.Writers = d.writers()
+	return d.end()
+}
+
+// decodeShownPrincipal reads what readers are shown of a header, and checks the rest.
+func decodeShownPrincipal(id principal.ID, value string, h *principal.Header) error {
+	d := decodeText(value)
+	d.principal(id, h)
+	d.skipWriters()
+	return d.end()
+}
+
+// principal reads a header up to its writers.
+func (d *decoder) principal(id principal.ID, h *principal.Header) {
 	h.ID = id
 	h.Seq = int64(d.uint())
 	h.State = commit.State(d.byte())
@@ -183,8 +209,6 @@ func decodePrincipal(id principal.ID, value []byte, h *principal.Header) error {
 	h.Members = int(d.int())
 	h.DisplayName = d.text()
 	h.Email = d.text()
-	h.Writers = d.writers()
-	return d.end()
 }
 
 // appendFound appends a row of the directory; its place is in the key.

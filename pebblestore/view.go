@@ -6,11 +6,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
+// pooledBytes is the largest buffer that is kept for later readings.
+const pooledBytes = 64 << 10
+
 // view is one reading of the database: all rows that it gives are of one state.
 type view struct {
 	it *pebble.Iterator
 	// key and end are scratch for the keys that the caller looks for.
 	key, end []byte
+	// values are those of several rows, one after the other, and ends where each ends.
+	values []byte
+	ends   []int
 }
 
 // open begins a reading of single rows of whatever table.
@@ -49,7 +55,10 @@ func (s *Store) openRange(bounds func(v *view)) (*view, error) {
 // done ends the reading. Its error is that of any read before it.
 func (s *Store) done(v *view) error {
 	err := v.it.Close()
-	v.it = nil
+	v.it, v.values, v.ends = nil, v.values[:0], v.ends[:0]
+	if cap(v.values) > pooledBytes {
+		v.values = nil
+	}
 	s.views.Put(v)
 	return err
 }
@@ -61,4 +70,19 @@ func (v *view) get() (value []byte, found bool, err error) {
 	}
 	value, err = v.it.ValueAndErr()
 	return value, err == nil, err
+}
+
+// collect reads the row of v.key and keeps its value, an empty one if there is none.
+func (v *view) collect() (found bool, err error) {
+	value, found, err := v.get()
+	v.values = append(v.values, value...)
+	v.ends = append(v.ends, len(v.values))
+	return found, err
+}
+
+// collected returns the values collected and where each ends: a page of rows is one piece
+// of memory.
+func (v *view) collected() (values string, ends []int) {
+	values = string(v.values)
+	return values, v.ends
 }

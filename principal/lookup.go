@@ -49,9 +49,15 @@ func (s *Service) Principals(ctx context.Context, v *Viewer, ids []ID) ([]Princi
 		return nil, err
 	}
 	ps := make([]Principal, len(ids))
+	users := make([]User, 0, len(ids)) // in one piece of memory: most principals are users
 	for i, h := range hs {
-		if h != nil {
-			ps[i] = Of(*h)
+		switch {
+		case h == nil:
+		case h.ID.IsGroup():
+			ps[i] = &Group{*h}
+		default:
+			users = append(users, User{*h})
+			ps[i] = &users[len(users)-1]
 		}
 	}
 	return ps, nil

@@ -29,6 +29,9 @@ func (s schema) Answer(ctx context.Context, op *graphql.OperationContext, pages 
 	if r.read(ctx) && (body.Err() != nil || p.Write(&r.found, body)) {
 		return true, nil
 	}
+	if conn, ok := r.outcomes.page.value.(*library.LibraryConnection); ok {
+		dataloader.From(ctx).Page(conn.Edges) // the generated code loads what it shows of them
+	}
 	return false, context.WithValue(ctx, outcomesKey{}, &r.outcomes)
 }
 
@@ -149,15 +152,31 @@ func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
 		if err != nil {
 			return err
 		}
-		dataloader.From(ctx).Page(conn.Edges)
 		r.outcomes.page.value = conn
 		if len(r.request.Plan.Texts) > 0 { // their arguments are read from the operation
 			ctx = graphql.WithOperationContext(ctx, r.op)
+			dataloader.From(ctx).Page(conn.Edges)
 		}
-		r.found.Page, err = r.fill(ctx, conn, r.request.Plan)
+		r.found.Page, err = r.fill(ctx, conn, r.request.Plan, loadCreatorsOnce)
 		if err != nil {
 			r.found.Page = nil
 		}
 		return nil
 	}) && r.found.Page != nil
+}
+
+// loadCreatorsOnce loads the creators of the one page of an operation.
+func loadCreatorsOnce(ctx context.Context, rows []graph.Row) error {
+	ids := make([]principal.ID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].Node.Creator
+	}
+	found, err := dataloader.From(ctx).Principals.LoadOnce(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, p := range found {
+		rows[i].Creator, _ = p.(*principal.User)
+	}
+	return nil
 }

@@ -207,6 +207,13 @@ func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) 
 	return answered{w.Code, w.Header(), inOrder(t, text), c.points, calls.take(), log}
 }
 
+// data is what does not depend on which of the fields that are resolved at once comes first:
+// they share calls, and what calls cost, by chance.
+func (a answered) data() answered {
+	text, _, _ := strings.Cut(a.Body, `,"extensions"`)
+	return answered{Status: a.Status, Body: text}
+}
+
 // inOrder puts several errors of an answer in order: fields of a page that the generated code
 // resolves at once fail in any.
 func inOrder(t *testing.T, text string) string {
@@ -282,7 +289,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 			plans.last = "refused"
 			want, got := p.compare(t, r, store, calls)
 			if plans.last == "not planned" {
-				want.Calls, got.Calls = nil, nil // fields that are resolved at once share calls by chance
+				want, got = want.data(), got.data()
 			}
 			if plans.last == "not planned" && (r.fails != nil || strings.Contains(want.Body, `"errors"`)) {
 				continue // both are the same code, and errors of fields resolved at once have no order

@@ -18,7 +18,7 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 	if plan.Unplanned {
 		return conn
 	}
-	page, err := r.fill(ctx, conn, plan)
+	page, err := r.fill(ctx, conn, plan, loadCreators)
 	if err != nil {
 		return conn
 	}
@@ -28,18 +28,24 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 	return conn
 }
 
-// fill loads what the plan wants beside the edges. Loaders keep what they have
-// loaded, errors too, so a page that cannot be planned is not read twice.
-func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan) (page *graph.Page, err error) {
+// fill loads what the plan wants beside the edges, and creators by a function. Loaders
+// keep what they have loaded, errors too, so a page that cannot be planned is not read
+// twice.
+func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan, creators func(context.Context, []graph.Row) error) (page *graph.Page, err error) {
 	page = &graph.Page{LibraryConnection: conn, Rows: make([]graph.Row, len(conn.Edges))}
 	for i, e := range conn.Edges {
 		page.Rows[i].LibraryEdge = e
-		if want.Creators {
-			if page.Rows[i].Creator, err = creator(ctx, e.Node); err != nil {
-				return nil, err
-			}
+	}
+	if want.Creators && len(page.Rows) > 0 {
+		if err := creators(ctx, page.Rows); err != nil {
+			return nil, err
 		}
-		if want.Standings {
+	}
+	if want.Standings {
+		for i, e := range conn.Edges {
+			if page.Rows[i].Standing = e.Standing; e.Standing != nil {
+				continue
+			}
 			if page.Rows[i].Standing, err = standing(ctx, e.Node); err != nil {
 				return nil, err
 			}
@@ -52,6 +58,16 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 		page.Count, err = r.Library.LibraryCount(ctx, conn)
 	}
 	return page, err
+}
+
+// loadCreators loads the creators of rows, as others of the operation may.
+func loadCreators(ctx context.Context, rows []graph.Row) (err error) {
+	for i := range rows {
+		if rows[i].Creator, err = creator(ctx, rows[i].Node); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // creator is nil where he may not be seen.

@@ -46,6 +46,7 @@ const (
 	// is in order, it is the longest text of a place.
 	longestID     = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
 	longestPlace  = (placeHead + LongestName + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
+	usualCursor   = 104
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )
 
@@ -192,7 +193,6 @@ type cursorKey struct {
 type scribe struct {
 	mac               hash.Hash
 	plain, sum, bytes []byte
-	text              []byte
 }
 
 // NewSealer reads the key ring of the store, and stores a first one if there is none.
@@ -252,6 +252,12 @@ func (s *Sealer) key(id byte) *cursorKey {
 
 // Seal is the cursor of a place in the connection that bound names.
 func (s *Sealer) Seal(bound []byte, p Place) string {
+	var text [usualCursor]byte
+	return string(s.AppendSeal(text[:0], bound, p))
+}
+
+// AppendSeal appends the text of Seal to b.
+func (s *Sealer) AppendSeal(b, bound []byte, p Place) []byte {
 	k := s.keys[0]
 	w := k.scribes.Get().(*scribe)
 	defer k.scribes.Put(w)
@@ -264,8 +270,7 @@ func (s *Sealer) Seal(bound []byte, p Place) string {
 	w.bytes = append(w.bytes[:0], cursorVersion, k.id)
 	w.bytes = append(w.bytes, nonce...)
 	w.bytes = k.aead.Seal(w.bytes, nonce, w.plain, bound)
-	w.text = cursorText.AppendEncode(w.text[:0], w.bytes)
-	return string(w.text)
+	return cursorText.AppendEncode(b, w.bytes)
 }
 
 // Open reads a cursor of the connection that bound names, for a page in order.

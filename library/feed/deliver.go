@@ -51,8 +51,9 @@ func (f *Follower) tell(ctx context.Context, n *news) (library.LibraryChange, er
 		}
 		f.told.put(n.Content, tale{placed: true, state: h.MTS, enforced: max(n.MTS, was.enforced)})
 		r.ReadAt = n.At // what was told up to here
-		return &library.LibraryEntryPlaced{Edge: &library.LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, Seal: func() string {
-			return f.s.Seals.Seal(r.Bound, cursor.Place{Order: cursor.AnyOrder, Position: h.Position, ID: string(h.ID), Read: r.ReadAt})
+		return &library.LibraryEntryPlaced{Edge: &library.LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, Place: &cursor.Sealed{
+			Sealer: f.s.Seals, Bound: r.Bound,
+			Place: cursor.Place{Order: cursor.AnyOrder, Position: h.Position, ID: string(h.ID), Read: r.ReadAt},
 		}}}, nil
 	}
 	gone, err := f.gone(ctx, r, n, &rows[0])
