@@ -85,12 +85,14 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		}
 	}
 	op.OperationContext = &graphql.OperationContext{
-		Headers:  http.Header{"Accept-Language": p.language},
 		RawQuery: doc.text, OperationName: p.operationName, Variables: values,
 		Doc: doc.ast, Operation: def,
 		DisableIntrospection:   !h.introspects,
 		RecoverFunc:            recovered,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+	}
+	if p.language != nil {
+		op.Headers = http.Header{"Accept-Language": p.language}
 	}
 	op.ResolverMiddleware = op.resolve
 	op.price = max(leastPrice, op.cost*costPrice)

@@ -28,6 +28,9 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 			return nil, badVariable(fmt.Sprintf("The variable %s is not %s.", path, want))
 		}
 	}
+	if plainTexts(op, given) {
+		return given, nil
+	}
 	// The library panics on what a validated document cannot hold.
 	defer func() {
 		if recover() != nil {
@@ -39,6 +42,31 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 		return nil, badVariable("A variable does not fit its type: " + clip(strings.TrimPrefix(err.Error(), "input: ")) + ".")
 	}
 	return values, nil
+}
+
+// plainTexts reports whether the variables that were given are texts of types that take any
+// text, and the others have no default and need none. Then there is nothing to be coerced.
+// mismatch has seen that the texts fit.
+func plainTexts(op *ast.OperationDefinition, given map[string]any) bool {
+	for _, v := range op.VariableDefinitions {
+		value, ok := given[v.Variable]
+		if !ok {
+			if v.DefaultValue != nil || v.Type.NonNull {
+				return false
+			}
+			continue
+		}
+		_, isText := value.(string)
+		switch v.Type.NamedType {
+		case "ID", "String", "Cursor":
+		default:
+			return false
+		}
+		if !isText {
+			return false
+		}
+	}
+	return given != nil
 }
 
 func badVariable(message string) *refusal { return refuseDocument(codeBadUserInput, message) }

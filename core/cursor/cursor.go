@@ -46,9 +46,11 @@ const (
 	// is in order, it is the longest text of a place.
 	longestID     = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
 	longestPlace  = (placeHead + LongestName + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
-	usualCursor   = 104
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )
+
+// Usual is how many bytes the text of a usual cursor has.
+const Usual = 104
 
 // LongestName is how many bytes of a name a place holds at most.
 const LongestName = 80
@@ -252,7 +254,7 @@ func (s *Sealer) key(id byte) *cursorKey {
 
 // Seal is the cursor of a place in the connection that bound names.
 func (s *Sealer) Seal(bound []byte, p Place) string {
-	var text [usualCursor]byte
+	var text [Usual]byte
 	return string(s.AppendSeal(text[:0], bound, p))
 }
 
