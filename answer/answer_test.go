@@ -221,3 +221,36 @@ func TestBody_Nil(t *testing.T) {
 		t.Error(b.Err())
 	}
 }
+
+// TestBody_ItsBufferIsUsedAgain: by a later answer, and not by one in progress.
+func TestBody_ItsBufferIsUsedAgain(t *testing.T) {
+	m := NewMemory(1 << 30)
+	first, second := New(1<<20, m, nil), New(1<<20, m, nil)
+	write := func(b *Body, text string) {
+		part := &Part{Body: b}
+		part.End(append(b.Buffer(10_000), strings.Repeat(text, 5000)...))
+		_, _ = part.WriteTo(b)
+		b.Finish()
+	}
+	write(first, "a")
+	write(second, "b")
+	if first.text() != strings.Repeat("a", 5000) || second.text() != strings.Repeat("b", 5000) {
+		t.Error("two answers share a buffer")
+	}
+	if cap(first.Buffer(1)) < 10_000 {
+		t.Error("an answer has several buffers")
+	}
+	first.Release()
+	first.Release()
+	second.Release()
+	if m.Used() != 0 {
+		t.Errorf("%d bytes are reserved afterwards", m.Used())
+	}
+	if testing.AllocsPerRun(100, func() {
+		b := New(1<<20, m, nil)
+		b.Buffer(10_000)
+		b.Release()
+	}) > 1.5 { // the Body; the pool may drop a buffer now and then
+		t.Error("buffers are not used again")
+	}
+}

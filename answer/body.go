@@ -107,7 +107,7 @@ func (b *Body) Release() {
 	b.chunks, b.last = nil, nil
 	b.memory.Free(b.covered.Swap(0))
 	if b.buffer != nil {
-		scratch.Put(b.buffer)
+		b.memory.buffers.Put(b.buffer)
 		b.buffer = nil
 	}
 }

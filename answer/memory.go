@@ -6,7 +6,10 @@
 // It must not know what is in an answer, or who gets it.
 package answer
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // step is how much memory an answer reserves at a time, and the size of the
 // buffers that long answers are written into. Most answers need one step.
@@ -17,10 +20,20 @@ const step = 64 << 10
 type Memory struct {
 	max  int64
 	used atomic.Int64
+	// buffers are those of answers that are finished, *[]byte.
+	buffers sync.Pool
 }
 
 // NewMemory returns a Memory of max bytes.
 func NewMemory(max int) *Memory { return &Memory{max: int64(max)} }
+
+// buffer returns a buffer of an answer that is finished, or a new one.
+func (m *Memory) buffer() *[]byte {
+	if b, ok := m.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
 
 // Used returns how many bytes are reserved.
 func (m *Memory) Used() int64 { return m.used.Load() }

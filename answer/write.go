@@ -1,9 +1,6 @@
 package answer
 
-import (
-	"io"
-	"sync"
-)
+import "io"
 
 // firstChunk is the size of the first buffer of an answer.
 const firstChunk = 512
@@ -102,14 +99,11 @@ func (b *Body) Finish() {
 // Chunks returns what was written, in order. It is valid until Release.
 func (b *Body) Chunks() [][]byte { return b.chunks }
 
-// scratch are buffers of answers that are finished.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
 // Buffer returns an empty buffer for about n bytes, to build the first Part in. Release
 // takes it back for other answers.
 func (b *Body) Buffer(n int) []byte {
 	if b.buffer == nil {
-		b.buffer = scratch.Get().(*[]byte)
+		b.buffer = b.memory.buffer()
 	}
 	if cap(*b.buffer) < n {
 		*b.buffer = make([]byte, 0, n)

@@ -179,3 +179,47 @@ func TestAPanicWakesWaiters(t *testing.T) {
 		}
 	})
 }
+
+// TestLoadOnce: one call for distinct ids, whose values are not kept and whose error is.
+func TestLoadOnce(t *testing.T) {
+	source := &counting{}
+	l := newLoader(source.load)
+	got, err := l.LoadOnce(t.Context(), []string{"bb", "a", "bb", "ccc", "a"})
+	if want := []int{2, 1, 2, 3, 1}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	if n, err := l.Load(t.Context(), "a"); err != nil || n != 1 {
+		t.Errorf("afterwards: %d, %v", n, err)
+	}
+	if diff := cmp.Diff([][]string{{"bb", "a", "ccc"}, {"a"}}, source.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadOnce_KeepsAnError(t *testing.T) {
+	down := errors.New("down")
+	source := &counting{err: down}
+	l := newLoader(source.load)
+	if _, err := l.LoadOnce(t.Context(), []string{"a", "bb", "a"}); !errors.Is(err, down) {
+		t.Errorf("the error is %v", err)
+	}
+	for _, id := range []string{"a", "bb"} {
+		if _, err := l.Load(t.Context(), id); !errors.Is(err, down) {
+			t.Errorf("%s afterwards: %v", id, err)
+		}
+	}
+	if len(source.calls) != 1 {
+		t.Errorf("%d calls", len(source.calls))
+	}
+}
+
+func TestLoadOnce_KeepsAPanicAsAnError(t *testing.T) {
+	l := newLoader(func(context.Context, []string) ([]int, error) { panic("in the domain") })
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = l.LoadOnce(t.Context(), []string{"a"})
+	}()
+	if _, err := l.Load(t.Context(), "a"); err == nil {
+		t.Error("who asks afterwards gets no error")
+	}
+}

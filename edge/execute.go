@@ -11,7 +11,7 @@ import (
 // execute runs a query or a mutation: by its plan if it has one, and otherwise by gqlgen's
 // executor. nil: the context had ended before it began.
 func (h *Handler) execute(ctx context.Context, op *operation) *graphql.Response {
-	answered, begun := h.graph.Answer(ctx, op.OperationContext, op.pages, op.body)
+	answered, begun := h.graph.Answer(ctx, &graph.Request{Op: op.OperationContext, Pages: op.pages, Body: op.body})
 	if answered {
 		return &graphql.Response{}
 	}

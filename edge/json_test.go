@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,6 +111,26 @@ func TestEightDigits(t *testing.T) {
 			if got := judgeJSON(number, 0) == jsonGood; got != json.Valid(number) {
 				t.Errorf("%q is judged %t", number, got)
 			}
+		}
+	}
+}
+
+// TestDecodeString compares it with the standard decoder.
+func TestDecodeString(t *testing.T) {
+	pieces := []string{"a", "ünï", `\n`, `\t`, `\"`, `\\`, `\/`, `\b`, `\f`, `\r`, `\u00e4`, `\ud83d\ude00`, `\ud83d`, "query { viewer }", " "}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		value := `"`
+		for range random.IntN(8) {
+			value += pieces[random.IntN(len(pieces))]
+		}
+		value += `"`
+		var got, want string
+		if err := json.Unmarshal([]byte(value), &want); err != nil {
+			t.Fatal(err)
+		}
+		if !decodeString([]byte(value), &got) || got != want {
+			t.Fatalf("%s is read as %q, want %q", value, got, want)
 		}
 	}
 }

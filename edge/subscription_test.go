@@ -13,7 +13,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"carrel/answer"
 	"carrel/auth"
 	"carrel/core/fault"
 	"carrel/graph"
@@ -58,7 +57,7 @@ func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
 }
 
 // Answer implements graph.ExecutableSchema.
-func (s *ticking) Answer(context.Context, *graphql.OperationContext, *graph.Pages, *answer.Body) (bool, context.Context) {
+func (s *ticking) Answer(context.Context, *graph.Request) (bool, context.Context) {
 	return false, nil
 }
 

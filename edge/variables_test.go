@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator"
 )
 
 func TestVariablesKeepTheirNumbers(t *testing.T) {
@@ -102,5 +104,52 @@ func TestVariables(t *testing.T) {
 				t.Errorf("%d calls: %s", e.calls.Load(), a.Body)
 			}
 		})
+	}
+}
+
+// TestCoerce_OfTextsIsTheLibrarys: texts that need not be coerced are taken as they are, and
+// nothing else is.
+func TestCoerce_OfTextsIsTheLibrarys(t *testing.T) {
+	e := newEdge(t, nil)
+	for query, c := range map[string]struct {
+		given string
+		plain bool
+	}{
+		`query($i:ID!){user(id:$i){id}}`:                                      {`{"i":"x"}`, true},
+		`query($i:ID!,$a:Cursor){user(id:$i){library(after:$a){bucket}}}`:     {`{"i":"x","a":"c"}`, true},
+		`query($i:ID!,$b:Cursor){user(id:$i){library(after:$b){bucket}}}`:     {`{"i":"x"}`, true},
+		`query($i:ID!,$c:Cursor){user(id:$i){library(after:$c){bucket}}}`:     {`{"i":"x","c":null}`, false},
+		`query($i:ID!,$d:Cursor="d"){user(id:$i){library(after:$d){bucket}}}`: {`{"i":"x"}`, false},
+		`query($i:ID!,$n:Int){user(id:$i){library(first:$n){bucket}}}`:        {`{"i":"x","n":3}`, false},
+		`query($j:ID!){user(id:$j){id}}`:                                      {`{"j":17}`, false},
+		`query($k:[ID!]!){nodes(ids:$k){id}}`:                                 {`{"k":"x"}`, false},
+	} {
+		doc, r := e.handler.compiler.document(query)
+		if r != nil {
+			t.Fatal(query, r.errs)
+		}
+		op := doc.ast.Operations[0]
+		read := func() map[string]any {
+			given, r := readVariables(e.handler.schema, op, []byte(c.given))
+			if r != nil {
+				t.Fatal(query, r.errs)
+			}
+			return given
+		}
+		if got := plainTexts(op, read()); got != c.plain {
+			t.Errorf("%s of %s: plain is %t", query, c.given, got)
+		}
+		want, err := validator.VariableValues(e.handler.schema, op, read())
+		got, r := coerce(e.handler.schema, op, read())
+		if err != nil || r != nil {
+			t.Fatal(query, err, r)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s of %s (-library +got):\n%s", query, c.given, diff)
+		}
+	}
+	op := &ast.OperationDefinition{VariableDefinitions: ast.VariableDefinitionList{{Variable: "i", Type: ast.NonNullNamedType("ID", nil)}}}
+	if plainTexts(op, map[string]any{}) {
+		t.Error("a variable that must be given is missing")
 	}
 }

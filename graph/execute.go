@@ -35,7 +35,15 @@ type ExecutableSchema interface {
 	// body. It reports whether it has; then there are no errors. If it has read
 	// anything and has not answered, Exec must be called with begun, which holds what
 	// was read; otherwise begun is nil.
-	Answer(ctx context.Context, op *graphql.OperationContext, pages *Pages, body *answer.Body) (answered bool, begun context.Context)
+	Answer(ctx context.Context, r *Request) (answered bool, begun context.Context)
+}
+
+// Request is an operation that is to be answered, with the plans of its document and
+// where its answer goes.
+type Request struct {
+	Op    *graphql.OperationContext
+	Pages *Pages // nil: there are none
+	Body  *answer.Body
 }
 
 // Subscription is a subscription that has started. It is used by one goroutine
@@ -80,7 +88,7 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 }
 
 // Answer implements ExecutableSchema: plans are for the package resolvers to execute.
-func (s schema) Answer(context.Context, *graphql.OperationContext, *Pages, *answer.Body) (bool, context.Context) {
+func (s schema) Answer(context.Context, *Request) (bool, context.Context) {
 	return false, nil
 }
 

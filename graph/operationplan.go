@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -88,11 +89,11 @@ func (o *Object) known() bool {
 }
 
 // planOperation compiles an operation; nil: the executor has to run it.
-func planOperation(op *graphql.OperationContext, pages *Pages) *OperationPlan {
+func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pages) *OperationPlan {
 	if op.Operation.Operation != ast.Query {
 		return nil
 	}
-	c := operationCompiler{compiler: compiler{op: op}, pages: pages, plan: &OperationPlan{}}
+	c := operationCompiler{compiler: compiler{op: op}, ctx: ctx, pages: pages, plan: &OperationPlan{}}
 	p := c.plan
 	p.query = compile(&c.compiler, op.Operation.SelectionSet, c.field, queryImplementors)
 	p.steps = c.want.steps
@@ -104,6 +105,7 @@ func planOperation(op *graphql.OperationContext, pages *Pages) *OperationPlan {
 
 type operationCompiler struct {
 	compiler
+	ctx   context.Context // of the operation that is planned
 	pages *Pages
 	plan  *OperationPlan
 }
@@ -160,7 +162,7 @@ func (c *operationCompiler) principal(p *principalPlan, below ast.SelectionSet, 
 // page compiles a field library; nil if it cannot be planned.
 func (c *operationCompiler) page(f graphql.CollectedField) *PageField {
 	p := &PageField{field: f, plan: c.pages.plan(c.op, f)}
-	if p.plan.Unplanned || !p.bind(c.op) {
+	if p.plan.Unplanned || !p.bind(c.ctx, c.op) {
 		return nil
 	}
 	c.want.steps += p.plan.steps

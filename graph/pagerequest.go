@@ -111,7 +111,7 @@ func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *P
 // Operation returns the plan of the operation; nil if the executor has to run it.
 // A plan that does not fit is not used: compiling it for each operation would cost
 // as much as the executor.
-func (ps *Pages) Operation(op *graphql.OperationContext) *OperationPlan {
+func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *OperationPlan {
 	if ps == nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (ps *Pages) Operation(op *graphql.OperationContext) *OperationPlan {
 	if known {
 		return p
 	}
-	p = planOperation(op, ps)
+	p = planOperation(ctx, op, ps)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if p != nil && p.steps > ps.room {

@@ -74,13 +74,13 @@ type PageField struct {
 
 // bind reads the arguments that the document fixes. It reports whether they are good;
 // otherwise the executor reports what is wrong with them.
-func (p *PageField) bind(op *graphql.OperationContext) bool {
+func (p *PageField) bind(ctx context.Context, op *graphql.OperationContext) bool {
 	for _, def := range p.field.Definition.Arguments {
 		a := argumentOf(p.field, def.Name)
 		if a.value != nil {
 			p.variables = append(p.variables, a)
 		}
-		if setArgument(op, &p.query, a.name, a.fixed) != nil {
+		if setArgument(ctx, op, &p.query, a.name, a.fixed) != nil {
 			return false
 		}
 	}
@@ -89,12 +89,12 @@ func (p *PageField) bind(op *graphql.OperationContext) bool {
 
 // Request returns what the field asks for with the variables of a request. ok is false
 // where the executor has to report what is wrong with them.
-func (p *PageField) Request(op *graphql.OperationContext) (r PageRequest, ok bool) {
+func (p *PageField) Request(ctx context.Context, op *graphql.OperationContext) (r PageRequest, ok bool) {
 	r = PageRequest{p.query, p.plan}
 	for i := range p.variables {
 		a := &p.variables[i]
 		value, given, err := a.of(op.Variables)
-		if err != nil || given && setArgument(op, &r.Query, a.name, value) != nil {
+		if err != nil || given && setArgument(ctx, op, &r.Query, a.name, value) != nil {
 			return r, false
 		}
 	}
@@ -103,7 +103,7 @@ func (p *PageField) Request(op *graphql.OperationContext) (r PageRequest, ok boo
 }
 
 // setArgument sets an argument of a page by its value, as the generated code decodes it.
-func setArgument(op *graphql.OperationContext, q *library.LibraryQuery, name string, value any) (err error) {
+func setArgument(ctx context.Context, op *graphql.OperationContext, q *library.LibraryQuery, name string, value any) (err error) {
 	switch name {
 	case "first":
 		q.First, err = decodeOptional(value, UnmarshalInt)
@@ -116,7 +116,7 @@ func setArgument(op *graphql.OperationContext, q *library.LibraryQuery, name str
 	case "orderBy":
 		var order *LibraryOrder
 		if value != nil {
-			order, err = newExecutionContext(op, nil, nil).unmarshalOLibraryOrder2ᚖcarrelᚋgraphᚐLibraryOrder(context.Background(), value)
+			order, err = newExecutionContext(op, nil, nil).unmarshalOLibraryOrder2ᚖcarrelᚋgraphᚐLibraryOrder(ctx, value)
 		}
 		q.Descending = order != nil && order.Descending
 	case "includeShared":

@@ -56,7 +56,9 @@ type LibraryEdge struct {
 }
 
 // Cursor is the place of the edge; sealed when asked for.
-func (e *LibraryEdge) Cursor() string { return string(e.Place.AppendCursor(make([]byte, 0, cursor.Usual))) }
+func (e *LibraryEdge) Cursor() string {
+	return string(e.Place.AppendCursor(make([]byte, 0, cursor.Usual)))
+}
 
 // Standing is what a viewer may do with an item.
 type Standing struct {

@@ -310,6 +310,12 @@ func TestDamagedRows(t *testing.T) {
 	}{
 		{"header", appendHeader(nil, &h), func(b []byte) error { return decodeHeader("c:a:b", b, new(library.Header)) }},
 		{"principal", appendPrincipal(nil, &principal.Header{Seq: 2}), func(b []byte) error { return decodePrincipal("u:a:b", b, new(principal.Header)) }},
+		{"header as it is shown", appendHeader(nil, &h), func(b []byte) error {
+			return decodeShown("c:a:b", string(b), new(library.Header), new(optional))
+		}},
+		{"principal as it is shown", appendPrincipal(nil, &principal.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}}), func(b []byte) error {
+			return decodeShownPrincipal("u:a:b", string(b), new(principal.Header))
+		}},
 		{"lane", appendLane(nil, &l), func(b []byte) error { _, err := decodeLane("x", b); return err }},
 		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},

@@ -75,6 +75,9 @@ func (v *view) get() (value []byte, found bool, err error) {
 // collect reads the row of v.key and keeps its value, an empty one if there is none.
 func (v *view) collect() (found bool, err error) {
 	value, found, err := v.get()
+	if err == nil && found && len(value) == 0 {
+		err = errRow
+	}
 	v.values = append(v.values, value...)
 	v.ends = append(v.ends, len(v.values))
 	return found, err

@@ -13,7 +13,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"go.uber.org/goleak"
 
-	answers "carrel/answer"
 	"carrel/auth"
 	"carrel/backend"
 	"carrel/backend/backendtest"
@@ -194,7 +193,7 @@ type unplanned struct{ graphql.ExecutableSchema }
 type executed struct{ graph.ExecutableSchema }
 
 // Answer implements graph.ExecutableSchema.
-func (executed) Answer(context.Context, *graphql.OperationContext, *graph.Pages, *answers.Body) (bool, context.Context) {
+func (executed) Answer(context.Context, *graph.Request) (bool, context.Context) {
 	return false, nil
 }
 

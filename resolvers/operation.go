@@ -5,7 +5,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"carrel/answer"
 	"carrel/auth"
 	"carrel/core/id"
 	"carrel/dataloader"
@@ -16,17 +15,17 @@ import (
 
 // Answer answers an operation by its plan. As soon as anything is not as it should be, the
 // executor answers it, with the outcomes of what was read so far.
-func (s schema) Answer(ctx context.Context, op *graphql.OperationContext, pages *graph.Pages, body *answer.Body) (answered bool, begun context.Context) {
-	p := pages.Operation(op)
+func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, begun context.Context) {
+	p := req.Pages.Operation(ctx, req.Op)
 	if p == nil || ctx.Err() != nil {
 		return false, nil
 	}
-	r := &reading{Root: s.root, op: op, plan: p, viewer: auth.ViewerFrom(ctx)}
-	if !r.begin() {
+	r := &reading{Root: s.root, op: req.Op, plan: p, viewer: auth.ViewerFrom(ctx)}
+	if !r.begin(ctx) {
 		return false, nil
 	}
 	ctx = s.root.withLoaders(ctx)
-	if r.read(ctx) && (body.Err() != nil || p.Write(&r.found, body)) {
+	if r.read(ctx) && (req.Body.Err() != nil || p.Write(&r.found, req.Body)) {
 		return true, nil
 	}
 	if conn, ok := r.outcomes.page.value.(*library.LibraryConnection); ok {
@@ -49,36 +48,38 @@ type reading struct {
 	found    graph.Object
 }
 
-// begin finds out what is to be read. It reports whether the plan is for it.
-func (r *reading) begin() bool {
+// begin finds out what is to be read. It reports whether the plan is for it: the executor
+// reports what is wrong with ids and arguments.
+func (r *reading) begin(ctx context.Context) bool {
 	if r.plan.Field == "viewer" {
 		r.id = string(r.viewer.User)
-	} else {
-		var ok bool
-		if r.id, ok = r.plan.ID(r.op.Variables); !ok {
-			return false
-		}
+		return !r.viewer.SignedIn() || r.ask(ctx)
 	}
-	switch kind := id.KindOf(r.id); {
-	case r.plan.Field == "viewer" && r.id == "":
-	case kind == id.User || kind == id.Group:
-		if r.plan.Field == "content" { // it is null
-			return true
-		}
-		owner, err := principal.ParseID(r.id)
-		if err != nil {
-			return false
-		}
-		r.page = r.plan.PageOf(owner)
-	case kind == id.Content:
-	case kind == id.Malformed || r.plan.Field == "node":
+	var ok bool
+	if r.id, ok = r.plan.ID(r.op.Variables); !ok {
 		return false
 	}
-	if r.page == nil {
+	switch kind := id.KindOf(r.id); {
+	case kind == id.Malformed:
+		return false
+	case kind == id.User || kind == id.Group:
+		return r.ask(ctx)
+	}
+	// The other kinds of nodes are not planned; other fields are null for other kinds.
+	return r.plan.Field != "node" || id.KindOf(r.id) == id.Content
+}
+
+// ask finds out which page is to be read of the library of the user or group of the id.
+func (r *reading) ask(ctx context.Context) bool {
+	owner, err := principal.ParseID(r.id)
+	if err != nil {
+		return false
+	}
+	if r.page = r.plan.PageOf(owner); r.page == nil {
 		return true
 	}
 	var ok bool
-	r.request, ok = r.page.Request(r.op)
+	r.request, ok = r.page.Request(ctx, r.op)
 	return ok
 }
 

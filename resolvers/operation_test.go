@@ -17,10 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/go-cmp/cmp"
 
-	answers "carrel/answer"
 	"carrel/auth"
 	"carrel/backend"
 	"carrel/edge"
@@ -100,8 +98,8 @@ type answering struct {
 }
 
 // Answer implements graph.ExecutableSchema.
-func (a *answering) Answer(ctx context.Context, op *graphql.OperationContext, pages *graph.Pages, body *answers.Body) (bool, context.Context) {
-	answered, begun := a.ExecutableSchema.Answer(ctx, op, pages, body)
+func (a *answering) Answer(ctx context.Context, r *graph.Request) (bool, context.Context) {
+	answered, begun := a.ExecutableSchema.Answer(ctx, r)
 	switch {
 	case answered:
 		a.last = "answered"
@@ -307,6 +305,70 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(seen)) {
 		t.Logf("%7d %s", seen[outcome], outcome)
+	}
+}
+
+// TestOperations_PrefetchAsTheExecutor: where the store is remote, a planned operation begins the
+// same pages beside their owner, and asks the domain for the same.
+func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
+	var calls *recorder
+	store := &faulty{}
+	g := newGatewayOn(t, func(s backend.Store) backend.Store {
+		store.Store = s
+		calls = &recorder{next: store}
+		return calls
+	})
+	worldOfOperations(g)
+	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
+	planned, plain := newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)
+	draw := newDrawer(g)
+	begun := 0
+	for range 3000 {
+		r := draw.request(draw.document())
+		r.fails = nil
+		ask := func(c *compared) (answered, [][]asked) {
+			g.spy.reset()
+			a := c.do(t, r, store, calls).data()
+			g.spy.mu.Lock()
+			defer g.spy.mu.Unlock()
+			return a, [][]asked{g.spy.begun, g.spy.pages}
+		}
+		plans.last = "refused"
+		minute := time.Now().Truncate(time.Minute)
+		want, wantAsked := ask(plain)
+		got, gotAsked := ask(planned)
+		if plans.last != "answered" || !time.Now().Truncate(time.Minute).Equal(minute) {
+			continue
+		}
+		begun += len(gotAsked[0])
+		if diff := cmp.Diff(want, got) + cmp.Diff(wantAsked, gotAsked); diff != "" {
+			t.Fatalf("%s\n(-executor +plan):\n%s", r, diff)
+		}
+	}
+	if begun < 500 {
+		t.Errorf("only %d pages were begun", begun)
+	}
+}
+
+// TestOperation_TheUsualPageIsAnsweredByItsPlan: by 3 calls of the domain, and no resolver.
+func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
+	g := newGateway(t)
+	g.shelf(20)
+	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
+	c := newCompared(t, plans, 0)
+	for range 3 {
+		g.spy.reset()
+		r := &request{query: pageQuery, variables: map[string]any{"id": "u:acme:eve"}, viewer: "u:acme:eve"}
+		a := c.do(t, r, &faulty{}, &recorder{})
+		if a.Status != http.StatusOK || strings.Count(a.Body, `"cursor"`) != 20 {
+			t.Fatalf("%d: %s", a.Status, a.Body)
+		}
+		if n := len(g.spy.principals); n != 2 || len(g.spy.pages) != 1 {
+			t.Errorf("%d calls for principals, %d for pages", n, len(g.spy.pages))
+		}
+	}
+	if plans.told["answered"] != 3 {
+		t.Errorf("what became of them: %v", plans.told)
 	}
 }
 

@@ -41,14 +41,9 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 			return nil, err
 		}
 	}
-	if want.Standings {
-		for i, e := range conn.Edges {
-			if page.Rows[i].Standing = e.Standing; e.Standing != nil {
-				continue
-			}
-			if page.Rows[i].Standing, err = standing(ctx, e.Node); err != nil {
-				return nil, err
-			}
+	for i := 0; want.Standings && i < len(page.Rows); i++ {
+		if page.Rows[i].Standing, err = standingOf(ctx, conn.Edges[i]); err != nil {
+			return nil, err
 		}
 	}
 	if err := r.fillTexts(ctx, page, want); err != nil {
@@ -58,6 +53,14 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 		page.Count, err = r.Library.LibraryCount(ctx, conn)
 	}
 	return page, err
+}
+
+// standingOf is the viewer's standing with the item of an edge, which mostly has it.
+func standingOf(ctx context.Context, e *library.LibraryEdge) (*library.Standing, error) {
+	if e.Standing != nil {
+		return e.Standing, nil
+	}
+	return standing(ctx, e.Node)
 }
 
 // loadCreators loads the creators of rows, as others of the operation may.

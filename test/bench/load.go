@@ -91,7 +91,7 @@ func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 	t.title("The same over HTTP, with %d connections from another process (CPU of the gateway)", clients)
 	t.figure("floor", micros(least.cpu)+" CPU")
 	t.figure("floor, throughput beside its clients", perSecond(least))
-	t.ratio("the gateway", micros(page.cpu)+" CPU", ratio(page, least), wantedOfFloor)
+	t.ratio("the gateway", micros(page.cpu)+" CPU", ratio(page, least), wantedOverNet)
 	t.ratio("the gateway, throughput beside its clients", perSecond(page), float64(least.wall)/float64(page.wall), 0)
 	return nil
 }

@@ -24,6 +24,8 @@ const (
 type cost struct {
 	cpu  time.Duration // of the process, garbage collection included
 	wall time.Duration
+	// allocs and bytes are what the process allocates for it.
+	allocs, bytes int64
 }
 
 // A subject is something that is measured beside others.
@@ -57,6 +59,8 @@ func compareBy(of func(cost) time.Duration, subjects ...subject) ([]cost, error)
 
 // repeat runs once for a round.
 func repeat(once func() error) (cost, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	cpu, begin, n := processCPU(), time.Now(), 0
 	for time.Since(begin) < roundFor {
 		for range 20 {
@@ -66,7 +70,11 @@ func repeat(once func() error) (cost, error) {
 			n++
 		}
 	}
-	return cost{cpu: (processCPU() - cpu) / time.Duration(n), wall: time.Since(begin) / time.Duration(n)}, nil
+	c := cost{cpu: (processCPU() - cpu) / time.Duration(n), wall: time.Since(begin) / time.Duration(n)}
+	runtime.ReadMemStats(&after)
+	c.allocs = int64(after.Mallocs-before.Mallocs) / int64(n)
+	c.bytes = int64(after.TotalAlloc-before.TotalAlloc) / int64(n)
+	return c, nil
 }
 
 // processCPU is what this process has used so far.

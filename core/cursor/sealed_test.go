@@ -1,0 +1,40 @@
+package cursor
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"carrel/core/clock"
+)
+
+// TestAppendSeal_WritesTheSameAsSeal: behind what is there, for places of all sizes, and so that
+// the cursor opens.
+func TestAppendSeal_WritesTheSameAsSeal(t *testing.T) {
+	ring := bytes.Repeat([]byte{7}, 1+ringKey)
+	ring[0], ring[1] = ringVersion, 1
+	s, err := sealerOf(ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range longestID {
+		bound := Binding(OfLibrary, Class(n%4), strings.Repeat("o", n%100))
+		p := Place{Order: Order(n % 3), Position: clock.Instant(random.Int64()), ID: strings.Repeat("i", n)}
+		if n%2 == 0 {
+			p.Bounded, p.Bound = true, clock.Instant(random.Int64())
+		}
+		text := s.Seal(bound, p)
+		sealed := &Sealed{Sealer: s, Bound: bound, Place: p}
+		if got := string(sealed.AppendCursor([]byte("before "))); got != "before "+text {
+			t.Errorf("%d: %s is not %s", n, got, text)
+		}
+		if strings.ContainsAny(text, "\"\\<>&") {
+			t.Errorf("%s has characters that JSON escapes", text)
+		}
+		if back, err := s.OpenAny(bound, text); err != nil || back != p {
+			t.Errorf("%d: %+v, %v; want %+v", n, back, err, p)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package graph
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/core/cursor"
+	"carrel/library"
+)
+
+// operationOf parses the only operation of a query.
+func operationOf(t *testing.T, query string) *graphql.OperationContext {
+	t.Helper()
+	doc, errs := gqlparser.LoadQuery(parsedSchema, query)
+	if errs != nil {
+		t.Fatal(query, errs)
+	}
+	return &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
+}
+
+// TestOperation_IsPlannedWhereNothingElseIsRead lists what is planned, and what is not.
+func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
+	for query, want := range map[string]bool{
+		`{ viewer { id displayName library(first: 3) { nodes { id createdBy { displayName } viewerRole } count { value } } } }`: true,
+		`query($i: ID!, $n: Int) { user(id: $i) { library(first: $n) { edges { cursor } } } }`:                                  true,
+		`{ r: principal(id: "x") { ... on Group { tenant library { bucket } } } __typename }`:                                   true,
+		`{ node(id: "x") { id ... on User { visibility } ... on Content { title link } ... on Group { library { bucket } } } }`: true,
+		`{ group(id: "x") { library { nodes { revision { title } } } } }`:                                                       true,
+		`{ content(id: "x") { id title } }`:                                       true,
+		`{ content(id: "x") { createdBy { id } } }`:                               false,
+		`{ content(id: "x") { viewerRole } }`:                                     false,
+		`{ content(id: "x") { revision { title } } }`:                             false,
+		`{ viewer { email } }`:                                                    false,
+		`{ viewer { groups { nodes { id } } } }`:                                  false,
+		`{ viewer { id } user(id: "x") { id } }`:                                  false,
+		`{ viewer { a: library { bucket } b: library { bucket } } }`:              false,
+		`{ viewer { library { nodes { createdBy { email } } } } }`:                false,
+		`{ limits { maxDepth } }`:                                                 false,
+		`{ __typename }`:                                                          false,
+		`{ nodes(ids: ["x"]) { id } }`:                                            false,
+		`mutation { deleteContent(input: {id: "x"}) { userErrors { message } } }`: false,
+		`subscription { libraryChanged(principalId: "x") { __typename } }`:                 false,
+	} {
+		op := operationOf(t, query)
+		pages := NewPages(query)
+		p := pages.Operation(t.Context(), op)
+		if got := p != nil; got != want {
+			t.Errorf("%s: planned is %t", query, got)
+		}
+		if pages.Operation(t.Context(), op) != p {
+			t.Errorf("%s: it is compiled twice", query)
+		}
+	}
+	var none *Pages
+	if none.Operation(t.Context(), operationOf(t, `{ viewer { id } }`)) != nil {
+		t.Error("without pages there is a plan")
+	}
+}
+
+// TestOperation_PlansAreBounded: fragments make long plans of a short text, and what does not fit is
+// not planned.
+func TestOperation_PlansAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{ viewer { library { `)
+	for range 8 {
+		b.WriteString(`edges { node { ...f } } nodes { ...f } `)
+	}
+	b.WriteString(`} } } fragment f on Content { id title ...g } fragment g on Content { `)
+	for range 30 {
+		b.WriteString(`kind `)
+	}
+	b.WriteString(`}`)
+	query := b.String()
+	op := operationOf(t, query)
+	steps := planOperation(t.Context(), op, NewPages(query)).steps
+	pages := &Pages{room: 0}
+	if pages.Operation(t.Context(), op) != nil {
+		t.Error("without room there is a plan")
+	}
+	// Its page takes room of its own, which is there for others too.
+	page := op.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
+	pageSteps := planPage(op, page.SelectionSet).steps
+	for room, want := range map[int]bool{steps + pageSteps: true, steps + pageSteps - 1: false} {
+		pages := &Pages{room: room}
+		if got := pages.Operation(t.Context(), op) != nil; got != want {
+			t.Errorf("with room for %d steps: planned is %t, want %t", room, got, want)
+		}
+		if pages.room < 0 {
+			t.Errorf("%d steps are kept beyond the bound", -pages.room)
+		}
+	}
+}
+
+// TestPageField_ReadsItsArguments: those of the document and those of each request.
+func TestPageField_ReadsItsArguments(t *testing.T) {
+	three, five, text := 3, 5, "cursor"
+	for _, c := range []struct {
+		arguments string
+		variables map[string]any
+		want      library.LibraryQuery
+		ok        bool
+	}{
+		{``, nil, library.LibraryQuery{}, true},
+		{`(first: 3)`, nil, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &three}}, true},
+		{`(first: $n)`, map[string]any{"n": int64(5)}, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &five}}, true},
+		{`(first: $n)`, map[string]any{"n": nil}, library.LibraryQuery{}, true},
+		{`(first: $n)`, nil, library.LibraryQuery{}, true},
+		{`(first: $n)`, map[string]any{"n": "5"}, library.LibraryQuery{}, false},
+		{`(first: 3, after: $after)`, map[string]any{"after": text}, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &three, After: &text}}, true},
+		{`(last: 3, before: "cursor")`, nil, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &three, Before: &text}}, true},
+		{`(orderBy: {field: LAST_MODIFIED, direction: DESC})`, nil, library.LibraryQuery{Descending: true}, true},
+		{`(orderBy: $o)`, map[string]any{"o": map[string]any{"field": "LAST_MODIFIED", "direction": "DESC"}}, library.LibraryQuery{Descending: true}, true},
+		{`(orderBy: $o)`, map[string]any{"o": map[string]any{"field": "LAST_MODIFIED", "direction": "UP"}}, library.LibraryQuery{}, false},
+		{`(orderBy: $o)`, nil, library.LibraryQuery{}, true},
+		{`(orderBy: {field: LAST_MODIFIED, direction: $d})`, map[string]any{"d": "DESC"}, library.LibraryQuery{Descending: true}, true},
+		{`(orderBy: {field: LAST_MODIFIED, direction: $d})`, map[string]any{"d": "ASC"}, library.LibraryQuery{}, true},
+		{`(includeShared: true)`, nil, library.LibraryQuery{IncludeShared: true}, true},
+		{`(includeShared: $s)`, map[string]any{"s": true}, library.LibraryQuery{IncludeShared: true}, true},
+		{`(includeShared: $s)`, map[string]any{"s": false}, library.LibraryQuery{}, true},
+	} {
+		var declared []string
+		for _, v := range []string{"$n: Int", "$after: Cursor", "$o: LibraryOrder", "$d: OrderDirection!", "$s: Boolean"} {
+			if name, _, _ := strings.Cut(v, ":"); strings.Contains(c.arguments, name) {
+				declared = append(declared, v)
+			}
+		}
+		text := `query`
+		if len(declared) > 0 {
+			text += `(` + strings.Join(declared, ", ") + `)`
+		}
+		text += ` { viewer { library` + c.arguments + ` { nodes { id } } } }`
+		op := operationOf(t, text)
+		op.Variables = c.variables
+		p := NewPages(text).Operation(t.Context(), op)
+		if p == nil {
+			t.Fatalf("%s is not planned", text)
+		}
+		got, ok := p.PageOf("u:a:b").Request(t.Context(), op)
+		if ok != c.ok {
+			t.Errorf("%s with %v: good is %t", c.arguments, c.variables, ok)
+		}
+		if diff := cmp.Diff(c.want, got.Query); ok && diff != "" {
+			t.Errorf("%s with %v (-want +got):\n%s", c.arguments, c.variables, diff)
+		}
+	}
+}
