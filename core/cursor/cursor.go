@@ -134,8 +134,9 @@ func (p *Place) append(b []byte) []byte {
 		b = append(b, readMark)
 		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/clock.Instant(ReadUnit.Microseconds())))
 	}
-	for (len(b)-start)%placeStep != 0 {
-		b = append(b, 0)
+	if over := (len(b) - start) % placeStep; over > 0 {
+		var padding [placeStep]byte
+		b = append(b, padding[over:]...)
 	}
 	return b
 }
@@ -194,7 +195,7 @@ type cursorKey struct {
 // scribe is what sealing needs besides the key, reused: a page seals twenty.
 type scribe struct {
 	mac               hash.Hash
-	plain, sum, bytes []byte
+	whole, sum, bytes []byte
 }
 
 // NewSealer reads the key ring of the store, and stores a first one if there is none.
@@ -263,15 +264,14 @@ func (s *Sealer) AppendSeal(b, bound []byte, p Place) []byte {
 	k := s.keys[0]
 	w := k.scribes.Get().(*scribe)
 	defer k.scribes.Put(w)
-	w.plain = p.append(w.plain[:0])
+	w.whole = p.append(append(w.whole[:0], bound...))
 	w.mac.Reset()
-	w.mac.Write(bound)
-	w.mac.Write(w.plain)
+	w.mac.Write(w.whole)
 	w.sum = w.mac.Sum(w.sum[:0])
 	nonce := w.sum[:cursorNonce]
 	w.bytes = append(w.bytes[:0], cursorVersion, k.id)
 	w.bytes = append(w.bytes, nonce...)
-	w.bytes = k.aead.Seal(w.bytes, nonce, w.plain, bound)
+	w.bytes = k.aead.Seal(w.bytes, nonce, w.whole[len(bound):], bound)
 	return cursorText.AppendEncode(b, w.bytes)
 }
 
