@@ -246,6 +246,23 @@ func TestBody_ItsBufferIsUsedAgain(t *testing.T) {
 	if m.Used() != 0 {
 		t.Errorf("%d bytes are reserved afterwards", m.Used())
 	}
+	// Nor by two of those that come after an answer that was released twice.
+	for range 100 {
+		used := map[*byte]bool{}
+		for range 8 {
+			b := New(1<<20, m, nil)
+			defer b.Release()
+			first := &b.Buffer(10_000)[:1][0]
+			if used[first] {
+				t.Fatal("two later answers share a buffer")
+			}
+			used[first] = true
+		}
+		b := New(1<<20, m, nil)
+		b.Buffer(10_000)
+		b.Release()
+		b.Release()
+	}
 	if testing.AllocsPerRun(100, func() {
 		b := New(1<<20, m, nil)
 		b.Buffer(10_000)

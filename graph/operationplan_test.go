@@ -96,6 +96,45 @@ func TestOperation_PlansAreBounded(t *testing.T) {
 	}
 }
 
+// TestOperations_ShareTheRoomOfTheirDocument: the plans of several operations fit into it together.
+func TestOperations_ShareTheRoomOfTheirDocument(t *testing.T) {
+	query := `query A { viewer { id tenant } } query B { viewer { id tenant } }`
+	doc, errs := gqlparser.LoadQuery(parsedSchema, query)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	first := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
+	second := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[1]}
+	steps := planOperation(t.Context(), first, NewPages(query)).steps
+	for room, want := range map[int]bool{2 * steps: true, 2*steps - 1: false} {
+		pages := &Pages{room: room}
+		if pages.Operation(t.Context(), first) == nil {
+			t.Fatalf("with room for %d steps the first is not planned", room)
+		}
+		if got := pages.Operation(t.Context(), second) != nil; got != want {
+			t.Errorf("with room for %d steps: the second is planned is %t, want %t", room, got, want)
+		}
+	}
+}
+
+// TestArgument_OfAVariableThatIsNotGiven: it leaves what is fixed, which null would not.
+func TestArgument_OfAVariableThatIsNotGiven(t *testing.T) {
+	a := argument{name: "n", fixed: int64(7), value: &ast.Value{Kind: ast.Variable, Raw: "n"}}
+	for name, c := range map[string]struct {
+		variables map[string]any
+		want      any
+		given     bool
+	}{
+		"not given": {nil, int64(7), false},
+		"null":      {map[string]any{"n": nil}, nil, true},
+		"given":     {map[string]any{"n": int64(3)}, int64(3), true},
+	} {
+		if got, given, err := a.of(c.variables); got != c.want || given != c.given || err != nil {
+			t.Errorf("%s: got %v, %t, %v", name, got, given, err)
+		}
+	}
+}
+
 // TestPageField_ReadsItsArguments: those of the document and those of each request.
 func TestPageField_ReadsItsArguments(t *testing.T) {
 	three, five, text := 3, 5, "cursor"

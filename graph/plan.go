@@ -134,10 +134,7 @@ func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.Coll
 	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
 		if seen[f.Alias] {
-			// It is selected on the type and on a union. The generated code resolves both,
-			// and writes the first.
-			c.want.Unplanned = c.want.Unplanned || len(f.Selections) > 0
-			continue
+			continue // it is selected on the type and on a union, and written once
 		}
 		seen[f.Alias] = true
 		write := field(f)

@@ -2,6 +2,7 @@ package principal_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -92,5 +93,36 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	}
 	if got := ask(v, ann); got[0].Head().DisplayName != name {
 		t.Errorf("after her change she is called %s", got[0].Head().DisplayName)
+	}
+}
+
+// A request that meets many people keeps all of them: also those that it met while there were few.
+func TestARequestKeepsManyPrincipals(t *testing.T) {
+	var reads *principalReads
+	h := backendtest.New(t, func(s backend.Store) backend.Store {
+		reads = &principalReads{Store: s}
+		return reads
+	})
+	var ids []principal.ID
+	for n := range 60 {
+		id := principal.UserID("acme", fmt.Sprintf("user%02d", n))
+		h.User(string(id), principal.Public)
+		ids = append(ids, id)
+	}
+	v := backendtest.As(string(ids[0]))
+	reads.take()
+	for _, n := range []int{20, 24, 25, 60} {
+		ps, err := h.Service.Principals(t.Context(), v, ids[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range ps {
+			if p.PrincipalID() != ids[i] {
+				t.Errorf("%s is shown for %s", p.PrincipalID(), ids[i])
+			}
+		}
+	}
+	if read := reads.take(); !slices.Equal(read, ids) {
+		t.Errorf("read were %v, each of %d should be once", read, len(ids))
 	}
 }

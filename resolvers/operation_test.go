@@ -167,13 +167,14 @@ type request struct {
 	variables map[string]any
 	viewer    string
 	accept    string
+	language  string
 	fails     error
 	after     int // reads
 }
 
 func (r *request) String() string {
 	b, _ := json.Marshal(r.variables) // they are made of what JSON has
-	return fmt.Sprintf("%s\nvariables %s of %q, accepting %q; failing with %v after %d", r.query, b, r.viewer, r.accept, r.fails, r.after)
+	return fmt.Sprintf("%s\nvariables %s of %q, accepting %q in %q; failing with %v after %d", r.query, b, r.viewer, r.accept, r.language, r.fails, r.after)
 }
 
 // do sends the request.
@@ -188,6 +189,9 @@ func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) 
 	req.Header.Set("Authorization", r.viewer)
 	if r.accept != "" {
 		req.Header.Set("Accept", r.accept)
+	}
+	if r.language != "" {
+		req.Header.Set("Accept-Language", r.language)
 	}
 	w := httptest.NewRecorder()
 	c.points = 0
@@ -248,6 +252,12 @@ func worldOfOperations(g *gateway) {
 		g.must(as("u:acme:ann"), `mutation($id: ID!) { setContentMembers(input: {contentId: $id, members: [{principalId: "g:acme:crew", role: EDITOR}]}) { userErrors { message } } }`,
 			"id", fmt.Sprintf("c:acme:item%03d", 3*(i%4)))
 	}
+	for i := range 3 { // notes in two languages
+		g.must(as("u:acme:ann"), `mutation($n: String!) { createContent(input: {name: $n, kind: NOTE, visibility: PUBLIC, title: "note", body: "text", locale: "en", members: [{principalId: "u:acme:eve", role: EDITOR}]}) { userErrors { field message } } }`,
+			"n", fmt.Sprintf("note%d", i))
+		g.must(as("u:acme:ann"), `mutation($id: ID!) { saveRevision(input: {contentId: $id, locale: "de", title: "Notiz", body: "Text"}) { userErrors { field message } } }`,
+			"id", fmt.Sprintf("c:acme:note%d", i))
+	}
 	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 }
 
@@ -273,7 +283,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 		{newCompared(t, plans, 700), newCompared(t, executed{g.executable}, 700)},
 	}
 	draw := newDrawer(g)
-	seen := map[string]int{}
+	seen, german := map[string]int{}, 0
 	for n := 0; n < *operations; {
 		query := draw.document()
 		for range 5 {
@@ -296,7 +306,13 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 				t.Fatalf("operation %d, %s: (-executor +plan):\n%s\n%s", n, plans.last, r, diff)
 			}
 			seen[plans.last+" "+outcomeOf(want.Body)]++
+			if plans.last == "answered" && strings.Contains(got.Body, "Notiz") {
+				german++
+			}
 		}
+	}
+	if german < *operations/1000 {
+		t.Errorf("only %d of %d show a text in the language of the request", german, *operations)
 	}
 	for _, outcome := range []string{"answered DATA", "answered NULL", "begun INTERNAL_SERVER_ERROR", "begun BAD_USER_INPUT", "begun BAD_CURSOR", "begun TIMEOUT", "begun UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
 		if seen[outcome] < *operations/1000 {

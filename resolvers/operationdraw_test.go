@@ -25,7 +25,7 @@ type drawer struct {
 
 // newDrawer returns a drawer that always draws the same. It knows cursors of the world.
 func newDrawer(g *gateway) *drawer {
-	d := &drawer{Rand: rand.New(rand.NewPCG(16, 1)), page: shapes(), cursors: []string{"bad", ""}}
+	d := &drawer{Rand: rand.New(rand.NewPCG(16, 1)), page: shapesWithTexts(), cursors: []string{"bad", ""}}
 	for _, viewer := range []string{"u:acme:eve", "u:acme:bob", "u:acme:root"} {
 		for _, owner := range []string{"u:acme:eve", "u:acme:bob", "g:acme:crew"} {
 			for _, order := range []string{"ASC", "DESC"} {
@@ -40,6 +40,14 @@ func newDrawer(g *gateway) *drawer {
 		}
 	}
 	return d
+}
+
+// shapesWithTexts are shapes with the texts of items.
+func shapesWithTexts() *shape {
+	page := shapes()
+	text := &shape{typename: "Revision", leaves: strings.Fields("__typename key branch number locale title title createdAt baseRevision isCurrent isWorking"), on: []string{"KeyedObject { __typename }"}}
+	page.objects["nodes"].objects["revision"] = text
+	return page
 }
 
 // oneIn is true once in n times.
@@ -268,7 +276,7 @@ func (d *drawer) request(query string) *request {
 	r := &request{
 		query: query, variables: map[string]any{},
 		viewer: pick(d, "u:acme:eve", "u:acme:eve", "u:acme:eve", "u:acme:bob", "u:acme:bob", "u:acme:ann", "", "u:acme:root", "u:acme:root", "u:other:zed", "u:acme:new", "u:other:over"),
-		accept: pick(d, "", "application/json", "application/graphql-response+json"),
+		accept: pick(d, "", "application/json", "application/graphql-response+json"), language: pick(d, "", "de", "en", "fr, de;q=0.5"),
 	}
 	for name, typ := range d.declared {
 		switch {

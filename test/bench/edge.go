@@ -35,7 +35,7 @@ func measureTransport(ctx context.Context, o *options, t *table) error {
 	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
 		return err
 	}
-	inside, err := g.viaExecutor(ctx, mediumOwner)
+	inside, err := g.viaPlan(ctx, mediumOwner)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func measureTransport(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("A page of 20 edges with creator (CPU a page, of the handler without its connection)")
-	t.figure("executed in the process, of a parsed document", micros(costs[0].cpu))
+	t.figure("answered in the process by its plan, of a parsed document", micros(costs[0].cpu))
 	t.ratio("through the transport, with authentication and limits", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedOfExecution)
 	return nil
 }

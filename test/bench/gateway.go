@@ -20,7 +20,6 @@ import (
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
-	"carrel/resolvers"
 )
 
 // A gateway is a store with everything that is above it, as main wires it.
@@ -115,7 +114,7 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // what is measured is not the patience
 	h, err = edge.New(edge.Config{
-		Schema:       resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}, Pastes: g.pastes}}),
+		Schema:       g.schema(),
 		Authenticate: known.Caller,
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),

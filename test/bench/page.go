@@ -12,8 +12,11 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 
+	"carrel/answer"
 	"carrel/auth"
 	"carrel/core/cursor"
+	"carrel/edge"
+	"carrel/graph"
 	"carrel/library"
 	"carrel/page"
 	"carrel/principal"
@@ -59,10 +62,15 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
+	planned, err := g.viaPlan(ctx, mediumOwner)
+	if err != nil {
+		return err
+	}
 	costs, err := compare(
 		subject{"floor", g.viaFloor(ctx, mediumOwner)},
 		subject{"service", g.viaService(ctx, place{owner: mediumOwner})},
 		subject{"executor", inside},
+		subject{"plan", planned},
 		subject{"edge", whole},
 	)
 	if err != nil {
@@ -70,12 +78,12 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	}
 	t.title("A page of 20 edges with creator, in one process (CPU a page)")
 	t.figure("floor: a handler written by hand for this page", micros(costs[0].cpu))
-	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor"} {
+	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor", "the Service under the plan of the operation"} {
 		t.ratio(name, micros(costs[i+1].cpu), ratio(costs[i+1], costs[0]), 0)
 	}
-	t.ratio("the whole edge, with authentication", micros(costs[3].cpu), ratio(costs[3], costs[0]), wantedOfFloor)
+	t.ratio("the whole edge, with authentication", micros(costs[4].cpu), ratio(costs[4], costs[0]), wantedOfFloor)
 	t.figure("allocations: the floor", costs[0].allocated())
-	t.figure("allocations: the whole edge", costs[3].allocated())
+	t.figure("allocations: the whole edge", costs[4].allocated())
 	if err := g.close(); err != nil {
 		return err
 	}
@@ -150,27 +158,62 @@ func (g *gateway) viaService(ctx context.Context, p place) func() error {
 	}
 }
 
-// viaExecutor runs a parsed document through gqlgen, as the edge does.
+// viaExecutor runs a parsed document through gqlgen, as the edge does what is not planned.
 func (g *gateway) viaExecutor(ctx context.Context, owner principal.ID) (func() error, error) {
-	exec := executor.New(resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}}}))
+	exec := executor.New(g.schema())
+	operation, err := parsedPage(ctx, exec, owner)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		respond, ctx := exec.DispatchOperation(auth.WithViewer(ctx, &principal.Viewer{User: owner}), operation())
+		resp := respond(ctx)
+		if len(resp.Errors) > 0 {
+			return resp.Errors
+		}
+		return whole(http.StatusOK, resp.Data)
+	}, nil
+}
+
+// viaPlan answers a parsed document by its plan, as the edge does.
+func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error, error) {
+	schema := g.schema()
+	operation, err := parsedPage(ctx, executor.New(schema), owner)
+	if err != nil {
+		return nil, err
+	}
+	limits := edge.DefaultLimits()
+	pages, memory := graph.NewPages(pageQuery), answer.NewMemory(limits.AnswerMemory)
+	return func() error {
+		body := answer.New(limits.AnswerBytes, memory, nil)
+		defer body.Release()
+		r := &graph.Request{Op: operation(), Pages: pages, Body: body}
+		if answered, _ := schema.Answer(auth.WithViewer(ctx, &principal.Viewer{User: owner}), r); !answered || len(body.Chunks()) != 1 {
+			return fmt.Errorf("the page is not answered by its plan: %w", body.Err())
+		}
+		return whole(http.StatusOK, body.Chunks()[0])
+	}, nil
+}
+
+// schema is the API on the gateway's Services, ready to be executed.
+func (g *gateway) schema() graph.ExecutableSchema {
+	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}, Pastes: g.pastes}})
+}
+
+// parsedPage parses the query of the page once, and returns operations of it.
+func parsedPage(ctx context.Context, exec *executor.Executor, owner principal.ID) (func() *graphql.OperationContext, error) {
 	params := &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"owner": string(owner)}}
 	parsed, errs := exec.CreateOperationContext(graphql.StartOperationTrace(ctx), params)
 	if errs != nil {
 		return nil, errs
 	}
-	return func() error {
-		op := &graphql.OperationContext{
+	return func() *graphql.OperationContext {
+		return &graphql.OperationContext{
 			RawQuery: pageQuery, Variables: parsed.Variables, Doc: parsed.Doc, Operation: parsed.Operation,
 			RecoverFunc:            graphql.DefaultRecover,
 			ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
 			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 		}
-		respond, ctx := exec.DispatchOperation(auth.WithViewer(ctx, &principal.Viewer{User: owner}), op)
-		answer := respond(ctx)
-		if len(answer.Errors) > 0 {
-			return answer.Errors
-		}
-		return whole(http.StatusOK, answer.Data)
 	}, nil
 }
 
