@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -9,8 +10,10 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"carrel/answer"
 	"carrel/core/cursor"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // operationOf parses the only operation of a query.
@@ -114,6 +117,41 @@ func TestOperations_ShareTheRoomOfTheirDocument(t *testing.T) {
 		if got := pages.Operation(t.Context(), second) != nil; got != want {
 			t.Errorf("with room for %d steps: the second is planned is %t, want %t", room, got, want)
 		}
+	}
+}
+
+// TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow: the generated code reports it.
+func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
+	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
+	op := operationOf(t, query)
+	p := NewPages(query + strings.Repeat(" ", 100)).Operation(t.Context(), op)
+	if p == nil {
+		t.Fatal("it is not planned")
+	}
+	user := func(v, bucket principal.Visibility) *Object {
+		return &Object{Principal: &principal.Header{ID: "u:a:b", Visibility: v}, Page: &Page{LibraryConnection: &library.LibraryConnection{Bucket: bucket}}}
+	}
+	item := func(k library.ContentKind, v principal.Visibility) *Object {
+		return &Object{Item: RowOf(&library.Content{ID: "c:a:b", Kind: k, Visibility: v})}
+	}
+	for name, c := range map[string]struct {
+		object *Object
+		want   string // empty: it is not written
+	}{
+		"a user":                      {user(principal.Public, principal.Private), `{"node":{"id":"u:a:b","visibility":"PUBLIC","library":{"bucket":"PRIVATE"}}}`},
+		"a user's visibility":         {user(99, principal.Private), ""},
+		"a bucket":                    {user(principal.Public, 99), ""},
+		"an item":                     {item(library.Link, principal.Public), `{"node":{"id":"c:a:b","kind":"LINK","visibility":"PUBLIC"}}`},
+		"an item's kind":              {item(99, principal.Public), ""},
+		"an item's visibility":        {item(library.Link, 99), ""},
+		"nothing that is to be shown": {&Object{}, `{"node":null}`},
+	} {
+		body := answer.New(1<<20, answer.NewMemory(1<<20), nil)
+		ok := p.Write(c.object, body)
+		if got := string(bytes.Join(body.Chunks(), nil)); ok != (c.want != "") || got != c.want {
+			t.Errorf("%s: written is %t: %s", name, ok, got)
+		}
+		body.Release()
 	}
 }
 
