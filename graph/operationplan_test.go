@@ -47,7 +47,7 @@ func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 		`{ __typename }`:                                                          false,
 		`{ nodes(ids: ["x"]) { id } }`:                                            false,
 		`mutation { deleteContent(input: {id: "x"}) { userErrors { message } } }`: false,
-		`subscription { libraryChanged(principalId: "x") { __typename } }`:                 false,
+		`subscription { libraryChanged(principalId: "x") { __typename } }`:        false,
 	} {
 		op := operationOf(t, query)
 		pages := NewPages(query)
@@ -124,7 +124,7 @@ func TestOperations_ShareTheRoomOfTheirDocument(t *testing.T) {
 func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
 	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
-	p := NewPages(query + strings.Repeat(" ", 100)).Operation(t.Context(), op)
+	p := NewPages(query+strings.Repeat(" ", 100)).Operation(t.Context(), op)
 	if p == nil {
 		t.Fatal("it is not planned")
 	}
