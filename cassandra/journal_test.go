@@ -1,15 +1,16 @@
 package cassandra
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -21,46 +22,102 @@ import (
 	"carrel/library/storetest"
 )
 
-// A lane of several rows that becomes one of fewer loses the others, also to
-// another process, and a write that comes late brings none of them back.
-func TestLaneOfSeveralRows(t *testing.T) {
-	o := options(t)
-	s := open(t, o)
-	large := [][]byte{bytes.Repeat([]byte{1}, 400<<10), bytes.Repeat([]byte{2}, 400<<10), bytes.Repeat([]byte{3}, 400<<10)}
-	put := func(s *Store, stamp int64, blocks [][]byte) {
-		t.Helper()
-		if err := s.PutLane(t.Context(), commit.Lane{ID: "lane", Stamp: stamp, Blocks: blocks}); err != nil {
+// The statements of the former release.
+const (
+	formerPutLane  = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
+	formerDropLane = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
+)
+
+// exec runs a statement as another program would.
+func exec(t *testing.T, s *Store, stmt string, args ...any) {
+	t.Helper()
+	if err := s.session.Driver().Query(stmt, args...).WithContext(t.Context()).Consistency(gocql.LocalQuorum).Exec(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantLanes compares the lanes with those wanted.
+func wantLanes(t *testing.T, s *Store, want ...commit.Lane) {
+	t.Helper()
+	lanes, err := s.Lanes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, lanes, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// TestLanes_AreRowsOfOnePartition: also an empty list is a row, which is deleted with the
+// lane only.
+func TestLanes_AreRowsOfOnePartition(t *testing.T) {
+	s := open(t, options(t))
+	var want []commit.Lane
+	for n := range byte(9) {
+		l := commit.Lane{ID: commit.LaneID(fmt.Sprintf("lane%d", n)), Stamp: int64(1000 + int(n)), Blocks: [][]byte{{2, n}}}
+		if n > 6 {
+			l.Blocks = nil
+		}
+		if err := s.PutLane(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, l)
+	}
+	wantLanes(t, s, want...)
+	rows, err := s.lanePart(t.Context(), "read in-flight lists", lanePart)
+	if err != nil || len(rows) != len(want) {
+		t.Errorf("the partition has %d rows, %v; want %d", len(rows), err, len(want))
+	}
+	for _, l := range want[1:] {
+		if err := s.DropLane(t.Context(), l.ID, l.Stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stands := func(stamp int64, blocks [][]byte) {
-		t.Helper()
-		lanes, err := s.Lanes(t.Context())
-		if err != nil {
+	wantLanes(t, s, want[0])
+}
+
+// TestLanes_OfTheFormerRelease: lists that the former release has written are read, and
+// deleted as they were read.
+func TestLanes_OfTheFormerRelease(t *testing.T) {
+	s := open(t, options(t))
+	var want []commit.Lane
+	for n := range byte(8) {
+		name := fmt.Sprintf("%032x", n)
+		l := commit.Lane{ID: commit.LaneID("former:" + name), Stamp: int64(2000 + int(n)), Blocks: [][]byte{{2, 1}, {2, 2}, {2, 3}}}
+		for i, block := range l.Blocks {
+			exec(t, s, formerPutLane, formerPart(name), name, i, block, l.Stamp)
+		}
+		want = append(want, l)
+	}
+	wantLanes(t, s, want...)
+	for _, l := range want {
+		if err := s.DropLane(t.Context(), l.ID, l.Stamp-1); err != nil {
 			t.Fatal(err)
 		}
-		var want []commit.Lane
-		if len(blocks) > 0 {
-			want = []commit.Lane{{ID: "lane", Stamp: stamp, Blocks: blocks}}
-		}
-		if diff := cmp.Diff(want, lanes); diff != "" {
-			t.Fatal(diff)
+	}
+	wantLanes(t, s, want...)
+	for _, l := range want[1:] {
+		if err := s.DropLane(t.Context(), l.ID, l.Stamp); err != nil {
+			t.Fatal(err)
 		}
 	}
-	put(s, 1000, large)
-	stands(1000, large)
-	put(s, 2000, large[:1])
-	stands(2000, large[:1])
-	put(s, 1500, large)
-	stands(2000, large[:1])
-	put(s, 3000, large)
-	stands(3000, large)
-	put(open(t, o), 4000, large[1:2])
-	stands(4000, large[1:2])
-	put(s, 5000, nil)
-	stands(5000, nil)
-	put(s, 4500, large)
-	stands(4500, nil)
+	wantLanes(t, s, want[0])
+}
+
+// TestLanes_AreDeletedByTheFormerRelease: it deletes a list where it would have written it.
+func TestLanes_AreDeletedByTheFormerRelease(t *testing.T) {
+	s := open(t, options(t))
+	for n := range 8 {
+		l := commit.Lane{ID: commit.LaneID(fmt.Sprintf("%032x", n)), Stamp: 1000, Blocks: [][]byte{{2}, {3}}[n%2:]}
+		if err := s.PutLane(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		name := laneName(l.ID)
+		h := fnv.New32a()
+		h.Write([]byte(name))
+		exec(t, s, formerDropLane, l.Stamp, int8(h.Sum32()%4), name)
+	}
+	wantLanes(t, s)
 }
 
 // Days of which nothing is left are forgotten when they are long over, and a
@@ -245,11 +302,11 @@ func TestUnreadableLane(t *testing.T) {
 		id := commit.LaneID(fmt.Sprintf("lane%d", n))
 		want = append(want, lane(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
 	}
+	const name = "lane3x"
+	damaged := commit.LaneID("former:" + name)
 	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
-	damaged := lane("lane3x", append(one, one...)...).ID
-	const damage = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, 1, 0x0909) USING TIMESTAMP ?`
-	if err := b.store.session.Driver().Query(damage, partOf(damaged), string(damaged), int64(someTime)+1).WithContext(t.Context()).Exec(); err != nil {
-		t.Fatal(err)
+	for n, block := range [][]byte{one[0], {9, 9}, one[0]} {
+		exec(t, b.store, formerPutLane, formerPart(name), name, n, block, int64(someTime))
 	}
 	stands := func(want []commit.OpenLane) {
 		t.Helper()
@@ -268,8 +325,8 @@ func TestUnreadableLane(t *testing.T) {
 	}
 	stands(nil)
 	var rows int
-	if err := b.store.session.Driver().Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, partOf(damaged), string(damaged)).
-		WithContext(t.Context()).Scan(&rows); err != nil || rows != 2 {
+	if err := b.store.session.Driver().Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, formerPart(name), name).
+		WithContext(t.Context()).Scan(&rows); err != nil || rows != 3 {
 		t.Errorf("%d rows are left of the lane that cannot be read, %v", rows, err)
 	}
 }

@@ -4,97 +4,85 @@ import (
 	"cmp"
 	"context"
 	"hash/fnv"
-	"math"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/gocql/gocql"
 
 	"carrel/cassandra/session"
 	"carrel/core/commit"
-	"carrel/core/fault"
 )
 
-// laneParts is over how many partitions the lanes are spread, so that many
-// gateways do not write one: all of them are read each second by each gateway.
-const laneParts = 4
+// The in-flight lists of all processes are in one partition, one row each, so that one
+// reading of one partition shows all of them. A list is always written whole, and an empty
+// one too: there is a tombstone for each process that has ended, and for no change.
+//
+// Gateways of the former release spread their lists over formerParts partitions, in several
+// rows where a list is long, and delete those that are empty. Their lists are read and taken
+// over here, and they do the same with ours.
+const (
+	lanePart    = 0
+	formerParts = 4
+)
 
-// laneRows remember how many rows a write of this process may have given each
-// of its lanes, so that a shorter list takes the others away.
-type laneRows struct {
-	mu   sync.Mutex
-	rows map[commit.LaneID]int
-}
-
-// begin notes that a lane is about to be written in n rows, and tells how many
-// it may have; ok is false where that is not known.
-func (l *laneRows) begin(id commit.LaneID, n int) (had int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	had, ok = l.rows[id]
-	l.rows[id] = max(had, n)
-	return had, ok
-}
-
-// end notes that a write was acknowledged: older ones that come late are
-// shadowed by it.
-func (l *laneRows) end(id commit.LaneID, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n == 0 {
-		delete(l.rows, id)
-		return
-	}
-	l.rows[id] = n
-}
+// noEntries is written for an empty list: a block of package commit without entries, which
+// the former release reads too.
+var noEntries = []byte{2}
 
 // The stamp of a lane is the timestamp of its rows: what is newer stays, and
 // what comes late changes nothing.
 const (
-	putLaneRow   = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
-	dropLaneRows = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ? AND n >= ?`
-	dropLane     = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
-	selectLanes  = `SELECT lane, n, pending, writetime(pending) FROM inflight WHERE part = ?`
+	putLaneRow  = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, 0, ?) USING TIMESTAMP ?`
+	dropLane    = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
+	selectLanes = `SELECT lane, n, pending, writetime(pending) FROM inflight WHERE part = ?`
 )
 
-// PutLane implements library.JournalStore: one mutation with the stamp as its
-// timestamp.
-func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
-	if len(l.Blocks) == 0 {
-		err := s.DropLane(ctx, l.ID, l.Stamp)
-		if err == nil {
-			s.lanes.end(l.ID, 0)
+// laneName returns the name of a lane in the table. The former release finds the partition
+// of a lane by a hash of its name. So that it can delete a lane that it has taken over, the
+// name ends in a letter by which that hash is lanePart.
+func laneName(id commit.LaneID) string {
+	for c := 'a'; ; c++ {
+		if name := string(id) + "." + string(c); formerPart(name) == lanePart {
+			return name // of four letters in a row one does
 		}
-		return err
 	}
-	if len(l.Blocks) > math.MaxInt16 {
-		return fault.Unavailablef(nil, "too many changes are under way")
-	}
-	part, id := partOf(l.ID), string(l.ID)
-	var ch session.Batch
-	for n, block := range l.Blocks {
-		ch.Append(putLaneRow, part, id, int16(n), block, l.Stamp)
-	}
-	if had, known := s.lanes.begin(l.ID, len(l.Blocks)); !known || had > len(l.Blocks) {
-		ch.Append(dropLaneRows, l.Stamp, part, id, int16(len(l.Blocks)))
-	}
-	if err := s.session.WriteBatch(ctx, "write the in-flight list", &ch); err != nil {
-		return err
-	}
-	s.lanes.end(l.ID, len(l.Blocks))
-	return nil
 }
 
-// DropLane implements library.JournalStore.
-func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	return s.session.WriteStamped(ctx, "drop an in-flight list", dropLane, stamp, partOf(id), string(id))
-}
-
-// partOf is the partition of a lane.
-func partOf(id commit.LaneID) int8 {
+// formerPart is the partition in which the former release looks for a lane.
+func formerPart(name string) int8 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // a hash takes everything
-	return int8(h.Sum32() % laneParts)
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	return int8(h.Sum32() % formerParts)
+}
+
+// formerLane begins the id of a lane that the former release has written. No name of a
+// lane there has a colon in it.
+const formerLane = "former:"
+
+// laneOf returns the id of the lane of a name.
+func laneOf(name string) commit.LaneID {
+	if n := len(name) - len(".a"); n > 0 && name[n] == '.' {
+		return commit.LaneID(name[:n])
+	}
+	return commit.LaneID(formerLane + name)
+}
+
+// PutLane implements commit.JournalStore: one row with the stamp as its timestamp.
+func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
+	pending := noEntries
+	if len(l.Blocks) > 0 {
+		pending = l.Blocks[0]
+	}
+	return s.session.WriteStamped(ctx, "write the in-flight list", putLaneRow, int8(lanePart), laneName(l.ID), pending, l.Stamp)
+}
+
+// DropLane implements commit.JournalStore.
+func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
+	part, name := int8(lanePart), laneName(id)
+	if former, ok := strings.CutPrefix(string(id), formerLane); ok {
+		part, name = formerPart(former), former
+	}
+	return s.session.WriteStamped(ctx, "drop an in-flight list", dropLane, stamp, part, name)
 }
 
 // laneRow is a row of the table inflight.
@@ -105,23 +93,27 @@ type laneRow struct {
 	block []byte
 }
 
-// Lanes implements library.JournalStore. A reading that falls between two
-// writes of a lane may show rows of both: each is whole, and an entry too many
+// Lanes implements commit.JournalStore. A reading that falls between two writes of a
+// lane of the former release may show rows of both: each is whole, and an entry too many
 // is harmless.
 func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	const doing = "read in-flight lists"
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
-	var parts [laneParts][]laneRow
-	err := session.ForEach(ctx, laneParts, laneParts, func(ctx context.Context, part int) (err error) {
+	var parts [formerParts][]laneRow
+	err := session.ForEach(ctx, formerParts, formerParts, func(ctx context.Context, part int) (err error) {
 		parts[part], err = s.lanePart(ctx, doing, int8(part))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	rows := slices.Concat(parts[:]...)
+	return lanesOf(slices.Concat(parts[:]...)), nil
+}
+
+// lanesOf returns the lanes that rows make up.
+func lanesOf(rows []laneRow) []commit.Lane {
 	slices.SortFunc(rows, func(a, b laneRow) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.n, b.n)) })
 	var lanes []commit.Lane
 	for _, row := range rows {
@@ -130,27 +122,29 @@ func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 		}
 		l := &lanes[len(lanes)-1]
 		l.Stamp = max(l.Stamp, row.stamp)
-		l.Blocks = append(l.Blocks, row.block)
+		if !slices.Equal(row.block, noEntries) {
+			l.Blocks = append(l.Blocks, row.block)
+		}
 	}
-	return lanes, nil
+	return lanes
 }
 
-// lanesPage is how many rows of at most 512 KiB are fetched at a time.
+// lanesPage is how many rows are fetched at a time.
 const lanesPage = 16
 
 func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRow, error) {
 	var (
 		rows    []laneRow
-		id      string
+		name    string
 		n       int16
 		pending []byte
 		stamp   int64
 	)
 	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectLanes, Args: []any{part}, PageSize: lanesPage}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id, &n, &pending, &stamp) {
+		if !iter.Scan(&name, &n, &pending, &stamp) {
 			return false
 		}
-		rows = append(rows, laneRow{id: commit.LaneID(id), n: n, stamp: stamp, block: slices.Clone(pending)})
+		rows = append(rows, laneRow{id: laneOf(name), n: n, stamp: stamp, block: slices.Clone(pending)})
 		return true
 	})
 	return rows, err

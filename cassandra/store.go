@@ -7,7 +7,6 @@ import (
 	"carrel/backend"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -17,7 +16,6 @@ import (
 type Store struct {
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
-	lanes   laneRows
 	dues    dueScan
 
 	// Readings of whole headers by several requests at a time.
@@ -47,7 +45,6 @@ func newStore(connected *session.Session) *Store {
 	return &Store{
 		session:    connected,
 		now:        connected.Now,
-		lanes:      laneRows{rows: make(map[commit.LaneID]int)},
 		contents:   session.NewSharedReads[contentKey, *library.ContentRows](connected),
 		principals: session.NewSharedReads[principal.ID, *principal.Header](connected),
 	}

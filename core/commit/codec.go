@@ -9,8 +9,8 @@ import (
 	"carrel/core/fault"
 )
 
-// A list is written as blocks, so that no row of a store becomes too large. A block
-// is a version, then entries one after the other, so that each block can be read by
+// A list is written as one block: a version, then entries one after the other. Gateways
+// of earlier versions wrote long lists as several blocks, each of which can be read by
 // itself. Numbers are varints; texts and payloads have their length in front.
 const (
 	blockVersion = 2
@@ -18,9 +18,9 @@ const (
 	firstBlockVersion = 1
 )
 
-// MaxBlock is how many bytes a block holds at most: a mutation of a few such rows is
-// well below the 16 MiB that a node of Cassandra takes by default.
-const MaxBlock = 512 << 10
+// MaxBlock is how many bytes a list has at most: half of the 16 MiB that a node of
+// Cassandra takes as one mutation by default.
+const MaxBlock = 8 << 20
 
 // errBlock is the error of a block that cannot be read.
 var errBlock = errors.New("the in-flight list is damaged, or of a later version of this program")
@@ -28,30 +28,19 @@ var errBlock = errors.New("the in-flight list is damaged, or of a later version 
 // isDecided is the bit of an entry that says so.
 const isDecided = 1
 
-// Encode returns the blocks of a list, none for an empty one. An entry that no block
-// could hold is refused as UNAVAILABLE.
+// Encode returns the block of a list, none for an empty one. A list of more than MaxBlock
+// bytes is refused as UNAVAILABLE.
 func Encode(entries []Entry) ([][]byte, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	var blocks [][]byte
 	block := []byte{blockVersion}
 	for i := range entries {
-		begin := len(block)
-		block = appendEntry(block, &entries[i])
-		if len(block) <= MaxBlock {
-			continue
-		}
-		if begin == 1 {
-			return nil, fault.Unavailablef(nil, "a change under way of %d bytes is too large to be recorded", len(block))
-		}
-		blocks = append(blocks, block[:begin:begin])
-		block = append([]byte{blockVersion}, block[begin:]...)
-		if len(block) > MaxBlock {
-			return nil, fault.Unavailablef(nil, "a change under way of %d bytes is too large to be recorded", len(block))
+		if block = appendEntry(block, &entries[i]); len(block) > MaxBlock {
+			return nil, fault.Unavailablef(nil, "changes under way of more than %d bytes are too large to be recorded", MaxBlock)
 		}
 	}
-	return append(blocks, block), nil
+	return [][]byte{block}, nil
 }
 
 // AppendRequest appends a request row.

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func longEntry(n byte, size int) Entry {
 	return Entry{ID: EntryID{n}, Kind: Content, Key: "c:t:long", Base: int64(n), Payload: []byte(strings.Repeat("x", size))}
 }
 
-func TestEncode_BlocksAreBounded(t *testing.T) {
+func TestEncode_WritesOneBlock(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		entries []Entry
@@ -23,19 +24,12 @@ func TestEncode_BlocksAreBounded(t *testing.T) {
 	}{
 		{"none", nil, 0},
 		{"one", []Entry{longEntry(1, 100)}, 1},
-		{"as many as fit", []Entry{longEntry(1, 200<<10), longEntry(2, 200<<10)}, 1},
-		{"one more", []Entry{longEntry(1, 200<<10), longEntry(2, 200<<10), longEntry(3, 200<<10)}, 2},
-		{"large ones", []Entry{longEntry(1, 400<<10), longEntry(2, 400<<10), longEntry(3, 10), longEntry(4, 400<<10)}, 3},
+		{"large ones", []Entry{longEntry(1, 400<<10), longEntry(2, 400<<10), longEntry(3, 10), longEntry(4, 400<<10)}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			blocks, err := Encode(c.entries)
 			if err != nil || len(blocks) != c.blocks {
 				t.Fatalf("%d blocks, %v", len(blocks), err)
-			}
-			for _, b := range blocks {
-				if len(b) > MaxBlock {
-					t.Errorf("a block of %d bytes", len(b))
-				}
 			}
 			got, err := Decode(blocks)
 			if err != nil {
@@ -50,22 +44,33 @@ func TestEncode_BlocksAreBounded(t *testing.T) {
 	}
 }
 
-func TestEncode_RefusesEntriesThatNoBlockHolds(t *testing.T) {
-	for _, entries := range [][]Entry{{longEntry(1, MaxBlock)}, {longEntry(1, 100), longEntry(2, MaxBlock)}} {
-		if _, err := Encode(entries); fault.CodeOf(err) != fault.Unavailable {
-			t.Errorf("an entry after %d others: %v", len(entries)-1, err)
+func TestEncode_IsBounded(t *testing.T) {
+	head := len(appendEntry([]byte{blockVersion}, &Entry{Kind: Content, Key: "c:t:long", Payload: make([]byte, 1<<22)})) - 1<<22
+	for _, size := range []int{MaxBlock - head, MaxBlock - head + 1} {
+		blocks, err := Encode([]Entry{longEntry(0, size)})
+		if within := size+head <= MaxBlock; within != (err == nil) || within && len(blocks[0]) != MaxBlock {
+			t.Errorf("a payload of %d bytes: %d blocks, %v", size, len(blocks), err)
 		}
+	}
+	if _, err := Encode([]Entry{longEntry(1, MaxBlock/2), longEntry(2, MaxBlock/2)}); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("two entries that are too large together: %v", err)
 	}
 }
 
-// An entry just within the bound goes into a block of its own.
-func TestEncode_TakesTheLargestEntry(t *testing.T) {
-	head := len(appendEntry([]byte{blockVersion}, &Entry{Kind: Content, Key: "c:t:long", Payload: make([]byte, 1<<18)})) - 1<<18
-	for _, size := range []int{MaxBlock - head, MaxBlock - head + 1} {
-		blocks, err := Encode([]Entry{longEntry(0, 1), longEntry(0, size)})
-		if within := size+head <= MaxBlock; within != (err == nil) || within && (len(blocks) != 2 || len(blocks[1]) != MaxBlock) {
-			t.Errorf("a payload of %d bytes: %d blocks, %v", size, len(blocks), err)
+// Lists of earlier versions have several blocks.
+func TestDecode_ReadsSeveralBlocks(t *testing.T) {
+	var blocks [][]byte
+	want := []Entry{longEntry(1, 10), longEntry(2, 20), longEntry(3, 30)}
+	for i := range want {
+		block, err := Encode(want[i : i+1])
+		if err != nil {
+			t.Fatal(err)
 		}
+		blocks = append(blocks, block...)
+	}
+	got, err := Decode(append(blocks, []byte(firstBlock)))
+	if err != nil || len(got) != 5 || !slices.EqualFunc(got[:3], want, func(a, b Entry) bool { return a.ID == b.ID && a.Base == b.Base }) {
+		t.Errorf("read are %+v, %v", got, err)
 	}
 }
 

@@ -12,9 +12,11 @@ type LaneID string
 
 // Lane is a process's whole list of changes under way.
 type Lane struct {
-	ID     LaneID
-	Stamp  int64    // its write time, in microseconds, rising with each write
-	Blocks [][]byte // its entries, as package commit encodes them; none: the list is empty
+	ID    LaneID
+	Stamp int64 // its write time, in microseconds, rising with each write
+	// Blocks are its entries, as package commit encodes them: one block, or none where
+	// the list is empty. Only lists of earlier versions of this program have several.
+	Blocks [][]byte
 }
 
 // UnreadableLanes is the error of JournalStore.Lanes and OpenLanes where some lanes
@@ -64,8 +66,9 @@ func DueOf(at clock.Instant, row string, mts clock.Instant) Due {
 
 // JournalStore keeps what is under way and what is due.
 type JournalStore interface {
-	// PutLane replaces the lane's list. It must be durable no later than a
-	// Commit of this process that follows it; a lane without blocks is removed.
+	// PutLane replaces the lane's list. It must be durable no later than a Commit of
+	// this process that follows it. A lane without blocks is removed, or is kept and
+	// listed without blocks.
 	PutLane(ctx context.Context, l Lane) error
 	// Lanes reads all lanes with the stamps of their last writes. One that cannot
 	// be read keeps no other back: all others come beside an *UnreadableLanes.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxMerged is how many principals a merged entry names at most, so that it stays
-// well below MaxBlock.
+// maxMerged is how many principals a merged entry names at most, so that one entry takes
+// little of a list.
 const maxMerged = 1000
 
 // Recoverable reports whether something is to be finished after the change.

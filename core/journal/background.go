@@ -215,8 +215,8 @@ func (j *Journal) scrub(ctx context.Context, s Service) error {
 }
 
 // Drain finishes what is on the list, deferred moves and what waits for its next
-// try included, and writes the lane a last time. It returns when the list is
-// empty or ctx ends.
+// try included, and then removes the lane. It returns when the list is empty or ctx
+// ends.
 func (j *Journal) Drain(ctx context.Context, s Service) error {
 	j.mu.Lock()
 	j.draining = true
@@ -236,13 +236,36 @@ func (j *Journal) Drain(ctx context.Context, s Service) error {
 		j.mu.Unlock()
 		if empty {
 			w.wait(ctx)
-			return j.Beat(ctx)
+			return j.dropOwn(ctx)
 		}
 		if err := j.rt.After(ctx, drainPause); err != nil {
 			w.wait(ctx)
 			return fmt.Errorf("changes are still under way: %w", err)
 		}
 	}
+}
+
+// dropOwn writes the empty list, and then deletes the lane: a store may keep it until then.
+// Nothing is deleted that is written meanwhile, because that has a newer stamp.
+func (j *Journal) dropOwn(ctx context.Context) error {
+	if err := j.Beat(ctx); err != nil {
+		return err
+	}
+	if stamp := j.unused(); stamp != 0 {
+		return j.store.DropLane(ctx, j.lane, stamp)
+	}
+	return nil
+}
+
+// unused returns the stamp at which the lane may be deleted: that of an acknowledged write
+// of the empty list; 0 where there is none.
+func (j *Journal) unused() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.entries) > 0 || j.dirty || j.acked != j.stamp {
+		return 0
+	}
+	return j.stamp
 }
 
 // drainPause is how long Drain waits for fan-outs that others run.

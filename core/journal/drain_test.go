@@ -136,3 +136,55 @@ func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}
 }
+
+// droppedLanes notes which lanes are deleted.
+type droppedLanes struct {
+	commit.JournalStore
+	dropped []commit.Lane
+}
+
+func (d *droppedLanes) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
+	d.dropped = append(d.dropped, commit.Lane{ID: id, Stamp: stamp})
+	return d.JournalStore.DropLane(ctx, id, stamp)
+}
+
+// TestDrain_DeletesItsLane: a store may keep an empty list until its lane is deleted.
+func TestDrain_DeletesItsLane(t *testing.T) {
+	opened, rt := open(t)
+	store := &droppedLanes{JournalStore: opened}
+	j := New(t.Context(), store, rt, nil)
+	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) > 0 {
+		t.Errorf("deleted were %v, %v; nothing was written", store.dropped, err)
+	}
+	if err := j.Begin(t.Context(), change(1)); err != nil {
+		t.Fatal(err)
+	}
+	j.End(change(1).ID)
+	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) != 1 ||
+		store.dropped[0].ID != j.Lane() || store.dropped[0].Stamp != j.stamp {
+		t.Errorf("deleted were %v, %v; the lane is %s, written last at %d", store.dropped, err, j.Lane(), j.stamp)
+	}
+}
+
+// TestDrain_KeepsALaneThatIsWrittenMeanwhile: what a change has been promised stays.
+func TestDrain_KeepsALaneThatIsWrittenMeanwhile(t *testing.T) {
+	opened, rt := open(t)
+	store := &droppedLanes{JournalStore: opened}
+	j := New(t.Context(), store, rt, nil)
+	for name, change := range map[string]func(){
+		"a change has begun":              func() { j.entries = append(j.entries, &entry{Entry: change(2)}) },
+		"a write is under way":            func() { j.stamp++ },
+		"an entry was taken off":          func() { j.dirty = true },
+		"a write is not acknowledged yet": func() { j.acked-- },
+	} {
+		j.entries, j.dirty, j.stamp, j.acked = nil, false, 7, 7
+		change()
+		if j.unused() != 0 {
+			t.Errorf("%s: the lane may be deleted", name)
+		}
+	}
+	j.entries, j.dirty, j.stamp, j.acked = nil, false, 7, 7
+	if got := j.unused(); got != 7 {
+		t.Errorf("an empty list that was written may be deleted at %d, want 7", got)
+	}
+}

@@ -52,6 +52,7 @@ type Journal struct {
 	mu       sync.Mutex
 	entries  []*entry // in the order in which they began
 	stamp    int64    // of the last write
+	acked    int64    // of the last write that was acknowledged
 	writing  bool
 	next     *write // the write that is to be begun; nil when nobody waits
 	dirty    bool   // entries were taken off since the last write
@@ -153,12 +154,14 @@ func (j *Journal) writeLane() {
 		ctx, cancel := j.rt.Deadline(j.life, laneWait)
 		w.err = j.putLane(ctx, stamp, entries)
 		cancel()
-		if w.err != nil {
+		j.mu.Lock()
+		if w.err == nil {
+			j.acked = stamp
+		} else {
 			// What the store holds is unknown; an empty list must be written too.
-			j.mu.Lock()
 			j.dirty = true
-			j.mu.Unlock()
 		}
+		j.mu.Unlock()
 		w.done.Open()
 	}
 }

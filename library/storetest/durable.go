@@ -124,7 +124,7 @@ func durableLane(s *stage, crash func()) {
 	crash()
 	it.stands("item after a crash")
 	s.same("lanes after a crash", s.lanes(), []commit.Lane{l})
-	l.Stamp, l.Blocks = int64(s.tick()), append(l.Blocks, s.block(2))
+	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(2)}
 	s.ok(s.PutLane(s.ctx, l))
 	s.newCircle(s.user("a"))
 	crash()
