@@ -12,7 +12,7 @@ import (
 var layers = [][]string{
 	{"core/fault", "core/naming", "core/urlname"},
 	{"core/clock", "core/id", "core/input", "core/sched"},
-	{"core/claim", "core/commit"},
+	{"core/claim", "core/commit", "core/copies"},
 	{"core/cursor", "core/journal"},
 	{"core/timeline"},
 	{"principal"},

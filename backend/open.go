@@ -37,7 +37,9 @@ type Config struct {
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool
-	Tuning library.Tuning
+	// HeaderCache says how many headers are kept to serve pages from, on remote stores.
+	HeaderCache library.HeaderCache
+	Tuning      library.Tuning
 }
 
 // Services are the Services of all domains on one store. They share an Engine, which
@@ -79,7 +81,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
-		Cursors: cursors, Feeds: feeds, Remote: c.Remote, Tuning: c.Tuning,
+		Cursors: cursors, Feeds: feeds, Remote: c.Remote, HeaderCache: c.HeaderCache, Tuning: c.Tuning,
 	})
 	if err != nil {
 		return nil, err

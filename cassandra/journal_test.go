@@ -64,7 +64,7 @@ func TestLanes_AreRowsOfOnePartition(t *testing.T) {
 		want = append(want, l)
 	}
 	wantLanes(t, s, want...)
-	rows, err := s.lanePart(t.Context(), "read in-flight lists", lanePart)
+	rows, err := s.lanePart(t.Context(), "read in-flight lists", lanePart, lanesPage)
 	if err != nil || len(rows) != len(want) {
 		t.Errorf("the partition has %d rows, %v; want %d", len(rows), err, len(want))
 	}

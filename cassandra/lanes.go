@@ -93,6 +93,24 @@ type laneRow struct {
 	block []byte
 }
 
+// former reports whether the former release has written the row.
+func (r laneRow) former() bool { return strings.HasPrefix(string(r.id), formerLane) }
+
+// InFlight implements commit.JournalStore: one statement.
+func (s *Store) InFlight(ctx context.Context) ([]commit.Lane, error) {
+	if err := s.vouching.check(); err != nil {
+		return nil, err
+	}
+	rows, err := s.lanePart(ctx, "read what is in flight", lanePart, inFlightPage)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(rows, laneRow.former) {
+		return nil, errFormerRelease
+	}
+	return lanesOf(rows), nil
+}
+
 // Lanes implements commit.JournalStore. A reading that falls between two writes of a
 // lane of the former release may show rows of both: each is whole, and an entry too many
 // is harmless.
@@ -103,13 +121,15 @@ func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	}
 	var parts [formerParts][]laneRow
 	err := session.ForEach(ctx, formerParts, formerParts, func(ctx context.Context, part int) (err error) {
-		parts[part], err = s.lanePart(ctx, doing, int8(part))
+		parts[part], err = s.lanePart(ctx, doing, int8(part), lanesPage)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return lanesOf(slices.Concat(parts[:]...)), nil
+	rows := slices.Concat(parts[:]...)
+	s.vouching.sawLanes(slices.ContainsFunc(rows, laneRow.former))
+	return lanesOf(rows), nil
 }
 
 // lanesOf returns the lanes that rows make up.
@@ -129,10 +149,14 @@ func lanesOf(rows []laneRow) []commit.Lane {
 	return lanes
 }
 
-// lanesPage is how many rows are fetched at a time.
-const lanesPage = 16
+// How many rows are fetched at a time: few where all is read that lists hold in times of
+// trouble, and as many as there may be gateways where a page waits for it.
+const (
+	lanesPage    = 16
+	inFlightPage = 1000
+)
 
-func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRow, error) {
+func (s *Store) lanePart(ctx context.Context, doing string, part int8, size int) ([]laneRow, error) {
 	var (
 		rows    []laneRow
 		name    string
@@ -140,7 +164,7 @@ func (s *Store) lanePart(ctx context.Context, doing string, part int8) ([]laneRo
 		pending []byte
 		stamp   int64
 	)
-	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectLanes, Args: []any{part}, PageSize: lanesPage}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectLanes, Args: []any{part}, PageSize: size}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&name, &n, &pending, &stamp) {
 			return false
 		}

@@ -195,9 +195,11 @@ const selectTables = `SELECT table_name FROM system_schema.tables WHERE keyspace
 // checkCluster refuses a keyspace whose schema is older than this program, and
 // accepts a newer one: changes of the schema only add.
 func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
-	if _, err := s.session.DataCentres(ctx, o); err != nil {
+	centres, err := s.session.DataCentres(ctx, o)
+	if err != nil {
 		return err
 	}
+	s.vouching.apart = !o.Global && len(centres) > 1
 	return s.checkSchema(ctx, o)
 }
 

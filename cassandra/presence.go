@@ -20,9 +20,9 @@ const (
 )
 
 const (
-	putMark     = `INSERT INTO gateway (part, id, host, doing) VALUES (0, ?, ?, ?) USING TTL ? AND TIMESTAMP ?`
+	putMark     = `INSERT INTO gateway (part, id, host, doing, lists) VALUES (0, ?, ?, ?, 1) USING TTL ? AND TIMESTAMP ?`
 	dropMark    = `DELETE FROM gateway USING TIMESTAMP ? WHERE part = 0 AND id = ?`
-	selectMarks = `SELECT id, host, doing, ttl(host) FROM gateway WHERE part = 0`
+	selectMarks = `SELECT id, host, doing, lists, ttl(host) FROM gateway WHERE part = 0`
 )
 
 // Presence is another process that uses the keyspace, or did so a moment ago.
@@ -101,20 +101,26 @@ func (s *Store) renew(ctx context.Context, m *mark) error {
 // others are all whose marks stand, without the one given.
 func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 	var (
-		all  []Presence
-		id   gocql.UUID
-		p    Presence
-		left int
+		all   []Presence
+		id    gocql.UUID
+		p     Presence
+		lists int8
+		left  int
 	)
+	began, whole := time.Now(), true
 	err := s.session.Read(ctx, session.Query{Operation: "look for other processes", Stmt: selectMarks}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id, &p.Host, &p.Doing, &left) {
+		if !iter.Scan(&id, &p.Host, &p.Doing, &lists, &left) {
 			return false
 		}
+		whole = whole && lists == wholeLists
 		if id != m.id {
 			p.Left = time.Duration(left) * time.Second
 			all = append(all, p)
 		}
 		return true
 	})
+	if err == nil {
+		s.vouching.sawMarks(whole, began)
+	}
 	return all, err
 }

@@ -17,6 +17,8 @@ type Store struct {
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
 	dues    dueScan
+	// vouching says whether the in-flight lists that are read are all there are.
+	vouching vouching
 
 	// Readings of whole headers by several requests at a time.
 	contents   *session.SharedReads[contentKey, *library.ContentRows]

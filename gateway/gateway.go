@@ -49,6 +49,8 @@ type Options struct {
 	// Targets is how many principals one mutation may name; 0 means the domain's
 	// own maximum.
 	Targets int
+	// HeaderCache is how many headers are kept to serve pages from; 0: none are.
+	HeaderCache int
 	// Doing is the command of this process, such as "carrel serve", as other
 	// processes that use the store see it.
 	Doing string
@@ -150,7 +152,8 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets}}
+	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets},
+		HeaderCache: library.HeaderCache{Size: with.HeaderCache}}
 	if with.Metrics != nil {
 		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
@@ -172,6 +175,9 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	g.Services, err = retryOpening(ctx, with.Log, target, func() (*backend.Services, error) { return backend.Open(ctx, c) })
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
+	}
+	if _, kept := g.Library.CopyStats(); kept && with.Metrics != nil {
+		with.Metrics.Copies(func() library.CopyStats { st, _ := g.Library.CopyStats(); return st })
 	}
 	return nil
 }

@@ -78,8 +78,11 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	e := InFlight{Content: h.ID, Base: h.Seq}
 	c := &ContentCommit{ID: h.ID, Base: h.Seq}
 	libraries := 0
-	if visible {
+	switch {
+	case visible:
 		libraries = s.planMoving(h, &after, &e, c)
+	case expiry:
+		libraries = planInPlace(h, &e)
 	}
 	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries}.encode())
 	a := s.contentAttempt(e, c)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/sched"
 	"carrel/principal"
@@ -67,7 +68,8 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 		return nil
 	}
 	o := &opened{source: r.source, readAt: r.ReadAt}
-	o.opening, o.err = s.libraries.OpenLibrary(ctx, slice, r.begins(w))
+	o.opening, o.err = r.openLibrary(ctx, slice, r.begins(w))
+	o.inFlight = r.inFlight
 	return o
 }
 
@@ -103,10 +105,12 @@ func (p *prefetch) result() *opened {
 
 // opened is a slice that was read ahead.
 type opened struct {
-	source  Bucket
-	readAt  clock.Instant // when its reading began
-	opening *Opening
-	err     error
+	source Bucket
+	readAt clock.Instant // when its reading began
+	// inFlight is what was in flight before the slice was read; nil: it is not known.
+	inFlight *commit.InFlightSet
+	opening  *Opening
+	err      error
 }
 
 // pageKey is what the first slice of a page depends on, for one viewer.

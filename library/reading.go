@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/principal"
@@ -102,6 +103,9 @@ type Reading struct {
 	ReadAt clock.Instant
 	// ahead is where the first slice comes from; nil: nobody has begun to read it.
 	ahead *prefetch
+	// inFlight is what was in flight before the first slice was read; nil: that is not
+	// known, and all headers are read.
+	inFlight *commit.InFlightSet
 }
 
 // StartReading finds out which part of owner's library the viewer reads, and what is read
@@ -267,11 +271,11 @@ func (r *Reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, 
 			return nil, err
 		}
 		if o := r.ahead.result(); o != nil && o.source == r.source && (o.err != nil || o.opening.Built) {
-			r.ReadAt = o.readAt
+			r.ReadAt, r.inFlight = o.readAt, o.inFlight
 			return o.opening, o.err
 		}
 	}
-	return r.s.libraries.OpenLibrary(ctx, q, newest)
+	return r.openLibrary(ctx, q, newest)
 }
 
 // otherSide tells whether there is anything to see on the side of the page

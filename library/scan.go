@@ -185,13 +185,9 @@ func (w *scan) skips(k EntryKey) bool {
 // verify reads the items of entries and adds those to the findings that the
 // viewer may see.
 func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) error {
-	ids := make([]ContentID, len(es))
-	for i := range es {
-		ids[i] = es[i].Content
-	}
-	rows, err := r.s.contents.ReadMany(ctx, ids, r.Members)
+	rows, err := r.items(ctx, es)
 	if err != nil {
-		return fmt.Errorf("read the items of a library: %w", err)
+		return err
 	}
 	if !w.scanned {
 		w.scanned, w.first = true, EntryKey{es[0].Position, es[0].Content}

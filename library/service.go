@@ -66,7 +66,9 @@ type Config struct {
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool
-	Tuning Tuning // see Tuning.WithDefaults
+	// HeaderCache is for remote stores only.
+	HeaderCache HeaderCache
+	Tuning      Tuning // see Tuning.WithDefaults
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -86,6 +88,7 @@ type Service struct {
 	tune      Tuning
 	Seals     *cursor.Sealer
 	permits   *sched.Permits // of enforcements, for the process
+	copies    *headerCopies  // nil: none are kept
 
 	feeds   *timeline.Timelines
 	listed  listedContent
@@ -113,6 +116,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {
 		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
 	}
+	s.copies = newHeaderCopies(ctx, &c)
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fanOuts = fanOutQueues{s: s, waiting: map[ContentID][]*fanOut{}}
 	s.shares.waiting = map[ContentID][]*shareJob{}

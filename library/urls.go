@@ -71,30 +71,33 @@ func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveC
 		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
 			return nil, 0, err
 		}
-		a, err := s.planMove(ctx, &t.header, in.url, m.Request)
-		return a, 0, err
+		return s.planMove(ctx, &t.header, in.url, m.Request)
 	})
 }
 
-// planMove takes the claim of the new URL and plans the change of the header.
-func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit.Request) (*attempt, error) {
+// planMove takes the claim of the new URL and plans the change of the header. It returns the
+// number of libraries that the change concerns too.
+func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit.Request) (*attempt, int, error) {
 	if url == h.CanonicalURL && r == nil {
-		return nothingToChange, nil
+		return nothingToChange, 0, nil
 	}
 	after := *h
 	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.MTS(h.MTS), url
-	a := s.contentAttempt(InFlight{Content: h.ID, Base: h.Seq},
-		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), keptAnswer{}.encode())})
+	e, libraries := InFlight{Content: h.ID, Base: h.Seq}, 0
+	if url != h.CanonicalURL {
+		libraries = planInPlace(h, &e)
+	}
+	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), keptAnswer{Libraries: libraries}.encode())})
 	if url == h.CanonicalURL {
-		return a, nil
+		return a, 0, nil
 	}
 	if h.CanonicalURL != "" {
 		var err error
 		if a.former, err = s.claims.Former(ctx, claim.URL(h.Tenant(), h.CanonicalURL), string(h.ID)); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return a, s.takeURL(ctx, h.ID, url)
+	return a, libraries, s.takeURL(ctx, h.ID, url)
 }
 
 // takeURL takes the claim of a URL for an item whose header has been read; "" is none. Its

@@ -21,6 +21,12 @@ type Watcher interface {
 	// they stood: stale ones, whose items stand elsewhere or nowhere, and those
 	// that the viewer may not see.
 	Hid(stale, unseen int)
+	// Copied tells of entries of a page that was read while copies of headers were in
+	// use: those that copies have served, those whose copies were refused, because a change
+	// was in flight or they were too old, and those without a copy.
+	Copied(hits, refused, misses int)
+	// CopyWrong tells that a copy was served that was not current.
+	CopyWrong()
 	// Follows tells of n followers of libraries more, or less.
 	Follows(n int)
 	// CutOff tells of a follower that was cut off because it did not keep up.
@@ -36,7 +42,9 @@ func (Unwatched) FannedOut(time.Duration, bool) {}
 func (Unwatched) FanOut(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
 	return ctx, func(error) {}
 }
-func (Unwatched) Hid(int, int) {}
-func (Unwatched) Follows(int)  {}
-func (Unwatched) CutOff()      {}
-func (Unwatched) Told()        {}
+func (Unwatched) Hid(int, int)         {}
+func (Unwatched) Copied(int, int, int) {}
+func (Unwatched) CopyWrong()           {}
+func (Unwatched) Follows(int)          {}
+func (Unwatched) CutOff()              {}
+func (Unwatched) Told()                {}

@@ -19,6 +19,7 @@ import (
 
 // watching remembers what a Service told.
 type watching struct {
+	library.Unwatched
 	mu            sync.Mutex
 	lags          []time.Duration
 	left          int

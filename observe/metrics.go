@@ -27,21 +27,23 @@ var idBounds = []float64{1, 2, 5, 10, 20, 50, 100}
 // Metrics are the figures of one process, for Prometheus. No label holds an id,
 // a name or a text of a request: every label is of a closed list.
 type Metrics struct {
-	registry   *prometheus.Registry
-	requests   *prometheus.HistogramVec
-	calls      *prometheus.HistogramVec
-	statements *prometheus.HistogramVec
-	again      *prometheus.CounterVec
-	lag        *prometheus.HistogramVec
-	hidden     *prometheus.CounterVec
-	followers  prometheus.Gauge
-	told       prometheus.Counter
-	cutOff     prometheus.Counter
-	loads      *prometheus.HistogramVec
-	points     *prometheus.CounterVec
-	closes     *prometheus.CounterVec
-	exceeded   *prometheus.CounterVec
-	exports    *prometheus.CounterVec
+	registry    *prometheus.Registry
+	requests    *prometheus.HistogramVec
+	calls       *prometheus.HistogramVec
+	statements  *prometheus.HistogramVec
+	again       *prometheus.CounterVec
+	lag         *prometheus.HistogramVec
+	hidden      *prometheus.CounterVec
+	copies      *prometheus.CounterVec
+	wrongCopies prometheus.Counter
+	followers   prometheus.Gauge
+	told        prometheus.Counter
+	cutOff      prometheus.Counter
+	loads       *prometheus.HistogramVec
+	points      *prometheus.CounterVec
+	closes      *prometheus.CounterVec
+	exceeded    *prometheus.CounterVec
+	exports     *prometheus.CounterVec
 }
 
 // Watcher tells figures and spans of what a Service does.
@@ -72,6 +74,11 @@ func NewMetrics() *Metrics {
 		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
 			Help: "Entries of libraries that pages have read and not shown as they stood: stale ones do not stand where their item does, unseen ones are not the viewer's to see."},
 			[]string{"reason"}),
+		copies: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_total",
+			Help: "Entries of libraries on pages that may be served from copies of headers, by outcome: hit, refused because a change was in flight or the copy was too old, or miss."},
+			[]string{"outcome"}),
+		wrongCopies: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_wrong_total",
+			Help: "Copies of headers that were served and were not current, as samples have found."}),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "carrel", Name: "followers",
 			Help: "Subscriptions to changes of libraries that are open."}),
 		told: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "changes_told_total",
@@ -90,7 +97,7 @@ func NewMetrics() *Metrics {
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.followers, m.told, m.cutOff,
+	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.wrongCopies, m.followers, m.told, m.cutOff,
 		m.loads, m.points, m.closes, m.exceeded, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -145,6 +152,22 @@ func (m *Metrics) Cluster(load func() (under, waiting int)) {
 		gauge("store_statements_waiting", "Statements that wait for a place among them.", func() int { _, waiting := load(); return waiting }))
 }
 
+// Copies adds what the header cache tells of itself, asked for whenever the figures are.
+func (m *Metrics) Copies(stats func() library.CopyStats) {
+	gauge := func(name, help string, value func(library.CopyStats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help}, func() float64 { return value(stats()) })
+	}
+	m.registry.MustRegister(
+		gauge("header_copies", "Copies of headers that are kept.", func(s library.CopyStats) float64 { return float64(s.Copies) }),
+		gauge("header_copies_in_use", "1 while pages are served from copies of headers, 0 while all headers are read.", func(s library.CopyStats) float64 {
+			if s.InUse {
+				return 1
+			}
+			return 0
+		}),
+		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, when this one read them last for a page.", func(s library.CopyStats) float64 { return float64(s.InFlight) }))
+}
+
 // FannedOut implements library.Watcher.
 func (m *Metrics) FannedOut(lag time.Duration, complete bool) {
 	outcome := "complete"
@@ -159,6 +182,16 @@ func (m *Metrics) Hid(stale, unseen int) {
 	m.hidden.WithLabelValues("stale").Add(float64(stale))
 	m.hidden.WithLabelValues("unseen").Add(float64(unseen))
 }
+
+// Copied implements library.Watcher.
+func (m *Metrics) Copied(hits, refused, misses int) {
+	m.copies.WithLabelValues("hit").Add(float64(hits))
+	m.copies.WithLabelValues("refused").Add(float64(refused))
+	m.copies.WithLabelValues("miss").Add(float64(misses))
+}
+
+// CopyWrong implements library.Watcher.
+func (m *Metrics) CopyWrong() { m.wrongCopies.Inc() }
 
 // Follows implements library.Watcher.
 func (m *Metrics) Follows(n int) { m.followers.Add(float64(n)) }

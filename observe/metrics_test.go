@@ -128,6 +128,9 @@ func TestFigures(t *testing.T) {
 	m.FannedOut(time.Millisecond, true)
 	m.FannedOut(time.Second, false)
 	m.Hid(1, 2)
+	m.Copied(40, 3, 2)
+	m.CopyWrong()
+	m.Copies(func() library.CopyStats { return library.CopyStats{Copies: 17, InFlight: 18, InUse: true} })
 	m.Follows(3)
 	m.Follows(-1)
 	m.Told()
@@ -158,6 +161,13 @@ func TestFigures(t *testing.T) {
 		`carrel_fanout_lag_seconds_count{outcome="left"} 1`,
 		`carrel_followers 2`,
 		`carrel_followers_cut_off_total 1`,
+		`carrel_header_copies 17`,
+		`carrel_header_copies_in_use 1`,
+		`carrel_header_copies_total{outcome="hit"} 40`,
+		`carrel_header_copies_total{outcome="miss"} 2`,
+		`carrel_header_copies_total{outcome="refused"} 3`,
+		`carrel_header_copies_wrong_total 1`,
+		`carrel_in_flight_set 18`,
 		`carrel_lanes 3`,
 		`carrel_lanes_unreadable 16`,
 		`carrel_limits_exceeded_total{code="DEPTH_LIMIT"} 1`,

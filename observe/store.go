@@ -114,7 +114,7 @@ type measuredStore struct {
 	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries  call
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
 	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
-	lanes, dropLane, putDue, dueUntil, dropDue, fixCreation                          call
+	lanes, inFlight, dropLane, putDue, dueUntil, dropDue, fixCreation                call
 	fixSetting, openLibrary, changes, membershipsOf                                  call
 	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
 	readDirectory, directoryFilled, setDirectoryFilled                               call
@@ -193,6 +193,7 @@ func (s *measuredStore) journalCalls() []namedCall {
 	return []namedCall{
 		{&s.putLane, "PutLane"},
 		{&s.lanes, "Lanes"},
+		{&s.inFlight, "InFlight"},
 		{&s.dropLane, "DropLane"},
 		{&s.putDue, "PutDue"},
 		{&s.dueUntil, "DueUntil"},
@@ -272,6 +273,13 @@ func (s *measuredStore) PutLane(ctx context.Context, l commit.Lane) error {
 func (s *measuredStore) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	ctx, call := s.lanes.begin(ctx)
 	v, err := s.next.Lanes(ctx)
+	call.ended(err)
+	return v, err
+}
+
+func (s *measuredStore) InFlight(ctx context.Context) ([]commit.Lane, error) {
+	ctx, call := s.inFlight.begin(ctx)
+	v, err := s.next.InFlight(ctx)
 	call.ended(err)
 	return v, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"carrel/core/journal"
+	"carrel/library"
 )
 
 // registered are the labels of all figures that a gateway can have, by their
@@ -25,6 +26,7 @@ func registered(t *testing.T) map[string][]string {
 	m.Skew(func() (time.Duration, bool) { return 0, true })
 	m.Streams(func() (events, sockets int) { return 0, 0 })
 	m.Answers(func() int64 { return 0 })
+	m.Copies(func() library.CopyStats { return library.CopyStats{} })
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descriptions)

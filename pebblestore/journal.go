@@ -113,6 +113,9 @@ func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	return lanes, nil
 }
 
+// InFlight implements commit.JournalStore.
+func (s *Store) InFlight(ctx context.Context) ([]commit.Lane, error) { return s.Lanes(ctx) }
+
 // DropLane implements library.JournalStore.
 func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
 	if err := s.enter(ctx); err != nil {

@@ -251,6 +251,11 @@ func (s *recorder) PutLane(ctx context.Context, l commit.Lane) error {
 	return s.next.PutLane(ctx, l)
 }
 
+func (s *recorder) InFlight(ctx context.Context) ([]commit.Lane, error) {
+	s.note("InFlight")
+	return s.next.InFlight(ctx)
+}
+
 func (s *recorder) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	s.note("Lanes")
 	return s.next.Lanes(ctx)

@@ -73,6 +73,12 @@ type JournalStore interface {
 	// Lanes reads all lanes with the stamps of their last writes. One that cannot
 	// be read keeps no other back: all others come beside an *UnreadableLanes.
 	Lanes(ctx context.Context) ([]Lane, error)
+	// InFlight reads the lanes of all processes, those that are empty perhaps left out, by
+	// as few and as short statements as possible, which are sent during the call. InFlight
+	// must show each lane as of the last PutLane that was acknowledged before the call, or
+	// later. Where the store cannot promise that, it returns an error: also where a
+	// process may use it that does not keep its list in this way.
+	InFlight(ctx context.Context) ([]Lane, error)
 	// DropLane must remove the lane iff nothing newer than stamp was written.
 	DropLane(ctx context.Context, id LaneID, stamp int64) error
 	// PutDue must be durable no later than a Commit of this process that follows it.

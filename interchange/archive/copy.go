@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -72,7 +73,7 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
-	if len(lanes) > 0 {
+	if slices.ContainsFunc(lanes, func(l commit.Lane) bool { return len(l.Blocks) > 0 }) {
 		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or is served; end its gateways, let carrel audit finish what is left, and copy then"}
 	}
 	j := &copyJob{rt: rt, from: from, to: to, report: report}

@@ -19,6 +19,9 @@ func journalAreas() []area {
 			{"a write that comes late, behind a newer stamp, changes nothing", putLaneLate},
 			{"a large list is replaced by a small one", laneLarge},
 		}},
+		{"InFlight", []check{
+			{"InFlight must show each lane as of the last PutLane that was acknowledged before the call, or later", inFlight},
+		}},
 		{"DropLane", []check{
 			{"DropLane must remove the lane iff nothing newer than stamp was written", dropLane},
 		}},
@@ -44,6 +47,11 @@ func (s *stage) lanes() []commit.Lane {
 	s.Helper()
 	all, err := s.Lanes(s.ctx)
 	s.ok(err)
+	return s.mine(all)
+}
+
+// mine are those of lanes that are of this subtest and not empty, by id.
+func (s *stage) mine(all []commit.Lane) []commit.Lane {
 	prefix := string(s.laneID(0))[:13]
 	all = slices.DeleteFunc(all, func(l commit.Lane) bool { return !strings.HasPrefix(string(l.ID), prefix) || len(l.Blocks) == 0 })
 	slices.SortFunc(all, func(a, b commit.Lane) int { return strings.Compare(string(a.ID), string(b.ID)) })
@@ -92,7 +100,7 @@ func putLaneLate(s *stage) {
 }
 
 func laneLarge(s *stage) {
-	const large = 4 << 20 // the most that package journal writes
+	const large = 2 << 20 // below the least bound of a node that runs tests
 	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{bytes.Repeat([]byte{7}, large)}}
 	s.ok(s.PutLane(s.ctx, l))
 	if got := s.lanes(); len(got) != 1 || len(got[0].Blocks) != 1 || !bytes.Equal(got[0].Blocks[0], l.Blocks[0]) {
@@ -101,6 +109,33 @@ func laneLarge(s *stage) {
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(1)}
 	s.ok(s.PutLane(s.ctx, l))
 	s.same("lanes after it became small", s.lanes(), []commit.Lane{l})
+}
+
+// inFlight also looks at all lanes first: a store may not know before which processes there
+// are.
+func inFlight(s *stage) {
+	one, two := s.laneID(1), s.laneID(2)
+	l := commit.Lane{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	m := commit.Lane{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(2)}}
+	s.lanes()
+	stands := func(what string, want ...commit.Lane) {
+		s.Helper()
+		all, err := s.InFlight(s.ctx)
+		s.ok(err)
+		s.same(what, s.mine(all), want)
+	}
+	stands("before there is any")
+	s.ok(s.PutLane(s.ctx, l))
+	s.ok(s.PutLane(s.ctx, m))
+	stands("two lanes", l, m)
+	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
+	s.ok(s.PutLane(s.ctx, l))
+	stands("after one was replaced", l, m)
+	m.Stamp, m.Blocks = int64(s.tick()), nil
+	s.ok(s.PutLane(s.ctx, m))
+	stands("after one was emptied", l)
+	s.ok(s.DropLane(s.ctx, one, l.Stamp))
+	stands("after the other was dropped")
 }
 
 func dropLane(s *stage) {

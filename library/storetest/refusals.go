@@ -97,6 +97,7 @@ func endedReads(s *stage) {
 			return err
 		}},
 		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},
+		{"InFlight", func() error { _, err := s.InFlight(ended); return err }},
 		{"Lanes", func() error { _, err := s.Lanes(ended); return err }},
 		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},
 	} {

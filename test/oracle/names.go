@@ -91,15 +91,19 @@ func (g *game) moveContentAs(v viewer, in library.MoveContent) {
 	if !g.agrees("moveContent", in, v, want, err) {
 		return
 	}
+	libraries := -1 // a repetition tells those of the first request
 	if !again {
-		canonical := ""
+		canonical, c := "", g.w.items[library.ContentID(in.ID)]
 		if in.URL.Value != nil {
 			canonical = canonicalOf(*in.URL.Value)
 		}
-		g.w.name(g.w.items[library.ContentID(in.ID)], canonical)
+		if libraries = 0; canonical != c.url {
+			libraries = len(c.members)
+		}
+		g.w.name(c, canonical)
 		g.w.remember(r, in.ID)
 	}
-	g.sameOutcome(v, out, 0)
+	g.sameOutcome(v, out, libraries)
 }
 
 func (w *world) moveContent(v viewer, in library.MoveContent, r *request) (again bool, f faults) {

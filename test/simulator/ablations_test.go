@@ -70,6 +70,8 @@ func TestHunt(t *testing.T) {
 			first, every = pageSeed, leaseShare
 		case a.In == ablations.Pastes:
 			first, every = pasteSeed, leaseShare
+		case a.In == ablations.Copies:
+			first = copiesFrom
 		}
 		report.hunt(t.Context(), m, first, every, searched, func(v Violation) bool { return slices.Contains(promised, v.Kind) })
 	} else {
@@ -78,6 +80,7 @@ func TestHunt(t *testing.T) {
 		report.hunt(t.Context(), m, leaseShare, leaseShare, sample/2, all)
 		report.hunt(t.Context(), m, pageSeed, leaseShare, sample/2, all)
 		report.hunt(t.Context(), m, pasteSeed, leaseShare, sample/2, all)
+		report.hunt(t.Context(), m, copiesFrom, 1, sample/2, all)
 		m.Following = everybodyFollows
 		report.hunt(t.Context(), m, 1, 1, sample/2, all)
 	}
@@ -104,7 +107,7 @@ func TestHunt(t *testing.T) {
 func (h *hunted) hunt(ctx context.Context, m *Machine, first, every, most uint64, counts func(Violation) bool) {
 	played := uint64(0)
 	for seed := first; played < most && h.Found == nil; seed += every {
-		if every == 1 && !isAboutLibraries(seed) {
+		if every == 1 && seed < copiesFrom && !isAboutLibraries(seed) {
 			continue // it would notice nothing of libraries
 		}
 		played++

@@ -68,7 +68,7 @@ func tenant(id string) string { return strings.Split(id, ":")[1] }
 // is under way any more.
 func (st *Store) audit(report func(kind, format string, args ...any)) {
 	for _, l := range st.lanes {
-		if l.live {
+		if l.holds() {
 			report(leftOver, "lane %x still holds %s", l.id, entryList(l.blocks))
 		}
 	}

@@ -69,6 +69,10 @@ type Faults struct {
 	Outage  uint64 // in 1024: a write that fails is the first of several
 }
 
+// slowAnswer is the chance, in 1024, that what replicas have read takes long to be
+// answered.
+const slowAnswer = 64
+
 // slowCall is the chance, in 1024, that a call of a slow task takes long.
 const slowCall = 400
 
@@ -212,6 +216,9 @@ func (c *Client) read(ctx context.Context, call string, look func()) error {
 	switch fault {
 	case NoFault:
 		look()
+		if c.replicated() && c.st.s.chance(slowAnswer) {
+			c.st.s.wait(c.st.s.current, time.Duration(1+c.st.s.pick(1<<c.st.s.pick(30))))
+		}
 	case Unsent:
 		return cause
 	case DiesBefore, DiesAfter, DiesLate:

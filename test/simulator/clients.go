@@ -30,7 +30,10 @@ func (r *run) process(name string) *process {
 	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
 	a.deadlines = r.deadlines
-	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0}
+	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies}
+	if r.copies.Size > 0 {
+		p.watch = copyWatcher{r: r}
+	}
 	r.procs = append(r.procs, p)
 	return p
 }
@@ -127,6 +130,9 @@ func (r *run) operate(p *process, o *Operation) {
 			break
 		}
 	}
+	if o.outcome == answered && o.content != "" && r.hist.replicated {
+		r.hist.answered(o)
+	}
 	if o.concerning {
 		r.st.checkAnswer(r.hist, o, r.report)
 	}
@@ -140,6 +146,12 @@ func (r *run) walk(p *process) {
 	w := &reader{sight: sight{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
 	w.drawWay(s)
 	r.awaitExpiry(p)
+	if r.copies.Size > 0 {
+		w.owner = r.w.principals[s.pick(2)] // who was read before
+		if s.chance(400) {
+			_ = p.a.After(r.ctx, time.Duration(s.pick(1<<s.pick(36)))*time.Nanosecond)
+		}
+	}
 	w.calm = r.calm()
 	if w.read(r.ctx, p, 1+s.pick(3)) == nil {
 		r.walks = append(r.walks, w)

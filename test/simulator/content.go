@@ -60,10 +60,11 @@ func requestRow(rows []commit.RequestRow, key *commit.RequestKey) *commit.Reques
 func (c *Client) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	var r library.ContentRows
 	err := c.read(ctx, "Read", func() {
-		if q.Serial && c.a != nil {
-			c.st.decide(string(id))
+		p := c.part
+		if q.Serial {
+			p = c.serialPart
 		}
-		r = c.st.content(id).read(id, q.Members, q.Request, q.Rows...)
+		r = p(id).read(id, q.Members, q.Request, q.Rows...)
 	})
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members 
 			if i > 0 && c.a != nil {
 				c.st.s.giveWay(c.st.s.current)
 			}
-			rows[i] = c.st.content(id).read(id, members, nil)
+			rows[i] = c.part(id).read(id, members, nil)
 			rows[i].Trim()
 		}
 	})
@@ -93,10 +94,11 @@ func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members 
 func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	var r library.ContentRows
 	err := c.read(ctx, "MembersPage", func() {
-		if serial && c.a != nil {
-			c.st.decide(string(id))
+		read := c.part
+		if serial {
+			read = c.serialPart
 		}
-		p := c.st.content(id)
+		p := read(id)
 		if p == nil {
 			return
 		}
@@ -119,7 +121,7 @@ func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (commit.
 	mine := *cm
 	mine.Members, mine.Rows = slices.Clone(cm.Members), slices.Clone(cm.Rows)
 	by := c.running()
-	err := c.write(ctx, "Commit", string(cm.ID), func() { v = c.st.commit(&mine, by) }, nil)
+	err := c.writeContent(ctx, "Commit", cm.ID, func() bool { return v.Applied }, func() { v = c.st.commit(&mine, by) }, nil)
 	if err != nil {
 		return commit.Verdict{}, err
 	}
@@ -219,7 +221,7 @@ func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
 	mine := *s
 	mine.Positions = slices.Clone(s.Positions)
 	mine.Leaving, mine.Rows = slices.Clone(s.Leaving), slices.Clone(s.Rows)
-	return c.write(ctx, "Settle", string(s.ID),
+	return c.writeContent(ctx, "Settle", s.ID, func() bool { return true },
 		func() { c.st.settleRows(&mine) },
 		func() { c.st.settleHeader(&mine) })
 }

@@ -24,7 +24,7 @@ func (c *Client) Enforce(ctx context.Context, e *library.Enforcement) error {
 	if e.Reverse {
 		reverse = func() { c.st.enforceReverse(&mine) }
 	}
-	return c.write(ctx, "Enforce", "", func() { c.st.enforceLibrary(&mine) }, reverse)
+	return c.spread(ctx, "Enforce", func(st *Store) { st.enforceLibrary(&mine) }, reverse)
 }
 
 func (st *Store) enforceLibrary(e *library.Enforcement) {
@@ -81,7 +81,7 @@ func (c *Client) Changes(ctx context.Context, owner principal.ID, after library.
 func (c *Client) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
 	var page []library.Entry
 	err := c.read(ctx, "PageLibrary", func() {
-		for _, cell := range c.st.library(s.Owner).entries {
+		for _, cell := range c.entriesOf(s.Owner) {
 			key := library.EntryKey{Position: cell.entry.Position, Content: cell.entry.Content}
 			if !cell.live || cell.bucket != s.Bucket {
 				continue
@@ -186,10 +186,10 @@ func (c *Client) DropRebuildNote(ctx context.Context, owner principal.ID, asOf c
 // what was written since stays.
 func (c *Client) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	mine := slices.Clone(es)
-	return c.write(ctx, "DropEntries", "", func() {
+	return c.spread(ctx, "DropEntries", func(st *Store) {
 		for _, e := range mine {
-			cell := c.st.library(owner).entry(e.Bucket, e.Position, e.Content)
-			if cell.live && cell.entry.MTS == e.MTS {
+			cell := st.library(owner).entry(e.Bucket, e.Position, e.Content)
+			if cell.live && cell.entry.MTS == e.MTS || len(c.st.replicas) > 0 {
 				cell.del(int64(e.MTS))
 			}
 		}

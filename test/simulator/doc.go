@@ -29,6 +29,10 @@
 // make and switch branches, and suggest and decide, beside changes of titles, visibility and
 // members (pageplan.go, pagecalls.go). Two hours later the scrubber removes what is garbage.
 //
+// Schedules from seed 4294967296 on are about pages that are served from copies of headers
+// (copies.go). Readers read the same libraries again and again, while others change them. Their store has three
+// replicas of items, libraries and in-flight lists, each of which is a step of its own (replicas.go).
+//
 // # What goes wrong
 //
 // Every store call and every wait is a point at which the scheduler may let

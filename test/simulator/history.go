@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"carrel/core/clock"
@@ -19,6 +20,8 @@ type History struct {
 	leases     []*leaseHistory
 	claims     []*claimHistory // of the keys of leases
 	pastes     []*pasteHistory
+	// replicated: states are seen when replicas have them, not when they are decided.
+	replicated bool
 	// latest is the latest time that some clock of a process may have shown.
 	latest func() clock.Instant
 	// lost are the keys that were lost by those who held them, and other states of leases
@@ -37,7 +40,11 @@ type contentHistory struct {
 
 // contentState is a state of an item, in force until the next one.
 type contentState struct {
-	step    int
+	step int
+	// seen is the step from which every quorum reading shows it, or a later one: that of its
+	// decision where there are no replicas, never before a quorum of them has it.
+	seen    int
+	version int
 	at      time.Duration
 	header  library.Header
 	members []library.Member
@@ -81,12 +88,42 @@ func (h *History) ofPrincipal(id principal.ID) *principalHistory {
 
 func (h *History) content(p *contentPart, op *Operation) {
 	c := h.of(p.id)
-	c.states = append(c.states, contentState{h.s.steps, h.s.now, p.header, p.members, p.rows, op})
+	st := contentState{step: h.s.steps, seen: h.s.steps, at: h.s.now, header: p.header, members: p.members, rows: p.rows, op: op}
+	if h.replicated {
+		// The write that is being decided will be of the next version.
+		st.seen, st.version = math.MaxInt, p.version+1
+	}
+	c.states = append(c.states, st)
+}
+
+// acknowledged notes that a quorum of replicas has a version of an item.
+func (h *History) acknowledged(id library.ContentID, version int) {
+	states := h.of(id).states
+	for i := range states {
+		if states[i].version <= version {
+			states[i].seen = min(states[i].seen, h.s.steps)
+		}
+	}
 }
 
 func (h *History) principal(p *principalPart, op *Operation) {
 	c := h.ofPrincipal(p.id)
 	c.states = append(c.states, principalState{h.s.steps, p.header, p.members, op})
+}
+
+// answered notes that the states that an operation has made were answered as made: no
+// page shows an older one from now on.
+func (h *History) answered(o *Operation) {
+	made := -1
+	states := h.of(o.content).states
+	for i := range states {
+		if states[i].op == o {
+			made = i
+		}
+	}
+	for i := range states[:made+1] {
+		states[i].seen = min(states[i].seen, h.s.steps)
+	}
 }
 
 // during are the states in force at some moment from start to end. A state that
@@ -97,7 +134,7 @@ func (c *contentHistory) during(start, end int) []contentState {
 		if s.step > end {
 			return c.from(first, i)
 		}
-		if s.step <= start {
+		if s.seen <= start {
 			first = i
 		}
 	}

@@ -20,15 +20,16 @@ func (st *Store) lane(id commit.LaneID) *laneCell {
 // PutLane replaces a lane's list; one without blocks is deleted.
 func (c *Client) PutLane(ctx context.Context, l commit.Lane) error {
 	blocks := slices.Clone(l.Blocks)
-	return c.write(ctx, "PutLane", "", func() {
-		cell := c.st.lane(l.ID)
-		if len(blocks) == 0 {
+	keepsEmpty := len(c.st.replicas) > 0
+	return c.spread(ctx, "PutLane", func(st *Store) {
+		cell := st.lane(l.ID)
+		if len(blocks) == 0 && !keepsEmpty {
 			cell.del(l.Stamp)
 		} else if cell.put(l.Stamp) {
 			cell.blocks = blocks
 		}
-		if c.st.Trace != nil {
-			c.st.tracef("  lane %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
+		if st.Trace != nil {
+			st.tracef("  lane %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
 		}
 	}, nil)
 }
@@ -36,9 +37,20 @@ func (c *Client) PutLane(ctx context.Context, l commit.Lane) error {
 // Lanes reads all lanes.
 func (c *Client) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	var lanes []commit.Lane
-	err := c.read(ctx, "Lanes", func() { lanes = c.st.standingLanes() })
+	err := c.read(ctx, "Lanes", func() { lanes = c.lanesSeen("Lanes") })
 	return lanes, err
 }
+
+// InFlight reads all lanes.
+func (c *Client) InFlight(ctx context.Context) ([]commit.Lane, error) {
+	var lanes []commit.Lane
+	err := c.read(ctx, "InFlight", func() { lanes = c.lanesSeen("InFlight") })
+	return lanes, err
+}
+
+// holds reports whether the lane has entries: an empty one may be kept until its process
+// ends.
+func (l *laneCell) holds() bool { return l.live && len(l.blocks) > 0 }
 
 func (st *Store) standingLanes() []commit.Lane {
 	var lanes []commit.Lane
@@ -53,9 +65,9 @@ func (st *Store) standingLanes() []commit.Lane {
 // DropLane deletes a lane at the timestamp it was read with, so that a list
 // written since stays.
 func (c *Client) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	return c.write(ctx, "DropLane", "", func() {
-		c.st.lane(id).del(stamp)
-		c.st.tracef("  lane %.6x dropped at %d", id, stamp)
+	return c.spread(ctx, "DropLane", func(st *Store) {
+		st.lane(id).del(stamp)
+		st.tracef("  lane %.6x dropped at %d", id, stamp)
 	}, nil)
 }
 

@@ -31,6 +31,9 @@ type process struct {
 	// announces: it tells others what it changes. Where nobody follows anything
 	// it need not, and schedules are shorter.
 	announces bool
+	// copies says how its pages are served from copies of headers.
+	copies library.HeaderCache
+	watch  library.Watcher
 	// leaves: it was told to drain.
 	leaves bool
 }
@@ -47,7 +50,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c, p.a, nil)
-	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true}
+	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Watch: p.watch}
 	if p.announces {
 		c.Bulletin = p.c
 	}

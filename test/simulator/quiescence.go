@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"time"
 
 	"carrel/core/commit"
@@ -64,18 +65,13 @@ func (st *Store) quiet() bool {
 	if len(st.late) > 0 {
 		return false
 	}
-	for _, l := range st.lanes {
-		if l.live {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(st.lanes, (*laneCell).holds) && !st.anyQuorumHolds()
 }
 
 func (r *run) lanes() string {
 	list := ""
 	for _, l := range r.st.lanes {
-		if l.live {
+		if l.holds() {
 			list += entryList(l.blocks)
 		}
 	}
@@ -140,7 +136,7 @@ func (r *run) busy(id library.ContentID) bool {
 		}
 	}
 	for _, l := range r.st.lanes {
-		if !l.live {
+		if !l.holds() {
 			continue
 		}
 		entries, _ := commit.Decode(l.blocks) // the product wrote them

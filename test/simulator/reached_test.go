@@ -4,6 +4,27 @@ import (
 	"testing"
 )
 
+// TestCopiesAreReached: pages are served from copies, and copies are refused.
+func TestCopiesAreReached(t *testing.T) {
+	m := NewMachine()
+	defer m.Close()
+	for seed := uint64(copiesFrom); seed < copiesFrom+sample; seed++ {
+		for _, v := range m.Play(t.Context(), seed) {
+			t.Fatal(v.Error())
+		}
+	}
+	for what, least := range map[string]int{
+		"copy served": 800, "copy refused": 200, "no copy": 1000, "updateTitle done": 400, "updateVisibility done": 300,
+		"setExpiry done": 100, "setMembers done": 200, "remove done": 50, "delete done": 100, "page with an expired item to hide": 5,
+		"move of a hot item after another": 30, "walk descending forward": 1000, "walk ascending forward": 500,
+	} {
+		if m.Reached[what] < least {
+			t.Errorf("%s: %d times in %d schedules, want at least %d", what, m.Reached[what], sample, least)
+		}
+	}
+	t.Log(m.Reached)
+}
+
 // TestWorldIsReached: what the world is said to hold happens in it, often enough
 // that a bug in it would be met.
 func TestWorldIsReached(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -17,8 +18,28 @@ type readPage struct {
 	// from is what the serving process's clock showed when the page was asked for.
 	from  time.Time
 	items []library.ContentID // in the order of the walk
+	shown []shownItem         // the same
 	more  bool                // it told that the walk goes on
 	other bool                // it told that there is something on the other side
+	// unbounded: it has reached the newest end and told that the walk goes on, because items that have
+	// moved did not fit. The next page begins a walk of its own.
+	unbounded bool
+}
+
+// shownItem is what a page has shown of an item.
+type shownItem struct {
+	node library.Content
+	role library.ContentRole // of the library's owner
+}
+
+// of reports whether this is what a page shows of a state.
+func (i *shownItem) of(owner principal.ID) func(*contentState) bool {
+	return func(s *contentState) bool {
+		a, b := &i.node, &s.header
+		return a.Title == b.Title && a.Visibility == b.Visibility && a.Version == b.Version && a.LastModified == b.LastModified &&
+			a.CanonicalURL == b.CanonicalURL && (a.ExpiresAt == nil) == (b.ExpiresAt == nil) &&
+			(a.ExpiresAt == nil || *a.ExpiresAt == *b.ExpiresAt) && i.role == s.role(owner)
+	}
 }
 
 // reader walks through a library, page by page, by one of the ways.
@@ -88,25 +109,39 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 		shown.end = p.a.s.steps
 		for _, e := range conn.Edges {
 			shown.items = append(shown.items, e.Node.ID)
+			shown.shown = append(shown.shown, shownItem{*e.Node, e.Role})
 		}
-		cursor := conn.PageInfo.EndCursor()
+		next := conn.PageInfo.EndCursor()
 		shown.more, shown.other = conn.PageInfo.HasNextPage, conn.PageInfo.HasPreviousPage
 		if r.backward {
 			slices.Reverse(shown.items)
-			cursor = conn.PageInfo.StartCursor()
+			slices.Reverse(shown.shown)
+			next = conn.PageInfo.StartCursor()
 			shown.more, shown.other = shown.other, shown.more
 		}
+		shown.unbounded = shown.more && r.towardsNewer() && next != nil && r.unbounded(p, conn.Bucket, *next)
+		p.c.st.tracef("%s shows %v: %v in steps %d to %d, more: %v", p.a.name, r.sight, shown.items, shown.start, shown.end, shown.more)
 		r.pages = append(r.pages, shown)
-		r.next = cursor
+		r.next = next
 		if !shown.more {
 			r.ended = true
 			return nil
 		}
-		if cursor == nil {
+		if next == nil {
 			return nil
 		}
 	}
 	return nil
+}
+
+// unbounded reports whether a cursor has no bound.
+func (r *reader) unbounded(p *process, bucket library.Bucket, sealed string) bool {
+	order := cursor.Ascending
+	if r.descending {
+		order = cursor.Descending
+	}
+	place, err := p.svc.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)), order, sealed)
+	return err == nil && !place.Bounded
 }
 
 // items are what the walk showed, in its order.
@@ -130,6 +165,8 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 			}
 			if !h.mayHaveSeen(&p, id) {
 				report(wrongPage, "%v saw %s in steps %d to %d, which it never might then", p.sight, id, p.start, p.end)
+			} else if !h.mayHaveSeenAs(&p, id, p.shown[i].of(p.owner)) {
+				report(wrongPage, "%v saw %s in steps %d to %d as it was not then: %+v", p.sight, id, p.start, p.end, p.shown[i])
 			}
 		}
 	}
@@ -155,6 +192,11 @@ func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
 		return false
 	}
 	bound := h.newest(r.pages[0].start)
+	for i := range r.pages[1:] {
+		if r.pages[i].unbounded {
+			bound = h.newest(r.pages[i+1].end)
+		}
+	}
 	states := h.of(id).during(r.pages[0].start, r.last())
 	return slices.ContainsFunc(states[1:], func(s contentState) bool { return s.header.Position <= bound }) ||
 		states[0].header.Position != states[0].header.LastModified

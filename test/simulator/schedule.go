@@ -92,7 +92,9 @@ type run struct {
 	onWatch func(*Client)
 	// after is what an operator does once everything was recovered.
 	after func(ctx context.Context, p *process) error
-	found []Violation
+	// copies says how pages are served from copies of headers; most schedules have none.
+	copies library.HeaderCache
+	found  []Violation
 }
 
 func (r *run) report(kind, format string, args ...any) {
@@ -102,13 +104,14 @@ func (r *run) report(kind, format string, args ...any) {
 // Play plays the schedule of a seed and tells what is wrong at its end.
 func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 	build, draw := (*Store).build, (*run).draw
-	if seed%leaseShare == 0 {
+	switch {
+	case seed >= copiesFrom:
+		build, draw = (*Store).buildForCopies, (*run).drawCopies
+	case seed%leaseShare == 0:
 		build, draw = (*Store).buildForLeases, (*run).drawLeases
-	}
-	if isAboutPages(seed) {
+	case isAboutPages(seed):
 		build, draw = (*Store).buildForPages, (*run).drawPages
-	}
-	if isAboutPastes(seed) {
+	case isAboutPastes(seed):
 		build, draw = (*Store).buildForLeases, (*run).drawPastes
 	}
 	r := m.begin(ctx, seed, build)
@@ -132,6 +135,7 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 	m.st.history = r.hist
 	r.hist.latest = r.latestClock
 	r.w = build(m.st, m.s)
+	r.hist.replicated = len(m.st.replicas) > 0
 	m.s.Between = r.between
 	m.s.Orphaned = func(msg *message) {
 		if m.s.chance(512) {

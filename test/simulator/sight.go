@@ -34,10 +34,15 @@ const clockSlack = 100 * time.Millisecond
 // mayHaveSeen tells whether the viewer might be shown the item in the owner's
 // library at some moment while the page was read.
 func (h *History) mayHaveSeen(p *readPage, id library.ContentID) bool {
+	return h.mayHaveSeenAs(p, id, func(*contentState) bool { return true })
+}
+
+// mayHaveSeenAs tells whether it might be shown it as it was in some of its states.
+func (h *History) mayHaveSeenAs(p *readPage, id library.ContentID, as func(*contentState) bool) bool {
 	states := h.of(id).during(p.start, p.end)
 	for i := range states {
 		st := &states[i]
-		if st.header.State != commit.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
+		if !as(st) || st.header.State != commit.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
 			continue
 		}
 		if h.sees(p, st, states[i:]) {

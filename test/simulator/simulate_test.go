@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"flag"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 const (
 	// schedules is how many are played in every run.
 	schedules = 200_000
+	// copySchedules is how many of those about copies are.
+	copySchedules = 100_000
 	// sample is how many are enough to see that runs are alike, or race-clean.
 	sample = 1_000
 	// workers play at the same time: the machines that tests run on have two cores.
@@ -19,10 +22,11 @@ const (
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
-	fromFlag  = flag.Uint64("from", 1, "the first seed of TestSchedules")
-	countFlag = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
-	everyFlag = flag.Uint64("every", 1, "the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts, 8 from 6 pastes")
+	seedFlag   = flag.Uint64("seed", 0, "the schedule that TestReplay plays")
+	fromFlag   = flag.Uint64("from", 1, "the first seed of TestSchedules")
+	countFlag  = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
+	copiesFlag = flag.Uint64("copies", copySchedules, "the number of schedules of TestCopies")
+	everyFlag  = flag.Uint64("every", 1, "the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts, 8 from 6 pastes")
 
 	followingFlag = flag.Uint64("following", someFollow, "the chance, in 1024, that libraries are followed in TestReplay and TestSchedules")
 )
@@ -67,8 +71,14 @@ func (y *tally) add(m *Machine, found []Violation) {
 }
 
 // TestSchedules plays schedules of the whole protocol; none may end wrong.
-func TestSchedules(t *testing.T) {
-	count := *countFlag
+func TestSchedules(t *testing.T) { play(t, *fromFlag, *everyFlag, *countFlag) }
+
+// TestCopies plays schedules of pages that are served from copies, by a store with three
+// replicas.
+func TestCopies(t *testing.T) { play(t, copiesFrom, 1, *copiesFlag) }
+
+// play plays schedules from a seed on, of every so many.
+func play(t *testing.T, from, every, count uint64) {
 	if underRace || testing.Short() {
 		count = min(count, sample)
 	}
@@ -81,7 +91,7 @@ func TestSchedules(t *testing.T) {
 			defer m.Close()
 			var found []Violation
 			for n := w; n < count && len(found) < 20; n += workers {
-				found = append(found, m.Play(t.Context(), *fromFlag+n**everyFlag)...)
+				found = append(found, m.Play(t.Context(), from+n*every)...)
 			}
 			all.add(m, found)
 		})
@@ -91,7 +101,7 @@ func TestSchedules(t *testing.T) {
 		t.Errorf("%v\n\treplay it with: %s", v.Error(), replay(v.Seed))
 	}
 	t.Logf("%d schedules from seed %d, %d of them with faults, %d steps, %d states decided, %d violations, %v",
-		count, *fromFlag, all.faulty, all.steps, all.states, len(all.found), time.Since(began).Round(time.Second))
+		count, from, all.faulty, all.steps, all.states, len(all.found), time.Since(began).Round(time.Second))
 }
 
 // TestDeterminism plays seeds twice, on machines with different pasts.
@@ -100,18 +110,22 @@ func TestDeterminism(t *testing.T) {
 	defer first.Close()
 	defer second.Close()
 	hashes := map[uint64]bool{}
-	for seed := uint64(1); seed <= sample; seed++ {
+	var seeds []uint64
+	for n := range uint64(sample) {
+		seeds = append(seeds, 1+n, copiesFrom+n)
+	}
+	for _, seed := range seeds {
 		first.Play(t.Context(), seed)
 		hashes[first.TraceHash()] = true
 	}
-	for seed := uint64(sample); seed >= 1; seed-- {
+	for _, seed := range slices.Backward(seeds) {
 		second.Play(t.Context(), seed)
 		if !hashes[second.TraceHash()] {
 			t.Fatalf("seed %d: two runs differ", seed)
 		}
 	}
-	if len(hashes) < sample*99/100 {
-		t.Errorf("%d seeds gave %d different runs", sample, len(hashes))
+	if len(hashes) < len(seeds)*99/100 {
+		t.Errorf("%d seeds gave %d different runs", len(seeds), len(hashes))
 	}
 }
 

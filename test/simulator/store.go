@@ -47,12 +47,16 @@ type Store struct {
 
 	announcements []*announcementCell // by process
 	late          []*message          // writes that have not arrived yet
-	faults        Faults
-	removed       uint64   // the chance, in 1024, that a slice of a feed is said to have passed removed entries
-	struck        int      // faults so far, clients that gave up among them
-	givenUp       int      // calls whose caller's context has ended before they did
-	history       *History // nil: not kept
-	Trace         func(format string, args ...any)
+	// replicas are three replicas of contents, libraries and lanes; none: there is one
+	// copy of everything. repairs: quorum readings repair the replicas that they have asked.
+	replicas []*Store
+	repairs  bool
+	faults   Faults
+	removed  uint64   // the chance, in 1024, that a slice of a feed is said to have passed removed entries
+	struck   int      // faults so far, clients that gave up among them
+	givenUp  int      // calls whose caller's context has ended before they did
+	history  *History // nil: not kept
+	Trace    func(format string, args ...any)
 }
 
 // message is a write under way.
@@ -88,6 +92,7 @@ func (c *cell) del(ts int64) {
 
 type contentPart struct {
 	id       library.ContentID
+	version  int // rises with each conditional write, where there are replicas
 	header   library.Header
 	members  []library.Member // by id; replaced, never changed in place
 	rows     []library.Row    // by kind and key; likewise

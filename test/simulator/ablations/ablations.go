@@ -22,6 +22,7 @@ const (
 	Leases                     // those of the keys of leases
 	Pages                      // those of the texts of items
 	Pastes                     // those of pastes
+	Copies                     // those of pages that are served from copies of headers
 )
 
 // Ablation switches one rule of the write protocol off.
@@ -37,7 +38,9 @@ type Ablation struct {
 
 // All are the rules that can be switched off. Patches of one place are in the order of
 // the table: a later one sees what an earlier one has put in.
-var All = []Ablation{
+var All = slices.Concat(protocol, copies)
+
+var protocol = []Ablation{
 	{"entry-after-commit", "the in-flight entry is written after the compare-and-set", Libraries, []Patch{
 		{"core/commit/decide.go", "if err := g.journal.Begin(early, a.Entry); err != nil {", "if err := g.ablatedBegin(ctx, early, a); err != nil {"},
 		{"core/commit/decide.go", "\tg.journal.Decided(a.Entry.ID)\n", "\tif err := g.ablatedAfter(firm, a, kept); err != nil {\n\t\treturn false, err\n\t}\n\tg.journal.Decided(a.Entry.ID)\n"},

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 )
 
@@ -96,4 +97,28 @@ func (h *Header) ablatedLeft(m Member) (Buckets, bool) {
 		left &^= h.stands(m.Principal)
 	}
 	return left, true
+}
+
+// ablatedAhead reads a slice before what is in flight.
+func (r *Reading) ablatedAhead(ctx context.Context, q Slice) (*Opening, error) {
+	if commit.Ablated("slice-before-set") {
+		return r.s.libraries.OpenLibrary(ctx, q, false)
+	}
+	return nil, nil
+}
+
+// ablatedOpen reads a slice unless that was done.
+func (r *Reading) ablatedOpen(ctx context.Context, q Slice, o *Opening) (*Opening, error) {
+	if o != nil {
+		return o, nil
+	}
+	return r.s.libraries.OpenLibrary(ctx, q, false)
+}
+
+// ablatedMTS is the state that a copy must not be older than.
+func ablatedMTS(mts clock.Instant) clock.Instant {
+	if commit.Ablated("entry-mts-ignored") {
+		return 0
+	}
+	return mts
 }

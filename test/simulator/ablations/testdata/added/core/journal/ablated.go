@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"time"
+
 	"carrel/core/clock"
 	"carrel/core/commit"
 )
@@ -11,4 +13,50 @@ func (j *Journal) ablatedStamp(stamp int64) int64 {
 		return max(stamp, int64(clock.Of(j.rt.Now()))) + 1
 	}
 	return stamp
+}
+
+// ablatedWrite is the write that a change waits for: w is the next one.
+func (j *Journal) ablatedWrite(w *write) *write {
+	if commit.Ablated("list-sent-before") && j.sent != nil && !j.sent.done.IsOpen() {
+		return j.sent
+	}
+	return w
+}
+
+// ablatedEntries are the entries that are finished before a list is deleted.
+func ablatedEntries(entries []commit.Entry) []commit.Entry {
+	if commit.Ablated("take-over-first-entry") {
+		return entries[:min(len(entries), 1)]
+	}
+	return entries
+}
+
+// ablatedNow is the timestamp of a write.
+func (j *Journal) ablatedNow(stamp int64) int64 {
+	if commit.Ablated("coarse-list-clock") {
+		return int64(clock.Of(j.rt.Now().Truncate(time.Second)))
+	}
+	return stamp
+}
+
+// ablatedName is the name of a list.
+func ablatedName(name string) string {
+	if commit.Ablated("list-name-again") {
+		return "00000000000000000000000000000000"
+	}
+	return name
+}
+
+// ablatedList is what is written of the list.
+func (j *Journal) ablatedList(entries []commit.Entry) []commit.Entry {
+	if !commit.Ablated("deferred-unlisted") {
+		return entries
+	}
+	listed := make([]commit.Entry, 0, len(entries))
+	for i, e := range j.entries {
+		if !e.deferred {
+			listed = append(listed, entries[i])
+		}
+	}
+	return listed
 }

@@ -1,0 +1,89 @@
+package cassandra
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"carrel/core/commit"
+)
+
+// wantInFlight looks whether it can be told what is in flight.
+func wantInFlight(t *testing.T, s *Store, what string, want error) {
+	t.Helper()
+	if _, err := s.InFlight(t.Context()); !errors.Is(err, want) {
+		t.Errorf("%s, reading what is in flight gives %v, want %v", what, err, want)
+	}
+}
+
+// look has a store see who uses the keyspace, and the lists.
+func look(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := s.Others(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Lanes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInFlight_CannotBeToldBesideTheFormerRelease: its gateways do not keep their lists where
+// one reading shows them, and do not list all that pages depend on.
+func TestInFlight_CannotBeToldBesideTheFormerRelease(t *testing.T) {
+	s := open(t, options(t))
+	wantInFlight(t, s, "before it was looked who uses the keyspace", errUnknownUsers)
+	if _, err := s.Others(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantInFlight(t, s, "before all lists were read", errUnknownUsers)
+	look(t, s)
+	wantInFlight(t, s, "alone", nil)
+
+	const id = "00000000-0000-4000-8000-000000000001"
+	exec(t, s, `INSERT INTO gateway (part, id, host, doing) VALUES (0, ?, 'host', 'carrel serve') USING TTL 600`, id)
+	look(t, s)
+	wantInFlight(t, s, "beside a gateway of the former release", errFormerRelease)
+	exec(t, s, `DELETE FROM gateway WHERE part = 0 AND id = ?`, id)
+	look(t, s)
+	wantInFlight(t, s, "after it has gone", nil)
+
+	if _, err := s.Join(t.Context(), "host", "carrel serve", nil); err != nil {
+		t.Fatal(err)
+	}
+	look(t, s)
+	wantInFlight(t, s, "beside a gateway of this release", nil)
+
+	for n := range 4 {
+		name := string(rune('a' + n))
+		exec(t, s, formerPutLane, formerPart(name), name, 0, []byte{2}, 1000)
+		if formerPart(name) == lanePart {
+			wantInFlight(t, s, "beside a list of the former release that the reading shows", errFormerRelease)
+		}
+		look(t, s)
+		wantInFlight(t, s, "beside a list of the former release", errFormerRelease)
+		if err := s.DropLane(t.Context(), formerLane+commit.LaneID(name), 1000); err != nil {
+			t.Fatal(err)
+		}
+		look(t, s)
+		wantInFlight(t, s, "after its list was taken over", nil)
+	}
+}
+
+func TestVouching(t *testing.T) {
+	v := new(vouching)
+	want := func(what string, want error) {
+		t.Helper()
+		if err := v.check(); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	want("nothing was looked at", errUnknownUsers)
+	v.sawMarks(true, time.Now())
+	v.sawLanes(false)
+	want("all are of this release", nil)
+	v.sawMarks(true, time.Now().Add(-markLives-time.Second))
+	want("marks were seen too long ago", errUnknownUsers)
+	v.sawMarks(true, time.Now())
+	v.apart = true
+	want("data centres decide apart from each other", errApart)
+}

@@ -1,0 +1,204 @@
+package commit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/core/commit"
+	"carrel/core/sched"
+)
+
+// listsStore gives lanes as they are, when a reading is let go on.
+type listsStore struct {
+	commit.JournalStore
+	sent chan struct{} // a reading has begun, and has seen the lanes
+	pass chan struct{} // one may be answered
+
+	mu    sync.Mutex
+	lanes []commit.Lane
+	err   error
+}
+
+func (s *listsStore) InFlight(context.Context) ([]commit.Lane, error) {
+	s.mu.Lock()
+	lanes, err := s.lanes, s.err
+	s.mu.Unlock()
+	s.sent <- struct{}{}
+	<-s.pass
+	return lanes, err
+}
+
+func (s *listsStore) set(t *testing.T, entries ...commit.Entry) {
+	t.Helper()
+	blocks, err := commit.Encode(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lanes = []commit.Lane{{ID: "empty"}, {ID: "other", Stamp: 1, Blocks: blocks}}
+}
+
+// steppedClock is a Runtime whose monotonic clock is set.
+type steppedClock struct {
+	*sched.Real
+	mu      sync.Mutex
+	elapsed time.Duration
+}
+
+func (c *steppedClock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elapsed
+}
+
+func newReader(t *testing.T) (*listsStore, *steppedClock, *commit.InFlightReader) {
+	t.Helper()
+	rt := &steppedClock{Real: sched.NewReal(), elapsed: time.Hour}
+	t.Cleanup(rt.Close)
+	store := &listsStore{sent: make(chan struct{}, 10), pass: make(chan struct{}, 10)}
+	return store, rt, commit.NewInFlightReader(t.Context(), store, rt)
+}
+
+// answer is what a request that reads the set gets.
+type answer struct {
+	set *commit.InFlightSet
+	err error
+}
+
+func ask(ctx context.Context, r *commit.InFlightReader) <-chan answer {
+	got := make(chan answer, 1)
+	go func() {
+		set, err := r.Read(ctx)
+		got <- answer{set, err}
+	}()
+	return got
+}
+
+// A reading that was sent before a request came may not show what was decided before the
+// request: those that come during it share the next one.
+func TestInFlightReader_NobodyJoinsAReadingUnderWay(t *testing.T) {
+	store, _, r := newReader(t)
+	store.set(t)
+	first := ask(t.Context(), r)
+	<-store.sent
+	store.set(t, commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:t:a"}, commit.Entry{ID: commit.EntryID{2}, Kind: commit.Principal, Key: "u:t:b"})
+	var later []<-chan answer
+	for range 5 {
+		later = append(later, ask(t.Context(), r))
+	}
+	store.pass <- struct{}{}
+	if a := <-first; a.err != nil || a.set.Has(commit.Content, "c:t:a") || a.set.Size() != 0 {
+		t.Errorf("the first request got %+v", a)
+	}
+	// All that have asked by the time of the second reading share it; the others share the
+	// third one.
+	for range later {
+		store.pass <- struct{}{}
+	}
+	for _, l := range later {
+		a := <-l
+		if a.err != nil || !a.set.Has(commit.Content, "c:t:a") || !a.set.Has(commit.Principal, "u:t:b") || a.set.Has(commit.Content, "u:t:b") {
+			t.Errorf("a request that came after the change got %+v", a)
+		}
+	}
+	if r.Size() != 2 {
+		t.Errorf("the size is %d, want 2", r.Size())
+	}
+}
+
+func TestInFlightReader_SharesTheNextReading(t *testing.T) {
+	store, _, r := newReader(t)
+	store.set(t)
+	first := ask(t.Context(), r)
+	<-store.sent
+	// Asked one after the other in this goroutine's order: contexts that have ended do not
+	// wait, and leave the reading that they have asked for.
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 {
+		if _, err := r.Read(ended); !errors.Is(err, context.Canceled) {
+			t.Fatalf("a request that has ended got %v", err)
+		}
+	}
+	store.pass <- struct{}{}
+	<-first
+	<-store.sent
+	store.pass <- struct{}{}
+	select {
+	case <-store.sent:
+		t.Error("three requests that came together have read the set more than once")
+	case a := <-askDone(t, store, r):
+		if a.err != nil {
+			t.Error(a.err)
+		}
+	}
+}
+
+// askDone makes one more reading, and returns its answer.
+func askDone(t *testing.T, store *listsStore, r *commit.InFlightReader) <-chan answer {
+	t.Helper()
+	got := make(chan answer, 1)
+	go func() {
+		set, err := r.Read(t.Context())
+		got <- answer{set, err}
+	}()
+	<-store.sent
+	store.pass <- struct{}{}
+	return got
+}
+
+func TestInFlightReader_ErrorsMeanThatItCannotBeTold(t *testing.T) {
+	store, _, r := newReader(t)
+	want := errors.New("no answer")
+	store.err = want
+	store.pass <- struct{}{}
+	if _, err := r.Read(t.Context()); !errors.Is(err, want) {
+		t.Errorf("it is %v, want %v", err, want)
+	}
+	store.err = nil
+	store.lanes = []commit.Lane{{ID: "damaged", Blocks: [][]byte{{9, 9}}}}
+	store.pass <- struct{}{}
+	if set, err := r.Read(t.Context()); err == nil {
+		t.Errorf("a list that cannot be read gives %+v", set)
+	}
+}
+
+func TestInFlightReader_LeavesALargeSetAlone(t *testing.T) {
+	store, rt, r := newReader(t)
+	var entries []commit.Entry
+	for n := range 5001 {
+		entries = append(entries, commit.Entry{ID: commit.EntryID{byte(n), byte(n >> 8)}, Kind: commit.Content, Key: fmt.Sprintf("c:t:%d", n)})
+	}
+	read := func() error {
+		store.pass <- struct{}{}
+		_, err := r.Read(t.Context())
+		if err == nil {
+			<-store.sent
+		} else {
+			<-store.pass
+		}
+		return err
+	}
+	store.set(t, entries[:5000]...)
+	if err := errors.Join(read(), read()); err != nil {
+		t.Errorf("a set of 5000: %v", err)
+	}
+	store.set(t, entries...)
+	if err := read(); err != nil {
+		t.Errorf("the reading that finds the set large: %v", err)
+	}
+	if read() == nil {
+		t.Error("a large set is read again at once")
+	}
+	rt.mu.Lock()
+	rt.elapsed += 10 * time.Second
+	rt.mu.Unlock()
+	if err := read(); err != nil {
+		t.Errorf("ten seconds later: %v", err)
+	}
+}

@@ -1,0 +1,123 @@
+package copies
+
+import (
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
+)
+
+// clocks is a Runtime whose two clocks are set.
+type clocks struct {
+	*sched.Real
+	elapsed time.Duration
+	wall    time.Time
+}
+
+func (c *clocks) Elapsed() time.Duration { return c.elapsed }
+func (c *clocks) Now() time.Time         { return c.wall }
+
+func newClocks() *clocks {
+	return &clocks{Real: sched.NewReal(), elapsed: time.Hour, wall: time.Unix(1_800_000_000, 0)}
+}
+
+func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, mts clock.Instant, value string, refused bool) {
+	t.Helper()
+	got, ok, old := c.Get(key, mts, Now(rt))
+	if got != value || ok != (value != "") || old != refused {
+		t.Errorf("%q of %d is %q, %v, refused %v; want %q, refused %v", key, mts, got, ok, old, value, refused)
+	}
+}
+
+func TestCache_ServesCopiesThatAreNotOlderThanTheEntry(t *testing.T) {
+	rt := newClocks()
+	c := NewCache[string, string](rt, 10)
+	want(t, c, rt, "a", 5, "", false)
+	c.Put("a", "five", 5, Now(rt))
+	want(t, c, rt, "a", 4, "five", false)
+	want(t, c, rt, "a", 5, "five", false)
+	want(t, c, rt, "a", 6, "", true)
+	want(t, c, rt, "b", 5, "", false)
+	c.Put("a", "four", 4, Now(rt))
+	want(t, c, rt, "a", 5, "five", false)
+	c.Put("a", "six", 6, Now(rt))
+	want(t, c, rt, "a", 6, "six", false)
+}
+
+// A copy is as old as either clock says: the monotonic clock of a suspended machine stands
+// still, and a wall clock may be set back.
+func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
+	for name, tc := range map[string]struct{ elapsed, wall time.Duration }{
+		"suspended": {0, MaxAge},
+		"set back":  {MaxAge, -time.Hour},
+		"both":      {MaxAge, MaxAge},
+	} {
+		rt := newClocks()
+		c := NewCache[string, string](rt, 10)
+		began := Now(rt)
+		c.Put("a", "five", 5, began)
+		rt.elapsed, rt.wall = rt.elapsed+tc.elapsed, rt.wall.Add(tc.wall)
+		if _, ok, refused := c.Get("a", 5, Now(rt)); ok || !refused {
+			t.Errorf("%s: a copy of five minutes is served", name)
+		}
+		// The same state, read again, is a new copy.
+		c.Put("a", "five", 5, Now(rt))
+		want(t, c, rt, "a", 5, "five", false)
+	}
+	rt := newClocks()
+	c := NewCache[string, string](rt, 10)
+	c.Put("a", "five", 5, Now(rt))
+	rt.elapsed, rt.wall = rt.elapsed+MaxAge-1, rt.wall.Add(MaxAge-1)
+	want(t, c, rt, "a", 5, "five", false)
+}
+
+func TestCache_KeepsWhatWasUsedLast(t *testing.T) {
+	rt := newClocks()
+	c := NewCache[string, string](rt, 2)
+	c.Put("a", "a", 1, Now(rt))
+	c.Put("b", "b", 1, Now(rt))
+	want(t, c, rt, "a", 1, "a", false)
+	c.Put("c", "c", 1, Now(rt))
+	want(t, c, rt, "b", 1, "", false)
+	want(t, c, rt, "a", 1, "a", false)
+	c.Put("c", "c", 2, Now(rt)) // an update counts as a use, and needs no space
+	c.Put("d", "d", 1, Now(rt))
+	want(t, c, rt, "a", 1, "", false)
+	want(t, c, rt, "c", 2, "c", false)
+	if n := c.Len(); n != 2 {
+		t.Errorf("%d copies are kept, want 2", n)
+	}
+}
+
+func TestSwitch(t *testing.T) {
+	s := NewSwitch(30)
+	at := time.Minute
+	step := func(what string, asked, hit int, on bool) {
+		t.Helper()
+		if s.Count(asked, hit, at); s.On() != on {
+			t.Errorf("%s: on is %v", what, s.On())
+		}
+	}
+	if s.On() {
+		t.Error("a process without copies begins with the switch on")
+	}
+	step("before a window is full", 999, 999, false)
+	step("hits of nearly all", 1, 0, true)
+	step("just enough", 1000, 300, true)
+	step("a little too few", 1000, 299, false)
+	at += restAtLeast - 1
+	step("more, but too soon", 1000, 1000, false)
+	at++
+	step("as few as it is turned off by", 1000, 399, false)
+	step("enough to turn on", 1000, 400, true)
+	if !s.TurnOff() || s.TurnOff() || s.On() {
+		t.Error("it does not turn off for good, once")
+	}
+	at += time.Hour
+	step("turned off for good", 1000, 1000, false)
+	always := NewSwitch(0)
+	if always.Count(5000, 0, at); !always.On() {
+		t.Error("a switch without a floor turns off")
+	}
+}

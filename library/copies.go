@@ -1,0 +1,225 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"carrel/core/commit"
+	"carrel/core/copies"
+	"carrel/principal"
+)
+
+// HeaderCache says how pages are served from copies of headers (docs/write-protocol.md).
+type HeaderCache struct {
+	// Size is how many copies are kept; 0: every page reads its headers.
+	Size int
+	// AlwaysOn keeps copies in use however few entries they serve. Otherwise they are in
+	// use while they serve 30 % of the entries.
+	AlwaysOn bool
+	// SampleEvery: one of so many entries that were served from copies is compared with
+	// its header. 0 means 100.
+	SampleEvery int
+}
+
+// The defaults of a HeaderCache, and how long a sample may take.
+const (
+	cacheFloor   = 30
+	sampleEvery  = 100
+	sampleWithin = 10 * time.Second
+)
+
+// headerCopies serves the entries of pages from copies of their headers. A copy serves
+// if no change of its item is in flight and it is not older than the state that wrote the
+// entry: then nothing that concerns the entry was decided between the copy and the request.
+type headerCopies struct {
+	inFlight *commit.InFlightReader
+	cache    *copies.Cache[copyKey, ContentRows]
+	inUse    *copies.Switch
+	every    int64
+	served   atomic.Int64
+	watch    Watcher
+}
+
+// copyKey names a copy: a header with the member row of the library's owner.
+type copyKey struct {
+	content ContentID
+	owner   principal.ID
+}
+
+// newHeaderCopies returns nil where no copies are to be kept: reading a header from a store
+// in this process costs less than asking what is in flight.
+func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
+	if !c.Remote || c.HeaderCache.Size <= 0 {
+		return nil
+	}
+	floor, every := cacheFloor, sampleEvery
+	if c.HeaderCache.AlwaysOn {
+		floor = 0
+	}
+	if c.HeaderCache.SampleEvery > 0 {
+		every = c.HeaderCache.SampleEvery
+	}
+	return &headerCopies{
+		inFlight: commit.NewInFlightReader(ctx, c.Lanes, c.Runtime),
+		cache:    copies.NewCache[copyKey, ContentRows](c.Runtime, c.HeaderCache.Size),
+		inUse:    copies.NewSwitch(floor), every: int64(every), watch: c.Watch,
+	}
+}
+
+// usesCopies reports whether the headers of this page may be copies. The entry of
+// the owner's library vouches for the owner's role, and for that of nobody else.
+func (r *Reading) usesCopies() bool { return r.s.copies != nil && len(r.Members) == 1 }
+
+// openLibrary reads the first slice of a page and, where copies are in use, before it what is
+// in flight. The newest entry is read before both then: a copy shows an item where it was
+// when the set was read, so that a walk whose bound was later could meet it a second time.
+func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Opening, error) {
+	if !r.usesCopies() || !r.s.copies.inUse.On() {
+		return r.s.libraries.OpenLibrary(ctx, q, newest)
+	}
+	var last []Entry
+	if newest {
+		var err error
+		if last, err = r.s.libraries.PageLibrary(ctx, Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}); err != nil {
+			return nil, err
+		}
+	}
+	// Where this cannot be told, every header is read.
+	r.inFlight, _ = r.s.copies.inFlight.Read(ctx)
+	o, err := r.s.libraries.OpenLibrary(ctx, q, false)
+	if err == nil && len(last) == 1 {
+		o.Newest = &EntryKey{Position: last[0].Position, Content: last[0].Content}
+	}
+	return o, err
+}
+
+// items returns the items of entries, in their order, with the rows of r.Members.
+func (r *Reading) items(ctx context.Context, es []Entry) ([]ContentRows, error) {
+	rows := make([]ContentRows, len(es))
+	missing := make([]int, 0, len(es))
+	if r.usesCopies() {
+		missing = r.fromCopies(ctx, es, rows, missing)
+	} else {
+		for i := range es {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 {
+		return rows, nil
+	}
+	ids := make([]ContentID, len(missing))
+	for n, i := range missing {
+		ids[n] = es[i].Content
+	}
+	began := copies.Now(r.s.rt)
+	read, err := r.s.contents.ReadMany(ctx, ids, r.Members)
+	if err != nil {
+		return nil, fmt.Errorf("read the items of a library: %w", err)
+	}
+	for n, i := range missing {
+		rows[i] = read[n]
+		if h := &read[n].Header; r.usesCopies() && h.State == commit.Live {
+			r.s.copies.cache.Put(copyKey{h.ID, r.owner}, read[n], h.MTS, began)
+		}
+	}
+	return rows, nil
+}
+
+// fromCopies puts copies in the places of entries that they may serve, and returns the
+// places of all others.
+func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows, missing []int) []int {
+	c, now := r.s.copies, copies.Now(r.s.rt)
+	hits, refused := 0, 0
+	for i, e := range es {
+		copied, ok, old := c.cache.Get(copyKey{e.Content, r.owner}, e.MTS, now)
+		switch {
+		case ok && r.inFlight == nil:
+			hits++ // if copies were in use
+			missing = append(missing, i)
+		case ok && !r.inFlight.Has(commit.Content, string(e.Content)):
+			hits++
+			rows[i] = copied
+			if c.served.Add(1)%c.every == 0 {
+				r.sample(ctx, e, copied)
+			}
+		default:
+			if ok || old {
+				refused++
+			}
+			missing = append(missing, i)
+		}
+	}
+	c.inUse.Count(len(es), hits, r.s.rt.Elapsed())
+	if r.inFlight != nil {
+		c.watch.Copied(hits, refused, len(es)-hits-refused)
+	}
+	return missing
+}
+
+// sample compares a copy that was served with its header, in the background. Copies are not
+// used any more once one was wrong.
+func (r *Reading) sample(ctx context.Context, e Entry, copied ContentRows) {
+	s, life := r.s, r.s.rt.Detach(ctx)
+	owner, source := r.owner, r.source
+	s.rt.Go(func() {
+		ctx, cancel := s.rt.Deadline(life, sampleWithin)
+		defer cancel()
+		wrong, err := s.copyIsWrong(ctx, owner, source, e, &copied)
+		if err != nil || !wrong || !s.copies.inUse.TurnOff() {
+			return
+		}
+		s.watch.CopyWrong()
+		s.log.ErrorContext(ctx, "a page has shown a header that was not current; headers are read for every page from now on",
+			slog.String("content", string(e.Content)), slog.String("library", string(owner)))
+	})
+}
+
+// copyIsWrong reports whether a copy was served that must not have been: the header differs
+// from it, and neither is a change in flight nor has one reached the library since. The
+// readings have this order, so that a change that comes meanwhile is seen in one of the
+// later ones.
+func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source Bucket, e Entry, copied *ContentRows) (bool, error) {
+	rows, err := s.contents.ReadMany(ctx, []ContentID{e.Content}, []principal.ID{owner})
+	if err != nil || rows[0].Header.MTS <= copied.Header.MTS || rows[0].shows(copied) {
+		return false, err
+	}
+	set, err := s.copies.inFlight.Read(ctx)
+	if err != nil || set.Has(commit.Content, string(e.Content)) {
+		return false, err
+	}
+	// No id lies between one and the same with a zero byte behind it.
+	after := &EntryKey{e.Position, e.Content + "\x00"}
+	es, err := s.libraries.PageLibrary(ctx, Slice{Owner: owner, Bucket: source, From: after, Limit: 1})
+	if err != nil || len(es) == 0 {
+		return false, err
+	}
+	return es[0].Position == e.Position && es[0].Content == e.Content && es[0].MTS <= copied.Header.MTS, nil
+}
+
+// shows reports whether a page shows the same of two readings of an item. What only editors
+// see of its text may differ.
+func (r *ContentRows) shows(other *ContentRows) bool {
+	a, b := r.Header.Content, other.Header.Content
+	return r.Header.State == other.Header.State && r.Header.Position == other.Header.Position &&
+		a.Version == b.Version && a.Visibility == b.Visibility && a.CanonicalURL == b.CanonicalURL &&
+		equalInstants(a.ExpiresAt, b.ExpiresAt) &&
+		r.Members[0].Active() == other.Members[0].Active() && r.Members[0].Role == other.Members[0].Role
+}
+
+// CopyStats describes the header cache, for operators.
+type CopyStats struct {
+	Copies   int  // that are kept
+	InFlight int  // items and principals in the set that was read last
+	InUse    bool // pages are served from copies
+}
+
+// CopyStats counts now; ok is false where no copies are kept.
+func (s *Service) CopyStats() (st CopyStats, ok bool) {
+	if s.copies == nil {
+		return st, false
+	}
+	return CopyStats{Copies: s.copies.cache.Len(), InFlight: s.copies.inFlight.Size(), InUse: s.copies.inUse.On()}, true
+}

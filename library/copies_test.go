@@ -1,0 +1,369 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// pageReads is a store that notes what pages read, in order.
+type pageReads struct {
+	backend.Store
+	mu      sync.Mutex
+	calls   []string
+	headers []library.ContentID
+	fails   bool // what is in flight cannot be told
+}
+
+func (p *pageReads) note(call string, ids ...library.ContentID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls, p.headers = append(p.calls, call), append(p.headers, ids...)
+}
+
+func (p *pageReads) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+	p.note("headers", ids...)
+	return p.Store.ReadMany(ctx, ids, members)
+}
+
+func (p *pageReads) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
+	p.note("newest")
+	return p.Store.PageLibrary(ctx, s)
+}
+
+func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
+	p.note("slice")
+	return p.Store.OpenLibrary(ctx, s, newest)
+}
+
+func (p *pageReads) InFlight(ctx context.Context) ([]commit.Lane, error) {
+	p.note("in flight")
+	p.mu.Lock()
+	fails := p.fails
+	p.mu.Unlock()
+	if fails {
+		return nil, errors.New("no answer")
+	}
+	return p.Store.InFlight(ctx)
+}
+
+// take returns what was read since it was called last.
+func (p *pageReads) take() (calls []string, headers []library.ContentID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	calls, headers = p.calls, p.headers
+	p.calls, p.headers = nil, nil
+	return calls, headers
+}
+
+// copyCounts counts what copies do.
+type copyCounts struct {
+	library.Unwatched
+	mu                           sync.Mutex
+	hits, refused, misses, wrong int
+}
+
+func (c *copyCounts) Copied(hits, refused, misses int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hits, c.refused, c.misses = c.hits+hits, c.refused+refused, c.misses+misses
+}
+
+func (c *copyCounts) CopyWrong() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong++
+}
+
+// copying is a gateway that serves pages from copies, beside another one, on the same
+// store, that changes what they are of.
+type copying struct {
+	*backendtest.Fixture // the other one
+	svc                  *repair.Service
+	reads                *pageReads
+	counts               *copyCounts
+}
+
+func newCopying(t *testing.T, c library.HeaderCache) *copying {
+	t.Helper()
+	h := &copying{Fixture: backendtest.Town(t), counts: &copyCounts{}}
+	h.reads = &pageReads{Store: h.Store}
+	h.svc = backendtest.Open(t, backend.Config{
+		Store: h.reads, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: c, Watch: h.counts,
+	})
+	return h
+}
+
+// page reads a page of ann's library.
+func (h *copying) page(v *principal.Viewer, q library.LibraryQuery) *library.LibraryConnection {
+	h.T.Helper()
+	q.PageArgs = backendtest.First(10)
+	conn, err := h.svc.Library(h.T.Context(), v, "u:acme:ann", q)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return conn
+}
+
+// want reads a page of ann's library, and compares which headers are read for it and the
+// titles that it shows.
+func (h *copying) want(what string, headers []library.ContentID, titles ...string) {
+	h.T.Helper()
+	if err := h.Journal.Beat(h.T.Context()); err != nil {
+		h.T.Fatal(err) // a change leaves the list with its next write
+	}
+	h.reads.take()
+	conn := h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+	_, read := h.reads.take()
+	if slices.Sort(read); !slices.Equal(read, headers) {
+		h.T.Errorf("%s: the headers of %v are read, want %v", what, read, headers)
+	}
+	var shown []string
+	for _, e := range conn.Edges {
+		shown = append(shown, e.Node.Title)
+	}
+	if !slices.Equal(shown, titles) {
+		h.T.Errorf("%s: shown are %q, want %q", what, shown, titles)
+	}
+}
+
+var alwaysOn = library.HeaderCache{Size: 100, AlwaysOn: true}
+
+func TestPages_AreServedFromCopies(t *testing.T) {
+	h := newCopying(t, alwaysOn)
+	a, b, c := h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER"), h.Note("c", principal.Public, "u:acme:ann=MANAGER")
+	title := func(id library.ContentID) string { return h.Content(id).Title }
+	all := []library.ContentID{a, b, c}
+	h.want("the first page", all, title(c), title(b), title(a))
+	h.want("the second page", nil, title(c), title(b), title(a))
+	h.Update(a, "changed", principal.Public)
+	h.want("after an item was changed", []library.ContentID{a}, "changed", title(c), title(b))
+	h.want("and again", nil, "changed", title(c), title(b))
+	h.Update(b, title(b), principal.Private)
+	h.want("after an item was hidden", nil, "changed", title(c))
+	h.Delete(c)
+	h.want("after an item was deleted", nil, "changed")
+	if h.counts.hits != 3+2+3+2+1 || h.counts.refused != 1 || h.counts.misses != 3 {
+		t.Errorf("counted are %d hits, %d refused, %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
+	}
+}
+
+// What pages show and what does not move an item reaches them at once too.
+func TestPages_ShowChangesInPlace(t *testing.T) {
+	h := newCopying(t, alwaysOn)
+	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
+	title := h.Content(id).Title
+	h.want("the first page", []library.ContentID{id}, title)
+	expires := clock.Of(h.Runtime.Now().Add(time.Hour))
+	out, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+		ID: string(id), ExpiresAt: input.Optional[*clock.Instant]{Set: true, Value: &expires},
+	})
+	if err != nil || out.FanOut.Libraries != 1 || !out.FanOut.Complete {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	h.WantSettled()
+	edge := h.page(backendtest.Anonymous(), library.LibraryQuery{}).Edges[0]
+	if edge.Node.ExpiresAt == nil || *edge.Node.ExpiresAt != expires {
+		t.Errorf("it expires at %v, want %v", edge.Node.ExpiresAt, expires)
+	}
+	const url = "https://example.com/a"
+	out, err = h.Service.MoveContent(t.Context(), backendtest.Ann(), library.MoveContent{
+		ID: string(id), URL: input.Optional[*string]{Set: true, Value: backendtest.Ptr(url)},
+	})
+	if err != nil || out.FanOut.Libraries != 1 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	h.WantSettled()
+	if edge = h.page(backendtest.Anonymous(), library.LibraryQuery{}).Edges[0]; edge.Node.CanonicalURL != url {
+		t.Errorf("its url is %q, want %q", edge.Node.CanonicalURL, url)
+	}
+	h.reads.take()
+	h.page(backendtest.Anonymous(), library.LibraryQuery{})
+	if _, read := h.reads.take(); len(read) > 0 {
+		t.Errorf("headers are read after nothing has changed: %v", read)
+	}
+}
+
+func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
+	h := newCopying(t, alwaysOn)
+	a, b := h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")
+	titles := []string{h.Content(b).Title, h.Content(a).Title}
+	h.want("the first page", []library.ContentID{a, b}, titles...)
+	blocks, err := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(b)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := commit.Lane{ID: "of another process", Stamp: 1, Blocks: blocks}
+	if err := h.Store.PutLane(t.Context(), lane); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		h.want("while a change is in flight", []library.ContentID{b}, titles...)
+	}
+	if err := h.Store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
+		t.Fatal(err)
+	}
+	h.want("when it is over", nil, titles...)
+	h.reads.fails = true
+	h.want("while it cannot be told what is in flight", []library.ContentID{a, b}, titles...)
+	h.reads.fails = false
+	h.want("when it can be told again", nil, titles...)
+}
+
+// The order of readings is what makes copies right: a walk's bound before what is in flight,
+// and that before the slice.
+func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
+	h := newCopying(t, alwaysOn)
+	h.Note("a", principal.Public, "u:acme:ann=MANAGER")
+	h.WantSettled()
+	for _, tc := range []struct {
+		name       string
+		descending bool
+		ahead      bool
+		want       []string
+	}{
+		{"newest first", true, false, []string{"in flight", "slice", "headers"}},
+		{"newest first, again", true, false, []string{"in flight", "slice"}},
+		{"oldest first", false, false, []string{"newest", "in flight", "slice"}},
+		{"newest first, read ahead", true, true, []string{"in flight", "slice"}},
+		{"oldest first, read ahead", false, true, []string{"newest", "in flight", "slice"}},
+	} {
+		v, q := backendtest.Anonymous(), library.LibraryQuery{Descending: tc.descending, PageArgs: backendtest.First(10)}
+		h.reads.take()
+		if tc.ahead {
+			h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
+		}
+		if conn := h.page(v, q); len(conn.Edges) != 1 {
+			t.Errorf("%s: %d edges", tc.name, len(conn.Edges))
+		}
+		if calls, _ := h.reads.take(); !slices.Equal(calls, tc.want) {
+			t.Errorf("%s: read are %q, want %q", tc.name, calls, tc.want)
+		}
+	}
+}
+
+// The owner's entry says nothing about the role of somebody else.
+func TestPages_ReadTheHeadersWhereTheViewersRoleCounts(t *testing.T) {
+	h := newCopying(t, alwaysOn)
+	h.User("u:acme:bob", principal.Public)
+	id := h.Note("a", principal.Private, "u:acme:ann=MANAGER")
+	if _, err := h.Share("u:acme:ann", id, "u:acme:bob"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		h.reads.take()
+		if conn := h.page(backendtest.Bob(), library.LibraryQuery{IncludeShared: true}); len(conn.Edges) != 1 {
+			t.Fatalf("%d edges", len(conn.Edges))
+		}
+		if calls, read := h.reads.take(); len(read) != 1 || slices.Contains(calls, "in flight") {
+			t.Errorf("read are %q, and the headers of %v", calls, read)
+		}
+	}
+}
+
+func TestPages_WithoutACacheReadHeaders(t *testing.T) {
+	for name, c := range map[string]library.HeaderCache{"of no size": {AlwaysOn: true}, "that is not warm yet": {Size: 100}} {
+		h := newCopying(t, c)
+		id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
+		for range 2 {
+			h.reads.take()
+			h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+			if calls, read := h.reads.take(); !slices.Equal(calls, []string{"slice", "headers"}) || len(read) != 1 {
+				t.Errorf("with a cache %s, read are %q, and the headers of %v, of %s", name, calls, read, id)
+			}
+		}
+		st, kept := h.svc.CopyStats()
+		if kept != (c.Size > 0) || kept && (st.Copies != 1 || st.InUse) {
+			t.Errorf("a cache %s tells of itself %+v, %v", name, st, kept)
+		}
+	}
+}
+
+// A header that was changed outside the protocol is found by a sample, and copies are not
+// used any more.
+func TestSamples_SwitchCopiesOffThatWereWrong(t *testing.T) {
+	h := newCopying(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 2})
+	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
+	title := h.Content(id).Title
+	h.want("the first page", []library.ContentID{id}, title)
+	after := h.Content(id)
+	base := after.Seq
+	after.Seq, after.MTS, after.Title, after.Version = base+1, after.MTS+1, "damaged", after.Version+1
+	if v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: after}); err != nil || !v.Applied {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	h.want("a page that is not sampled", nil, title)
+	h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) && t.Context().Err() == nil {
+		if st, _ := h.svc.CopyStats(); !st.InUse {
+			break
+		}
+		_ = h.Runtime.After(t.Context(), time.Millisecond)
+	}
+	h.want("after a sample has found it", []library.ContentID{id}, "damaged")
+	h.counts.mu.Lock()
+	defer h.counts.mu.Unlock()
+	if h.counts.wrong != 1 {
+		t.Errorf("it is told %d times, want once", h.counts.wrong)
+	}
+}
+
+// A copy that has become old since it was served is not wrong, neither while the change
+// is in flight nor once it has reached the library.
+func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
+	h := newCopying(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
+	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
+	h.WantSettled()
+	copied, err := h.Store.ReadMany(t.Context(), []library.ContentID{id}, []principal.ID{"u:acme:ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := library.Entry{Position: copied[0].Header.Position, Content: id, MTS: copied[0].Header.MTS, Role: library.Manages}
+	wrong := func(what string, want bool) {
+		t.Helper()
+		if got, err := h.svc.CopyIsWrong(t.Context(), "u:acme:ann", principal.Public, entry, &copied[0]); err != nil || got != want {
+			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
+		}
+	}
+	wrong("nothing has changed", false)
+	after := h.Content(id)
+	base := after.Seq
+	after.Seq, after.MTS = base+1, after.MTS+1
+	put := func() {
+		t.Helper()
+		if v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after}); err != nil || !v.Applied {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	}
+	put()
+	wrong("a fence changes nothing that is shown", false)
+	after.Seq, after.MTS, after.Visibility = after.Seq+1, after.MTS+1, principal.LoggedIn
+	put()
+	wrong("a change that no list has, and no library", true)
+	blocks, _ := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(id)}})
+	lane := commit.Lane{ID: "of another process", Stamp: 1, Blocks: blocks}
+	if err := errors.Join(h.Store.PutLane(t.Context(), lane)); err != nil {
+		t.Fatal(err)
+	}
+	wrong("while it is in flight", false)
+	if err := h.Store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.svc.DeriveContent(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	wrong("when it has reached the library", false)
+}

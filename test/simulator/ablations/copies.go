@@ -1,0 +1,55 @@
+package ablations
+
+// copies are the rules of serving pages from copies of headers.
+var copies = []Ablation{
+	{"list-sent-before", "the compare-and-set waits for a write of the list that was sent before its entry was on it", Copies, []Patch{
+		{"core/journal/journal.go", "\twriting  bool\n", "\twriting  bool\n\tsent     *write\n"},
+		{"core/journal/journal.go", "\t\tj.next = nil\n", "\t\tj.next, j.sent = nil, w\n"},
+		{"core/journal/journal.go", "\tw := j.request()\n\tj.mu.Unlock()\n\tacknowledged", "\tw := j.ablatedWrite(j.request())\n\tj.mu.Unlock()\n\tacknowledged"},
+	}},
+	{"unknown-outcome-ends", "the entry of a change leaves the list although its outcome is unknown", Copies, []Patch{
+		{"core/commit/decide.go", "\t\tif kept {\n\t\t\tg.journal.Leave(a.Entry)\n", "\t\tif kept && Ablated(\"unknown-outcome-ends\") {\n\t\t\tg.journal.End(a.Entry.ID)\n\t\t} else if kept {\n\t\t\tg.journal.Leave(a.Entry)\n"},
+	}},
+	{"take-over-first-entry", "a list is deleted when its first entry has been finished", Copies, []Patch{
+		{"core/journal/takeover.go", "\tfor _, e := range l.Entries {\n", "\tfor _, e := range ablatedEntries(l.Entries) {\n"},
+	}},
+	{"coarse-list-clock", "the timestamp of a list is the time in seconds, and does not rise with each write", Copies, []Patch{
+		{"core/journal/journal.go", "j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))", "j.stamp = j.ablatedNow(max(j.stamp+1, int64(clock.Of(j.rt.Now()))))"},
+	}},
+	{"list-name-again", "a list has the name of the list of another process", Copies, []Patch{
+		{"core/journal/journal.go", "commit.LaneID(hex.EncodeToString(id[:]))", "commit.LaneID(ablatedName(hex.EncodeToString(id[:])))"},
+	}},
+	{"deferred-unlisted", "the entry of a deferred move leaves the list before the move", Copies, []Patch{
+		{"core/journal/journal.go", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n\tentries = j.ablatedList(entries)\n"},
+	}},
+	{"in-place-unenforced", "a change of expiresAt reaches no library", Copies, []Patch{
+		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem", "\tif commit.Ablated(\"in-place-unenforced\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
+	}},
+	{"set-joined", "a request joins a reading of what is in flight that is under way", Copies, []Patch{
+		{"core/commit/inflightset.go", "\treading bool\n", "\treading bool\n\tsent    *setReading\n"},
+		{"core/commit/inflightset.go", "\t\tr.next = nil\n", "\t\tr.next, r.sent = nil, mine\n"},
+		{"core/commit/inflightset.go", "\tif r.next == nil {\n", "\tif s := r.ablatedSent(); s != nil {\n\t\tr.mu.Unlock()\n\t\tif _, err := r.rt.Wait(ctx, s.done, 0); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\treturn s.set, s.err\n\t}\n\tif r.next == nil {\n"},
+	}},
+	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
+		{"library/copies.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
+		{"library/copies.go", "\t// Where this cannot be told, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
+	}},
+	{"bound-after-set", "the bound of a walk is read after what is in flight", Copies, []Patch{
+		{"library/copies.go", "\tif err == nil && len(last) == 1 {\n", "\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = r.s.libraries.PageLibrary(ctx, Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == nil && len(last) == 1 {\n"},
+	}},
+	{"entry-mts-ignored", "a copy serves an entry that a later state has written", Copies, []Patch{
+		{"library/copies.go", "copyKey{e.Content, r.owner}, e.MTS, now)", "copyKey{e.Content, r.owner}, ablatedMTS(e.MTS), now)"},
+	}},
+	{"flight-ignored", "a copy serves although a change of its item is in flight", Copies, []Patch{
+		{"library/copies.go", "case ok && !r.inFlight.Has(commit.Content, string(e.Content)):", "case ok && (commit.Ablated(\"flight-ignored\") || !r.inFlight.Has(commit.Content, string(e.Content))):"},
+	}},
+	{"pages-by-visibility", "a page with a cursor shows an entry wherever its item is now", Copies, []Patch{
+		{"library/scan.go", "\tcase e.Position == h.Position:\n", "\tcase e.Position == h.Position, !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},
+	}},
+	{"slice-at-one", "a slice of a library is read from one replica", Copies, nil},
+	{"header-at-one", "a header is read from one replica", Copies, nil},
+	{"enforce-at-one", "an entry of a library counts as written when one replica has it", Copies, nil},
+	{"set-at-one", "what is in flight is read from one replica", Copies, []Patch{
+		{"test/simulator/replicas.go", "\treturn quorum // of what a call asks\n", "\treturn ablatedQuorum(call)\n"},
+	}},
+}
