@@ -14,7 +14,8 @@ import (
 
 // HeaderCache says how pages are served from copies of headers (docs/write-protocol.md).
 type HeaderCache struct {
-	// Size is how many copies are kept; 0: every page reads its headers.
+	// Size is how many copies are kept, of which a large one counts as several; 0: every
+	// page reads its headers.
 	Size int
 	// AlwaysOn keeps copies in use however few entries they serve. Otherwise they are in
 	// use while they serve 30 % of the entries.
@@ -29,6 +30,8 @@ const (
 	cacheFloor   = 30
 	sampleEvery  = 100
 	sampleWithin = 10 * time.Second
+	// usualTexts is how many bytes of texts a copy has that counts as one.
+	usualTexts = 400
 )
 
 // headerCopies serves the entries of pages from copies of their headers. A copy serves
@@ -64,9 +67,21 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	}
 	return &headerCopies{
 		inFlight: commit.NewInFlightReader(ctx, c.Lanes, c.Runtime),
-		cache:    copies.NewCache[copyKey, ContentRows](c.Runtime, c.HeaderCache.Size),
+		cache:    copies.NewCache[copyKey](c.Runtime, c.HeaderCache.Size, weightOf),
 		inUse:    copies.NewSwitch(floor), every: int64(every), watch: c.Watch,
 	}
+}
+
+// weightOf returns how many copies of usual size a copy takes as much memory as.
+func weightOf(copied ContentRows) int {
+	c := &copied.Header.Content
+	size := len(c.ID) + len(c.Title) + len(c.CanonicalURL) + len(c.Page)
+	for _, text := range []*string{c.Description, c.Link} {
+		if text != nil {
+			size += len(*text)
+		}
+	}
+	return 1 + size/usualTexts
 }
 
 // usesCopies reports whether the headers of this page may be copies. The entry of

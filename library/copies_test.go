@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -220,6 +221,9 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 	h.want("while it cannot be told what is in flight", []library.ContentID{a, b}, titles...)
 	h.reads.fails = false
 	h.want("when it can be told again", nil, titles...)
+	if h.counts.hits != 2+2+2 || h.counts.refused != 2 || h.counts.misses != 2 {
+		t.Errorf("counted are %d hits, %d refused, %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
+	}
 }
 
 // The order of readings is what makes copies right: a walk's bound before what is in flight,
@@ -251,6 +255,43 @@ func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
 		if calls, _ := h.reads.take(); !slices.Equal(calls, tc.want) {
 			t.Errorf("%s: read are %q, want %q", tc.name, calls, tc.want)
 		}
+	}
+}
+
+// A copy has the member row of one library's owner.
+func TestPages_CopiesAreOfOneLibrary(t *testing.T) {
+	h := newCopying(t, alwaysOn)
+	h.Note("a", principal.Public, "u:acme:ann=MANAGER", "u:acme:ben=VIEWER")
+	h.WantSettled()
+	for owner, role := range map[principal.ID]library.ContentRole{"u:acme:ann": library.Manages, "u:acme:ben": library.Viewing} {
+		for range 2 {
+			conn, err := h.svc.Library(t.Context(), backendtest.Anonymous(), owner, library.LibraryQuery{})
+			if err != nil || len(conn.Edges) != 1 || conn.Edges[0].Role != role {
+				t.Errorf("the library of %s has %+v, %v; want the role %v", owner, conn.Edges, err, role)
+			}
+		}
+	}
+	if h.counts.hits != 2 {
+		t.Errorf("copies have served %d entries, want 2", h.counts.hits)
+	}
+}
+
+// Long texts make a copy count as several, so that the memory of all copies is bounded.
+func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
+	h := newCopying(t, library.HeaderCache{Size: 3, AlwaysOn: true})
+	ids := []library.ContentID{h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")}
+	long := strings.Repeat("x", 1000)
+	if _, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+		ID: string(ids[0]), Description: input.Optional[*string]{Set: true, Value: &long},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.WantSettled()
+	for range 2 {
+		h.page(backendtest.Anonymous(), library.LibraryQuery{})
+	}
+	if st, _ := h.svc.CopyStats(); st.Copies != 1 {
+		t.Errorf("%d copies are kept, want the long one or the short one", st.Copies)
 	}
 }
 

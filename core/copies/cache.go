@@ -15,14 +15,17 @@ import (
 // MaxAge is the age from which on a copy is not served any more.
 const MaxAge = 5 * time.Minute
 
-// Cache holds the copies that were used last, at most so many. It is safe for concurrent use.
+// Cache holds the copies that were used last, of at most so much weight. It is safe for
+// concurrent use.
 type Cache[K comparable, V any] struct {
 	rt    sched.Runtime
 	limit int
+	weigh func(V) int
 
 	mu     sync.Mutex
 	copies map[K]*list.Element // of *copied[K, V]
 	used   *list.List          // the one that was used last is the first
+	weight int                 // of all copies
 }
 
 // copied is a copy.
@@ -49,9 +52,10 @@ func (t Time) age(then Time) time.Duration {
 	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
 }
 
-// NewCache returns an empty cache of at most limit copies.
-func NewCache[K comparable, V any](rt sched.Runtime, limit int) *Cache[K, V] {
-	return &Cache[K, V]{rt: rt, limit: limit, copies: map[K]*list.Element{}, used: list.New()}
+// NewCache returns an empty cache of at most limit copies of weight 1. weigh returns the weight
+// of a copy, which is at least 1.
+func NewCache[K comparable, V any](rt sched.Runtime, limit int, weigh func(V) int) *Cache[K, V] {
+	return &Cache[K, V]{rt: rt, limit: limit, weigh: weigh, copies: map[K]*list.Element{}, used: list.New()}
 }
 
 // Get returns the copy of a key, if there is one of the state of mts or a later one that is
@@ -77,22 +81,24 @@ func (c *Cache[K, V]) Put(key K, value V, mts clock.Instant, at Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.copies[key]; e != nil {
-		found := e.Value.(*copied[K, V])
-		if mts >= found.mts {
-			found.value, found.mts, found.at = value, mts, at
-			c.used.MoveToFront(e)
+		if mts < e.Value.(*copied[K, V]).mts {
+			return
 		}
-		return
+		c.drop(e)
 	}
-	if c.limit <= 0 {
-		return
-	}
-	if c.used.Len() >= c.limit {
-		last := c.used.Back()
-		delete(c.copies, last.Value.(*copied[K, V]).key)
-		c.used.Remove(last)
-	}
+	c.weight += c.weigh(value)
 	c.copies[key] = c.used.PushFront(&copied[K, V]{key, value, mts, at})
+	for c.weight > c.limit {
+		c.drop(c.used.Back())
+	}
+}
+
+// drop takes a copy out. The caller holds mu.
+func (c *Cache[K, V]) drop(e *list.Element) {
+	gone := e.Value.(*copied[K, V])
+	c.weight -= c.weigh(gone.value)
+	delete(c.copies, gone.key)
+	c.used.Remove(e)
 }
 
 // Len is the number of copies.

@@ -22,6 +22,9 @@ func newClocks() *clocks {
 	return &clocks{Real: sched.NewReal(), elapsed: time.Hour, wall: time.Unix(1_800_000_000, 0)}
 }
 
+// one is the weight of every copy.
+func one(string) int { return 1 }
+
 func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, mts clock.Instant, value string, refused bool) {
 	t.Helper()
 	got, ok, old := c.Get(key, mts, Now(rt))
@@ -32,7 +35,7 @@ func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, 
 
 func TestCache_ServesCopiesThatAreNotOlderThanTheEntry(t *testing.T) {
 	rt := newClocks()
-	c := NewCache[string, string](rt, 10)
+	c := NewCache[string, string](rt, 10, one)
 	want(t, c, rt, "a", 5, "", false)
 	c.Put("a", "five", 5, Now(rt))
 	want(t, c, rt, "a", 4, "five", false)
@@ -54,7 +57,7 @@ func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
 		"both":      {MaxAge, MaxAge},
 	} {
 		rt := newClocks()
-		c := NewCache[string, string](rt, 10)
+		c := NewCache[string, string](rt, 10, one)
 		began := Now(rt)
 		c.Put("a", "five", 5, began)
 		rt.elapsed, rt.wall = rt.elapsed+tc.elapsed, rt.wall.Add(tc.wall)
@@ -66,7 +69,7 @@ func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
 		want(t, c, rt, "a", 5, "five", false)
 	}
 	rt := newClocks()
-	c := NewCache[string, string](rt, 10)
+	c := NewCache[string, string](rt, 10, one)
 	c.Put("a", "five", 5, Now(rt))
 	rt.elapsed, rt.wall = rt.elapsed+MaxAge-1, rt.wall.Add(MaxAge-1)
 	want(t, c, rt, "a", 5, "five", false)
@@ -74,7 +77,7 @@ func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
 
 func TestCache_KeepsWhatWasUsedLast(t *testing.T) {
 	rt := newClocks()
-	c := NewCache[string, string](rt, 2)
+	c := NewCache[string, string](rt, 2, one)
 	c.Put("a", "a", 1, Now(rt))
 	c.Put("b", "b", 1, Now(rt))
 	want(t, c, rt, "a", 1, "a", false)
@@ -88,6 +91,27 @@ func TestCache_KeepsWhatWasUsedLast(t *testing.T) {
 	if n := c.Len(); n != 2 {
 		t.Errorf("%d copies are kept, want 2", n)
 	}
+}
+
+func TestCache_LargeCopiesTakeThePlaceOfSeveral(t *testing.T) {
+	rt := newClocks()
+	c := NewCache[string, string](rt, 4, func(v string) int { return len(v) })
+	for _, key := range []string{"a", "b", "c", "d"} {
+		c.Put(key, key, 1, Now(rt))
+	}
+	c.Put("e", "eee", 1, Now(rt))
+	want(t, c, rt, "c", 1, "", false)
+	want(t, c, rt, "d", 1, "d", false)
+	c.Put("e", "ee", 2, Now(rt)) // now there is space for one more
+	c.Put("f", "f", 1, Now(rt))
+	want(t, c, rt, "d", 1, "d", false)
+	want(t, c, rt, "e", 2, "ee", false)
+	c.Put("g", "too large", 1, Now(rt))
+	if n := c.Len(); n != 0 {
+		t.Errorf("%d copies are kept beside one that is larger than all space, want none", n)
+	}
+	c.Put("h", "hhhh", 1, Now(rt))
+	want(t, c, rt, "h", 1, "hhhh", false)
 }
 
 func TestSwitch(t *testing.T) {

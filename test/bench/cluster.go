@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
 	"carrel/cassandra/session"
@@ -20,6 +21,7 @@ import (
 func clusterSections() []section {
 	return []section{
 		{"page", measureClusterPages},
+		{"copies", measureClusterCopies},
 		{"update", measureClusterUpdates},
 		{"text", measureClusterTexts},
 		{"lease", measureClusterLeases},
@@ -103,5 +105,5 @@ func (o *options) openCluster(ctx context.Context, keyspace string, counts *tall
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, store, true, tuning)
+	return above(ctx, store, backend.Config{Remote: true, Tuning: tuning})
 }

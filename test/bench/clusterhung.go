@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
 	"carrel/cassandra/session"
@@ -109,7 +110,7 @@ func openHung(ctx context.Context, o session.Options) (*gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, store, true, library.Tuning{})
+	return above(ctx, store, backend.Config{Remote: true})
 }
 
 // work is readers and writers, and what they have got done.

@@ -48,15 +48,15 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, pebble, false, tuning)
+	return above(ctx, pebble, backend.Config{Tuning: tuning})
 }
 
-// above connects the domain with a store, which it closes with itself. remote reports
-// that a call of the store takes a round trip.
-func above(ctx context.Context, store opened, remote bool, tuning library.Tuning) (*gateway, error) {
+// above connects the domain with a store, which it closes with itself. c says what is
+// special about it.
+func above(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
 	g := &gateway{store: store, counts: &counting{Store: store}, runtime: sched.NewReal(), stop: stop}
-	if err := g.connect(ctx, remote, tuning); err != nil {
+	if err := g.connect(ctx, c); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	g.runtime.Go(func() { g.journal.Run(ctx, g.service) })
@@ -64,16 +64,15 @@ func above(ctx context.Context, store opened, remote bool, tuning library.Tuning
 }
 
 // connect creates the journal and the Service on the open store.
-func (g *gateway) connect(ctx context.Context, remote bool, tuning library.Tuning) error {
+func (g *gateway) connect(ctx context.Context, c backend.Config) error {
 	names, err := naming.New(g.store, "bench", naming.DefaultBlockSize)
 	if err != nil {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
 	g.journal = journal.New(ctx, g.counts, g.runtime, log)
-	services, err := backend.Open(ctx, backend.Config{
-		Store: g.counts, Runtime: g.runtime, Journal: g.journal, Names: names, Log: log, Tuning: tuning, Remote: remote,
-	})
+	c.Store, c.Runtime, c.Journal, c.Names, c.Log = g.counts, g.runtime, g.journal, names, log
+	services, err := backend.Open(ctx, c)
 	if err != nil {
 		return err
 	}

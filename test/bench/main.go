@@ -74,7 +74,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,text,lease,paste,update,import,start")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event")
-	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,update,text,lease,paste,flat,hung")
+	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung")
 	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other people instead")
 	flag.StringVar(&o.peersDir, "peers-dir", "test/bench/peers", "with -peers: the folder of these servers")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")

@@ -25,11 +25,6 @@ var copies = []Ablation{
 	{"in-place-unenforced", "a change of expiresAt reaches no library", Copies, []Patch{
 		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem", "\tif commit.Ablated(\"in-place-unenforced\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
 	}},
-	{"set-joined", "a request joins a reading of what is in flight that is under way", Copies, []Patch{
-		{"core/commit/inflightset.go", "\treading bool\n", "\treading bool\n\tsent    *setReading\n"},
-		{"core/commit/inflightset.go", "\t\tr.next = nil\n", "\t\tr.next, r.sent = nil, mine\n"},
-		{"core/commit/inflightset.go", "\tif r.next == nil {\n", "\tif s := r.ablatedSent(); s != nil {\n\t\tr.mu.Unlock()\n\t\tif _, err := r.rt.Wait(ctx, s.done, 0); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\treturn s.set, s.err\n\t}\n\tif r.next == nil {\n"},
-	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
 		{"library/copies.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
 		{"library/copies.go", "\t// Where this cannot be told, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},

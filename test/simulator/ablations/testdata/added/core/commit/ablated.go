@@ -54,11 +54,3 @@ func (g *Engine) ablatedAfter(firm context.Context, a *Attempt, kept bool) error
 	}
 	return nil
 }
-
-// ablatedSent is the reading under way that a request joins; nil: it joins none.
-func (r *InFlightReader) ablatedSent() *setReading {
-	if Ablated("set-joined") && r.reading && r.sent != nil && !r.sent.done.IsOpen() {
-		return r.sent
-	}
-	return nil
-}

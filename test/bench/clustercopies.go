@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"carrel/backend"
+	"carrel/cassandra"
+	"carrel/library"
+	"carrel/principal"
+)
+
+const (
+	copyClients = 16 // as many as connections where the figures of pages are compared
+	copyRounds  = 5
+
+	// Wanted of pages that copies serve, compared with a slice alone, and of pages of which
+	// no copy serves any entry, compared with pages of a gateway without copies.
+	wantedOfSlice  = 0.6
+	wantedWithout  = 0.8
+	wantedOfToday  = 8
+	wantedHits     = 0.97
+	wantedAPage    = 2.2
+	warmUp         = 10 * time.Second
+	statementsEach = 1000 // pages that statements are counted over
+)
+
+// copyTally counts how the entries of pages were served.
+type copyTally struct {
+	library.Unwatched
+	hits, all atomic.Int64
+}
+
+// Copied implements library.Watcher.
+func (c *copyTally) Copied(hits, refused, misses int) {
+	c.hits.Add(int64(hits))
+	c.all.Add(int64(hits + refused + misses))
+}
+
+// pager reads pages, or what is compared with them.
+type pager struct {
+	name   string
+	page   func(owner principal.ID) error
+	counts *tally
+	best   float64
+}
+
+// openCopying puts the domain above a keyspace, with a header cache.
+func (o *options) openCopying(ctx context.Context, keyspace string, counts *tally, c library.HeaderCache, watch library.Watcher) (*gateway, error) {
+	store, err := cassandra.Open(ctx, o.clusterOptions(keyspace, counts))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
+		return nil, err
+	}
+	return above(ctx, store, backend.Config{Remote: true, HeaderCache: c, Watch: watch})
+}
+
+// newest reads the newest page of a library as its owner does.
+func (g *gateway) newest(ctx context.Context) func(owner principal.ID) error {
+	first := pageSize
+	return func(owner principal.ID) error {
+		q := library.LibraryQuery{Descending: true}
+		q.First = &first
+		conn, err := g.service.Library(ctx, &principal.Viewer{User: owner}, owner, q)
+		if err == nil && len(conn.Edges) != pageSize {
+			err = fmt.Errorf("a page of %s has %d edges", owner, len(conn.Edges))
+		}
+		return err
+	}
+}
+
+// measureClusterCopies compares pages that copies of headers serve with pages that read all
+// headers, with pages that find no copy, and with the slice alone: in turns, in one process.
+func measureClusterCopies(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "copies")
+	if err != nil {
+		return err
+	}
+	var hits copyTally
+	pagers, closeAll, err := o.pagers(ctx, keyspace, &hits)
+	defer func() { closeAll() }()
+	if err != nil {
+		return err
+	}
+	if err := warm(pagers[0], &hits); err != nil {
+		return err
+	}
+	hits.hits.Store(0)
+	hits.all.Store(0)
+	for range copyRounds {
+		for _, p := range pagers {
+			rate, err := p.rate()
+			if err != nil {
+				return err
+			}
+			p.best = max(p.best, rate)
+		}
+	}
+	t.title("A page of 20 newest edges without creators on Cassandra, %d at a time over %d libraries", copyClients, shelves)
+	copied, misses, today, slice := pagers[0], pagers[1], pagers[2], pagers[3]
+	for _, p := range pagers {
+		t.figure(p.name, fmt.Sprintf("%.0f/s", p.best))
+	}
+	share := float64(hits.hits.Load()) / float64(max(1, hits.all.Load()))
+	t.atMost("entries served from copies", fmt.Sprintf("%.1f %%", 100*share), ">= 97 %", share >= wantedHits)
+	least := func(what string, a, b, wanted float64) {
+		t.line("  "+what, "", fmt.Sprintf("%.2f x", a/b), fmt.Sprintf(">= %.4g x", wanted), verdict(a/b >= wanted))
+	}
+	least("from copies, of the slice alone", copied.best, slice.best, wantedOfSlice)
+	least("from copies, of pages without a cache", copied.best, today.best, wantedOfToday)
+	least("no copy serves, of pages without a cache", misses.best, today.best, wantedWithout)
+	for _, p := range []*pager{copied, today} {
+		n, err := p.statements()
+		if err != nil {
+			return err
+		}
+		most, ok := "", ""
+		if p == copied {
+			most, ok = fmt.Sprintf("<= %.4g", wantedAPage), verdict(n <= wantedAPage)
+		}
+		t.line("  statements a page, "+p.name, fmt.Sprintf("%.2f", n), "", most, ok)
+	}
+	return nil
+}
+
+// pagers opens what is compared, over libraries that are made first.
+func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) (all []*pager, closeAll func(), err error) {
+	var open []func()
+	closeAll = func() {
+		for _, c := range open {
+			c()
+		}
+	}
+	for i, c := range []struct {
+		name  string
+		cache library.HeaderCache
+		watch library.Watcher
+	}{
+		{"headers from copies", library.HeaderCache{Size: 100_000, AlwaysOn: true}, hits},
+		{"no copy serves", library.HeaderCache{Size: 1, AlwaysOn: true}, nil},
+		{"without a cache", library.HeaderCache{}, nil},
+	} {
+		counts := newTally()
+		g, err := o.openCopying(ctx, keyspace, counts, c.cache, c.watch)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		open = append(open, func() { _ = g.close() })
+		for n := 0; i == 0 && n < shelves; n++ {
+			if err := g.shelf(ctx, shelfOwner(n), shelfSize); err != nil {
+				return nil, closeAll, err
+			}
+		}
+		all = append(all, &pager{name: c.name, page: g.newest(ctx), counts: counts})
+	}
+	floor, err := newClusterFloor(o.hosts, keyspace)
+	if err != nil {
+		return nil, closeAll, err
+	}
+	open = append(open, floor.session.Close)
+	all = append(all, &pager{name: "the slice alone", page: func(owner principal.ID) error {
+		es, err := floor.slice(ctx, string(owner))
+		if err == nil && len(es) != pageSize+1 {
+			err = fmt.Errorf("a slice of %s has %d entries", owner, len(es))
+		}
+		return err
+	}})
+	return all, closeAll, nil
+}
+
+// warm reads pages until copies serve most entries: a gateway that has just started does not
+// know yet who else uses the keyspace.
+func warm(p *pager, hits *copyTally) error {
+	for until := time.Now().Add(warmUp); time.Now().Before(until); {
+		before := hits.hits.Load()
+		for n := range shelves {
+			if err := p.page(shelfOwner(n)); err != nil {
+				return err
+			}
+		}
+		if hits.hits.Load()-before >= shelves*pageSize {
+			return nil
+		}
+	}
+	return fmt.Errorf("copies serve nothing after %s", warmUp)
+}
+
+// rate is how many pages a second are read for a round.
+func (p *pager) rate() (float64, error) {
+	var n atomic.Int64
+	begin := time.Now()
+	err := parallelTasks(copyClients, func(int) error {
+		for time.Since(begin) < clusterFor {
+			if err := p.page(shelfOwner(int(n.Add(1)) % shelves)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return float64(n.Load()) / time.Since(begin).Seconds(), err
+}
+
+// statements is how many a page sends, those of the background left out.
+func (p *pager) statements() (float64, error) {
+	p.counts.take()
+	var n atomic.Int64
+	err := parallelTasks(copyClients, func(int) error {
+		for n.Add(1) <= statementsEach {
+			if err := p.page(shelfOwner(int(n.Load()) % shelves)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	sent, _ := p.counts.take()
+	read := 0
+	for _, purpose := range []string{"page a library", "read contents", "read principals", "read a principal", "read what is in flight", "read a library", "read a content"} {
+		read += sent[purpose]
+	}
+	return float64(read) / statementsEach, err
+}
