@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+)
+
+// heldWrites lets writes of lanes end one at a time.
+type heldWrites struct {
+	commit.JournalStore
+	sent chan []commit.Entry // what a write holds, when it is sent
+	pass chan struct{}       // a write may be acknowledged
+}
+
+func (h *heldWrites) PutLane(ctx context.Context, l commit.Lane) error {
+	entries, err := commit.Decode(l.Blocks)
+	if err != nil {
+		return err
+	}
+	select {
+	case h.sent <- entries:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-h.pass:
+	case <-ctx.Done(): // the test has failed
+		return ctx.Err()
+	}
+	return h.JournalStore.PutLane(ctx, l)
+}
+
+// TestBegin_DoesNotCountOnAWriteUnderWay: a change that begins while the list is being written
+// is not in that copy of it. Random schedules of the simulator rarely show what goes wrong
+// when its compare-and-set does not wait for the next write.
+func TestBegin_DoesNotCountOnAWriteUnderWay(t *testing.T) {
+	opened, rt := open(t)
+	store := &heldWrites{JournalStore: opened, sent: make(chan []commit.Entry), pass: make(chan struct{})}
+	j := New(t.Context(), store, rt, nil)
+	begin := func(ctx context.Context, n byte) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			done <- j.Begin(ctx, library.InFlight{ID: commit.EntryID{n}, Content: "c:acme:x", Scope: commit.ScopeAll}.Entry())
+		}()
+		return done
+	}
+	// In one round a goroutine may be so late that it hides the mistake.
+	for n := byte(0); n < 40; n += 2 {
+		first := begin(t.Context(), n)
+		if entries := <-store.sent; len(entries) != 1 {
+			t.Fatalf("the first write holds %d entries", len(entries))
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		second := begin(ctx, n+1)
+		for j.Stats().Entries < 2 && t.Context().Err() == nil {
+			runtime.Gosched()
+		}
+		store.pass <- struct{}{}
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		if entries := <-store.sent; len(entries) != 2 || entries[1].ID != (commit.EntryID{n + 1}) {
+			t.Errorf("the second write holds %d entries", len(entries))
+		}
+		// It still waits for the second write, so it ends with its context.
+		leave()
+		if err := <-second; fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("the second change has begun before a write that holds it was acknowledged: %v", err)
+		}
+		store.pass <- struct{}{}
+		j.End(commit.EntryID{n})
+		beat := make(chan error, 1)
+		go func() { beat <- j.Beat(t.Context()) }()
+		if entries := <-store.sent; len(entries) != 0 {
+			t.Fatalf("%d entries stay", len(entries))
+		}
+		store.pass <- struct{}{}
+		if err := <-beat; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
