@@ -130,7 +130,9 @@ func (r *run) operate(p *process, o *Operation) {
 			break
 		}
 	}
-	if o.outcome == answered && o.content != "" && r.hist.replicated {
+	// Where readings do not repair, one by which a repetition is answered may show what
+	// the next one does not.
+	if o.outcome == answered && o.content != "" && r.st.repairs {
 		r.hist.answered(o)
 	}
 	if o.concerning {

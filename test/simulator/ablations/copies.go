@@ -2,11 +2,6 @@ package ablations
 
 // copies are the rules of serving pages from copies of headers.
 var copies = []Ablation{
-	{"list-sent-before", "the compare-and-set waits for a write of the list that was sent before its entry was on it", Copies, []Patch{
-		{"core/journal/journal.go", "\twriting  bool\n", "\twriting  bool\n\tsent     *write\n"},
-		{"core/journal/journal.go", "\t\tj.next = nil\n", "\t\tj.next, j.sent = nil, w\n"},
-		{"core/journal/journal.go", "\tw := j.request()\n\tj.mu.Unlock()\n\tacknowledged", "\tw := j.ablatedWrite(j.request())\n\tj.mu.Unlock()\n\tacknowledged"},
-	}},
 	{"unknown-outcome-ends", "the entry of a change leaves the list although its outcome is unknown", Copies, []Patch{
 		{"core/commit/decide.go", "\t\tif kept {\n\t\t\tg.journal.Leave(a.Entry)\n", "\t\tif kept && Ablated(\"unknown-outcome-ends\") {\n\t\t\tg.journal.End(a.Entry.ID)\n\t\t} else if kept {\n\t\t\tg.journal.Leave(a.Entry)\n"},
 	}},

@@ -15,14 +15,6 @@ func (j *Journal) ablatedStamp(stamp int64) int64 {
 	return stamp
 }
 
-// ablatedWrite is the write that a change waits for: w is the next one.
-func (j *Journal) ablatedWrite(w *write) *write {
-	if commit.Ablated("list-sent-before") && j.sent != nil && !j.sent.done.IsOpen() {
-		return j.sent
-	}
-	return w
-}
-
 // ablatedEntries are the entries that are finished before a list is deleted.
 func ablatedEntries(entries []commit.Entry) []commit.Entry {
 	if commit.Ablated("take-over-first-entry") {
