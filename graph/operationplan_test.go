@@ -19,7 +19,7 @@ import (
 // operationOf parses the only operation of a query.
 func operationOf(t *testing.T, query string) *graphql.OperationContext {
 	t.Helper()
-	doc, errs := gqlparser.LoadQuery(parsedSchema, query)
+	doc, errs := gqlparser.LoadQueryWithRules(parsedSchema, query, nil)
 	if errs != nil {
 		t.Fatal(query, errs)
 	}
@@ -102,7 +102,7 @@ func TestOperation_PlansAreBounded(t *testing.T) {
 // TestOperations_ShareTheRoomOfTheirDocument: the plans of several operations fit into it together.
 func TestOperations_ShareTheRoomOfTheirDocument(t *testing.T) {
 	query := `query A { viewer { id tenant } } query B { viewer { id tenant } }`
-	doc, errs := gqlparser.LoadQuery(parsedSchema, query)
+	doc, errs := gqlparser.LoadQueryWithRules(parsedSchema, query, nil)
 	if errs != nil {
 		t.Fatal(errs)
 	}
