@@ -39,7 +39,7 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cass
 # Tests in them that show the race detector nothing new: the checks of the tree, and
 # tests that play games, schedules and crashes one after the other.
 HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9]+).*/\1/p' arch_test.go elsewhere_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-ONE_BY_ONE = Pebble|CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames
+ONE_BY_ONE = Pebble|CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames|Operations_ArePlannedByteForByte
 # Their packages, without the simulator, which has a target of its own.
 PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 

@@ -14,7 +14,7 @@ const (
 	// schedules is how many are played in every run.
 	schedules = 200_000
 	// copySchedules is how many of those about copies are.
-	copySchedules = 100_000
+	copySchedules = 50_000
 	// sample is how many are enough to see that runs are alike, or race-clean.
 	sample = 1_000
 	// workers play at the same time: the machines that tests run on have two cores.
