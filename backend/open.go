@@ -31,9 +31,9 @@ type Config struct {
 	// Ahead is how far this process's clock is ahead of its store's, as far as
 	// that is certain, and negative where it is behind; nil: they have one clock.
 	Ahead func() time.Duration
-	// Bulletin is where the processes that use the store announce what they change;
+	// Notifier is where the processes that use the store announce what they change;
 	// nil: only this process uses it.
-	Bulletin library.Bulletin
+	Notifier library.Notifier
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool
@@ -76,10 +76,10 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	feeds := timeline.New(timeline.Config{Store: c.Store, Runtime: c.Runtime, Remote: c.Remote})
 	pastes := paste.New(ctx, paste.Config{
 		Engine: engine, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal, Runtime: c.Runtime, Log: c.Log,
-		Shared: c.Bulletin != nil,
+		Shared: c.Notifier != nil,
 	})
 	libraries, err := library.New(ctx, library.Config{
-		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, Lanes: c.Store, Registers: c.Store, Claims: claims,
+		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, InFlightLists: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
 		Cursors: cursors, Feeds: feeds, Remote: c.Remote, HeaderCache: c.HeaderCache, Tuning: c.Tuning,
 	})
@@ -88,11 +88,11 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	}
 	pages := page.New(page.Config{Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
 	following := feed.New(ctx, feed.Config{
-		Library: libraries, Contents: c.Store, Libraries: c.Store, Bulletin: c.Bulletin,
+		Library: libraries, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
 	repairs := repair.New(repair.Config{
-		Feed: following, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, Lanes: c.Store, Claims: claims,
+		Feed: following, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, InFlightLists: c.Store, Claims: claims,
 		Leases: leases, Pastes: pastes, Pages: pages, Runtime: c.Runtime, Log: c.Log,
 	})
 	if err := repairs.CheckHooks(); err != nil {

@@ -64,7 +64,7 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	})
 	want("OnCreated", principals.CheckHooks())
 	libraries, err := library.New(ctx, library.Config{
-		Principals: principals, Contents: store, Libraries: store, People: store, Lanes: store, Registers: store, Claims: claims,
+		Principals: principals, Contents: store, Libraries: store, People: store, InFlightLists: store, Registers: store, Claims: claims,
 		Runtime: runtime, Journal: j, Log: log, Watch: library.Unwatched{}, Cursors: cursors, Tuning: library.Tuning{}.WithDefaults(),
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
 	want("BeforeSearch", libraries.CheckHooks())
 	repairs := repair.New(repair.Config{
-		Feed: feeds, Contents: store, Libraries: store, People: store, Directory: store, Lanes: store, Runtime: runtime, Log: log,
+		Feed: feeds, Contents: store, Libraries: store, People: store, Directory: store, InFlightLists: store, Runtime: runtime, Log: log,
 	})
 	if err := repairs.CheckHooks(); err != nil {
 		t.Errorf("all domains are connected: %v", err)

@@ -139,18 +139,18 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			_, err := s.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
 			return err
 		}},
-		{"in-flight lists", "read in-flight lists", func(ctx context.Context) error { _, err := s.Lanes(ctx); return err }},
+		{"in-flight lists", "read in-flight lists", func(ctx context.Context) error { _, err := s.InFlightLists(ctx); return err }},
 		{"rows of an archive", "read settings", func(ctx context.Context) error {
 			_, _, err := s.ReadRows(ctx, archive.ChapterSettings, nil, 10)
 			return err
 		}},
 		{"a membership", "enforce a group", func(ctx context.Context) error {
 			group.MTS = clock.Instant(next())
-			return s.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
+			return s.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
 		}},
 		{"names", "enforce the directory", func(ctx context.Context) error {
 			person.MTS = clock.Instant(next())
-			return s.EnforceDirectory(ctx, &principal.DirectoryEnforcement{Header: &person})
+			return s.ApplyDirectory(ctx, &principal.DirectoryUpdate{Header: &person})
 		}},
 		{"a name that is dropped", "drop a row of the directory", func(ctx context.Context) error {
 			return s.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
@@ -161,7 +161,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{"a due that is dropped", "drop a due", func(ctx context.Context) error {
 			return s.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"an in-flight list that is dropped", "drop an in-flight list", func(ctx context.Context) error { return s.DropLane(ctx, "lane", next()) }},
+		{"an in-flight list that is dropped", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "lane", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
 		}},

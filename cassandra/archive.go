@@ -136,7 +136,7 @@ func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
 // beside lists the partitions of a token; hardly ever is there more than one.
 func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, err error) {
 	r := session.Query{Operation: w.table.doing, Stmt: w.table.beside, Args: []any{token}}
-	err = w.store.patiently(ctx, func() error {
+	err = w.store.withRetries(ctx, func() error {
 		parts = nil
 		return w.store.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 			part, ok := w.table.key(iter)
@@ -170,7 +170,7 @@ func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) error {
 	had := len(w.rows)
 	r := session.Query{Operation: w.table.doing, Stmt: stmt, Args: append(args, w.limit-had), PageSize: archivePage}
-	return w.store.patiently(ctx, func() error {
+	return w.store.withRetries(ctx, func() error {
 		w.rows = w.rows[:had]
 		var last rowPlace
 		var bad error
@@ -202,9 +202,9 @@ const (
 	patientPause = 500 * time.Millisecond
 )
 
-// patiently does again, after a pause that doubles, what failed because the
+// withRetries does again, after a pause that doubles, what failed because the
 // cluster could not do it. It must be something that may be repeated.
-func (s *Store) patiently(ctx context.Context, do func() error) error {
+func (s *Store) withRetries(ctx context.Context, do func() error) error {
 	wait := patientPause
 	for n := 1; ; n++ {
 		err := do()

@@ -66,7 +66,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	}
 	return session.ForEach(ctx, len(p.parts), restoreWidth, func(ctx context.Context, i int) error {
 		for _, w := range p.parts[i] {
-			if err := s.patiently(ctx, func() error { return w.put(ctx, s) }); err != nil {
+			if err := s.withRetries(ctx, func() error { return w.put(ctx, s) }); err != nil {
 				return err
 			}
 		}
@@ -310,7 +310,7 @@ func (w *restoreDraft) put(ctx context.Context, s *Store) error {
 func (w *restoreSetting) put(ctx context.Context, s *Store) error {
 	const doing = "put a setting"
 	for range restoreTries {
-		stands, err := s.FixSetting(ctx, w.Name, w.Value)
+		stands, err := s.PutSettingIfAbsent(ctx, w.Name, w.Value)
 		if err != nil || bytes.Equal(stands, w.Value) {
 			return err
 		}
@@ -358,7 +358,7 @@ func (w *restoreCreation) put(ctx context.Context, s *Store) error {
 	c := commit.Creation(*w)
 	var replace *commit.Creation
 	for range restoreTries {
-		stands, err := s.FixCreation(ctx, c, replace)
+		stands, err := s.PutCreationIfAbsent(ctx, c, replace)
 		if err != nil || stands == c {
 			return err
 		}

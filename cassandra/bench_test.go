@@ -19,7 +19,7 @@ func BenchmarkPage(b *testing.B) {
 		if v, err := s.Commit(b.Context(), c); err != nil || !v.Applied {
 			b.Fatal(v, err)
 		}
-		if err := s.Enforce(b.Context(), &library.Enforcement{Header: &c.Header, Rows: []library.Member{{Principal: reader, Role: library.Viewing, Seq: 1}}}); err != nil {
+		if err := s.ApplyIndex(b.Context(), &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: reader, Role: library.Viewing, Seq: 1}}}); err != nil {
 			b.Fatal(err)
 		}
 	}

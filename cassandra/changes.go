@@ -60,7 +60,7 @@ const (
 	selectAnnouncements = `SELECT process, body, writetime(body) FROM announcement WHERE part = 0`
 )
 
-var _ library.Bulletin = (*Store)(nil)
+var _ library.Notifier = (*Store)(nil)
 
 // announcementBody is what the row of a process holds: times by id.
 type announcementBody struct {
@@ -69,7 +69,7 @@ type announcementBody struct {
 	Updated map[string]int64 `json:"updated,omitempty"`
 }
 
-// Announce implements library.Bulletin. The stamp is the row's timestamp.
+// Announce implements library.Notifier. The stamp is the row's timestamp.
 func (s *Store) Announce(ctx context.Context, a library.Announcement) error {
 	body := announcementBody{All: int64(a.All), Touched: map[string]int64{}, Updated: map[string]int64{}}
 	for _, t := range a.Touched {
@@ -85,7 +85,7 @@ func (s *Store) Announce(ctx context.Context, a library.Announcement) error {
 	return s.session.WriteStamped(ctx, "announce", putAnnouncement, string(a.Process), text, a.Stamp, announcementTTL)
 }
 
-// Announcements implements library.Bulletin.
+// Announcements implements library.Notifier.
 func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, error) {
 	const doing = "read announcements"
 	var (
@@ -104,7 +104,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 			bad = fmt.Errorf("of %s: %w", strconv.Quote(process), err)
 			return true
 		}
-		as = append(as, body.announcement(commit.LaneID(process), stamp))
+		as = append(as, body.announcement(commit.ListID(process), stamp))
 		return true
 	})
 	if err == nil && bad != nil {
@@ -113,7 +113,7 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 	return as, err
 }
 
-func (b *announcementBody) announcement(process commit.LaneID, stamp int64) library.Announcement {
+func (b *announcementBody) announcement(process commit.ListID, stamp int64) library.Announcement {
 	a := library.Announcement{Process: process, Stamp: stamp, All: clock.Instant(b.All)}
 	for p, at := range b.Touched {
 		a.Touched = append(a.Touched, library.Touch{Principal: principal.ID(p), At: clock.Instant(at)})

@@ -35,7 +35,7 @@ func (s *Store) copyNote(ctx context.Context) (note []byte, err error) {
 // PutCopyNote implements library.Archive: one decision on the note that stands.
 func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
 	const doing = "write the note of a copy"
-	return s.patiently(ctx, func() error {
+	return s.withRetries(ctx, func() error {
 		for range restoreTries {
 			stands, err := s.copyNote(ctx)
 			if err != nil || note == nil && stands == nil || stands != nil && bytes.Equal(stands, note) {

@@ -150,7 +150,7 @@ func (b *billed) shelve(id library.ContentID, position clock.Instant, members in
 		c.Header.Seq++
 	}
 	c.Header.Seq--
-	if err := b.store.Enforce(b.t.Context(), &library.Enforcement{Header: &c.Header, Rows: all, Reverse: true}); err != nil {
+	if err := b.store.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, Reverse: true}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -264,7 +264,7 @@ func TestWhatAPageCosts(t *testing.T) {
 	}{
 		{"the oldest first", library.LibraryQuery{}, map[string]int{pageOlder: 1, pageNewer: 1, selectShownRows: 21, selectShownPrincipal: 1}},
 		{"the newest first", library.LibraryQuery{Descending: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
-		{"with what the viewer may do", library.LibraryQuery{Descending: true, WithStanding: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
+		{"with what the viewer may do", library.LibraryQuery{Descending: true, WithPermissions: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := &principal.Viewer{User: costOwner}

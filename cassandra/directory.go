@@ -51,9 +51,9 @@ const (
 	dropName = `DELETE FROM principal_names USING TIMESTAMP ? WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 )
 
-// EnforceDirectory implements principal.DirectoryStore: a mutation a row, with
+// ApplyDirectory implements principal.DirectoryStore: a mutation a row, with
 // the timestamp of the state.
-func (s *Store) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
+func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	const doing = "enforce the directory"
 	h := e.Header
 	id, mts := string(h.ID), int64(h.MTS)

@@ -17,7 +17,7 @@ import (
 )
 
 // bury leaves n tombstones in the partition of an item, evenly within a time.
-func bury(t *testing.T, s *Store, id library.ContentID, from clock.Instant, within time.Duration, n int) {
+func purge(t *testing.T, s *Store, id library.ContentID, from clock.Instant, within time.Duration, n int) {
 	t.Helper()
 	const batch = 500
 	err := session.ForEach(t.Context(), n/batch, 8, func(ctx context.Context, i int) error {
@@ -75,8 +75,8 @@ func TestTombstonesDoNotStopExpiry(t *testing.T) {
 	s := open(t, o)
 	first, id := dayInstant(2030, 5, 5), idOfShard(3)
 	early := hintAt(t, s, first+1, id)
-	bury(t, s, id, first.Add(time.Minute), 2*time.Hour, 60_000)
-	bury(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may cross
+	purge(t, s, id, first.Add(time.Minute), 2*time.Hour, 60_000)
+	purge(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may cross
 	late := hintAt(t, s, first.Add(5*time.Hour), id)
 	now := first.Add(6 * time.Hour)
 	var got []commit.Due
@@ -108,7 +108,7 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 	o.Observe = counts.add
 	s := open(t, o)
 	first, bad := dayInstant(2030, 5, 5), idOfShard(3)
-	bury(t, s, bad, first+1000, 500*time.Millisecond, 120_000)
+	purge(t, s, bad, first+1000, 500*time.Millisecond, 120_000)
 	var want []commit.Due
 	for shard := range int8(dueShards) {
 		if shard != 3 {

@@ -7,9 +7,9 @@ import (
 	"carrel/library"
 )
 
-// EnforceBatch implements library.ContentStore: one principal a mutation. The
+// ApplyIndexBatch implements library.ContentStore: one principal a mutation. The
 // caller decides how many are under way.
-func (s *Store) EnforceBatch() int { return 1 }
+func (s *Store) ApplyIndexBatch() int { return 1 }
 
 // Every derived row carries the mts of the state that it was derived from. So
 // an older state never undoes what a newer one wrote, whatever comes late.
@@ -22,10 +22,10 @@ const (
 	dropShared = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ? AND content_id = ?`
 )
 
-// Enforce implements library.ContentStore: one mutation a principal, without a
+// ApplyIndex implements library.ContentStore: one mutation a principal, without a
 // reading. All three tables have the principal as their partition key, so the
 // rows of all are one mutation.
-func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	var d library.Derived
 	h := e.Header
 	mts, id := int64(h.MTS), string(h.ID)

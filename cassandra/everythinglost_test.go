@@ -42,7 +42,7 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 			d := d.in(t)
 			c.do(d)
 			r, err := d.svc.RebuildAll(t.Context(), func(int, int) {})
-			if err != nil || r.Mended == 0 {
+			if err != nil || r.Repaired == 0 {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			for _, p := range []principal.ID{ann, bob, crew} {

@@ -22,7 +22,7 @@ import (
 
 func TestBulletin(t *testing.T) {
 	shared := open(t, options(t))
-	storetest.RunBulletin(t, func(*testing.T) library.Bulletin { return shared })
+	storetest.RunNotifier(t, func(*testing.T) library.Notifier { return shared })
 }
 
 // TestAChangeIsOneMutation: the change of a library has the timestamp of its
@@ -34,8 +34,8 @@ func TestAChangeIsOneMutation(t *testing.T) {
 	if v, err := s.Commit(t.Context(), c); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
-	e := &library.Enforcement{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}}, Reverse: true, At: someTime + 5}
-	if err := s.Enforce(t.Context(), e); err != nil {
+	e := &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}}, Reverse: true, At: someTime + 5}
+	if err := s.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	var entry, change, left int64
@@ -62,7 +62,7 @@ func serve(t *testing.T, o session.Options) *gateway {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	j := journal.New(t.Context(), store, rt, nil)
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Bulletin: store})
+	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Notifier: store})
 	return &gateway{t, svc}
 }
 

@@ -181,9 +181,9 @@ func formTwoConditions(t *testing.T, s *Store, _ *counter) {
 	}
 }
 
-func enforce(t *testing.T, s *Store, c *library.ContentCommit, rows ...library.Member) {
+func applyIndex(t *testing.T, s *Store, c *library.ContentCommit, rows ...library.Member) {
 	t.Helper()
-	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &c.Header, Rows: rows, Reverse: true}); err != nil {
+	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: rows, Reverse: true}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -191,7 +191,7 @@ func enforce(t *testing.T, s *Store, c *library.ContentCommit, rows ...library.M
 func formTimestamps(t *testing.T, s *Store, _ *counter) {
 	const p principal.ID = "u:t:stamps"
 	c := creation("c:t:stamps", someTime)
-	enforce(t, s, c, library.Member{Principal: p, Role: library.Viewing, Seq: 1})
+	applyIndex(t, s, c, library.Member{Principal: p, Role: library.Viewing, Seq: 1})
 	iter := s.session.Driver().Query("SELECT bucket, writetime(role) FROM library_by_principal WHERE principal_id = ?", string(p)).Iter()
 	var bucket int8
 	var at int64
@@ -295,7 +295,7 @@ func await(t *testing.T, so func() bool) {
 func formAtomicMove(t *testing.T, s *Store, _ *counter) {
 	m := library.Member{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}
 	c := creation("c:t:moving", someTime)
-	enforce(t, s, c, m)
+	applyIndex(t, s, c, m)
 	done := make(chan error, 1)
 	ctx := t.Context()
 	go func() {
@@ -303,7 +303,7 @@ func formAtomicMove(t *testing.T, s *Store, _ *counter) {
 		for range 200 {
 			c = moveOf(c)
 			c.Header.Unsettled = []library.Superseded{*c.Supersede}
-			if err = s.Enforce(ctx, &library.Enforcement{Header: &c.Header, Rows: []library.Member{m}}); err != nil {
+			if err = s.ApplyIndex(ctx, &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{m}}); err != nil {
 				break
 			}
 		}
@@ -343,7 +343,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	}
 	counts.take()
 	mustCommit(t, s, next)
-	enforce(t, s, next, rows...)
+	applyIndex(t, s, next, rows...)
 	if err := s.Settle(t.Context(), &library.Settlement{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
 		t.Fatal(err)
 	}

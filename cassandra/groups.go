@@ -80,9 +80,9 @@ const (
 	dropMembership = `DELETE FROM groups_by_member USING TIMESTAMP ? WHERE member_id = ? AND group_id = ?`
 )
 
-// EnforceGroup implements principal.Store: one mutation a member, with
+// ApplyGroupIndex implements principal.Store: one mutation a member, with
 // the timestamp of the state.
-func (s *Store) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
+func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
 	return s.session.WriteEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
 		const doing = "enforce a group"

@@ -24,8 +24,8 @@ import (
 
 // The statements of the former release.
 const (
-	formerPutLane  = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
-	formerDropLane = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
+	formerPutLane            = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
+	formerDeleteInFlightList = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
 )
 
 // exec runs a statement as another program would.
@@ -36,14 +36,14 @@ func exec(t *testing.T, s *Store, stmt string, args ...any) {
 	}
 }
 
-// wantLanes compares the lanes with those wanted.
-func wantLanes(t *testing.T, s *Store, want ...commit.Lane) {
+// wantLists compares the lanes with those wanted.
+func wantLists(t *testing.T, s *Store, want ...commit.InFlightList) {
 	t.Helper()
-	lanes, err := s.Lanes(t.Context())
+	inFlightLists, err := s.InFlightLists(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, lanes, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, inFlightLists, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -52,72 +52,72 @@ func wantLanes(t *testing.T, s *Store, want ...commit.Lane) {
 // lane only.
 func TestLanes_AreRowsOfOnePartition(t *testing.T) {
 	s := open(t, options(t))
-	var want []commit.Lane
+	var want []commit.InFlightList
 	for n := range byte(9) {
-		l := commit.Lane{ID: commit.LaneID(fmt.Sprintf("lane%d", n)), Stamp: int64(1000 + int(n)), Blocks: [][]byte{{2, n}}}
+		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("lane%d", n)), Stamp: int64(1000 + int(n)), Blocks: [][]byte{{2, n}}}
 		if n > 6 {
 			l.Blocks = nil
 		}
-		if err := s.PutLane(t.Context(), l); err != nil {
+		if err := s.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, l)
 	}
-	wantLanes(t, s, want...)
-	rows, err := s.lanePart(t.Context(), "read in-flight lists", lanePart, lanesPage)
+	wantLists(t, s, want...)
+	rows, err := s.listPart(t.Context(), "read in-flight lists", listPart, listsPage)
 	if err != nil || len(rows) != len(want) {
 		t.Errorf("the partition has %d rows, %v; want %d", len(rows), err, len(want))
 	}
 	for _, l := range want[1:] {
-		if err := s.DropLane(t.Context(), l.ID, l.Stamp); err != nil {
+		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantLanes(t, s, want[0])
+	wantLists(t, s, want[0])
 }
 
 // TestLanes_OfTheFormerRelease: lists that the former release has written are read, and
 // deleted as they were read.
 func TestLanes_OfTheFormerRelease(t *testing.T) {
 	s := open(t, options(t))
-	var want []commit.Lane
+	var want []commit.InFlightList
 	for n := range byte(8) {
 		name := fmt.Sprintf("%032x", n)
-		l := commit.Lane{ID: commit.LaneID("former:" + name), Stamp: int64(2000 + int(n)), Blocks: [][]byte{{2, 1}, {2, 2}, {2, 3}}}
+		l := commit.InFlightList{ID: commit.ListID("former:" + name), Stamp: int64(2000 + int(n)), Blocks: [][]byte{{2, 1}, {2, 2}, {2, 3}}}
 		for i, block := range l.Blocks {
 			exec(t, s, formerPutLane, formerPart(name), name, i, block, l.Stamp)
 		}
 		want = append(want, l)
 	}
-	wantLanes(t, s, want...)
+	wantLists(t, s, want...)
 	for _, l := range want {
-		if err := s.DropLane(t.Context(), l.ID, l.Stamp-1); err != nil {
+		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp-1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantLanes(t, s, want...)
+	wantLists(t, s, want...)
 	for _, l := range want[1:] {
-		if err := s.DropLane(t.Context(), l.ID, l.Stamp); err != nil {
+		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantLanes(t, s, want[0])
+	wantLists(t, s, want[0])
 }
 
 // TestLanes_AreDeletedByTheFormerRelease: it deletes a list where it would have written it.
 func TestLanes_AreDeletedByTheFormerRelease(t *testing.T) {
 	s := open(t, options(t))
 	for n := range 8 {
-		l := commit.Lane{ID: commit.LaneID(fmt.Sprintf("%032x", n)), Stamp: 1000, Blocks: [][]byte{{2}, {3}}[n%2:]}
-		if err := s.PutLane(t.Context(), l); err != nil {
+		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("%032x", n)), Stamp: 1000, Blocks: [][]byte{{2}, {3}}[n%2:]}
+		if err := s.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
-		name := laneName(l.ID)
+		name := listName(l.ID)
 		h := fnv.New32a()
 		h.Write([]byte(name))
-		exec(t, s, formerDropLane, l.Stamp, int8(h.Sum32()%4), name)
+		exec(t, s, formerDeleteInFlightList, l.Stamp, int8(h.Sum32()%4), name)
 	}
-	wantLanes(t, s)
+	wantLists(t, s)
 }
 
 // Days of which nothing is left are forgotten when they are long over, and a
@@ -284,38 +284,38 @@ func TestReserveBlock(t *testing.T) {
 
 // A lane of which a row cannot be read is told by its id, is left as it stands
 // with what could be read of it, and keeps no other from being taken over.
-func TestUnreadableLane(t *testing.T) {
+func TestUnreadableInFlightList(t *testing.T) {
 	b := newBilled(t)
-	lane := func(id commit.LaneID, blocks ...[]byte) commit.OpenLane {
-		l := commit.Lane{ID: id, Stamp: int64(someTime), Blocks: blocks}
-		if err := b.store.PutLane(t.Context(), l); err != nil {
+	inFlightList := func(id commit.ListID, blocks ...[]byte) commit.OpenList {
+		l := commit.InFlightList{ID: id, Stamp: int64(someTime), Blocks: blocks}
+		if err := b.store.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := commit.Decode(blocks)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return commit.OpenLane{ID: id, Stamp: l.Stamp, Entries: entries}
+		return commit.OpenList{ID: id, Stamp: l.Stamp, Entries: entries}
 	}
-	var want []commit.OpenLane
+	var want []commit.OpenList
 	for n := range byte(6) {
-		id := commit.LaneID(fmt.Sprintf("lane%d", n))
-		want = append(want, lane(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
+		id := commit.ListID(fmt.Sprintf("lane%d", n))
+		want = append(want, inFlightList(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
 	}
 	const name = "lane3x"
-	damaged := commit.LaneID("former:" + name)
+	damaged := commit.ListID("former:" + name)
 	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
 	for n, block := range [][]byte{one[0], {9, 9}, one[0]} {
 		exec(t, b.store, formerPutLane, formerPart(name), name, n, block, int64(someTime))
 	}
-	stands := func(want []commit.OpenLane) {
+	stands := func(want []commit.OpenList) {
 		t.Helper()
-		got, err := commit.OpenLanes(t.Context(), b.store)
+		got, err := commit.OpenLists(t.Context(), b.store)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
-		var bad *commit.UnreadableLanes
-		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.LaneID{damaged}) || fault.CodeOf(err) != fault.Internal {
+		var bad *commit.UnreadableLists
+		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.ListID{damaged}) || fault.CodeOf(err) != fault.Internal {
 			t.Errorf("it is told %v", err)
 		}
 	}

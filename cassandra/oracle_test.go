@@ -25,7 +25,7 @@ func TestOracle(t *testing.T) {
 		})
 	}
 	shared := open(t, options(t))
-	oracle.Run(t, func(*testing.T) oracle.Opened { return oracle.Opened{Store: shared, Bulletin: shared} })
+	oracle.Run(t, func(*testing.T) oracle.Opened { return oracle.Opened{Store: shared, Notifier: shared} })
 }
 
 // TestKeyRaces lets creations of one idempotency key race on a real node.

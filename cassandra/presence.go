@@ -56,11 +56,11 @@ func (m *mark) next(now int64) int64 {
 // Store is closed, and gives the others. Of two that join at the same time at
 // least one is told of the other. heed is told of them again whenever the mark
 // was renewed; nil: nobody is.
-func (s *Store) Join(ctx context.Context, host, doing string, heed func(others []Presence)) ([]Presence, error) {
+func (s *Store) Join(ctx context.Context, host, doing string, logUnreadable func(others []Presence)) ([]Presence, error) {
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
 	// Before it is written, so that Close takes a mark away of which it is not
 	// known whether it stands: who tries again would take it for another process.
-	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, heed) })
+	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, logUnreadable) })
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (s *Store) Join(ctx context.Context, host, doing string, heed func(others [
 }
 
 // attend renews the mark until ctx ends, and takes it away then.
-func (s *Store) attend(ctx context.Context, m *mark, heed func([]Presence)) {
+func (s *Store) attend(ctx context.Context, m *mark, logUnreadable func([]Presence)) {
 	for session.Pause(ctx, markEvery) == nil {
 		// What fails is tried again: the mark lives three times as long.
-		if others, err := s.remind(ctx, m); err == nil && heed != nil {
-			heed(others)
+		if others, err := s.remind(ctx, m); err == nil && logUnreadable != nil {
+			logUnreadable(others)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)

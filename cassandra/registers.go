@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	fixCreation     = `INSERT INTO request (key, input_hash, id, until) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?`
-	replaceCreation = `UPDATE request USING TTL ? SET input_hash = ?, id = ?, until = ? WHERE key = ? IF input_hash = ? AND id = ? AND until = ?`
+	putCreationIfAbsent = `INSERT INTO request (key, input_hash, id, until) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?`
+	replaceCreation     = `UPDATE request USING TTL ? SET input_hash = ?, id = ?, until = ? WHERE key = ? IF input_hash = ? AND id = ? AND until = ?`
 )
 
-// FixCreation implements library.RegisterStore. With replace and no standing
+// PutCreationIfAbsent implements library.RegisterStore. With replace and no standing
 // row nothing is stored, and the Creation returned is zero.
-func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	const doing = "fix a creation"
 	var (
 		applied  bool
@@ -29,7 +29,7 @@ func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *com
 		err      error
 	)
 	if replace == nil {
-		applied, standing, err = s.session.DecideOne(ctx, doing, fixCreation, c.Key[:], c.InputHash[:], c.ID, int64(c.Until), s.timeToLive(c.Until))
+		applied, standing, err = s.session.DecideOne(ctx, doing, putCreationIfAbsent, c.Key[:], c.InputHash[:], c.ID, int64(c.Until), s.timeToLive(c.Until))
 	} else {
 		applied, standing, err = s.session.DecideOne(ctx, doing, replaceCreation, s.timeToLive(c.Until), c.InputHash[:], c.ID, int64(c.Until), c.Key[:],
 			replace.InputHash[:], replace.ID, int64(replace.Until))
@@ -54,15 +54,15 @@ func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *com
 }
 
 const (
-	selectSetting = `SELECT value FROM setting WHERE name = ?`
-	fixSetting    = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXISTS`
+	selectSetting      = `SELECT value FROM setting WHERE name = ?`
+	putSettingIfAbsent = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXISTS`
 )
 
-// FixSetting implements library.RegisterStore. A setting never changes, so one
+// PutSettingIfAbsent implements library.RegisterStore. A setting never changes, so one
 // that can be read is the one that stands; only where there is none yet anything
 // is decided. A gateway that starts reads it where nodes too few or too slow for a
 // decision would keep it from starting.
-func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	const doing = "fix a setting"
 	var stands []byte
 	found := false
@@ -76,7 +76,7 @@ func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]by
 	if err != nil || found {
 		return stands, err
 	}
-	applied, standing, err := s.session.DecideOne(ctx, doing, fixSetting, name, notNull(value))
+	applied, standing, err := s.session.DecideOne(ctx, doing, putSettingIfAbsent, name, notNull(value))
 	switch {
 	case err != nil:
 		return nil, err

@@ -16,10 +16,10 @@ type seqError struct{ seq, base int64 }
 func (e seqError) Error() string { return fmt.Sprintf("seq %d on base %d", e.seq, e.base) }
 
 // settleRows is how many member rows one settling batch removes under
-// conditions of their own, buryRows under the one that the item is deleted.
+// conditions of their own, purgeRows under the one that the item is deleted.
 const (
 	settleRows = 100
-	buryRows   = 500
+	purgeRows  = 500
 )
 
 // settleTries is how often a settlement whose rows have changed is tried with
@@ -39,8 +39,8 @@ const (
 // Settle implements library.ContentStore: one conditional batch, unless rows
 // have changed since they were read.
 func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
-	if t.Bury || t.Final {
-		return s.bury(ctx, t)
+	if t.Purge || t.Final {
+		return s.purge(ctx, t)
 	}
 	positions, leaving := t.Positions, onlyLeaving(t.Leaving)
 	for len(positions) > 0 || len(leaving) > 0 {
@@ -123,9 +123,9 @@ func instants(is []clock.Instant) []int64 {
 // bury removes member rows of a deleted item and, at the end, what is left of
 // its header but seq, mts, writers and the fact. Of an item that is not deleted
 // it changes nothing.
-func (s *Store) bury(ctx context.Context, t *library.Settlement) error {
+func (s *Store) purge(ctx context.Context, t *library.Settlement) error {
 	var rows []rowKey
-	if t.Bury {
+	if t.Purge {
 		for _, m := range t.Leaving {
 			rows = append(rows, rowKey{kindMember, string(m.Principal)})
 		}
@@ -134,7 +134,7 @@ func (s *Store) bury(ctx context.Context, t *library.Settlement) error {
 		}
 	}
 	for done := false; !done; {
-		now := rows[:min(len(rows), buryRows)]
+		now := rows[:min(len(rows), purgeRows)]
 		rows = rows[len(now):]
 		done = len(rows) == 0
 		var ch session.Batch

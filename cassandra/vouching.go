@@ -36,8 +36,8 @@ func (v *vouching) sawMarks(whole bool, began time.Time) {
 	v.whole, v.marks = whole, began
 }
 
-// sawLanes notes whether some list is in the form of the former release.
-func (v *vouching) sawLanes(former bool) {
+// sawLists notes whether some list is in the form of the former release.
+func (v *vouching) sawLists(former bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.former, v.looked = former, true

@@ -22,7 +22,7 @@ func look(t *testing.T, s *Store) {
 	if _, err := s.Others(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Lanes(t.Context()); err != nil {
+	if _, err := s.InFlightLists(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -56,12 +56,12 @@ func TestInFlight_CannotBeToldBesideTheFormerRelease(t *testing.T) {
 	for n := range 4 {
 		name := string(rune('a' + n))
 		exec(t, s, formerPutLane, formerPart(name), name, 0, []byte{2}, 1000)
-		if formerPart(name) == lanePart {
+		if formerPart(name) == listPart {
 			wantInFlight(t, s, "beside a list of the former release that the reading shows", errFormerRelease)
 		}
 		look(t, s)
 		wantInFlight(t, s, "beside a list of the former release", errFormerRelease)
-		if err := s.DropLane(t.Context(), formerLane+commit.LaneID(name), 1000); err != nil {
+		if err := s.DeleteInFlightList(t.Context(), formerInFlightList+commit.ListID(name), 1000); err != nil {
 			t.Fatal(err)
 		}
 		look(t, s)
@@ -79,7 +79,7 @@ func TestVouching(t *testing.T) {
 	}
 	want("nothing was looked at", errUnknownUsers)
 	v.sawMarks(true, time.Now())
-	v.sawLanes(false)
+	v.sawLists(false)
 	want("all are of this release", nil)
 	v.sawMarks(true, time.Now().Add(-markLives-time.Second))
 	want("marks were seen too long ago", errUnknownUsers)

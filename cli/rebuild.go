@@ -59,7 +59,7 @@ func rebuildDirectory(ctx context.Context, s Streams, g *gateway.Gateway) error 
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	return printJSON(s.Out, struct {
-		Mended int `json:"mended"`
+		Repaired int `json:"mended"`
 	}{mended})
 }
 

@@ -24,7 +24,7 @@ import (
 // Source is the part of the domain that is loaded from.
 type Source interface {
 	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
-	Standings(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Standing, error)
+	PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error)
 }
 
 // Texts is the part of the domain of pages that is loaded from.
@@ -36,8 +36,8 @@ type Texts interface {
 type Loaders struct {
 	// Principals gives nil for a principal that the viewer may not see.
 	Principals Loader[principal.ID, principal.Principal]
-	// Standings gives nil for an item that the viewer may not see.
-	Standings Loader[library.ContentID, *library.Standing]
+	// Permissions gives nil for an item that the viewer may not see.
+	Permissions Loader[library.ContentID, *library.Permissions]
 
 	texts texts
 }
@@ -57,9 +57,9 @@ func New(from Source, pages Texts, v *principal.Viewer, told Observe) *Loaders {
 			told("principals", len(ids))
 			return from.Principals(ctx, v, ids)
 		}),
-		Standings: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Standing, error) {
+		Permissions: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Permissions, error) {
 			told("standings", len(ids))
-			return from.Standings(ctx, v, ids)
+			return from.PermissionsOf(ctx, v, ids)
 		}),
 		texts: texts{load: func(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
 			l := newLoader(func(ctx context.Context, ids []library.ContentID) ([]*page.Revision, error) {
@@ -75,7 +75,7 @@ func New(from Source, pages Texts, v *principal.Viewer, told Observe) *Loaders {
 // operation run one after another, and each must show things as it left them.
 func (l *Loaders) Forget() {
 	l.Principals.forget()
-	l.Standings.forget()
+	l.Permissions.forget()
 	l.texts.forget()
 }
 
@@ -90,13 +90,13 @@ func (l *Loaders) Page(edges []*library.LibraryEdge) {
 	all := make([]library.ContentID, 0, len(edges))
 	for _, e := range edges {
 		all = append(all, e.Node.ID)
-		if e.Standing != nil {
-			l.Standings.Prime(e.Node.ID, e.Standing)
+		if e.Permissions != nil {
+			l.Permissions.Prime(e.Node.ID, e.Permissions)
 		} else {
 			ids = append(ids, e.Node.ID)
 		}
 	}
-	l.Standings.Expect(ids)
+	l.Permissions.Expect(ids)
 	l.texts.expect(all)
 }
 
@@ -109,7 +109,7 @@ func (l *Loaders) Items(items ...*library.Content) {
 		ids = append(ids, c.ID)
 	}
 	l.Principals.Expect(creators)
-	l.Standings.Expect(ids)
+	l.Permissions.Expect(ids)
 	l.texts.expect(ids)
 }
 

@@ -70,7 +70,7 @@ func (x *exchange) restart() {
 }
 
 // answer writes the outcome of an operation.
-func (x *exchange) answer(done *executed, told *costTold) *refusal {
+func (x *exchange) answer(done *executed, told *costReported) *refusal {
 	if done.isNull() && len(done.errors) > 0 {
 		if r := wholeFailure(done.errors); r != nil {
 			return r

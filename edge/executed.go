@@ -103,7 +103,7 @@ func (e *executed) head(out []byte) []byte {
 	return out
 }
 
-func (e *executed) tail(out []byte, told *costTold) []byte {
+func (e *executed) tail(out []byte, told *costReported) []byte {
 	if told != nil {
 		if b, err := json.Marshal(told); err == nil { // it holds numbers only
 			out = append(out, `,"extensions":{"cost":`...)
@@ -114,7 +114,7 @@ func (e *executed) tail(out []byte, told *costTold) []byte {
 }
 
 // pieces is the whole answer. What is short is one piece.
-func (e *executed) pieces(told *costTold) [][]byte {
+func (e *executed) pieces(told *costReported) [][]byte {
 	pieces := append([][]byte{e.head(nil)}, e.data...)
 	return joined(append(pieces, e.tail(nil, told)))
 }

@@ -96,7 +96,7 @@ type Handler struct {
 	zipper       *zipper
 	exchanges    sync.Pool // of *exchange
 	intakes      sync.Pool // of *intake, for messages of sockets
-	large        *largeRooms
+	large        *largeBuffers
 }
 
 // New makes a Handler. It refuses a manifest with a document that could not be
@@ -138,7 +138,7 @@ func New(c Config) (*Handler, error) {
 	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }
 	h.intakes.New = func() any { return new(intake) }
-	h.large = newLargeRooms(h.limits.BodyBytes)
+	h.large = newLargeBuffers(h.limits.BodyBytes)
 	for id, text := range c.Documents {
 		if _, r := h.compiler.document(text); r != nil {
 			return nil, fmt.Errorf("document %s: %s", id, r.errs[0].Message)

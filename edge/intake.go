@@ -18,21 +18,21 @@ type intake struct {
 	limited io.LimitedReader
 }
 
-// largeRooms are those for what goes beyond the first bytes, each as large as
+// largeBuffers are those for what goes beyond the first bytes, each as large as
 // anything may be.
-type largeRooms struct {
+type largeBuffers struct {
 	rooms sync.Pool // of *bytes.Buffer
 	most  int
 }
 
-func newLargeRooms(most int) *largeRooms {
-	l := &largeRooms{most: most}
+func newLargeBuffers(most int) *largeBuffers {
+	l := &largeBuffers{most: most}
 	l.rooms.New = func() any { return new(bytes.Buffer) }
 	return l
 }
 
 // read takes in what r has, at most one byte more than anything may have.
-func (in *intake) read(r io.Reader, large *largeRooms) error {
+func (in *intake) read(r io.Reader, large *largeBuffers) error {
 	most := int64(large.most) + 1
 	in.limited = io.LimitedReader{R: r, N: min(most, firstBytes)}
 	_, err := in.first.ReadFrom(&in.limited)
@@ -56,7 +56,7 @@ func (in *intake) bytes() []byte {
 }
 
 // reset forgets what was read, and keeps the room.
-func (in *intake) reset(large *largeRooms) {
+func (in *intake) reset(large *largeBuffers) {
 	in.first.Reset()
 	if in.whole != nil {
 		in.whole.Reset()

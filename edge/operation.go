@@ -208,9 +208,9 @@ func (h *Handler) timeout(op *ast.OperationDefinition) time.Duration {
 	return h.limits.Query
 }
 
-// costTold is what extensions.cost tells of an operation, in the units of the
+// costReported is what extensions.cost tells of an operation, in the units of the
 // API's documentation.
-type costTold struct {
+type costReported struct {
 	Operation  int     `json:"operation"`
 	Limit      int     `json:"limit"`
 	Points     float64 `json:"points"`
@@ -218,11 +218,11 @@ type costTold struct {
 }
 
 // told is nil unless the client has asked for it.
-func (op *operation) told(limit int) *costTold {
+func (op *operation) told(limit int) *costReported {
 	if !op.tell {
 		return nil
 	}
-	t := &costTold{Operation: op.cost, Limit: limit, Points: float64(op.price+op.afterwards()) / point}
+	t := &costReported{Operation: op.cost, Limit: limit, Points: float64(op.price+op.afterwards()) / point}
 	if op.account.ledger != nil {
 		left := op.account.left()
 		t.PointsLeft = &left

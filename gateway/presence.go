@@ -14,7 +14,7 @@ import (
 
 // sharedStore is a store that several processes may use at the same time.
 type sharedStore interface {
-	library.Bulletin
+	library.Notifier
 	// Join registers this process, and returns the others that use the store.
 	// heartbeat is called with them at each renewal of the registration; it may be
 	// nil.

@@ -97,7 +97,7 @@ func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pag
 	p := c.plan
 	p.query = compile(&c.compiler, op.Operation.SelectionSet, c.field, queryImplementors)
 	p.steps = c.want.steps
-	if w := &c.want; w.Unplanned || p.Field == "" || w.Creators || w.Standings || len(w.Texts) > 0 {
+	if w := &c.want; w.Unplanned || p.Field == "" || w.Creators || w.Permissions || len(w.Texts) > 0 {
 		return nil
 	}
 	return p

@@ -55,7 +55,7 @@ func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, 
 
 // setReads has q read what is selected.
 func (p *PagePlan) setReads(q *library.LibraryQuery) {
-	q.NoEntries, q.WithStanding, q.OtherSide = !p.entries, p.Standings, p.hasPrevious
+	q.NoEntries, q.WithPermissions, q.OtherSide = !p.entries, p.Permissions, p.hasPrevious
 	if q.Last != nil || q.Before != nil {
 		q.OtherSide = p.hasNext
 	}

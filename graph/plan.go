@@ -52,9 +52,9 @@ type PagePlan struct {
 	// Unplanned says that something is selected that only a resolver can answer.
 	Unplanned bool
 	// What the rows must be filled with, since it is selected.
-	Creators  bool
-	Standings bool
-	Count     bool
+	Creators    bool
+	Permissions bool
+	Count       bool
 	// Texts are the fields revision below the items, in the order of Row.Texts.
 	Texts []graphql.CollectedField
 	// What the domain must read, since it is selected: anything that needs the
@@ -74,9 +74,9 @@ type Page struct {
 // Row is an edge with what is not in it.
 type Row struct {
 	*library.LibraryEdge
-	Creator  *principal.User   // nil where he is not wanted or not seen
-	Standing *library.Standing // never nil where the plan wants it
-	Texts    []*page.Revision  // one for each text that the plan wants; nil where there is none
+	Creator     *principal.User      // nil where he is not wanted or not seen
+	Permissions *library.Permissions // never nil where the plan wants it
+	Texts       []*page.Revision     // one for each text that the plan wants; nil where there is none
 }
 
 // planPage compiles the selection below a LibraryConnection.
@@ -200,7 +200,7 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 			return c.text(f)
 		}
 		if write := standingFields[f.Name]; write != nil {
-			c.want.Standings = true
+			c.want.Permissions = true
 			return write
 		}
 		return contentFields[f.Name]

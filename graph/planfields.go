@@ -45,14 +45,14 @@ var contentFields = map[string]writer[*Row]{
 // standingFields are the fields of an item that say what the viewer may do.
 var standingFields = map[string]writer[*Row]{
 	"viewerRole": func(b []byte, r *Row) []byte {
-		if r.Standing.Role == library.NoRole {
+		if r.Permissions.Role == library.NoRole {
 			return appendNull(b)
 		}
-		return appendName(b, r.Standing.Role.String())
+		return appendName(b, r.Permissions.Role.String())
 	},
-	"viewerCanShare":  func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanShare) },
-	"viewerCanEdit":   func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanEdit) },
-	"viewerCanManage": func(b []byte, r *Row) []byte { return appendBool(b, r.Standing.CanManage) },
+	"viewerCanShare":  func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanShare) },
+	"viewerCanEdit":   func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanEdit) },
+	"viewerCanManage": func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanManage) },
 }
 
 // principalFields are those that users and groups have in common.

@@ -73,7 +73,7 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 			id = s.newID()
 			return nil
 		}
-		fixed, err := s.FixCreation(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
+		fixed, err := s.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
 		id = ID(fixed)
 		return err
 	})
@@ -174,7 +174,7 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
 	defer cancel()
-	failed := s.Insist(firm, func() error { return s.refuse(firm, l.ID) })
+	failed := s.Retry(firm, func() error { return s.refuse(firm, l.ID) })
 	switch {
 	case failed != nil:
 		// The error is of the keys whether the lease can be ended now or only by its deadline.

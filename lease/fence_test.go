@@ -30,11 +30,11 @@ func TestFence(t *testing.T) {
 	key := claim.Leased("k")
 	a := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
 	id, deadline := string(a.Lease.ID), int64(a.Lease.Deadline)
-	look := func(at int64, want claim.Standing) claim.Look {
+	look := func(at int64, want claim.Status) claim.Look {
 		t.Helper()
 		rt.now.Store(at)
 		got, err := record.Look(t.Context(), id, key)
-		if err != nil || got.Standing != want {
+		if err != nil || got.Status != want {
 			t.Fatalf("%d µs after the deadline: %+v and %v, want standing %d", at-deadline, got, err, want)
 		}
 		return got

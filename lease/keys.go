@@ -18,11 +18,11 @@ func (r keyRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 	}
 	switch now := r.s.Now(); {
 	case l == nil || l.Ended():
-		return claim.Look{Standing: claim.Ended}, nil
+		return claim.Look{Status: claim.Ended}, nil
 	case k == claim.Leased(k.Name) && l.keeps(k.Name, now):
-		return claim.Look{Standing: claim.Held, Base: l.Seq}, nil
+		return claim.Look{Status: claim.Held, Base: l.Seq}, nil
 	}
-	return claim.Look{Standing: claim.Idle, Base: l.Seq}, nil
+	return claim.Look{Status: claim.Idle, Base: l.Seq}, nil
 }
 
 // Fence implements claim.Record: a pending lease whose deadline has passed expires.

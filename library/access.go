@@ -139,7 +139,7 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner p
 // not. rows were read with r.Members.
 func (r *Reading) holds(rows *ContentRows) bool {
 	h := &rows.Header
-	return h.State == commit.Live && rows.Members[0].Active() && StandsIn(r.source, h.Visibility, h.ID, r.owner)
+	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.source, h.Visibility, h.ID, r.owner)
 }
 
 // accessTo decides whether the viewer sees an item in this library. rows were read with
@@ -154,7 +154,7 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 		own = rows.Members[0]
 	}
 	// includeShared adds to the viewer's bucket only what it has a role on.
-	roleOnly := !StandsIn(r.Bucket, h.Visibility, h.ID, r.owner)
+	roleOnly := !InBucket(r.Bucket, h.Visibility, h.ID, r.owner)
 	return accessTo(r.v, h.ID, h, own, roleOnly, now)
 }
 

@@ -21,9 +21,9 @@ type LibraryQuery struct {
 	IncludeShared bool
 	// What the answer needs beside the entries. Each costs reads, so callers
 	// that can see the selection leave out what is not in it.
-	NoEntries    bool // neither edges nor nodes nor page info: no slice is read
-	OtherSide    bool // the flag of the side that the walk does not go to
-	WithStanding bool // LibraryEdge.Standing is filled
+	NoEntries       bool // neither edges nor nodes nor page info: no slice is read
+	OtherSide       bool // the flag of the side that the walk does not go to
+	WithPermissions bool // LibraryEdge.Permissions is filled
 }
 
 // LibraryConnection is a page of a library.
@@ -49,8 +49,8 @@ type LibraryEdge struct {
 	Node *Content
 	// Role is the library owner's role on the item.
 	Role ContentRole
-	// Standing is the viewer's, where the query asked for it.
-	Standing *Standing
+	// Permissions is the viewer's, where the query asked for it.
+	Permissions *Permissions
 
 	Place cursor.Cursor
 }
@@ -60,8 +60,8 @@ func (e *LibraryEdge) Cursor() string {
 	return string(e.Place.AppendCursor(make([]byte, 0, cursor.Usual)))
 }
 
-// Standing is what a viewer may do with an item.
-type Standing struct {
+// Permissions is what a viewer may do with an item.
+type Permissions struct {
 	Role      ContentRole // the strongest, direct or through groups
 	CanShare  bool
 	CanEdit   bool // title, description and link
@@ -208,8 +208,8 @@ type API interface {
 	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
 	ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error)
 	Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error)
-	// Standings answers for items that the viewer sees, in the order of ids.
-	Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error)
+	// PermissionsOf answers for items that the viewer sees, in the order of ids.
+	PermissionsOf(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Permissions, error)
 	// Email is nil for those who may not read it.
 	Email(v *principal.Viewer, u *principal.User) *string
 	// GroupRoleOf is the viewer's strongest role in the group.

@@ -43,9 +43,9 @@ func (b *bounded) Contents(ctx context.Context, v *principal.Viewer, ids []Conte
 	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })
 }
 
-// Standings implements API.
-func (b *bounded) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
-	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]*Standing, error) { return b.API.Standings(ctx, v, ids) })
+// PermissionsOf implements API.
+func (b *bounded) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Permissions, error) {
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]*Permissions, error) { return b.API.PermissionsOf(ctx, v, ids) })
 }
 
 // GroupRoleOf implements API.

@@ -68,11 +68,11 @@ func (h *hangs) Changes(ctx context.Context, p principal.ID, after library.Chang
 	return h.Store.Changes(ctx, p, after, limit)
 }
 
-func (h *hangs) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	if err := h.hang(ctx, "FixCreation"); err != nil {
+func (h *hangs) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+	if err := h.hang(ctx, "PutCreationIfAbsent"); err != nil {
 		return commit.Creation{}, fault.Uncertain(err)
 	}
-	return h.Store.FixCreation(ctx, c, replace)
+	return h.Store.PutCreationIfAbsent(ctx, c, replace)
 }
 
 func (h *hangs) ContentName(ctx context.Context) (string, error) {
@@ -120,7 +120,7 @@ func stepsOfMutations() []boundedStep {
 			_, err := svc.CreateContent(ctx, ann, creation)
 			return err
 		}, 2 * time.Second},
-		{"a keyed creation", "FixCreation", func(ctx context.Context, svc library.API) error {
+		{"a keyed creation", "PutCreationIfAbsent", func(ctx context.Context, svc library.API) error {
 			in := creation
 			in.IdempotencyKey = keyed
 			_, err := svc.CreateContent(ctx, ann, in)
@@ -136,7 +136,7 @@ func stepsOfMutations() []boundedStep {
 			_, err := svc.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
-		{"the key of a group", "FixCreation", func(ctx context.Context, svc library.API) error {
+		{"the key of a group", "PutCreationIfAbsent", func(ctx context.Context, svc library.API) error {
 			_, err := svc.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},

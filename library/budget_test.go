@@ -57,18 +57,18 @@ func (s *slow) Read(ctx context.Context, id library.ContentID, q library.Content
 	return s.Store.Read(ctx, id, q)
 }
 
-func (s *slow) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+func (s *slow) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.wait(ctx); err != nil {
 		return commit.Creation{}, err
 	}
-	return s.Store.FixCreation(ctx, c, replace)
+	return s.Store.PutCreationIfAbsent(ctx, c, replace)
 }
 
-func (s *slow) PutLane(ctx context.Context, l commit.Lane) error {
+func (s *slow) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	return s.Store.PutLane(ctx, l)
+	return s.Store.PutInFlightList(ctx, l)
 }
 
 func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {

@@ -16,7 +16,7 @@ import (
 // Times of changes. A change is written beside the entries it tells of, with
 // its writer's clock as the key, and read by processes with other clocks: so
 // whoever reads on from a time begins changesOverlap before it. That holds the
-// time that one write may take (enforceWithin) and clocks that differ, by what
+// time that one write may take (applyWithin) and clocks that differ, by what
 // is not known of that (storeNow).
 const (
 	ChangesOverlap = time.Minute
@@ -71,7 +71,7 @@ type Change struct {
 // changed within the last seconds. It is a hint that saves them looking; what
 // was changed stands in the changes of those libraries.
 type Announcement struct {
-	Process commit.LaneID
+	Process commit.ListID
 	// Stamp is the write time, rising with each write.
 	Stamp int64
 	// Touched are principals with the time they were touched last, and All is
@@ -96,9 +96,9 @@ type Update struct {
 	At      clock.Instant
 }
 
-// Bulletin is where processes that share a store announce what they change.
+// Notifier is where processes that share a store announce what they change.
 // A store that one process uses at a time has none.
-type Bulletin interface {
+type Notifier interface {
 	// Announce must replace what the process announced before, unless that has a
 	// later Stamp. It may be forgotten after AnnouncementKept.
 	Announce(ctx context.Context, a Announcement) error
@@ -130,7 +130,7 @@ func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (cl
 		at = clock.Of(storeNow.Time().Truncate(cursor.ReadUnit)).Add(cursor.ReadUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
-	standing, err := commit.FixSetting(ctx, c.Registers, c.Runtime, KeepsChanges, now)
+	standing, err := commit.PutSettingIfAbsent(ctx, c.Registers, c.Runtime, KeepsChanges, now)
 	if err != nil {
 		return 0, err
 	}

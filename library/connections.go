@@ -34,7 +34,7 @@ func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID
 		}
 		return ls, len(ls) < limit, nil
 	})
-	standing, err := s.Standings(ctx, v, []ContentID{id})
+	standing, err := s.PermissionsOf(ctx, v, []ContentID{id})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in Cre
 		if m.Request == nil {
 			id, err = fresh()
 		} else {
-			id, err = s.FixCreation(ctx, m.Request, fresh)
+			id, err = s.PutCreationIfAbsent(ctx, m.Request, fresh)
 		}
 		return err
 	})

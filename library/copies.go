@@ -66,7 +66,7 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 		every = c.HeaderCache.SampleEvery
 	}
 	return &headerCopies{
-		inFlight: commit.NewInFlightReader(ctx, c.Lanes, c.Runtime),
+		inFlight: commit.NewInFlightReader(ctx, c.InFlightLists, c.Runtime),
 		cache:    copies.NewCache[copyKey](c.Runtime, c.HeaderCache.Size, weightOf),
 		inUse:    copies.NewSwitch(floor), every: int64(every), watch: c.Watch,
 	}

@@ -49,7 +49,7 @@ func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest boo
 	return p.Store.OpenLibrary(ctx, s, newest)
 }
 
-func (p *pageReads) InFlight(ctx context.Context) ([]commit.Lane, error) {
+func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	p.note("in flight")
 	p.mu.Lock()
 	fails := p.fails
@@ -206,14 +206,14 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lane := commit.Lane{ID: "of another process", Stamp: 1, Blocks: blocks}
-	if err := h.Store.PutLane(t.Context(), lane); err != nil {
+	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Blocks: blocks}
+	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		h.want("while a change is in flight", []library.ContentID{b}, titles...)
 	}
-	if err := h.Store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
+	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
 	h.want("when it is over", nil, titles...)
@@ -395,12 +395,12 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	put()
 	wrong("a change that no list has, and no library", true)
 	blocks, _ := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(id)}})
-	lane := commit.Lane{ID: "of another process", Stamp: 1, Blocks: blocks}
-	if err := errors.Join(h.Store.PutLane(t.Context(), lane)); err != nil {
+	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Blocks: blocks}
+	if err := errors.Join(h.Store.PutInFlightList(t.Context(), inFlightList)); err != nil {
 		t.Fatal(err)
 	}
 	wrong("while it is in flight", false)
-	if err := h.Store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
+	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.svc.DeriveContent(t.Context(), id); err != nil {

@@ -208,7 +208,7 @@ func TestBadKeyRing(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			if _, err := store.FixSetting(t.Context(), "cursor-keys", c.ring); err != nil {
+			if _, err := store.PutSettingIfAbsent(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
 			_, err = backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal(), Journal: &backendtest.RepairLog{}})
@@ -235,7 +235,7 @@ func TestRotatedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		_, err = store.FixSetting(t.Context(), "cursor-keys", ring)
+		_, err = store.PutSettingIfAbsent(t.Context(), "cursor-keys", ring)
 		r.Must(err)
 		r.Store = store
 		r.Service = r.OpenProcess(store)

@@ -31,7 +31,7 @@ type Derived struct {
 // in the buckets up to its widest, and the current one in those buckets, up to
 // its widest, in which it must not stand. Nothing else: a private item never
 // puts a tombstone into the PUBLIC bucket.
-func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
+func (e *IndexUpdate) Derive(h *Header, m Member, d *Derived) {
 	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
 	d.Tells, d.Left = e.Tells(m), h.Left(m)
 	stands := m.Active() && h.State == commit.Live
@@ -40,7 +40,7 @@ func (e *Enforcement) Derive(h *Header, m Member, d *Derived) {
 	}
 	for _, b := range AllBuckets {
 		switch {
-		case stands && StandsIn(b, h.Visibility, h.ID, m.Principal):
+		case stands && InBucket(b, h.Visibility, h.ID, m.Principal):
 			d.Put = append(d.Put, LibraryKey{b, h.Position})
 		case b <= h.Widest:
 			d.Delete = append(d.Delete, LibraryKey{b, h.Position})

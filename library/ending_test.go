@@ -24,9 +24,9 @@ type jammed struct {
 	full, free chan struct{}
 }
 
-func (s *jammed) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (s *jammed) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if !s.down.Load() || e.Rows[0].Principal == "u:acme:ann" {
-		return s.Store.Enforce(ctx, e)
+		return s.Store.ApplyIndex(ctx, e)
 	}
 	if s.tries.Add(1) == s.most {
 		close(s.full)

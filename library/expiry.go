@@ -24,7 +24,7 @@ func (s *Service) putHint(ctx context.Context, after *Header) error {
 	if after.ExpiresAt == nil {
 		return nil
 	}
-	return s.lanes.PutDue(ctx, commit.Due{At: *after.ExpiresAt, Kind: commit.Content, Key: string(after.ID), MTS: after.MTS})
+	return s.inFlightLists.PutDue(ctx, commit.Due{At: *after.ExpiresAt, Kind: commit.Content, Key: string(after.ID), MTS: after.MTS})
 }
 
 // staleHint returns the hint of the state before that after does not need; nil
@@ -46,7 +46,7 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	s.rt.Go(func() {
 		ctx, cancel := s.rt.Deadline(ctx, hintWithin)
 		defer cancel()
-		if err := s.lanes.DropDue(ctx, *stale); err != nil {
+		if err := s.inFlightLists.DropDue(ctx, *stale); err != nil {
 			s.log.DebugContext(ctx, "a former hint of expiry stays until its time comes", "content", stale.Key, "error", err)
 		}
 	})

@@ -108,7 +108,7 @@ func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *
 // in one another, can be named when all of them are told.
 func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
-		own, err := s.rosterOfGroup(h.ID).first(ctx, principal.ID.IsUser)
+		own, err := s.membersOfGroup(h.ID).first(ctx, principal.ID.IsUser)
 		if err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.He
 // exportRestOfGroup tells the members that the group's own line has not told.
 func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
-		roster := s.rosterOfGroup(h.ID)
-		own, err := roster.first(ctx, principal.ID.IsUser)
+		memberIterator := s.membersOfGroup(h.ID)
+		own, err := memberIterator.first(ctx, principal.ID.IsUser)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 		}
 		if len(own) == 0 {
 			// A group without members yet takes none but with a manager.
-			if own, err = roster.first(ctx, AnyPrincipal); err != nil {
+			if own, err = memberIterator.first(ctx, AnyPrincipal); err != nil {
 				return err
 			}
 			if len(own) == 0 {
@@ -142,7 +142,7 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 				return err
 			}
 		}
-		return roster.rest(ctx, own, tell)
+		return memberIterator.rest(ctx, own, tell)
 	}
 }
 
@@ -185,12 +185,12 @@ type exportedItem struct {
 }
 
 func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem, error) {
-	roster := s.rosterOfContent(id)
-	own, err := roster.first(ctx, AnyPrincipal)
+	memberIterator := s.membersOfContent(id)
+	own, err := memberIterator.first(ctx, AnyPrincipal)
 	if err != nil {
 		return exportedItem{}, err
 	}
-	switch h := roster.content; {
+	switch h := memberIterator.content; {
 	case !h.Exists(s.Now()):
 		return exportedItem{}, nil
 	case len(own) == 0:
@@ -214,7 +214,7 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Expo
 	if err != nil || h.Members <= len(item.own) {
 		return err
 	}
-	return s.rosterOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
+	return s.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
 		return to.Members(ImportMembers{ID: string(h.ID), Content: contentChanges(more)})
 	})
 }

@@ -22,11 +22,11 @@ type dying struct {
 
 var errDied = errors.New("the process has died")
 
-func (d *dying) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+func (d *dying) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if name == d.before {
 		return nil, errDied
 	}
-	return d.Store.FixSetting(ctx, name, value)
+	return d.Store.PutSettingIfAbsent(ctx, name, value)
 }
 
 // Where the first process on a new store dies between two settings, the next ones
@@ -56,11 +56,11 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 // unkept is a store of a program that does not say since when it has changes.
 type unkept struct{ backend.Store }
 
-func (u *unkept) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if name == "changes-since" {
 		return value, nil
 	}
-	return u.Store.FixSetting(ctx, name, value)
+	return u.Store.PutSettingIfAbsent(ctx, name, value)
 }
 
 // A store that has a user already may have had changes that were not kept: a

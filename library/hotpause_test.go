@@ -185,9 +185,9 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 	}
 	town.processes = town.processes[1:]
 	p.wantMoved(id, false)
-	lanes, err := town.Store.Lanes(t.Context())
-	if err != nil || len(lanes) != 1 || lanes[0].ID != p.Journal.Lane() {
-		t.Errorf("the lanes after the take-over: %+v, %v", lanes, err)
+	inFlightLists, err := town.Store.InFlightLists(t.Context())
+	if err != nil || len(inFlightLists) != 1 || inFlightLists[0].ID != p.Journal.InFlightList() {
+		t.Errorf("the lanes after the take-over: %+v, %v", inFlightLists, err)
 	}
 	town.at(hotPause)
 	p.due(id, true)

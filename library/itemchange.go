@@ -161,8 +161,8 @@ func (s *Service) readItem(ctx context.Context, c *contentChange) (*ContentRows,
 
 // Item is an item that a viewer sees, with what the viewer may do with it.
 type Item struct {
-	Header   *Header
-	Standing Standing
+	Header      *Header
+	Permissions Permissions
 }
 
 // Items answers in the order of ids; nil for what v may not see.
@@ -175,21 +175,21 @@ func (s *Service) Items(ctx context.Context, v *principal.Viewer, ids []ContentI
 	if err != nil {
 		return nil, err
 	}
-	var seen []standingOf
+	var seen []permissionsItem
 	at := make([]int, 0, len(rows))
 	for i := range rows {
 		if sees[i] {
-			seen = append(seen, standingOf{&rows[i].Header, ownRow(v, &rows[i])})
+			seen = append(seen, permissionsItem{&rows[i].Header, ownRow(v, &rows[i])})
 			at = append(at, i)
 		}
 	}
 	items := make([]*Item, len(ids))
-	found, err := s.standings(ctx, v, seen)
+	found, err := s.permissions(ctx, v, seen)
 	if err != nil {
 		return nil, err
 	}
 	for n := range found {
-		items[at[n]] = &Item{Header: seen[n].header, Standing: found[n]}
+		items[at[n]] = &Item{Header: seen[n].header, Permissions: found[n]}
 	}
 	return items, nil
 }

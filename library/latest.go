@@ -100,19 +100,19 @@ func (s *Service) feedPublic(ctx context.Context, h *Header) error {
 	feed, e := feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)}
 	switch {
 	case h.State == commit.Live && h.Visibility == principal.Public && !s.listed.has(h.ID):
-		if err := s.Insist(ctx, func() error { return s.feeds.Put(ctx, feed, e, h.MTS) }); err != nil {
+		if err := s.Retry(ctx, func() error { return s.feeds.Put(ctx, feed, e, h.MTS) }); err != nil {
 			return err
 		}
 		s.listed.add(h.ID)
 	case h.State == commit.Deleted && h.wasPublic():
-		return s.Insist(ctx, func() error { return s.feeds.Drop(ctx, feed, e, h.MTS) })
+		return s.Retry(ctx, func() error { return s.feeds.Drop(ctx, feed, e, h.MTS) })
 	}
 	return nil
 }
 
-// MendFeed gives an item the entry that it lacks in the feed of its tenant. It reports
+// RepairFeed gives an item the entry that it lacks in the feed of its tenant. It reports
 // whether the entry was missing.
-func (s *Service) MendFeed(ctx context.Context, h *Header) (wrong bool, err error) {
+func (s *Service) RepairFeed(ctx context.Context, h *Header) (wrong bool, err error) {
 	if wrong, err = s.FeedIsWrong(ctx, h); err != nil || !wrong {
 		return false, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) FeedsComplete(ctx context.Context) (bool, error) {
 
 // SetFeedsComplete marks the feeds of public content as complete.
 func (s *Service) SetFeedsComplete(ctx context.Context) error {
-	return s.Insist(ctx, func() error { return s.feeds.SetComplete(ctx, contentFeeds) })
+	return s.Retry(ctx, func() error { return s.feeds.SetComplete(ctx, contentFeeds) })
 }
 
 // BeforeLatest has f called before the feed of a tenant is read. It returns an error that is

@@ -37,12 +37,12 @@ func (h *Header) Left(m Member) Buckets {
 // Tells says whether a change is written for a row. Without a row there is
 // nothing to tell, and the change could take the place of one that Tells of the
 // row that there was: two processes may write at the same instant.
-func (e *Enforcement) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
+func (e *IndexUpdate) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
 // stands are the buckets of a member's library in which the item belongs.
 func (h *Header) stands(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
-		if StandsIn(b, h.Visibility, h.ID, p) {
+		if InBucket(b, h.Visibility, h.ID, p) {
 			bs = bs.With(b)
 		}
 	}
@@ -52,7 +52,7 @@ func (h *Header) stands(p principal.ID) (bs Buckets) {
 // reach are the buckets in which entries of the item may still stand.
 func (h *Header) reach(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
-		if StandsIn(b, h.Widest, h.ID, p) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool { return StandsIn(b, u.Widest, h.ID, p) }) {
+		if InBucket(b, h.Widest, h.ID, p) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool { return InBucket(b, u.Widest, h.ID, p) }) {
 			bs = bs.With(b)
 		}
 	}
@@ -79,7 +79,7 @@ func (h *Header) until(b Bucket, p principal.ID) clock.Instant {
 	switch {
 	case b == principal.Private:
 		return 0
-	case StandsIn(b, principal.LoggedIn, h.ID, p):
+	case InBucket(b, principal.LoggedIn, h.ID, p):
 		return h.LoggedInUntil
 	}
 	return h.PublicUntil

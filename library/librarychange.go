@@ -43,8 +43,8 @@ type Following interface {
 type Publisher interface {
 	// Stamp returns the key of the changes of one write, which begins now.
 	Stamp(now clock.Instant) clock.Instant
-	// Enforced is called when an enforcement with a key was acknowledged.
-	Enforced(e *Enforcement)
+	// IndexApplied is called when an enforcement with a key was acknowledged.
+	IndexApplied(e *IndexUpdate)
 	// Updated is called for an update whose move is deferred: it touches no library
 	// until then.
 	Updated(id ContentID)

@@ -90,7 +90,7 @@ func TestManyLookups(t *testing.T) {
 	r.Must(err)
 	cs, err := r.Service.Contents(t.Context(), backendtest.Anonymous(), contents)
 	r.Must(err)
-	ss, err := r.Service.Standings(t.Context(), &principal.Viewer{User: principals[229]}, contents)
+	ss, err := r.Service.PermissionsOf(t.Context(), &principal.Viewer{User: principals[229]}, contents)
 	r.Must(err)
 	for i := range principals {
 		if ps[i].PrincipalID() != principals[i] || cs[i].ID != contents[i] {

@@ -85,7 +85,7 @@ func readTowardsNewer(r *backendtest.Rows, descending bool, size int, from *stri
 // moveItem moves an item of ann's to a position, in her library too.
 func moveItem(r *backendtest.Rows, id library.ContentID, to clock.Instant) {
 	r.Change(id, moveTo(to))
-	r.Enforce(id, "u:acme:ann")
+	r.ApplyIndex(id, "u:acme:ann")
 }
 
 // movesDuringReading is a page of ann's library, during whose reading items move.
@@ -159,7 +159,7 @@ func allMovesDuringReading() []movesDuringReading {
 				hide(r, 4, 13)
 				stale(r)
 				s.beforeSlice = func() {
-					r.Enforce(numberedID(3), "u:acme:ann")
+					r.ApplyIndex(numberedID(3), "u:acme:ann")
 					r.Change(numberedID(3), moveTo(1000))
 				}
 			},
@@ -188,7 +188,7 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 					t.Error("there is more after the newest end")
 				}
 				for i := range c.items {
-					r.Enforce(numberedID(i), "u:acme:ann")
+					r.ApplyIndex(numberedID(i), "u:acme:ann")
 				}
 				shown, more, _ = readTowardsNewer(r, descending, c.size, next)
 				wantSame(r, c.then, shown)

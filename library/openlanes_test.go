@@ -24,19 +24,19 @@ func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, blocks := range map[commit.LaneID][][]byte{
+	for id, blocks := range map[commit.ListID][][]byte{
 		"1-good": storetest.Blocks(known), "2-later": later, "3-damaged": damaged, "4-version": {{9}}, "5-good": storetest.Blocks(known),
 	} {
-		if err := store.PutLane(t.Context(), commit.Lane{ID: id, Stamp: 1, Blocks: blocks}); err != nil {
+		if err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: 1, Blocks: blocks}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lanes, err := commit.OpenLanes(t.Context(), store)
-	var bad *commit.UnreadableLanes
-	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.LaneID{"2-later", "3-damaged", "4-version"}) {
+	inFlightLists, err := commit.OpenLists(t.Context(), store)
+	var bad *commit.UnreadableLists
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.ListID{"2-later", "3-damaged", "4-version"}) {
 		t.Errorf("unreadable: %v", err)
 	}
-	if len(lanes) != 2 || lanes[0].ID != "1-good" || lanes[1].ID != "5-good" || len(lanes[0].Entries) != 1 {
-		t.Errorf("lanes: %+v", lanes)
+	if len(inFlightLists) != 2 || inFlightLists[0].ID != "1-good" || inFlightLists[1].ID != "5-good" || len(inFlightLists[0].Entries) != 1 {
+		t.Errorf("lanes: %+v", inFlightLists)
 	}
 }

@@ -23,14 +23,14 @@ type OpenLists struct {
 	Contents   map[ContentID]bool
 	Principals map[principal.ID]bool
 	Entries    []commit.Entry
-	Unreadable []commit.LaneID // lists that could not be read
+	Unreadable []commit.ListID // lists that could not be read
 }
 
 // OpenLists reads the lists. Lists that cannot be read are no error: the result
 // names them.
 func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
-	lanes, err := commit.OpenLanes(ctx, s.lanes)
-	var bad *commit.UnreadableLanes
+	inFlightLists, err := commit.OpenLists(ctx, s.inFlightLists)
+	var bad *commit.UnreadableLists
 	if err != nil && !errors.As(err, &bad) {
 		return nil, err
 	}
@@ -38,9 +38,9 @@ func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
 	if bad != nil {
 		l.Unreadable = bad.IDs
 	}
-	for _, lane := range lanes {
-		l.Entries = append(l.Entries, lane.Entries...)
-		for _, e := range lane.Entries {
+	for _, inFlightList := range inFlightLists {
+		l.Entries = append(l.Entries, inFlightList.Entries...)
+		for _, e := range inFlightList.Entries {
 			if e.Kind == commit.Principal {
 				l.Principals[principal.ID(e.Key)] = true
 			} else {

@@ -63,8 +63,8 @@ func (s *Service) firstText(ctx context.Context, id ContentID, in *CreateContent
 // rowsPage is how many further rows of a deleted item are removed at once.
 const rowsPage = 200
 
-// buryPage removes the further rows of a deleted item, and what they refer to.
-func (s *Service) buryPage(ctx context.Context, id ContentID) error {
+// purgePage removes the further rows of a deleted item, and what they refer to.
+func (s *Service) purgePage(ctx context.Context, id ContentID) error {
 	for _, kind := range s.pages.Kinds() {
 		for more := true; more; {
 			rows, err := s.contents.PageRows(ctx, RowSlice{Content: id, Kind: kind, Limit: rowsPage})
@@ -74,15 +74,15 @@ func (s *Service) buryPage(ctx context.Context, id ContentID) error {
 				}
 				break
 			}
-			if err := s.Insist(ctx, func() error { return s.pages.Forget(ctx, id, rows) }); err != nil {
+			if err := s.Retry(ctx, func() error { return s.pages.Forget(ctx, id, rows) }); err != nil {
 				return err
 			}
 			keys := make([]RowKey, len(rows))
 			for i, r := range rows {
 				keys[i] = r.RowKey
 			}
-			settlement := &Settlement{ID: id, Rows: keys, Bury: true}
-			if err := s.Insist(ctx, func() error { return s.contents.Settle(ctx, settlement) }); err != nil {
+			settlement := &Settlement{ID: id, Rows: keys, Purge: true}
+			if err := s.Retry(ctx, func() error { return s.contents.Settle(ctx, settlement) }); err != nil {
 				return err
 			}
 			more = len(rows) == rowsPage

@@ -152,7 +152,7 @@ func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 		for _, owner := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
 			for _, q := range []library.LibraryQuery{
 				{PageArgs: backendtest.First(2)}, {PageArgs: backendtest.First(0)}, {PageArgs: backendtest.Last(2)}, {PageArgs: backendtest.First(2), Descending: true},
-				{PageArgs: backendtest.First(3), IncludeShared: true}, {PageArgs: backendtest.Last(3), Descending: true, WithStanding: true},
+				{PageArgs: backendtest.First(3), IncludeShared: true}, {PageArgs: backendtest.Last(3), Descending: true, WithPermissions: true},
 			} {
 				for page := range 3 {
 					store.take()
@@ -192,7 +192,7 @@ func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 func shown(c *library.LibraryConnection) []any {
 	all := []any{c.Bucket.String(), c.PageInfo.HasNextPage, c.PageInfo.HasPreviousPage}
 	for _, e := range c.Edges {
-		all = append(all, e.Node.ID, e.Role.String(), e.Standing)
+		all = append(all, e.Node.ID, e.Role.String(), e.Permissions)
 	}
 	return all
 }

@@ -127,7 +127,7 @@ func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner p
 		r.source = principal.Private
 	}
 	r.Members = append(make([]principal.ID, 0, 2), owner)
-	if v.SignedIn() && v.User != owner && (q.WithStanding || r.source == principal.Private && !asOwner) {
+	if v.SignedIn() && v.User != owner && (q.WithPermissions || r.source == principal.Private && !asOwner) {
 		r.Members = append(r.Members, v.User)
 	}
 	return r, nil
@@ -178,8 +178,8 @@ func (r *Reading) page(ctx context.Context, conn *LibraryConnection, args cursor
 		}
 	}
 	edges := r.edges(w, shown)
-	if q.WithStanding {
-		if err := r.fillStandings(ctx, shown, edges); err != nil {
+	if q.WithPermissions {
+		if err := r.fillPermissions(ctx, shown, edges); err != nil {
 			return err
 		}
 	}
@@ -376,19 +376,19 @@ func (r *Reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last 
 	return first, last
 }
 
-// fillStandings tells of each edge what the viewer may do, from the rows that
+// fillPermissions tells of each edge what the viewer may do, from the rows that
 // the page has read.
-func (r *Reading) fillStandings(ctx context.Context, shown []finding, edges []*pageEdge) error {
-	items := make([]standingOf, len(shown))
+func (r *Reading) fillPermissions(ctx context.Context, shown []finding, edges []*pageEdge) error {
+	items := make([]permissionsItem, len(shown))
 	for i, f := range shown {
-		items[i] = standingOf{&f.rows.Header, r.ownRow(f.rows)}
+		items[i] = permissionsItem{&f.rows.Header, r.ownRow(f.rows)}
 	}
-	found, err := r.s.standings(ctx, r.v, items)
+	found, err := r.s.permissions(ctx, r.v, items)
 	if err != nil {
 		return err
 	}
 	for i := range found {
-		edges[i].Standing = &found[i]
+		edges[i].Permissions = &found[i]
 	}
 	return nil
 }

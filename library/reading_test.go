@@ -170,41 +170,41 @@ func TestStandingOfEdges(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
-		want   []library.Standing
+		want   []library.Permissions
 	}{
-		{"direct and through groups", backendtest.Bob(), []library.Standing{
+		{"direct and through groups", backendtest.Bob(), []library.Permissions{
 			{CanShare: true},
 			{Role: library.Editing, CanShare: true, CanEdit: true},
 			{Role: library.Manages, CanShare: true, CanEdit: true, CanManage: true},
 		}},
-		{"owner", backendtest.Ann(), []library.Standing{
+		{"owner", backendtest.Ann(), []library.Permissions{
 			{Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true},
 		}},
-		{"anonymous", backendtest.Anonymous(), []library.Standing{{}, {}, {}}},
-		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, []library.Standing{{}, {}, {}}},
-		{"an administrator without a user", backendtest.Root(), []library.Standing{
+		{"anonymous", backendtest.Anonymous(), []library.Permissions{{}, {}, {}}},
+		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, []library.Permissions{{}, {}, {}}},
+		{"an administrator without a user", backendtest.Root(), []library.Permissions{
 			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.T = t
-			conn := r.Read(c.viewer, "u:acme:ann", library.LibraryQuery{WithStanding: true})
+			conn := r.Read(c.viewer, "u:acme:ann", library.LibraryQuery{WithPermissions: true})
 			var ids []library.ContentID
 			for i, e := range conn.Edges {
 				ids = append(ids, e.Node.ID)
-				if *e.Standing != c.want[i] {
-					t.Errorf("%s: %+v, want %+v", e.Node.ID, *e.Standing, c.want[i])
+				if *e.Permissions != c.want[i] {
+					t.Errorf("%s: %+v, want %+v", e.Node.ID, *e.Permissions, c.want[i])
 				}
 				if e.Role != library.Viewing {
 					t.Errorf("%s: the owner's role is %v", e.Node.ID, e.Role)
 				}
 			}
 			// The other way of asking says the same.
-			alone, err := r.Service.Standings(t.Context(), c.viewer, ids)
+			alone, err := r.Service.PermissionsOf(t.Context(), c.viewer, ids)
 			r.Must(err)
 			for i := range alone {
 				if *alone[i] != c.want[i] {
-					t.Errorf("Standings of %s: %+v, want %+v", ids[i], *alone[i], c.want[i])
+					t.Errorf("PermissionsOf of %s: %+v, want %+v", ids[i], *alone[i], c.want[i])
 				}
 			}
 		})

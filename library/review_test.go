@@ -25,7 +25,7 @@ type meddled struct {
 	commit         func(*library.ContentCommit) (commit.Verdict, error)
 	read           func(library.ContentQuery, *library.ContentRows)
 	readPrincipals func() error
-	enforce        func(*library.Enforcement)
+	applyIndex     func(*library.IndexUpdate)
 }
 
 func (m *meddled) on(change func()) {
@@ -66,14 +66,14 @@ func (m *meddled) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]pri
 	return m.Store.ReadPrincipals(ctx, ids)
 }
 
-func (m *meddled) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (m *meddled) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	m.mu.Lock()
-	enforce := m.enforce
+	applyIndex := m.applyIndex
 	m.mu.Unlock()
-	if enforce != nil {
-		enforce(e)
+	if applyIndex != nil {
+		applyIndex(e)
 	}
-	return m.Store.Enforce(ctx, e)
+	return m.Store.ApplyIndex(ctx, e)
 }
 
 // meddledTown is town on a store that a test changes.
@@ -211,7 +211,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	t.Cleanup(release)
 	told := sync.OnceFunc(func() { close(stuck) })
 	m.on(func() {
-		m.enforce = func(e *library.Enforcement) {
+		m.applyIndex = func(e *library.IndexUpdate) {
 			for _, row := range e.Rows {
 				if row.Principal == "u:acme:cleo" {
 					told()

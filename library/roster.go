@@ -11,7 +11,7 @@ import (
 
 // roster reads the active members of one group or of one item, in order of id
 // and a page at a time.
-type roster struct {
+type memberIterator struct {
 	// page adds the active ones of the rows after a principal to hs. last is the
 	// last row read, empty at the end.
 	page func(ctx context.Context, after principal.ID, hs []holder) (_ []holder, last principal.ID, err error)
@@ -19,8 +19,8 @@ type roster struct {
 	content *Header
 }
 
-func (s *Service) rosterOfGroup(id principal.ID) *roster {
-	return &roster{page: func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
+func (s *Service) membersOfGroup(id principal.ID) *memberIterator {
+	return &memberIterator{page: func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
 		page, err := s.people.GroupMembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
@@ -38,8 +38,8 @@ func (s *Service) rosterOfGroup(id principal.ID) *roster {
 	}}
 }
 
-func (s *Service) rosterOfContent(id ContentID) *roster {
-	r := &roster{}
+func (s *Service) membersOfContent(id ContentID) *memberIterator {
+	r := &memberIterator{}
 	r.page = func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
 		page, err := s.contents.MembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
@@ -63,7 +63,7 @@ func (s *Service) rosterOfContent(id ContentID) *roster {
 }
 
 // each calls see with every member until it says that it has seen enough.
-func (r *roster) each(ctx context.Context, see func(holder) (enough bool, err error)) error {
+func (r *memberIterator) each(ctx context.Context, see func(holder) (enough bool, err error)) error {
 	var after principal.ID
 	var hs []holder
 	for {
@@ -86,7 +86,7 @@ func (r *roster) each(ctx context.Context, see func(holder) (enough bool, err er
 // that may be named, in order of id. Where none of them manages, the last one
 // of a full list gives way to the first one who does; where nobody who may be
 // named does, there are none.
-func (r *roster) first(ctx context.Context, mayName func(principal.ID) bool) ([]holder, error) {
+func (r *memberIterator) first(ctx context.Context, mayName func(principal.ID) bool) ([]holder, error) {
 	var own []holder
 	managed := false
 	err := r.each(ctx, func(h holder) (bool, error) {
@@ -107,7 +107,7 @@ func (r *roster) first(ctx context.Context, mayName func(principal.ID) bool) ([]
 
 // rest calls tell with all members that are not among own, which first gave,
 // MaxList at a time.
-func (r *roster) rest(ctx context.Context, own []holder, tell func([]holder) error) error {
+func (r *memberIterator) rest(ctx context.Context, own []holder, tell func([]holder) error) error {
 	more := make([]holder, 0, input.MaxList)
 	err := r.each(ctx, func(h holder) (bool, error) {
 		_, told := slices.BinarySearchFunc(own, h.principal, func(o holder, p principal.ID) int { return cmp.Compare(o.principal, p) })

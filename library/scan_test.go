@@ -180,7 +180,7 @@ func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.C
 	case "moved": // and enforced: it stands where it should
 		d.at += 100
 		r.Change(id, moveTo(d.at))
-		r.Enforce(id, owner)
+		r.ApplyIndex(id, owner)
 	case "narrowed":
 		d.vis = principal.Private
 		r.Change(id, func(h *library.Header) { h.Visibility = principal.Private })
@@ -253,7 +253,7 @@ func staleRoom(t *testing.T) *backendtest.Rows {
 	r.Change("c:acme:n02", moveTo(1000))
 	r.Change("c:acme:n00", moveTo(900))
 	r.Must(r.Store.Settle(t.Context(), &library.Settlement{ID: "c:acme:n00", Positions: []clock.Instant{10}}))
-	r.Enforce("c:acme:n00", "u:acme:ann")
+	r.ApplyIndex("c:acme:n00", "u:acme:ann")
 	return r
 }
 
@@ -328,7 +328,7 @@ func TestWalkTowardsNewer(t *testing.T) {
 			shown, more, next := page(2, nil)
 			wantSame(r, []string{"n00", "n01"}, shown)
 			r.Change("c:acme:n00", moveTo(500))
-			r.Enforce("c:acme:n00", "u:acme:ann")
+			r.ApplyIndex("c:acme:n00", "u:acme:ann")
 			r.Item("c:acme:new", 600, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 			for _, want := range [][]string{{"n02", "n03"}, {"n04"}} {
 				if !more {

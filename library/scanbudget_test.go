@@ -156,7 +156,7 @@ func TestCursorOfWhatIsGone(t *testing.T) {
 	addNumbered(r, 5)
 	cursor := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[2].Cursor()
 	r.Change("c:acme:n02", func(h *library.Header) { h.State = commit.Deleted })
-	r.Enforce("c:acme:n02", "u:acme:ann")
+	r.ApplyIndex("c:acme:n02", "u:acme:ann")
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.FirstAfter(5, &cursor)}), "n03", "n04")
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.LastBefore(5, &cursor)}), "n00", "n01")
 }
@@ -188,7 +188,7 @@ func TestRevocationIsEffectiveAtOnce(t *testing.T) {
 			// Those with a role are shown it where they ask for that, only.
 			for _, user := range []principal.ID{"u:other:sam", "u:acme:cat"} {
 				v := &principal.Viewer{User: user}
-				r.WantNames(r.Read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithStanding: true}))
+				r.WantNames(r.Read(v, "u:acme:ann", library.LibraryQuery{Descending: true, WithPermissions: true}))
 				r.WantNames(r.Read(v, "u:acme:ann", library.LibraryQuery{Descending: true, IncludeShared: true}), "secret")
 			}
 		})

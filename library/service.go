@@ -49,20 +49,20 @@ type Tuning struct {
 type Config struct {
 	// Principals is the Service of users and groups on the same store. Its Engine also
 	// decides the changes of content.
-	Principals *principal.Service
-	Contents   ContentStore
-	Libraries  LibraryStore
-	People     principal.Store
-	Lanes      commit.JournalStore
-	Registers  commit.RegisterStore
-	Claims     *claim.Claims
-	Runtime    sched.Runtime
-	Journal    commit.Journal
-	Names      Namer
-	Log        *slog.Logger
-	Watch      Watcher
-	Cursors    *cursor.Sealer
-	Feeds      *timeline.Timelines
+	Principals    *principal.Service
+	Contents      ContentStore
+	Libraries     LibraryStore
+	People        principal.Store
+	InFlightLists commit.JournalStore
+	Registers     commit.RegisterStore
+	Claims        *claim.Claims
+	Runtime       sched.Runtime
+	Journal       commit.Journal
+	Names         Namer
+	Log           *slog.Logger
+	Watch         Watcher
+	Cursors       *cursor.Sealer
+	Feeds         *timeline.Timelines
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool
@@ -74,21 +74,21 @@ type Config struct {
 // Service holds every rule of the domain. It is safe for concurrent use.
 type Service struct {
 	*principal.Service
-	contents  ContentStore
-	libraries LibraryStore
-	people    principal.Store
-	lanes     commit.JournalStore
-	claims    *claim.Claims
-	rt        sched.Runtime
-	journal   commit.Journal
-	names     Namer
-	log       *slog.Logger
-	watch     Watcher
-	remote    bool
-	tune      Tuning
-	Seals     *cursor.Sealer
-	permits   *sched.Permits // of enforcements, for the process
-	copies    *headerCopies  // nil: none are kept
+	contents      ContentStore
+	libraries     LibraryStore
+	people        principal.Store
+	inFlightLists commit.JournalStore
+	claims        *claim.Claims
+	rt            sched.Runtime
+	journal       commit.Journal
+	names         Namer
+	log           *slog.Logger
+	watch         Watcher
+	remote        bool
+	tune          Tuning
+	Seals         *cursor.Sealer
+	permits       *sched.Permits // of enforcements, for the process
+	copies        *headerCopies  // nil: none are kept
 
 	feeds   *timeline.Timelines
 	listed  listedContent
@@ -109,7 +109,7 @@ type Service struct {
 // PublishTo and OnMissing must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
-		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, lanes: c.Lanes, claims: c.Claims,
+		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, inFlightLists: c.InFlightLists, claims: c.Claims,
 		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
 	}
 	var err error
@@ -179,7 +179,7 @@ func (t Tuning) WithDefaults() Tuning {
 // completeNew marks the library of a new principal as complete, which it is because it
 // is empty.
 func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
-	err := s.Insist(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
+	err := s.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
 	if err != nil {
 		return fmt.Errorf("marking the library of %s: %w", h.ID, err)
 	}

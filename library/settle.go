@@ -26,7 +26,7 @@ func (w *walk) settle(ctx context.Context) error {
 		return fmt.Errorf("%s: the state after %d is not to be read yet", w.entry.Content, w.entry.Base)
 	}
 	if w.newest.State == commit.Deleted {
-		return w.bury(ctx)
+		return w.purge(ctx)
 	}
 	s := w.s
 	settlement := Settlement{ID: w.entry.Content}
@@ -51,11 +51,11 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 		parts = [][]Member{nil}
 	}
 	for i, part := range parts {
-		one := &Settlement{ID: all.ID, Leaving: part, Bury: all.Bury}
+		one := &Settlement{ID: all.ID, Leaving: part, Purge: all.Purge}
 		if i == len(parts)-1 {
 			one.Positions, one.Final = all.Positions, all.Final
 		}
-		if err := s.Insist(ctx, func() error { return s.contents.Settle(ctx, one) }); err != nil {
+		if err := s.Retry(ctx, func() error { return s.contents.Settle(ctx, one) }); err != nil {
 			return err
 		}
 	}
@@ -67,17 +67,17 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 //
 // Rows read in a page before the delete was decided are members still in the
 // store, so the walk that buries must have begun after it.
-func (w *walk) bury(ctx context.Context) error {
+func (w *walk) purge(ctx context.Context) error {
 	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
-		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Bury: true})
+		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Purge: true})
 	}
 	if w.oldest.Page != nil {
-		if err := w.s.buryPage(ctx, w.entry.Content); err != nil {
+		if err := w.s.purgePage(ctx, w.entry.Content); err != nil {
 			return err
 		}
 	}
 	return w.s.settleAll(ctx, &Settlement{
-		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Leaving: w.rows, Bury: true, Final: true,
+		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Leaving: w.rows, Purge: true, Final: true,
 	})
 }
 

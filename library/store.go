@@ -13,7 +13,7 @@ import (
 // which runs unchanged against every backend.
 //
 // Every method may fail with any error. One of a conditional write (Commit,
-// Settle, CommitPrincipal, SettleGroup, FixCreation, FixSetting) that may have
+// Settle, CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have
 // been applied must satisfy MayHaveCommitted.
 
 // ContentQuery says which rows of a content partition to read beside the header.
@@ -98,8 +98,8 @@ type ContentCommit struct {
 	Request   *commit.RequestRow
 }
 
-// Enforcement brings the derived rows of some principals in line with a snapshot.
-type Enforcement struct {
+// IndexUpdate brings the derived rows of some principals in line with a snapshot.
+type IndexUpdate struct {
 	Header *Header
 	// Rows are of one snapshot with Header; Seq 0 for a principal without a row.
 	Rows []Member
@@ -115,11 +115,11 @@ type Settlement struct {
 	Positions []clock.Instant // leave Unsettled
 	// Leaving rows are removed iff they are leaving and of the Seq given.
 	Leaving []Member
-	// Rows are further rows that Bury removes too.
+	// Rows are further rows that Purge removes too.
 	Rows []RowKey
-	// Bury removes the rows of Leaving whatever their state, iff the header is
+	// Purge removes the rows of Leaving whatever their state, iff the header is
 	// Deleted; Final then reduces it to Seq, MTS, Writers and the fact.
-	Bury, Final bool
+	Purge, Final bool
 }
 
 // ContentStore keeps the authoritative rows of content.
@@ -140,13 +140,13 @@ type ContentStore interface {
 	// Commit must apply whole or not at all, iff Seq is Base. It must be durable
 	// when it returns, with everything this process wrote before it.
 	Commit(ctx context.Context, c *ContentCommit) (commit.Verdict, error)
-	// Enforce writes the derived rows that e.Derive says, atomically for each
+	// ApplyIndex writes the derived rows that e.Derive says, atomically for each
 	// principal. An older snapshot must never undo what a newer one wrote. Where
 	// e.At is set, the change of a principal with a row must be written with what
 	// is derived of it, or not at all.
-	Enforce(ctx context.Context, e *Enforcement) error
-	// EnforceBatch is the number of rows that one Enforce call takes at most.
-	EnforceBatch() int
+	ApplyIndex(ctx context.Context, e *IndexUpdate) error
+	// ApplyIndexBatch is the number of rows that one ApplyIndex call takes at most.
+	ApplyIndexBatch() int
 	// Settle must not change Seq, and must be harmless when repeated.
 	Settle(ctx context.Context, s *Settlement) error
 	// ScanContents lists ids after one, each once, in an order of the store's own

@@ -135,12 +135,12 @@ func (r urlRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 	look := claim.Look{Base: h.Seq}
 	switch {
 	case h.State == commit.Deleted:
-		look.Standing = claim.Ended
+		look.Status = claim.Ended
 	case h.State != commit.Live || h.CanonicalURL == "" || claim.URL(ContentID(record).Tenant(), h.CanonicalURL) != k:
 	case h.Exists(r.s.Now()):
-		look.Standing = claim.Held
+		look.Status = claim.Held
 	default:
-		look.Standing = claim.Lapsed
+		look.Status = claim.Lapsed
 	}
 	return look, nil
 }

@@ -10,13 +10,13 @@ type Bucket = principal.Visibility
 // Buckets are all buckets of a library, in the order in which they stand.
 var AllBuckets = [...]Bucket{principal.Private, principal.LoggedIn, principal.Public}
 
-// StandsIn tells whether an item of visibility v belongs in bucket b of
+// InBucket tells whether an item of visibility v belongs in bucket b of
 // owner's library. It is the one function that decides this, on every path:
 // share, update, rebuild, audit and read.
 //
 // A LOGGEDIN item stands in the LOGGEDIN bucket of libraries of its own tenant
 // only: readers of that bucket are signed in to the owner's tenant.
-func StandsIn(b Bucket, v principal.Visibility, item ContentID, owner principal.ID) bool {
+func InBucket(b Bucket, v principal.Visibility, item ContentID, owner principal.ID) bool {
 	switch b {
 	case principal.Private:
 		return true

@@ -78,7 +78,7 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 		if err != nil {
 			return err
 		}
-		if err := w.enforce(ctx, &rows.Header, rows.Members); err != nil {
+		if err := w.applyIndex(ctx, &rows.Header, rows.Members); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (w *walk) everyone(ctx context.Context) error {
 		rows := slices.DeleteFunc(slices.Clone(page.Members), func(m Member) bool {
 			return slices.Contains(w.done, m.Principal)
 		})
-		if err := w.enforce(ctx, &page.Header, rows); err != nil {
+		if err := w.applyIndex(ctx, &page.Header, rows); err != nil {
 			return err
 		}
 		if len(page.Members) < w.s.tune.SnapshotPage {
@@ -109,7 +109,7 @@ func (w *walk) everyone(ctx context.Context) error {
 
 // enforce writes the derived rows of one snapshot, several store calls at once, and what
 // the feed of the tenant has of it.
-func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
+func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	w.saw(h, rows)
 	if err := w.s.feedPublic(ctx, h); err != nil {
 		return err
@@ -120,16 +120,16 @@ func (w *walk) enforce(ctx context.Context, h *Header, rows []Member) error {
 	// Rows of a deleted item are buried by whoever has enforced them, so what was
 	// shared with whom must be cleared with them, whatever brought the walk here.
 	reverse := w.entry.Reverse || h.State == commit.Deleted
-	batches := slices.Collect(slices.Chunk(rows, w.s.contents.EnforceBatch()))
+	batches := slices.Collect(slices.Chunk(rows, w.s.contents.ApplyIndexBatch()))
 	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
 		if w.s.Over() {
 			return commit.ErrEnding
 		}
-		e := &Enforcement{Header: h, Rows: batches[i], Reverse: reverse}
+		e := &IndexUpdate{Header: h, Rows: batches[i], Reverse: reverse}
 		if w.quiet {
-			return w.s.EnforceQuietly(ctx, e)
+			return w.s.ApplyIndexQuietly(ctx, e)
 		}
-		return w.s.enforce(ctx, e)
+		return w.s.applyIndex(ctx, e)
 	})
 }
 

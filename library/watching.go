@@ -32,7 +32,7 @@ type Watcher interface {
 	// CutOff tells of a follower that was cut off because it did not keep up.
 	CutOff()
 	// Told tells of a change that a follower was told.
-	Told()
+	Delivered()
 }
 
 // Unwatched is the Watcher of a Service that has none.
@@ -47,4 +47,4 @@ func (Unwatched) Copied(int, int, int) {}
 func (Unwatched) CopyWrong()           {}
 func (Unwatched) Follows(int)          {}
 func (Unwatched) CutOff()              {}
-func (Unwatched) Told()                {}
+func (Unwatched) Delivered()           {}

@@ -30,7 +30,7 @@ type watching struct {
 }
 
 func (w *watching) Follows(n int) { w.count(func() { w.following += n }) }
-func (w *watching) Told()         { w.count(func() { w.told++ }) }
+func (w *watching) Delivered()    { w.count(func() { w.told++ }) }
 func (w *watching) CutOff()       { w.count(func() { w.cutOff++ }) }
 
 func (w *watching) count(add func()) {
@@ -140,11 +140,11 @@ type slowLibrary struct {
 	release chan struct{}
 }
 
-func (s *slowLibrary) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (s *slowLibrary) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if s.slow.Load() && slices.ContainsFunc(e.Rows, func(m library.Member) bool { return m.Principal == s.of }) {
 		<-s.release
 	}
-	return s.Store.Enforce(ctx, e)
+	return s.Store.ApplyIndex(ctx, e)
 }
 
 // Changes of an item that come while one of its fan-outs runs cost one walk together, and

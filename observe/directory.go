@@ -6,9 +6,9 @@ import (
 	"carrel/principal"
 )
 
-func (s *measuredStore) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
-	ctx, call := s.enforceDirectory.begin(ctx)
-	err := s.next.EnforceDirectory(ctx, e)
+func (s *measuredStore) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
+	ctx, call := s.applyDirectory.begin(ctx)
+	err := s.next.ApplyDirectory(ctx, e)
 	call.ended(err)
 	return err
 }

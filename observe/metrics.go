@@ -197,7 +197,7 @@ func (m *Metrics) CopyWrong() { m.wrongCopies.Inc() }
 func (m *Metrics) Follows(n int) { m.followers.Add(float64(n)) }
 
 // Told implements library.Watcher.
-func (m *Metrics) Told() { m.told.Inc() }
+func (m *Metrics) Delivered() { m.told.Inc() }
 
 // CutOff implements library.Watcher.
 func (m *Metrics) CutOff() { m.cutOff.Inc() }
@@ -297,8 +297,8 @@ func journalFigures() []journalFigure {
 		level("changes_waiting", "Decided changes that wait for libraries that could not be written.", func(s journal.Stats) float64 { return float64(s.Waiting) }),
 		total("changes_refused_total", "Changes that were refused because too many were under way.", func(s journal.Stats) int64 { return s.Refused }),
 		level("oldest_change_seconds", "Age of the oldest change under way that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
-		level("lanes", "In-flight lists of all processes, when this one looked last.", func(s journal.Stats) float64 { return float64(s.Lanes) }),
-		level("lanes_unreadable", "In-flight lists that this process could not read when it looked last.", func(s journal.Stats) float64 { return float64(s.UnreadableLanes) }),
+		level("lanes", "In-flight lists of all processes, when this one looked last.", func(s journal.Stats) float64 { return float64(s.InFlightLists) }),
+		level("lanes_unreadable", "In-flight lists that this process could not read when it looked last.", func(s journal.Stats) float64 { return float64(s.UnreadableLists) }),
 		total("changes_resumed_total", "Changes that the background has finished.", func(s journal.Stats) int64 { return s.Resumed }),
 		total("changes_fenced_total", "Changes whose writer was shut out because it might still have come.", func(s journal.Stats) int64 { return s.Fenced }),
 		total("repairs_asked_total", "Entries that readers have asked to be repaired.", func(s journal.Stats) int64 { return s.RepairsAsked }),

@@ -69,7 +69,7 @@ func TestAMeasuredStoreIsTheStore(t *testing.T) {
 		method, _, _ := strings.Cut(rest, `"`)
 		methods[method] = true
 	}
-	// All of backend.Store but EnforceBatch, which asks nothing.
+	// All of backend.Store but ApplyIndexBatch, which asks nothing.
 	if all := reflect.TypeFor[backend.Store]().NumMethod() - 1; len(methods) != all {
 		t.Errorf("%d of %d methods were counted: %v", len(methods), all, methods)
 	}
@@ -133,7 +133,7 @@ func TestFigures(t *testing.T) {
 	m.Copies(func() library.CopyStats { return library.CopyStats{Copies: 17, InFlight: 18, InUse: true} })
 	m.Follows(3)
 	m.Follows(-1)
-	m.Told()
+	m.Delivered()
 	m.CutOff()
 	m.Loaded("principals", 7)
 	m.Spent(true, 1.5)
@@ -144,7 +144,7 @@ func TestFigures(t *testing.T) {
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Answers(func() int64 { return 131_072 })
 	m.Journal(func() journal.Stats {
-		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, Lanes: 3, UnreadableLanes: 16, Resumed: 7, Fenced: 1,
+		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
 			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
 	})
 	want := []string{

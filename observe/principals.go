@@ -43,9 +43,9 @@ func (s *measuredStore) CommitPrincipal(ctx context.Context, c *principal.Commit
 	return v, err
 }
 
-func (s *measuredStore) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
-	ctx, call := s.enforceGroup.begin(ctx)
-	err := s.next.EnforceGroup(ctx, e)
+func (s *measuredStore) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
+	ctx, call := s.applyGroupIndex.begin(ctx)
+	err := s.next.ApplyGroupIndex(ctx, e)
 	call.ended(err)
 	return err
 }

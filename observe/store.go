@@ -108,24 +108,24 @@ func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 
 // measuredStore is a store whose calls are measured.
 type measuredStore struct {
-	next                                                                             backend.Store
-	tracing                                                                          *Tracing
-	read, readMany, membersPage, commit, enforce, settle                             call
-	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries  call
-	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm      call
-	commitPrincipal, enforceGroup, settleGroup, memberships, scanPrincipals, putLane call
-	lanes, inFlight, dropLane, putDue, dueUntil, dropDue, fixCreation                call
-	fixSetting, openLibrary, changes, membershipsOf                                  call
-	enforceDirectory, pageDirectory, scanDirectory, dropDirectory                    call
-	readDirectory, directoryFilled, setDirectoryFilled                               call
-	rebuildNote, putRebuildNote, dropRebuildNote                                     call
-	readClaim, putClaim, dropClaim, scanClaims, pageRows                             call
-	putText, readTexts, dropTexts, scanTexts                                         call
-	listDrafts, readDrafts, putDraft, dropDraft                                      call
-	readLease, commitLease, dropLease, scanLeases                                    call
-	readPaste, readPastes, commitPaste, dropPaste, scanPastes                        call
-	putBody, readBodies, listBodies, dropBodies                                      call
-	fixBucket, listBuckets, putEntry, dropEntry, listEntries                         call
+	next                                                                                        backend.Store
+	tracing                                                                                     *Tracing
+	read, readMany, membersPage, commit, applyIndex, settle                                     call
+	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries             call
+	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm                 call
+	commitPrincipal, applyGroupIndex, settleGroup, memberships, scanPrincipals, putInFlightList call
+	inFlightLists, inFlight, deleteInFlightList, putDue, dueUntil, dropDue, putCreationIfAbsent call
+	putSettingIfAbsent, openLibrary, changes, membershipsOf                                     call
+	applyDirectory, pageDirectory, scanDirectory, dropDirectory                                 call
+	readDirectory, directoryFilled, setDirectoryFilled                                          call
+	rebuildNote, putRebuildNote, dropRebuildNote                                                call
+	readClaim, putClaim, dropClaim, scanClaims, pageRows                                        call
+	putText, readTexts, dropTexts, scanTexts                                                    call
+	listDrafts, readDrafts, putDraft, dropDraft                                                 call
+	readLease, commitLease, dropLease, scanLeases                                               call
+	readPaste, readPastes, commitPaste, dropPaste, scanPastes                                   call
+	putBody, readBodies, listBodies, dropBodies                                                 call
+	fixBucket, listBuckets, putEntry, dropEntry, listEntries                                    call
 }
 
 var _ backend.Store = (*measuredStore)(nil)
@@ -143,7 +143,7 @@ func (s *measuredStore) contentCalls() []namedCall {
 		{&s.membersPage, "MembersPage"},
 		{&s.pageRows, "PageRows"},
 		{&s.commit, "Commit"},
-		{&s.enforce, "Enforce"},
+		{&s.applyIndex, "ApplyIndex"},
 		{&s.settle, "Settle"},
 		{&s.scanContents, "ScanContents"},
 	}
@@ -174,12 +174,12 @@ func (s *measuredStore) principalCalls() []namedCall {
 		{&s.groupMembersPage, "GroupMembersPage"},
 		{&s.confirm, "Confirm"},
 		{&s.commitPrincipal, "CommitPrincipal"},
-		{&s.enforceGroup, "EnforceGroup"},
+		{&s.applyGroupIndex, "ApplyGroupIndex"},
 		{&s.settleGroup, "SettleGroup"},
 		{&s.memberships, "Memberships"},
 		{&s.membershipsOf, "MembershipsOf"},
 		{&s.scanPrincipals, "ScanPrincipals"},
-		{&s.enforceDirectory, "EnforceDirectory"},
+		{&s.applyDirectory, "ApplyDirectory"},
 		{&s.pageDirectory, "PageDirectory"},
 		{&s.readDirectory, "ReadDirectory"},
 		{&s.scanDirectory, "ScanDirectory"},
@@ -191,15 +191,15 @@ func (s *measuredStore) principalCalls() []namedCall {
 
 func (s *measuredStore) journalCalls() []namedCall {
 	return []namedCall{
-		{&s.putLane, "PutLane"},
-		{&s.lanes, "Lanes"},
+		{&s.putInFlightList, "PutInFlightList"},
+		{&s.inFlightLists, "InFlightLists"},
 		{&s.inFlight, "InFlight"},
-		{&s.dropLane, "DropLane"},
+		{&s.deleteInFlightList, "DeleteInFlightList"},
 		{&s.putDue, "PutDue"},
 		{&s.dueUntil, "DueUntil"},
 		{&s.dropDue, "DropDue"},
-		{&s.fixCreation, "FixCreation"},
-		{&s.fixSetting, "FixSetting"},
+		{&s.putCreationIfAbsent, "PutCreationIfAbsent"},
+		{&s.putSettingIfAbsent, "PutSettingIfAbsent"},
 	}
 }
 
@@ -239,15 +239,15 @@ func (s *measuredStore) Commit(ctx context.Context, c *library.ContentCommit) (c
 	return v, err
 }
 
-func (s *measuredStore) Enforce(ctx context.Context, e *library.Enforcement) error {
-	ctx, call := s.enforce.begin(ctx)
-	err := s.next.Enforce(ctx, e)
+func (s *measuredStore) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
+	ctx, call := s.applyIndex.begin(ctx)
+	err := s.next.ApplyIndex(ctx, e)
 	call.ended(err)
 	return err
 }
 
-// EnforceBatch implements library.ContentStore; nothing is asked of the store.
-func (s *measuredStore) EnforceBatch() int { return s.next.EnforceBatch() }
+// ApplyIndexBatch implements library.ContentStore; nothing is asked of the store.
+func (s *measuredStore) ApplyIndexBatch() int { return s.next.ApplyIndexBatch() }
 
 func (s *measuredStore) Settle(ctx context.Context, t *library.Settlement) error {
 	ctx, call := s.settle.begin(ctx)
@@ -263,30 +263,30 @@ func (s *measuredStore) ScanContents(ctx context.Context, after library.ContentI
 	return v, err
 }
 
-func (s *measuredStore) PutLane(ctx context.Context, l commit.Lane) error {
-	ctx, call := s.putLane.begin(ctx)
-	err := s.next.PutLane(ctx, l)
+func (s *measuredStore) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
+	ctx, call := s.putInFlightList.begin(ctx)
+	err := s.next.PutInFlightList(ctx, l)
 	call.ended(err)
 	return err
 }
 
-func (s *measuredStore) Lanes(ctx context.Context) ([]commit.Lane, error) {
-	ctx, call := s.lanes.begin(ctx)
-	v, err := s.next.Lanes(ctx)
+func (s *measuredStore) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+	ctx, call := s.inFlightLists.begin(ctx)
+	v, err := s.next.InFlightLists(ctx)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) InFlight(ctx context.Context) ([]commit.Lane, error) {
+func (s *measuredStore) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	ctx, call := s.inFlight.begin(ctx)
 	v, err := s.next.InFlight(ctx)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	ctx, call := s.dropLane.begin(ctx)
-	err := s.next.DropLane(ctx, id, stamp)
+func (s *measuredStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+	ctx, call := s.deleteInFlightList.begin(ctx)
+	err := s.next.DeleteInFlightList(ctx, id, stamp)
 	call.ended(err)
 	return err
 }
@@ -312,16 +312,16 @@ func (s *measuredStore) DropDue(ctx context.Context, d commit.Due) error {
 	return err
 }
 
-func (s *measuredStore) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	ctx, call := s.fixCreation.begin(ctx)
-	v, err := s.next.FixCreation(ctx, c, replace)
+func (s *measuredStore) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+	ctx, call := s.putCreationIfAbsent.begin(ctx)
+	v, err := s.next.PutCreationIfAbsent(ctx, c, replace)
 	call.ended(err)
 	return v, err
 }
 
-func (s *measuredStore) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
-	ctx, call := s.fixSetting.begin(ctx)
-	v, err := s.next.FixSetting(ctx, name, value)
+func (s *measuredStore) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
+	ctx, call := s.putSettingIfAbsent.begin(ctx)
+	v, err := s.next.PutSettingIfAbsent(ctx, name, value)
 	call.ended(err)
 	return v, err
 }

@@ -38,7 +38,7 @@ func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.
 	}
 	numbers, editor := []int(nil), false
 	if p != nil {
-		numbers, editor = []int{p.head.Current}, p.Standing.CanEdit
+		numbers, editor = []int{p.head.Current}, p.Permissions.CanEdit
 		if editor {
 			numbers = count(1, p.head.Last)
 		}

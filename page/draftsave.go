@@ -68,7 +68,7 @@ func (s *Service) draftPlace(ctx context.Context, v *principal.Viewer, id librar
 	if items[0] == nil {
 		return nil, place{}, fault.NotFoundf([]string{"contentId"}, "there is no such content, or you may not see it")
 	}
-	if !items[0].Standing.CanEdit {
+	if !items[0].Permissions.CanEdit {
 		return nil, place{}, fault.Forbiddenf([]string{"contentId"}, "only an editor or a manager of the item may do this")
 	}
 	h := items[0].Header
@@ -96,7 +96,7 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		row.Base, row.Version, l, over = before.Base, before.Version+1, before.line, &before.Token
 		stored = max(stored, before.Token.At().Add(time.Millisecond))
 	} else {
-		if err := s.makeRoom(ctx, user); err != nil {
+		if err := s.makeSpace(ctx, user); err != nil {
 			return nil, err
 		}
 		if l, err = s.line(ctx, item.ID, at); err != nil {
@@ -156,9 +156,9 @@ func (s *Service) line(ctx context.Context, item library.ContentID, at place) (L
 	return decodeLine(read.Rows[0].Value)
 }
 
-// makeRoom refuses one more draft of a user who has as many as a user may have. Drafts of
+// makeSpace refuses one more draft of a user who has as many as a user may have. Drafts of
 // items that were deleted are removed first.
-func (s *Service) makeRoom(ctx context.Context, user principal.ID) error {
+func (s *Service) makeSpace(ctx context.Context, user principal.ID) error {
 	all, err := s.store.ListDrafts(ctx, user)
 	if err != nil || len(all) < MaxDrafts {
 		return err

@@ -126,7 +126,7 @@ func (p *seen) branchFor(number *int, working bool) (n int, ok bool) {
 	if number != nil {
 		n = *number
 	}
-	visitor := !p.Standing.CanEdit
+	visitor := !p.Permissions.CanEdit
 	return n, p.head.HasBranch(n) && !(visitor && (working || n != p.head.Current))
 }
 
@@ -176,7 +176,7 @@ func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Bran
 	for i, n := range numbers {
 		b := &Branch{
 			Content: &p.Header.Content, Number: n, IsCurrent: n == p.head.Current, IsWorking: n == p.head.Working,
-			CreatedAt: p.Header.CreatedAt, editor: p.Standing.CanEdit,
+			CreatedAt: p.Header.CreatedAt, editor: p.Permissions.CanEdit,
 		}
 		if row, ok := rows[branchKey(n)]; ok {
 			b.CreatedAt = row.CreatedAt
@@ -219,7 +219,7 @@ func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.
 		return nil, err
 	}
 	l, err := decodeLine(read.Rows[0].Value)
-	if err != nil || k.Number < 0 || k.Number > l.Last || !p.Standing.CanEdit && k.Number != l.Current {
+	if err != nil || k.Number < 0 || k.Number > l.Last || !p.Permissions.CanEdit && k.Number != l.Current {
 		return nil, err
 	}
 	return s.revision(ctx, p, k, l)
@@ -342,7 +342,7 @@ func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []s
 	if err != nil {
 		return nil, err
 	}
-	lines = slices.DeleteFunc(lines, func(l localeLine) bool { return q.numberIn(l.Line, p.Standing.CanEdit) == None })
+	lines = slices.DeleteFunc(lines, func(l localeLine) bool { return q.numberIn(l.Line, p.Permissions.CanEdit) == None })
 	there := make([]string, len(lines))
 	for i, l := range lines {
 		there[i] = l.locale
@@ -357,7 +357,7 @@ func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []s
 		return nil, nil
 	}
 	l := lines[slices.Index(there, locale)]
-	return s.revision(ctx, p, RevisionKey{branch, locale, q.numberIn(l.Line, p.Standing.CanEdit)}, l.Line)
+	return s.revision(ctx, p, RevisionKey{branch, locale, q.numberIn(l.Line, p.Permissions.CanEdit)}, l.Line)
 }
 
 // numberIn returns the number of the revision asked for in a locale, None where there is

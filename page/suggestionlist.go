@@ -38,7 +38,7 @@ func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id libra
 		return nil, err
 	}
 	class, owner := editors, string(id)
-	if p == nil || !p.Standing.CanEdit {
+	if p == nil || !p.Permissions.CanEdit {
 		class = visitors
 	}
 	if state != nil {

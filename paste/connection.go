@@ -104,5 +104,5 @@ func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 		// The row has been removed since it ended, and an id is never used again.
 		return s.feeds.Drop(ctx, feedName, e, s.Now())
 	}
-	return s.enforce(ctx, p)
+	return s.applyIndex(ctx, p)
 }

@@ -47,7 +47,7 @@ func (s *Service) fixID(ctx context.Context, m commit.Mutation) (id ID, err erro
 		return s.newID(), nil
 	}
 	err = s.Early(ctx, m.Budget, func(ctx context.Context) error {
-		fixed, err := s.FixCreation(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
+		fixed, err := s.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
 		id = ID(fixed)
 		return err
 	})

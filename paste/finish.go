@@ -27,7 +27,7 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	if !relists(before, after) {
 		return
 	}
-	if err := s.enforce(firm, after); err != nil {
+	if err := s.applyIndex(firm, after); err != nil {
 		s.log.WarnContext(ctx, "the feed of pastes follows a change in the background", "paste", string(after.ID), "error", err)
 		s.journal.Leave(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: whole.Encode()})
 		return
@@ -45,8 +45,8 @@ func relists(before, after *Paste) bool {
 
 // enforce writes what the feed has of a paste, or removes it. It may run beside itself, for
 // other states too: the latest state wins.
-func (s *Service) enforce(ctx context.Context, p *Paste) error {
-	return s.Insist(ctx, func() error {
+func (s *Service) applyIndex(ctx context.Context, p *Paste) error {
+	return s.Retry(ctx, func() error {
 		if p.listed() {
 			return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)
 		}
@@ -63,7 +63,7 @@ func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err 
 	if p.State == commit.Void {
 		return fenced, nil // never created: the feed has nothing of it
 	}
-	if err := s.enforce(ctx, p); err != nil {
+	if err := s.applyIndex(ctx, p); err != nil {
 		return fenced, err
 	}
 	if e.Base == 0 && p.listed() {

@@ -164,7 +164,7 @@ func (f *Follower) Next(ctx context.Context) (*Paste, error) {
 			continue
 		}
 		var ps []*Paste
-		err = f.s.Insist(ctx, func() (err error) {
+		err = f.s.Retry(ctx, func() (err error) {
 			within, cancel := f.s.rt.Deadline(ctx, lookWithin)
 			defer cancel()
 			ps, err = f.s.Pastes(within, []ID{id})

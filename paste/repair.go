@@ -66,7 +66,7 @@ func (s *Service) Mend(ctx context.Context, p *Paste) (wrong, missed bool, err e
 	if p, err = s.read(ctx, p.ID); err != nil || p == nil || p.State == commit.Void {
 		return false, false, err
 	}
-	return true, false, s.enforce(ctx, p)
+	return true, false, s.applyIndex(ctx, p)
 }
 
 // feedIsWrong reports whether the feed has a paste otherwise than its row says.

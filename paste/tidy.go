@@ -59,7 +59,7 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 		return true, nil
 	}
 	if p.State == commit.Deleted {
-		if err := s.enforce(ctx, p); err != nil {
+		if err := s.applyIndex(ctx, p); err != nil {
 			return false, err
 		}
 	}

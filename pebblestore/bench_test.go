@@ -61,7 +61,7 @@ func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 		s.must(batch.Set(key, appendHeader(nil, &h), nil))
 		m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
 		s.must(batch.Set(appendMemberKey(nil, tableContent, string(h.ID), owner), appendMember(nil, byte(m.Role), false, 1), nil))
-		s.must(s.derive(batch, &library.Enforcement{Header: &h, Reverse: true}, &h, []library.Member{m}))
+		s.must(s.derive(batch, &library.IndexUpdate{Header: &h, Reverse: true}, &h, []library.Member{m}))
 		if len(hs) < 2000 {
 			hs = append(hs, h)
 		}
@@ -189,14 +189,14 @@ func BenchmarkPage20AfterMoves(b *testing.B) {
 	}
 }
 
-// move writes a move as Commit, Enforce and Settle do, without the sync.
+// move writes a move as Commit, ApplyIndex and Settle do, without the sync.
 func (s *benchStore) move(h *library.Header, owner principal.ID) {
 	batch := s.db.NewBatch()
 	s.must(batch.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, h), nil))
 	s.must(batch.Commit(nil))
 	s.must(batch.Close())
 	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
-	s.must(s.Enforce(s.b.Context(), &library.Enforcement{Header: h, Rows: []library.Member{m}}))
+	s.must(s.ApplyIndex(s.b.Context(), &library.IndexUpdate{Header: h, Rows: []library.Member{m}}))
 }
 
 func BenchmarkCommit(b *testing.B) {
@@ -250,9 +250,9 @@ func BenchmarkEnforce10000(b *testing.B) {
 		s.must(batch.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), nil))
 		s.must(batch.Commit(nil))
 		s.must(batch.Close())
-		for at := 0; at < len(members); at += enforceBatch {
-			e := &library.Enforcement{Header: &h, Rows: members[at:min(at+enforceBatch, len(members))]}
-			s.must(s.Enforce(b.Context(), e))
+		for at := 0; at < len(members); at += applyIndexBatch {
+			e := &library.IndexUpdate{Header: &h, Rows: members[at:min(at+applyIndexBatch, len(members))]}
+			s.must(s.ApplyIndex(b.Context(), e))
 		}
 	}
 }

@@ -76,8 +76,8 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	if err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
-	e := &library.Enforcement{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}}, At: at}
-	if err := s.Enforce(t.Context(), e); err != nil {
+	e := &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}}, At: at}
+	if err := s.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,8 +91,8 @@ func BenchmarkChanges(b *testing.B) {
 	h.ID, h.Visibility = "c:acme:x", principal.Public
 	for n := range 20_000 {
 		m := library.Member{Principal: principal.ID(fmt.Sprint("u:acme:", n)), Role: library.Viewing, Seq: 1}
-		e := &library.Enforcement{Header: &h, Rows: []library.Member{m}, At: at.Add(time.Duration(n) * 100 * time.Millisecond)}
-		if err := s.Enforce(b.Context(), e); err != nil {
+		e := &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, At: at.Add(time.Duration(n) * 100 * time.Millisecond)}
+		if err := s.ApplyIndex(b.Context(), e); err != nil {
 			b.Fatal(err)
 		}
 	}

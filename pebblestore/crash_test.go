@@ -67,13 +67,13 @@ func script() []step {
 	h.ID, h.Title, h.Visibility, h.Creator = "c:acme:item", strings.Repeat("title ", 100), principal.Public, "u:acme:ann"
 	group := principal.Header{ID: "g:acme:team", State: commit.Live, DisplayName: "Team"}
 	const ann, bob = principal.ID("u:acme:ann"), principal.ID("u:acme:bob")
-	lane := commit.LaneID("00000000-0000-4000-8000-000000000001")
+	inFlightList := commit.ListID("00000000-0000-4000-8000-000000000001")
 	for n := range int64(6) {
 		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
 		later(fmt.Sprintf("lane %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutLane(ctx, commit.Lane{ID: lane, Stamp: stamp, Blocks: storetest.Blocks(entry)})
+			return s.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Blocks: storetest.Blocks(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
 			return s.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
@@ -93,12 +93,12 @@ func script() []step {
 			}
 			return err
 		})
-		e := &library.Enforcement{Header: &next, Reverse: true, Rows: []library.Member{
+		e := &library.IndexUpdate{Header: &next, Reverse: true, Rows: []library.Member{
 			{Principal: ann, Role: library.Manages, Seq: n + 1}, {Principal: bob, Role: library.Viewing, Leaving: n%2 == 1, Seq: n + 1}}}
 		if n > 0 {
 			next.Unsettled = []library.Superseded{*c.Supersede}
 		}
-		later(fmt.Sprintf("enforce %d", n), func(ctx context.Context, s *Store) error { return s.Enforce(ctx, e) })
+		later(fmt.Sprintf("enforce %d", n), func(ctx context.Context, s *Store) error { return s.ApplyIndex(ctx, e) })
 		if n > 0 {
 			settle := &library.Settlement{ID: h.ID, Positions: []clock.Instant{c.Supersede.Position}, Leaving: e.Rows}
 			later(fmt.Sprintf("settle %d", n), func(ctx context.Context, s *Store) error { return s.Settle(ctx, settle) })
@@ -115,17 +115,17 @@ func script() []step {
 			return err
 		})
 		later(fmt.Sprintf("enforce group %d", n), func(ctx context.Context, s *Store) error {
-			return s.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &g, Rows: []principal.GroupMemberRow{member}})
+			return s.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &g, Rows: []principal.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
 			return s.DropDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		synced(fmt.Sprintf("creation %d", n), func(ctx context.Context, s *Store) error {
-			_, err := s.FixCreation(ctx, commit.Creation{Key: commit.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
+			_, err := s.PutCreationIfAbsent(ctx, commit.Creation{Key: commit.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
 			return err
 		})
 		synced(fmt.Sprintf("setting %d", n), func(ctx context.Context, s *Store) error {
-			_, err := s.FixSetting(ctx, fmt.Sprintf("setting %d", n), []byte("value"))
+			_, err := s.PutSettingIfAbsent(ctx, fmt.Sprintf("setting %d", n), []byte("value"))
 			return err
 		})
 		synced(fmt.Sprintf("block %d", n), func(ctx context.Context, s *Store) error {
@@ -141,9 +141,9 @@ func script() []step {
 		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
 		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
 	})
-	later("drop lane", func(ctx context.Context, s *Store) error { return s.DropLane(ctx, lane, 1000) })
+	later("drop lane", func(ctx context.Context, s *Store) error { return s.DeleteInFlightList(ctx, inFlightList, 1000) })
 	synced("last", func(ctx context.Context, s *Store) error {
-		_, err := s.FixSetting(ctx, "last", nil)
+		_, err := s.PutSettingIfAbsent(ctx, "last", nil)
 		return err
 	})
 	return steps

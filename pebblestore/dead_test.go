@@ -50,24 +50,24 @@ func TestPagesStayCheap(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	const owner, moves = principal.ID("u:acme:ann"), 20 * deadPerOwner
 	wall := clock.Instant(0)
-	enforce := func(name string, unsettled []library.Superseded) clock.Instant {
+	applyIndex := func(name string, unsettled []library.Superseded) clock.Instant {
 		wall++
 		h := library.Header{Seq: int64(wall), MTS: wall, Position: wall, State: commit.Live, Widest: principal.Private, Unsettled: unsettled}
 		h.ID, h.Visibility = library.ContentID("c:acme:"+name), principal.Private
 		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Enforce(t.Context(), &library.Enforcement{Header: &h, Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
+		if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 		return h.Position
 	}
 	for n := range 50 {
-		enforce(fmt.Sprintf("still%d", n), nil)
+		applyIndex(fmt.Sprintf("still%d", n), nil)
 	}
-	at := enforce("busy", nil)
+	at := applyIndex("busy", nil)
 	for range moves {
-		at = enforce("busy", []library.Superseded{{Position: at, Widest: principal.Private}})
+		at = applyIndex("busy", []library.Superseded{{Position: at, Widest: principal.Private}})
 	}
 	// Flushing and merging run in the background: they are waited for.
 	for {

@@ -13,14 +13,14 @@ import (
 	"carrel/principal"
 )
 
-// EnforceBatch implements library.ContentStore.
-func (s *Store) EnforceBatch() int { return enforceBatch }
+// ApplyIndexBatch implements library.ContentStore.
+func (s *Store) ApplyIndexBatch() int { return applyIndexBatch }
 
-// Enforce implements library.ContentStore. Under the content's lock it writes
+// ApplyIndex implements library.ContentStore. Under the content's lock it writes
 // what the stored rows say: those given, if the stored header has their Seq,
 // and newer ones otherwise. So nothing older can follow what is newer, without
 // a timestamp on each row.
-func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Store) Enforce(ctx context.Context, e *library.Enforcement) error {
 }
 
 // newest gives the snapshot of e, or a newer one of the same principals.
-func (s *Store) newest(e *library.Enforcement, key []byte) (*library.Header, []library.Member, error) {
+func (s *Store) newest(e *library.IndexUpdate, key []byte) (*library.Header, []library.Member, error) {
 	value, closer, err := s.db.Get(key)
 	switch {
 	case err == nil:
@@ -78,7 +78,7 @@ func (s *Store) newest(e *library.Enforcement, key []byte) (*library.Header, []l
 }
 
 // derive fills the batch with the derived rows of each principal.
-func (s *Store) derive(b *pebble.Batch, e *library.Enforcement, h *library.Header, rows []library.Member) error {
+func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Header, rows []library.Member) error {
 	var (
 		d   library.Derived
 		key []byte
@@ -163,11 +163,11 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 
 // settle fills the batch with what t changes of the standing rows.
 func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header, key []byte) error {
-	bury := t.Bury && h.State == commit.Deleted
+	purge := t.Purge && h.State == commit.Deleted
 	for _, given := range t.Leaving {
 		m := library.Member{Principal: given.Principal}
 		memberKey := appendMemberKey(nil, tableContent, string(t.ID), given.Principal)
-		if !bury {
+		if !purge {
 			value, found, err := s.get(memberKey)
 			if err != nil {
 				return err
@@ -186,7 +186,7 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 			return err
 		}
 	}
-	if bury {
+	if purge {
 		for _, k := range t.Rows {
 			if err := b.Delete(appendRowKey(nil, t.ID, k), nil); err != nil {
 				return err

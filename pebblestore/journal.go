@@ -12,24 +12,24 @@ import (
 	"carrel/core/commit"
 )
 
-// laneStamps remember the newest stamp that this process has written for each
+// listStamps remember the newest stamp that this process has written for each
 // lane: the lanes of the incarnations it has taken over, and its own.
-type laneStamps struct {
+type listStamps struct {
 	mu   sync.Mutex
-	last map[commit.LaneID]int64
+	last map[commit.ListID]int64
 }
 
-// PutLane implements library.JournalStore. A write that comes late, behind one
+// PutInFlightList implements library.JournalStore. A write that comes late, behind one
 // with a newer stamp, changes nothing.
-func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
+func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	s.lanes.mu.Lock()
-	defer s.lanes.mu.Unlock()
-	key := appendSingle(nil, tableLane, string(l.ID))
-	last, err := s.laneStamp(l.ID, key)
+	s.inFlightLists.mu.Lock()
+	defer s.inFlightLists.mu.Unlock()
+	key := appendSingle(nil, tableInFlight, string(l.ID))
+	last, err := s.listStamp(l.ID, key)
 	if err != nil {
 		return wrapError("write the in-flight list", err)
 	}
@@ -41,7 +41,7 @@ func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
 	if len(l.Blocks) == 0 {
 		err = b.Delete(key, nil)
 	} else {
-		err = b.Set(key, appendLane(nil, &l), nil)
+		err = b.Set(key, appendInFlightList(nil, &l), nil)
 	}
 	if err != nil {
 		return wrapError("write the in-flight list", err)
@@ -49,58 +49,58 @@ func (s *Store) PutLane(ctx context.Context, l commit.Lane) error {
 	if err := s.commitLater(b); err != nil {
 		return err
 	}
-	s.lanes.last[l.ID] = l.Stamp
+	s.inFlightLists.last[l.ID] = l.Stamp
 	return nil
 }
 
-// laneStamp is the stamp of the lane's last write. The caller holds lanes.mu.
-func (s *Store) laneStamp(id commit.LaneID, key []byte) (int64, error) {
-	if last, ok := s.lanes.last[id]; ok {
+// listStamp is the stamp of the lane's last write. The caller holds lanes.mu.
+func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
+	if last, ok := s.inFlightLists.last[id]; ok {
 		return last, nil
 	}
 	value, found, err := s.get(key)
 	if err != nil || !found {
 		return 0, err
 	}
-	l, err := decodeLane(id, value)
+	l, err := decodeInFlightList(id, value)
 	if err != nil {
 		return 0, err
 	}
-	s.lanes.last[id] = l.Stamp
+	s.inFlightLists.last[id] = l.Stamp
 	return l.Stamp, nil
 }
 
-// Lanes implements library.JournalStore.
-func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
+// InFlightLists implements library.JournalStore.
+func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
 	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tableLane)
-		v.end = append(v.end[:0], tableLane+1)
+		v.key = append(v.key[:0], tableInFlight)
+		v.end = append(v.end[:0], tableInFlight+1)
 	})
 	if err != nil {
 		return nil, wrapError("read in-flight lists", err)
 	}
 	var (
-		lanes      []commit.Lane
-		unreadable commit.UnreadableLanes
+		inFlightLists []commit.InFlightList
+		unreadable    commit.UnreadableLists
 	)
 	for ok := v.it.First(); ok; {
-		id := commit.LaneID(v.it.Key()[1:])
+		id := commit.ListID(v.it.Key()[1:])
 		value, failed := v.it.ValueAndErr()
 		if failed != nil {
 			err = failed
 			break
 		}
-		if l, bad := decodeLane(id, value); bad != nil {
+		if l, bad := decodeInFlightList(id, value); bad != nil {
 			unreadable.IDs, unreadable.Err = append(unreadable.IDs, id), errors.Join(unreadable.Err, bad)
 		} else {
-			lanes = append(lanes, l)
+			inFlightLists = append(inFlightLists, l)
 		}
 		// A seek passes over the many older versions of this row in one go.
-		v.key = appendAfter(appendSingle(v.key[:0], tableLane, string(id)))
+		v.key = appendAfter(appendSingle(v.key[:0], tableInFlight, string(id)))
 		ok = v.it.SeekGE(v.key)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
@@ -108,24 +108,26 @@ func (s *Store) Lanes(ctx context.Context) ([]commit.Lane, error) {
 	}
 	if unreadable.Err != nil {
 		unreadable.Err = wrapError("read in-flight lists", unreadable.Err)
-		return lanes, &unreadable
+		return inFlightLists, &unreadable
 	}
-	return lanes, nil
+	return inFlightLists, nil
 }
 
 // InFlight implements commit.JournalStore.
-func (s *Store) InFlight(ctx context.Context) ([]commit.Lane, error) { return s.Lanes(ctx) }
+func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+	return s.InFlightLists(ctx)
+}
 
-// DropLane implements library.JournalStore.
-func (s *Store) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
+// DeleteInFlightList implements library.JournalStore.
+func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	s.lanes.mu.Lock()
-	defer s.lanes.mu.Unlock()
-	key := appendSingle(nil, tableLane, string(id))
-	last, err := s.laneStamp(id, key)
+	s.inFlightLists.mu.Lock()
+	defer s.inFlightLists.mu.Unlock()
+	key := appendSingle(nil, tableInFlight, string(id))
+	last, err := s.listStamp(id, key)
 	if err != nil {
 		return wrapError("drop an in-flight list", err)
 	}

@@ -69,7 +69,7 @@ const (
 	tableMembership = 'g'
 	tableFilled     = 'i'
 	tableChange     = 'h'
-	tableLane       = 'j'
+	tableInFlight   = 'j'
 	tableCopy       = 'm'
 	tableCreation   = 'k'
 	tableLibrary    = 'l'
@@ -215,7 +215,7 @@ func appendPair(b []byte, table byte, first, second string) []byte {
 }
 
 // appendSingle appends a key of one string or hash: tableBuilt, tableRebuild,
-// tableLane, tableLease, tableCreation, tableBlock, tablePaste, tableSetting.
+// tableInFlight, tableLease, tableCreation, tableBlock, tablePaste, tableSetting.
 func appendSingle(b []byte, table byte, part string) []byte {
 	return append(append(b, table), part...)
 }

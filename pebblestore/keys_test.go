@@ -74,7 +74,7 @@ func TestKeysGolden(t *testing.T) {
 		{"change, longer owner", appendChangeKey(nil, u+"/b", &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
 		{"change, next minute", appendChangeKey(nil, u, &library.ChangeKey{At: at.Add(time.Minute), Content: c, MTS: at - 1})},
 		{"filled", []byte{tableFilled}},
-		{"lane", appendSingle(nil, tableLane, "00000000-0000-4000-8000-000000000001")},
+		{"lane", appendSingle(nil, tableInFlight, "00000000-0000-4000-8000-000000000001")},
 		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
 		{"entry before 1970", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: -1, Content: c})},
 		{"entry", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: at, Content: c})},
@@ -129,7 +129,7 @@ func TestRowsGolden(t *testing.T) {
 	named.CanonicalURL, named.Page = "https://e.com/", []byte{1}
 	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
-	l := commit.Lane{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
+	l := commit.InFlightList{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
 		Principals: []principal.ID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
@@ -149,8 +149,8 @@ func TestRowsGolden(t *testing.T) {
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
 		{"found", appendFound(nil, principal.LoggedIn, 7)},
-		{"lane", appendLane(nil, &l)},
-		{"renaming", appendLane(nil, &commit.Lane{Stamp: 5, Blocks: storetest.Blocks(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
+		{"lane", appendInFlightList(nil, &l)},
+		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5, Blocks: storetest.Blocks(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"due of old", appendDue(nil, 0)},
 		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
@@ -226,7 +226,7 @@ func FuzzRows(f *testing.F) {
 	h := library.Header{Seq: 2, MovedAt: 3, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &principal.Header{Seq: 2}))
-	f.Add(appendLane(nil, &commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
+	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
 	f.Add(appendMember(nil, 1, true, 5))
 	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -253,8 +253,8 @@ func FuzzRows(f *testing.F) {
 				return appendPrincipal(nil, &h), err
 			}},
 			{"lane", func(b []byte) ([]byte, error) {
-				l, err := decodeLane("x", b)
-				return appendLane(nil, &l), err
+				l, err := decodeInFlightList("x", b)
+				return appendInFlightList(nil, &l), err
 			}},
 			{"request", func(b []byte) ([]byte, error) {
 				r, err := decodeRequest(commit.RequestKey{}, b)
@@ -302,7 +302,7 @@ func FuzzRows(f *testing.F) {
 // refused, where a row does not run to its end.
 func TestDamagedRows(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
-	l := commit.Lane{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
+	l := commit.InFlightList{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
 	for _, c := range []struct {
 		name string
 		row  []byte
@@ -316,7 +316,7 @@ func TestDamagedRows(t *testing.T) {
 		{"principal as it is shown", appendPrincipal(nil, &principal.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}}), func(b []byte) error {
 			return decodeShownPrincipal("u:a:b", string(b), new(principal.Header))
 		}},
-		{"lane", appendLane(nil, &l), func(b []byte) error { _, err := decodeLane("x", b); return err }},
+		{"lane", appendInFlightList(nil, &l), func(b []byte) error { _, err := decodeInFlightList("x", b); return err }},
 		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
 		{"found", appendFound(nil, 1, 500), func(b []byte) error { _, _, err := decodeFound(b); return err }},
@@ -336,7 +336,7 @@ func TestDamagedRows(t *testing.T) {
 				t.Error("a row with a byte behind it is read")
 			}
 			other := slices.Clone(c.row)
-			other[0] = laneVersion + 1
+			other[0] = listVersion + 1
 			if c.read(other) == nil {
 				t.Error("a row of another version is read")
 			}

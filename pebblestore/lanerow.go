@@ -6,14 +6,14 @@ import (
 	"carrel/core/commit"
 )
 
-// laneVersion is the version of a lane's row: its stamp, then the number of its
+// listVersion is the version of a lane's row: its stamp, then the number of its
 // blocks, then each of them with its length in front. In a row of version 1 the
 // stamp is followed by the number of its entries and the entries.
-const laneVersion = 2
+const listVersion = 2
 
-// appendLane appends the in-flight list of a process.
-func appendLane(b []byte, l *commit.Lane) []byte {
-	b = binary.AppendVarint(append(b, laneVersion), l.Stamp)
+// appendInFlightList appends the in-flight list of a process.
+func appendInFlightList(b []byte, l *commit.InFlightList) []byte {
+	b = binary.AppendVarint(append(b, listVersion), l.Stamp)
 	b = binary.AppendUvarint(b, uint64(len(l.Blocks)))
 	for _, block := range l.Blocks {
 		b = append(binary.AppendUvarint(b, uint64(len(block))), block...)
@@ -21,13 +21,13 @@ func appendLane(b []byte, l *commit.Lane) []byte {
 	return b
 }
 
-// decodeLane reads the in-flight list of a process.
-func decodeLane(id commit.LaneID, value []byte) (commit.Lane, error) {
-	if len(value) == 0 || value[0] != rowVersion && value[0] != laneVersion {
-		return commit.Lane{ID: id}, errRow
+// decodeInFlightList reads the in-flight list of a process.
+func decodeInFlightList(id commit.ListID, value []byte) (commit.InFlightList, error) {
+	if len(value) == 0 || value[0] != rowVersion && value[0] != listVersion {
+		return commit.InFlightList{ID: id}, errRow
 	}
 	d := decoder{row: string(value[1:])}
-	l := commit.Lane{ID: id, Stamp: d.int()}
+	l := commit.InFlightList{ID: id, Stamp: d.int()}
 	if value[0] == rowVersion {
 		// The entries of that version are a block of version 1.
 		d.uint()

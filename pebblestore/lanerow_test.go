@@ -23,7 +23,7 @@ func TestDecodeLane_OfTheFirstVersion(t *testing.T) {
 			commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:a:b", Base: 2, Payload: (&commit.Reach{Former: "N"}).Encode()}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := decodeLane("x", []byte(c.row))
+			l, err := decodeInFlightList("x", []byte(c.row))
 			if err != nil || l.Stamp != 5 {
 				t.Fatalf("%+v, %v", l, err)
 			}

@@ -196,7 +196,7 @@ func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebbl
 }
 
 // DropEntries implements library.LibraryStore. Each entry is compared under the
-// lock of its content, as Enforce writes it.
+// lock of its content, as ApplyIndex writes it.
 func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	if err := s.enter(ctx); err != nil {
 		return err

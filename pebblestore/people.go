@@ -10,9 +10,9 @@ import (
 	"carrel/principal"
 )
 
-// EnforceDirectory implements library.DirectoryStore, as Enforce does for
+// ApplyDirectory implements library.DirectoryStore, as ApplyIndex does for
 // content: under the principal's lock it writes what the stored header says.
-func (s *Store) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
+func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 }
 
 // DropDirectory implements library.DirectoryStore. Each row is compared under
-// the lock of its principal, as EnforceDirectory writes it.
+// the lock of its principal, as ApplyDirectory writes it.
 func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	if err := s.enter(ctx); err != nil {
 		return err

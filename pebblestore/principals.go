@@ -255,8 +255,8 @@ func (s *Store) principal(id principal.ID) (*principal.Header, error) {
 	return h, errors.Join(err, s.done(v))
 }
 
-// EnforceGroup implements library.PrincipalStore, as Enforce does for content.
-func (s *Store) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
+// ApplyGroupIndex implements library.PrincipalStore, as ApplyIndex does for content.
+func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (s *Store) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement)
 }
 
 // newestGroup gives the snapshot of e, or a newer one of the same principals.
-func (s *Store) newestGroup(e *principal.GroupEnforcement) (commit.State, []principal.GroupMemberRow, error) {
+func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []principal.GroupMemberRow, error) {
 	v, err := s.open()
 	if err != nil {
 		return 0, nil, err

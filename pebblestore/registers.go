@@ -9,14 +9,14 @@ import (
 	"carrel/core/fault"
 )
 
-// FixCreation implements library.RegisterStore. With replace and no standing
+// PutCreationIfAbsent implements library.RegisterStore. With replace and no standing
 // row nothing is stored, and the Creation returned is zero.
-func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.enter(ctx); err != nil {
 		return commit.Creation{}, err
 	}
 	defer s.leave()
-	stands, stored, err := s.fixCreation(&c, replace)
+	stands, stored, err := s.putCreationIfAbsent(&c, replace)
 	if err != nil {
 		return commit.Creation{}, wrapError("fix a creation", err)
 	}
@@ -26,8 +26,8 @@ func (s *Store) FixCreation(ctx context.Context, c commit.Creation, replace *com
 	return stands, nil
 }
 
-// fixCreation compares and sets under the row's lock.
-func (s *Store) fixCreation(c, replace *commit.Creation) (stands commit.Creation, stored bool, err error) {
+// putCreationIfAbsent compares and sets under the row's lock.
+func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (stands commit.Creation, stored bool, err error) {
 	key := appendSingle(nil, tableCreation, string(c.Key[:]))
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -62,8 +62,8 @@ func (s *Store) fixCreation(c, replace *commit.Creation) (stands commit.Creation
 	return *c, true, nil
 }
 
-// FixSetting implements library.RegisterStore.
-func (s *Store) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+// PutSettingIfAbsent implements library.RegisterStore.
+func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}

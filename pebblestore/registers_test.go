@@ -92,7 +92,7 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() clock.Instant { return now }})
 	fix := func(c commit.Creation, replace *commit.Creation) commit.Creation {
 		t.Helper()
-		got, err := s.FixCreation(t.Context(), c, replace)
+		got, err := s.PutCreationIfAbsent(t.Context(), c, replace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 		return rows.Request != nil
 	}
 	keyed("item", 0)
-	if _, err := s.FixCreation(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
+	if _, err := s.PutCreationIfAbsent(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p := principal.Header{ID: "u:acme:ann", Seq: 1, State: commit.Live}

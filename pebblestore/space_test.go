@@ -127,10 +127,10 @@ func TestAlmostFullDisk(t *testing.T) {
 	full("Commit", err)
 	_, err = s.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:ann", Header: principal.Header{Seq: 1}})
 	full("CommitPrincipal", err)
-	_, err = s.FixCreation(t.Context(), commit.Creation{}, nil)
-	full("FixCreation", err)
-	_, err = s.FixSetting(t.Context(), "name", nil)
-	full("FixSetting", err)
+	_, err = s.PutCreationIfAbsent(t.Context(), commit.Creation{}, nil)
+	full("PutCreationIfAbsent", err)
+	_, err = s.PutSettingIfAbsent(t.Context(), "name", nil)
+	full("PutSettingIfAbsent", err)
 	_, err = s.ReserveBlock(t.Context(), "host", 5)
 	full("ReserveBlock", err)
 	rows, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
@@ -138,10 +138,10 @@ func TestAlmostFullDisk(t *testing.T) {
 		t.Fatalf("%+v %v", rows, err)
 	}
 	// What is decided is finished, and room can be made.
-	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members}); err != nil {
+	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutLane(t.Context(), commit.Lane{ID: "x"}); err != nil {
+	if err := s.PutInFlightList(t.Context(), commit.InFlightList{ID: "x"}); err != nil {
 		t.Error(err)
 	}
 	rows.Header.Seq, rows.Header.State = 2, commit.Deleted

@@ -32,9 +32,9 @@ const (
 	oldestFormat  = 1
 )
 
-// enforceBatch is the number of rows that one Enforce writes at most: with
+// applyIndexBatch is the number of rows that one ApplyIndex writes at most: with
 // names of ordinary length about 200 KiB of log.
-const enforceBatch = 500
+const applyIndexBatch = 500
 
 // Options are what a Store takes from its process. The zero value is a store
 // on the machine's own file system.
@@ -65,14 +65,14 @@ type Store struct {
 	now   func() clock.Instant
 	fatal func(msg string)
 
-	locks   locks
-	space   space
-	dead    dead
-	expiry  expiry
-	changes changes
-	tide    tide
-	lanes   laneStamps
-	views   sync.Pool // of *view
+	locks         locks
+	space         space
+	dead          dead
+	expiry        expiry
+	changes       changes
+	watermarkFile watermarkFile
+	inFlightLists listStamps
+	views         sync.Pool // of *view
 
 	broken atomic.Pointer[fault.Error]
 	// writing is held by whoever hands a batch to Pebble.
@@ -132,7 +132,7 @@ func newStore(dir string, opts Options) *Store {
 		s.fatal = func(msg string) { panic(msg) }
 	}
 	s.dead.init()
-	s.lanes.last = make(map[commit.LaneID]int64)
+	s.inFlightLists.last = make(map[commit.ListID]int64)
 	s.views.New = func() any { return new(view) }
 	return s
 }
@@ -144,18 +144,18 @@ func (s *Store) openDB(fs vfs.FS) error {
 	}
 	// The mark of a store in use comes first: the next step makes a manifest
 	// that the mark of the last Close says nothing of.
-	if err := s.openTide(fs); err != nil {
+	if err := s.openWatermarkFile(fs); err != nil {
 		return err
 	}
 	db, err := pebble.Open(s.dir, s.engineOptions(fs))
 	if err != nil {
-		closeQuietly(s.tide.file)
+		closeQuietly(s.watermarkFile.file)
 		return openFault(s.dir, err)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
 		closeQuietly(db)
-		closeQuietly(s.tide.file)
+		closeQuietly(s.watermarkFile.file)
 		return err
 	}
 	return nil
@@ -230,7 +230,7 @@ func (s *Store) Close() error {
 	}
 	// With its memory flushed the store opens without replaying the log.
 	err := errors.Join(s.db.Flush(), s.db.LogData(nil, pebble.Sync))
-	err = errors.Join(err, s.db.Close(), s.closeTide(), s.lock.Close())
+	err = errors.Join(err, s.db.Close(), s.closeWatermarkFile(), s.lock.Close())
 	if err != nil {
 		return wrapError("close the store", err)
 	}

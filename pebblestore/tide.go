@@ -14,8 +14,8 @@ import (
 	"carrel/core/fault"
 )
 
-// tideFile is the name of a small file beside Pebble's.
-const tideFile = "TIDE"
+// watermarkFileName is the name of a small file beside Pebble's.
+const watermarkFileName = "TIDE"
 
 // tide is how far writes have been acknowledged, as a sequence number of
 // Pebble, kept outside of Pebble's files. Pebble takes a damaged end of its log
@@ -26,15 +26,15 @@ const tideFile = "TIDE"
 //
 // It is written behind each acknowledged write and not synced. So it survives
 // the process, and after the loss of power it is at worst too low.
-type tide struct {
+type watermarkFile struct {
 	mu     sync.Mutex
 	file   vfs.File
-	mark   tideMark
+	mark   watermark
 	failed bool
 }
 
-// tideMark is the content of the file.
-type tideMark struct {
+// watermark is the content of the file.
+type watermark struct {
 	reached uint64
 	// manifest is the size of the manifest of a store that was closed in order,
 	// 0 of one in use.
@@ -42,21 +42,21 @@ type tideMark struct {
 }
 
 // row is the content of the file with its checksum.
-func (m tideMark) row() []byte {
+func (m watermark) row() []byte {
 	b := binary.LittleEndian.AppendUint64(nil, m.reached)
 	b = binary.LittleEndian.AppendUint64(b, m.manifest)
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// readTide reads the mark of a store; zero where there is none that can be read.
-func readTide(fs vfs.FS, dir string) tideMark {
-	row, err := readFile(fs, fs.PathJoin(dir, tideFile))
-	if err != nil || len(row) != len(tideMark{}.row()) {
-		return tideMark{}
+// readWatermarkFile reads the mark of a store; zero where there is none that can be read.
+func readWatermarkFile(fs vfs.FS, dir string) watermark {
+	row, err := readFile(fs, fs.PathJoin(dir, watermarkFileName))
+	if err != nil || len(row) != len(watermark{}.row()) {
+		return watermark{}
 	}
-	m := tideMark{binary.LittleEndian.Uint64(row), binary.LittleEndian.Uint64(row[8:])}
+	m := watermark{binary.LittleEndian.Uint64(row), binary.LittleEndian.Uint64(row[8:])}
 	if !bytes.Equal(row, m.row()) {
-		return tideMark{}
+		return watermark{}
 	}
 	return m
 }
@@ -68,7 +68,7 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 	if err != nil {
 		return openFault(s.dir, err)
 	}
-	mark := readTide(fs, s.dir)
+	mark := readWatermarkFile(fs, s.dir)
 	if name != "" {
 		if err := s.checkManifest(name, manifest, mark.manifest); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 	if there < mark.reached {
 		return fault.Unavailablef(nil, "pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d of %d are there); restore it from a copy, nothing was changed", s.dir, there, mark.reached)
 	}
-	s.tide.mark.reached = mark.reached
+	s.watermarkFile.mark.reached = mark.reached
 	return nil
 }
 
@@ -101,14 +101,14 @@ func (s *Store) reaches(fs vfs.FS) (uint64, error) {
 	return there, errors.Join(snapshot.Close(), db.Close())
 }
 
-// openTide opens the file for writing, and marks the store as one in use.
-func (s *Store) openTide(fs vfs.FS) error {
-	f, err := fs.OpenReadWrite(fs.PathJoin(s.dir, tideFile), vfs.WriteCategoryUnspecified)
+// openWatermarkFile opens the file for writing, and marks the store as one in use.
+func (s *Store) openWatermarkFile(fs vfs.FS) error {
+	f, err := fs.OpenReadWrite(fs.PathJoin(s.dir, watermarkFileName), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return openFault(s.dir, err)
 	}
-	s.tide.file = f
-	_, err = f.WriteAt(s.tide.mark.row(), 0)
+	s.watermarkFile.file = f
+	_, err = f.WriteAt(s.watermarkFile.mark.row(), 0)
 	if err == nil {
 		// A mark of a store that was closed must not outlive its manifest.
 		err = f.Sync()
@@ -123,24 +123,24 @@ func (s *Store) openTide(fs vfs.FS) error {
 // write: without the file damage is found less surely, and nothing else.
 func (s *Store) acknowledge(b *pebble.Batch) {
 	reached := uint64(b.SeqNum()) + uint64(b.Count())
-	s.tide.mu.Lock()
-	defer s.tide.mu.Unlock()
-	if reached <= s.tide.mark.reached || s.tide.failed {
+	s.watermarkFile.mu.Lock()
+	defer s.watermarkFile.mu.Unlock()
+	if reached <= s.watermarkFile.mark.reached || s.watermarkFile.failed {
 		return
 	}
-	s.tide.mark.reached = reached
-	if _, err := s.tide.file.WriteAt(s.tide.mark.row(), 0); err != nil {
-		s.tide.failed = true
+	s.watermarkFile.mark.reached = reached
+	if _, err := s.watermarkFile.file.WriteAt(s.watermarkFile.mark.row(), 0); err != nil {
+		s.watermarkFile.failed = true
 		s.log.Error("store: damage will be found less surely", slog.String("cause", err.Error()))
 	}
 }
 
-// closeTide writes what a store that is closed must have, and closes the file.
-func (s *Store) closeTide() error {
+// closeWatermarkFile writes what a store that is closed must have, and closes the file.
+func (s *Store) closeWatermarkFile() error {
 	_, manifest, err := currentManifest(s.space.fs, s.dir)
 	if err == nil {
-		s.tide.mark.manifest = uint64(len(manifest))
-		_, err = s.tide.file.WriteAt(s.tide.mark.row(), 0)
+		s.watermarkFile.mark.manifest = uint64(len(manifest))
+		_, err = s.watermarkFile.file.WriteAt(s.watermarkFile.mark.row(), 0)
 	}
-	return errors.Join(err, s.tide.file.Sync(), s.tide.file.Close())
+	return errors.Join(err, s.watermarkFile.file.Sync(), s.watermarkFile.file.Close())
 }

@@ -30,34 +30,34 @@ func TestUnreadableRow(t *testing.T) {
 	if _, err := commitOf(t.Context(), s, "item", 1); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("%v", err)
 	}
-	if err := s.Enforce(t.Context(), &library.Enforcement{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
+	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestUnreadableLane puts bytes where lanes should be: the others are read, and
+// TestUnreadableInFlightList puts bytes where lanes should be: the others are read, and
 // who finishes what is on them is not kept from it.
-func TestUnreadableLane(t *testing.T) {
+func TestUnreadableInFlightList(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
-	var want []commit.Lane
-	for n, id := range []commit.LaneID{"a", "c", "e"} {
-		l := commit.Lane{ID: id, Stamp: int64(n + 1), Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
-		if err := s.PutLane(t.Context(), l); err != nil {
+	var want []commit.InFlightList
+	for n, id := range []commit.ListID{"a", "c", "e"} {
+		l := commit.InFlightList{ID: id, Stamp: int64(n + 1), Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
+		if err := s.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, l)
 	}
 	for _, id := range []string{"b", "d"} {
-		if err := s.db.Set(appendSingle(nil, tableLane, id), []byte{9, 9}, pebble.Sync); err != nil {
+		if err := s.db.Set(appendSingle(nil, tableInFlight, id), []byte{9, 9}, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Lanes(t.Context())
+	got, err := s.InFlightLists(t.Context())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	var bad *commit.UnreadableLanes
-	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.LaneID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
+	var bad *commit.UnreadableLists
+	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.ListID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
 		t.Errorf("it is told %v", err)
 	}
 }

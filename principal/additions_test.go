@@ -24,7 +24,7 @@ func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
 		if err != nil || !v.Applied {
 			h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 		}
-		if err := h.Store.EnforceGroup(h.T.Context(), &principal.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
+		if err := h.Store.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
 			h.T.Fatalf("enforcing %s: %v", head.ID, err)
 		}
 	}

@@ -125,7 +125,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 		if planned == nil {
 			return rows, s.confirmMembers(ctx, rows, joining)
 		}
-		return rows, s.enforceFound(ctx, &rows.Header, planned.found)
+		return rows, s.applyFound(ctx, &rows.Header, planned.found)
 	}
 	s.claims.DropFormer(ctx, planned.formerEmail, s.log)
 	e.ID, e.Decided = entry, true
@@ -151,14 +151,14 @@ func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error
 			found = append(found, m)
 		}
 	}
-	return s.enforceFound(ctx, &rows.Header, found)
+	return s.applyFound(ctx, &rows.Header, found)
 }
 
-// enforceFound writes what is derived of members that stand already.
-func (s *Service) enforceFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
+// applyFound writes what is derived of members that stand already.
+func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
 	err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, input.MaxList) {
-			if err := s.EnforceMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
+			if err := s.ApplyMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
 				return err
 			}
 		}
@@ -288,6 +288,6 @@ func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation)
 		return nil, err
 	}
 	// The name is the id, so what a key fixes is only which name it created.
-	_, err = s.FixCreation(ctx, req, func() (string, error) { return string(id), nil })
+	_, err = s.PutCreationIfAbsent(ctx, req, func() (string, error) { return string(id), nil })
 	return nil, err
 }

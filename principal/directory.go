@@ -73,8 +73,8 @@ type DirectorySlice struct {
 	Limit int
 }
 
-// DirectoryEnforcement brings the rows of a principal in line with a snapshot.
-type DirectoryEnforcement struct {
+// DirectoryUpdate brings the rows of a principal in line with a snapshot.
+type DirectoryUpdate struct {
 	Header *Header
 	// Former is the display name of a state before it; empty where none is known.
 	Former string
@@ -83,7 +83,7 @@ type DirectoryEnforcement struct {
 // Derive are the keys at which the principal stands, and those of its former
 // name at which it must not: no key is in both. h must be e.Header or a newer
 // reading of it.
-func (e *DirectoryEnforcement) Derive(h *Header) (put, drop []DirectoryKey) {
+func (e *DirectoryUpdate) Derive(h *Header) (put, drop []DirectoryKey) {
 	put = DirectoryKeys(h)
 	if e.Former == "" {
 		return put, nil

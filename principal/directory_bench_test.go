@@ -23,7 +23,7 @@ func BenchmarkFind(b *testing.B) {
 		}
 		h := principal.Header{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: commit.Live, Seq: 1, MTS: 1}
 		r.Applied(r.Store.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
-		r.Must(r.Store.EnforceDirectory(b.Context(), &principal.DirectoryEnforcement{Header: &h}))
+		r.Must(r.Store.ApplyDirectory(b.Context(), &principal.DirectoryUpdate{Header: &h}))
 	}
 	r.Must(r.Store.SetDirectoryFilled(b.Context()))
 	boss := func() *principal.Viewer { return backendtest.Admin("u:acme:boss") }

@@ -60,9 +60,9 @@ func (r emailRecord) Look(ctx context.Context, record string, k claim.Key) (clai
 	look := claim.Look{Base: h.Seq}
 	switch {
 	case h.State == commit.Deleted:
-		look.Standing = claim.Ended
+		look.Status = claim.Ended
 	case h.State == commit.Live && h.Email != "" && claim.Email(ID(record).Tenant(), h.Email) == k:
-		look.Standing = claim.Held
+		look.Status = claim.Held
 	}
 	return look, nil
 }

@@ -68,7 +68,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 				return err
 			}
 		}
-		if err := s.EnforceMembers(ctx, rows); err != nil {
+		if err := s.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
 	}
@@ -85,13 +85,13 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error
 	if !e.Created && e.Former == "" {
 		return nil
 	}
-	return s.EnforceDirectory(ctx, h, e.Former)
+	return s.ApplyDirectory(ctx, h, e.Former)
 }
 
-// EnforceDirectory lets a principal be found by the name it has.
-func (s *Service) EnforceDirectory(ctx context.Context, h *Header, former string) error {
-	err := s.Insist(ctx, func() error {
-		return s.directory.EnforceDirectory(ctx, &DirectoryEnforcement{Header: h, Former: former})
+// ApplyDirectory lets a principal be found by the name it has.
+func (s *Service) ApplyDirectory(ctx context.Context, h *Header, former string) error {
+	err := s.Retry(ctx, func() error {
+		return s.directory.ApplyDirectory(ctx, &DirectoryUpdate{Header: h, Former: former})
 	})
 	if err != nil {
 		return fmt.Errorf("enforcing the directory for %s: %w", h.ID, err)
@@ -99,15 +99,15 @@ func (s *Service) EnforceDirectory(ctx context.Context, h *Header, former string
 	return nil
 }
 
-// EnforceMembers writes the derived memberships of one snapshot, and drops the
+// ApplyMembers writes the derived memberships of one snapshot, and drops the
 // rows that were kept only until that was acknowledged.
-func (s *Service) EnforceMembers(ctx context.Context, rows *Rows) error {
+func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 	if len(rows.Members) == 0 {
 		return nil
 	}
 	h := &rows.Header
-	err := s.Insist(ctx, func() error {
-		return s.store.EnforceGroup(ctx, &GroupEnforcement{Header: h, Rows: rows.Members})
+	err := s.Retry(ctx, func() error {
+		return s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: h, Rows: rows.Members})
 	})
 	if err != nil {
 		return fmt.Errorf("enforcing members of %s: %w", h.ID, err)
@@ -121,7 +121,7 @@ func (s *Service) EnforceMembers(ctx context.Context, rows *Rows) error {
 	if len(leaving) == 0 {
 		return nil
 	}
-	err = s.Insist(ctx, func() error {
+	err = s.Retry(ctx, func() error {
 		return s.store.SettleGroup(ctx, &GroupSettlement{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {

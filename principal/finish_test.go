@@ -21,7 +21,7 @@ func TestMembershipsFollow(t *testing.T) {
 	t.Run("retried before the answer", func(t *testing.T) {
 		f := &failing{}
 		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
-		f.enforceGroup = 2
+		f.applyGroupIndex = 2
 		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantIndexed(h, "g:acme:staff")
 		h.WantSettled()
@@ -29,12 +29,12 @@ func TestMembershipsFollow(t *testing.T) {
 	t.Run("left to the background", func(t *testing.T) {
 		f := &failing{}
 		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
-		f.enforceGroup = 1000
+		f.applyGroupIndex = 1000
 		_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
-		lanes, err := commit.OpenLanes(t.Context(), h.Store)
-		if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
-			t.Fatalf("in flight: %+v, %v", lanes, err)
+		inFlightLists, err := commit.OpenLists(t.Context(), h.Store)
+		if err != nil || len(inFlightLists) != 1 || len(inFlightLists[0].Entries) != 1 {
+			t.Fatalf("in flight: %+v, %v", inFlightLists, err)
 		}
 		want := []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob leaving", "u:acme:dan=MEMBER"}
 		if diff := cmp.Diff(want, h.Members("g:acme:staff")); diff != "" {
@@ -43,9 +43,9 @@ func TestMembershipsFollow(t *testing.T) {
 		// Who was taken out is out at once, whatever the index still says.
 		_, err = h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
 		backendtest.WantFaults(t, err, "FORBIDDEN id")
-		f.enforceGroup = 0
+		f.applyGroupIndex = 0
 		for range 2 { // whoever resumes it a second time does no harm
-			if _, err := h.Service.Resume(t.Context(), lanes[0].Entries[0]); err != nil {
+			if _, err := h.Service.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -54,7 +54,7 @@ func TestMembershipsFollow(t *testing.T) {
 	t.Run("a removal is made, whatever is left", func(t *testing.T) {
 		f := &failing{}
 		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
-		f.enforceGroup = 1000
+		f.applyGroupIndex = 1000
 		key := "k"
 		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
 		for range 2 { // and is acknowledged again
@@ -106,10 +106,10 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 			t.Parallel() // each insists for seconds
 			f := &failing{}
 			h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
-			f.enforceGroup = 1000
+			f.applyGroupIndex = 1000
 			backendtest.WantFaults(t, c.decides(t, h), "OUTCOME_UNKNOWN")
 			backendtest.WantFaults(t, c.tells(t, h), "OUTCOME_UNKNOWN") // as long as it cannot be made so
-			f.enforceGroup = 0
+			f.applyGroupIndex = 0
 			if err := c.tells(t, h); err != nil {
 				t.Fatal(err)
 			}
@@ -258,16 +258,16 @@ func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 // failing makes calls of a store fail as often as told.
 type failing struct {
 	backend.Store
-	enforceGroup int
-	uncertain    int // CommitPrincipal applies, and its answer is lost
+	applyGroupIndex int
+	uncertain       int // CommitPrincipal applies, and its answer is lost
 }
 
-func (f *failing) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
-	if f.enforceGroup > 0 {
-		f.enforceGroup--
+func (f *failing) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
+	if f.applyGroupIndex > 0 {
+		f.applyGroupIndex--
 		return backendtest.ErrDown
 	}
-	return f.Store.EnforceGroup(ctx, e)
+	return f.Store.ApplyGroupIndex(ctx, e)
 }
 
 func (f *failing) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {

@@ -93,7 +93,7 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
 	h.ID = id
-	rows, more := membersTold(id, in.Members)
+	rows, more := membersGiven(id, in.Members)
 	faults = append(faults, more...)
 	for _, m := range rows {
 		if h.Members++; m.Role == GroupManager {
@@ -115,9 +115,9 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	return s.importPrincipal(ctx, h, rows, "a group")
 }
 
-// membersTold reads a list of first members: well-formed, none twice, not the
+// membersGiven reads a list of first members: well-formed, none twice, not the
 // group itself.
-func membersTold(group ID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
+func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
 	if len(changes) > input.MaxList {
 		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; give the rest in lines of type members", input.MaxList)}
 	}
@@ -203,7 +203,7 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
 	faults.Add(err, "id")
-	told, more := membersTold(group, changes)
+	told, more := membersGiven(group, changes)
 	if err := append(faults, more...).OrNil(); err != nil {
 		return Unchanged, err
 	}

@@ -41,7 +41,7 @@ func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principa
 	if err != nil || !v.Applied {
 		h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 	}
-	if err := h.Store.EnforceGroup(h.T.Context(), &principal.GroupEnforcement{Header: &head, Rows: rows}); err != nil {
+	if err := h.Store.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
 		h.T.Fatal(err)
 	}
 	if err := h.Store.SetBuilt(h.T.Context(), head.ID, 1); err != nil {

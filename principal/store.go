@@ -30,9 +30,9 @@ type Commit struct {
 	Request *commit.RequestRow
 }
 
-// GroupEnforcement brings the derived memberships of some principals in line
+// GroupIndexUpdate brings the derived memberships of some principals in line
 // with a snapshot of the group.
-type GroupEnforcement struct {
+type GroupIndexUpdate struct {
 	Header *Header
 	Rows   []GroupMemberRow
 }
@@ -72,9 +72,9 @@ type Store interface {
 	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
 	// durable when it returns.
 	CommitPrincipal(ctx context.Context, c *Commit) (commit.Verdict, error)
-	// EnforceGroup writes the derived memberships. An older snapshot must never
+	// ApplyGroupIndex writes the derived memberships. An older snapshot must never
 	// undo what a newer one wrote.
-	EnforceGroup(ctx context.Context, e *GroupEnforcement) error
+	ApplyGroupIndex(ctx context.Context, e *GroupIndexUpdate) error
 	// SettleGroup must not change Seq, and must be harmless when repeated.
 	SettleGroup(ctx context.Context, s *GroupSettlement) error
 	// Memberships lists the derived memberships of a principal, after a group in
@@ -92,10 +92,10 @@ type Store interface {
 
 // DirectoryStore keeps the derived rows by which users and groups are found.
 type DirectoryStore interface {
-	// EnforceDirectory writes the rows that e.Derive says, each with the visibility
+	// ApplyDirectory writes the rows that e.Derive says, each with the visibility
 	// and the mts of the state. An older snapshot must never undo what a newer one
 	// wrote.
-	EnforceDirectory(ctx context.Context, e *DirectoryEnforcement) error
+	ApplyDirectory(ctx context.Context, e *DirectoryUpdate) error
 	// PageDirectory must return the rows of the slice in order of name and then
 	// of id.
 	PageDirectory(ctx context.Context, s DirectorySlice) ([]DirectoryRow, error)

@@ -22,7 +22,7 @@ func (r contents) Members(ctx context.Context, c *library.Content, first *int, a
 
 // ViewerRole is null where the viewer has none.
 func (r contents) ViewerRole(ctx context.Context, c *library.Content) (*library.ContentRole, error) {
-	s, err := standing(ctx, c)
+	s, err := permissions(ctx, c)
 	if err != nil || s.Role == library.NoRole {
 		return nil, err
 	}
@@ -31,28 +31,28 @@ func (r contents) ViewerRole(ctx context.Context, c *library.Content) (*library.
 
 // ViewerCanShare tells whether the viewer may share the item.
 func (r contents) ViewerCanShare(ctx context.Context, c *library.Content) (bool, error) {
-	s, err := standing(ctx, c)
+	s, err := permissions(ctx, c)
 	return err == nil && s.CanShare, err
 }
 
 // ViewerCanEdit reports whether the viewer may change title, description and link.
 func (r contents) ViewerCanEdit(ctx context.Context, c *library.Content) (bool, error) {
-	s, err := standing(ctx, c)
+	s, err := permissions(ctx, c)
 	return err == nil && s.CanEdit, err
 }
 
 // ViewerCanManage reports whether the viewer may change everything of the item.
 func (r contents) ViewerCanManage(ctx context.Context, c *library.Content) (bool, error) {
-	s, err := standing(ctx, c)
+	s, err := permissions(ctx, c)
 	return err == nil && s.CanManage, err
 }
 
 // standing is never nil without an error: an item that has just become
 // invisible is one that the viewer may do nothing with.
-func standing(ctx context.Context, c *library.Content) (*library.Standing, error) {
-	s, err := dataloader.From(ctx).Standings.Load(ctx, c.ID)
+func permissions(ctx context.Context, c *library.Content) (*library.Permissions, error) {
+	s, err := dataloader.From(ctx).Permissions.Load(ctx, c.ID)
 	if err == nil && s == nil {
-		s = &library.Standing{}
+		s = &library.Permissions{}
 	}
 	return s, err
 }

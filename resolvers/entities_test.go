@@ -141,8 +141,8 @@ func TestEntitiesAreReadInOneBatch(t *testing.T) {
 	if diff := cmp.Diff([][]string{want}, g.spy.nodes); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
-	if len(g.spy.principals) != 1 || len(g.spy.standings) != 1 || len(g.spy.contents) != 0 {
-		t.Errorf("creators %v, standings %v, items one by one %v: want one batch of each of the first two", g.spy.principals, g.spy.standings, g.spy.contents)
+	if len(g.spy.principals) != 1 || len(g.spy.permissions) != 1 || len(g.spy.contents) != 0 {
+		t.Errorf("creators %v, standings %v, items one by one %v: want one batch of each of the first two", g.spy.principals, g.spy.permissions, g.spy.contents)
 	}
 }
 

@@ -65,15 +65,15 @@ func (f followers) Follows(n int) {
 // spy passes every call on to the Service and remembers what was asked of it.
 type spy struct {
 	library.API
-	local      bool // says that the store is in this process
-	mu         sync.Mutex
-	pages      []asked
-	begun      []asked // by Prefetch
-	principals [][]principal.ID
-	standings  [][]library.ContentID
-	contents   [][]library.ContentID
-	nodes      [][]string
-	counts     int
+	local       bool // says that the store is in this process
+	mu          sync.Mutex
+	pages       []asked
+	begun       []asked // by Prefetch
+	principals  [][]principal.ID
+	permissions [][]library.ContentID
+	contents    [][]library.ContentID
+	nodes       [][]string
+	counts      int
 }
 
 // asked is a page that was asked for.
@@ -103,11 +103,11 @@ func (s *spy) Principals(ctx context.Context, v *principal.Viewer, ids []princip
 	return s.API.Principals(ctx, v, ids)
 }
 
-func (s *spy) Standings(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Standing, error) {
+func (s *spy) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error) {
 	s.mu.Lock()
-	s.standings = append(s.standings, ids)
+	s.permissions = append(s.permissions, ids)
 	s.mu.Unlock()
-	return s.API.Standings(ctx, v, ids)
+	return s.API.PermissionsOf(ctx, v, ids)
 }
 
 func (s *spy) Contents(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Content, error) {
@@ -143,7 +143,7 @@ func (s *spy) pagesBegun() int {
 func (s *spy) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages, s.begun, s.principals, s.standings, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
+	s.pages, s.begun, s.principals, s.permissions, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
 }
 
 func newGateway(t testing.TB) *gateway {

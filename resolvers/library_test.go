@@ -17,9 +17,9 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(25)
 	type costs struct {
-		Query                 library.LibraryQuery
-		Principals, Standings int // calls
-		Counts                int
+		Query                     library.LibraryQuery
+		Principals, Permissions int // calls
+		Counts                    int
 	}
 	first := func(n int) cursor.PageArgs { return cursor.PageArgs{First: &n} }
 	last := func(n int) cursor.PageArgs { return cursor.PageArgs{Last: &n} }
@@ -39,11 +39,11 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 		{"include shared", `library(first: 3, includeShared: true) { nodes { id } }`, costs{Query: library.LibraryQuery{PageArgs: first(3), IncludeShared: true}}},
 		{"20 creators", `library(first: 20) { edges { node { createdBy { id } } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
 		{"creators under two names", `library(first: 20) { edges { node { createdBy { id } c: createdBy { displayName } } } nodes { createdBy { id } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
-		{"standing", `library(first: 20) { edges { node { viewerRole viewerCanShare viewerCanManage } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithStanding: true}}},
-		{"standing in a fragment", `library(first: 20) { ...f }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithStanding: true}}},
-		{"standing beside what is not planned", `library(first: 1) { nodes { createdBy { email } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithStanding: true}, Principals: 1}},
+		{"standing", `library(first: 20) { edges { node { viewerRole viewerCanShare viewerCanManage } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
+		{"standing in a fragment", `library(first: 20) { ...f }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
+		{"standing beside what is not planned", `library(first: 1) { nodes { createdBy { email } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithPermissions: true}, Principals: 1}},
 		{"page info beside what is not planned", `library(first: 1) { nodes { members { edges { role } } } pageInfo { hasPreviousPage } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), OtherSide: true}}},
-		{"standing after what is not planned", `library(first: 1) { nodes { members { edges { role } } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithStanding: true}}},
+		{"standing after what is not planned", `library(first: 1) { nodes { members { edges { role } } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithPermissions: true}}},
 		{"both flags backwards", `library(before: null, last: 3) { pageInfo { hasPreviousPage hasNextPage } }`, costs{Query: library.LibraryQuery{PageArgs: last(3), OtherSide: true}}},
 		{"standing skipped", `library(first: 20) { nodes { id viewerRole @include(if: false) } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}}},
 	}
@@ -56,7 +56,7 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 			}
 			g.must(as("u:acme:eve"), query)
 			// The look-up of eve is one call of Principals.
-			got := costs{Principals: len(g.spy.principals) - 1, Standings: len(g.spy.standings), Counts: g.spy.counts}
+			got := costs{Principals: len(g.spy.principals) - 1, Permissions: len(g.spy.permissions), Counts: g.spy.counts}
 			if len(g.spy.pages) != 1 {
 				t.Fatalf("%d pages were read, want 1", len(g.spy.pages))
 			}

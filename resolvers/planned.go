@@ -41,8 +41,8 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 			return nil, err
 		}
 	}
-	for i := 0; want.Standings && i < len(page.Rows); i++ {
-		if page.Rows[i].Standing, err = standingOf(ctx, conn.Edges[i]); err != nil {
+	for i := 0; want.Permissions && i < len(page.Rows); i++ {
+		if page.Rows[i].Permissions, err = permissionsItem(ctx, conn.Edges[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -55,12 +55,12 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 	return page, err
 }
 
-// standingOf is the viewer's standing with the item of an edge, which mostly has it.
-func standingOf(ctx context.Context, e *library.LibraryEdge) (*library.Standing, error) {
-	if e.Standing != nil {
-		return e.Standing, nil
+// permissionsItem is the viewer's standing with the item of an edge, which mostly has it.
+func permissionsItem(ctx context.Context, e *library.LibraryEdge) (*library.Permissions, error) {
+	if e.Permissions != nil {
+		return e.Permissions, nil
 	}
-	return standing(ctx, e.Node)
+	return permissions(ctx, e.Node)
 }
 
 // loadCreators loads the creators of rows, as others of the operation may.

@@ -134,7 +134,7 @@ type failing struct{ library.API }
 
 var errDown = errors.New("down")
 
-func (failing) Standings(context.Context, *principal.Viewer, []library.ContentID) ([]*library.Standing, error) {
+func (failing) PermissionsOf(context.Context, *principal.Viewer, []library.ContentID) ([]*library.Permissions, error) {
 	return nil, errDown
 }
 
@@ -144,7 +144,7 @@ func (failing) LibraryCount(context.Context, *library.LibraryConnection) (librar
 
 // Library leaves standings to be loaded.
 func (f failing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
-	q.WithStanding = false
+	q.WithPermissions = false
 	return f.API.Library(ctx, v, owner, q)
 }
 

@@ -79,8 +79,8 @@ func TestNodesLoadTogether(t *testing.T) {
 			calls++
 		}
 	}
-	if calls != 1 || len(g.spy.standings) != 1 {
-		t.Errorf("%d calls for creators, %d for standings; want 1 each", calls, len(g.spy.standings))
+	if calls != 1 || len(g.spy.permissions) != 1 {
+		t.Errorf("%d calls for creators, %d for standings; want 1 each", calls, len(g.spy.permissions))
 	}
 }
 

@@ -112,13 +112,13 @@ func (s *recorder) Commit(ctx context.Context, c *library.ContentCommit) (commit
 	return s.next.Commit(ctx, c)
 }
 
-func (s *recorder) Enforce(ctx context.Context, e *library.Enforcement) error {
-	s.note("Enforce", e)
-	return s.next.Enforce(ctx, e)
+func (s *recorder) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
+	s.note("ApplyIndex", e)
+	return s.next.ApplyIndex(ctx, e)
 }
 
-func (s *recorder) EnforceBatch() int {
-	return s.next.EnforceBatch()
+func (s *recorder) ApplyIndexBatch() int {
+	return s.next.ApplyIndexBatch()
 }
 
 func (s *recorder) Settle(ctx context.Context, t *library.Settlement) error {
@@ -221,9 +221,9 @@ func (s *recorder) CommitPrincipal(ctx context.Context, c *principal.Commit) (co
 	return s.next.CommitPrincipal(ctx, c)
 }
 
-func (s *recorder) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
-	s.note("EnforceGroup", e)
-	return s.next.EnforceGroup(ctx, e)
+func (s *recorder) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
+	s.note("ApplyGroupIndex", e)
+	return s.next.ApplyGroupIndex(ctx, e)
 }
 
 func (s *recorder) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
@@ -246,24 +246,24 @@ func (s *recorder) ScanPrincipals(ctx context.Context, after principal.ID, limit
 	return s.next.ScanPrincipals(ctx, after, limit)
 }
 
-func (s *recorder) PutLane(ctx context.Context, l commit.Lane) error {
-	s.note("PutLane", l)
-	return s.next.PutLane(ctx, l)
+func (s *recorder) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
+	s.note("PutInFlightList", l)
+	return s.next.PutInFlightList(ctx, l)
 }
 
-func (s *recorder) InFlight(ctx context.Context) ([]commit.Lane, error) {
+func (s *recorder) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	s.note("InFlight")
 	return s.next.InFlight(ctx)
 }
 
-func (s *recorder) Lanes(ctx context.Context) ([]commit.Lane, error) {
-	s.note("Lanes")
-	return s.next.Lanes(ctx)
+func (s *recorder) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+	s.note("InFlightLists")
+	return s.next.InFlightLists(ctx)
 }
 
-func (s *recorder) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	s.note("DropLane", id, stamp)
-	return s.next.DropLane(ctx, id, stamp)
+func (s *recorder) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+	s.note("DeleteInFlightList", id, stamp)
+	return s.next.DeleteInFlightList(ctx, id, stamp)
 }
 
 func (s *recorder) PutDue(ctx context.Context, d commit.Due) error {
@@ -281,19 +281,19 @@ func (s *recorder) DropDue(ctx context.Context, d commit.Due) error {
 	return s.next.DropDue(ctx, d)
 }
 
-func (s *recorder) FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	s.note("FixCreation", c, replace)
-	return s.next.FixCreation(ctx, c, replace)
+func (s *recorder) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+	s.note("PutCreationIfAbsent", c, replace)
+	return s.next.PutCreationIfAbsent(ctx, c, replace)
 }
 
-func (s *recorder) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
-	s.note("FixSetting", name, value)
-	return s.next.FixSetting(ctx, name, value)
+func (s *recorder) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
+	s.note("PutSettingIfAbsent", name, value)
+	return s.next.PutSettingIfAbsent(ctx, name, value)
 }
 
-func (s *recorder) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
-	s.note("EnforceDirectory", e)
-	return s.next.EnforceDirectory(ctx, e)
+func (s *recorder) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
+	s.note("ApplyDirectory", e)
+	return s.next.ApplyDirectory(ctx, e)
 }
 
 func (s *recorder) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {

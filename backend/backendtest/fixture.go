@@ -106,9 +106,9 @@ func (h *Fixture) WantSettled() {
 	if err := h.Journal.Beat(h.T.Context()); err != nil {
 		h.T.Fatalf("writing the lane: %v", err)
 	}
-	lanes, err := h.Store.Lanes(h.T.Context())
-	if err != nil || len(lanes) != 0 {
-		h.T.Errorf("changes are still in flight: %v, %v", lanes, err)
+	inFlightLists, err := h.Store.InFlightLists(h.T.Context())
+	if err != nil || len(inFlightLists) != 0 {
+		h.T.Errorf("changes are still in flight: %v, %v", inFlightLists, err)
 	}
 }
 

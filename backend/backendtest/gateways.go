@@ -71,8 +71,8 @@ type Gateways struct {
 	T     *testing.T
 	Store *simulator.Client
 	Start time.Time // the beginning of a minute, at which the clocks start
-	// Bulletin and Through are what the next gateways use, at first the store itself.
-	Bulletin library.Bulletin
+	// Notifier and Through are what the next gateways use, at first the store itself.
+	Notifier library.Notifier
 	Through  backend.Store
 }
 
@@ -94,7 +94,7 @@ func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock
 	c := backend.Config{Store: g.Through, Runtime: clock, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {
-		c.Bulletin = g.Bulletin
+		c.Notifier = g.Notifier
 	}
 	services := OpenAll(g.T, c)
 	h.Service, h.Pastes = services.Library, services.Pastes

@@ -145,7 +145,7 @@ func (r *Rows) Join(group principal.ID, index bool, members ...principal.GroupMe
 	}
 	r.Applied(r.Store.CommitPrincipal(r.T.Context(), &principal.Commit{ID: group, Base: base, Header: h, Members: members}))
 	if index {
-		r.Must(r.Store.EnforceGroup(r.T.Context(), &principal.GroupEnforcement{Header: &h, Rows: members}))
+		r.Must(r.Store.ApplyGroupIndex(r.T.Context(), &principal.GroupIndexUpdate{Header: &h, Rows: members}))
 	}
 }
 
@@ -181,12 +181,12 @@ func (r *Rows) Change(id library.ContentID, change func(h *library.Header), memb
 	return &h
 }
 
-// Enforce brings the libraries of principals in line with an item.
-func (r *Rows) Enforce(id library.ContentID, principals ...principal.ID) {
+// ApplyIndex brings the libraries of principals in line with an item.
+func (r *Rows) ApplyIndex(id library.ContentID, principals ...principal.ID) {
 	r.T.Helper()
 	rows, err := r.Store.Read(r.T.Context(), id, library.ContentQuery{Members: principals})
 	r.Must(err)
-	r.Must(r.Store.Enforce(r.T.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members, Reverse: true}))
+	r.Must(r.Store.ApplyIndex(r.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members, Reverse: true}))
 }
 
 // Item stores an item with its entries.
@@ -194,7 +194,7 @@ func (r *Rows) Item(id library.ContentID, at clock.Instant, vis principal.Visibi
 	r.T.Helper()
 	r.Change(id, func(h *library.Header) { h.Position, h.Visibility = at, vis }, members...)
 	for _, m := range members {
-		r.Enforce(id, m.Principal)
+		r.ApplyIndex(id, m.Principal)
 	}
 }
 

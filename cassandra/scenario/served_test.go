@@ -119,9 +119,9 @@ func (g *gateway) awaitReadyz(status int, text string) {
 	}
 }
 
-// laneOf is the list of a process that has died before it could change an item.
-func laneOf(id library.ContentID) commit.Lane {
-	return commit.Lane{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
+// inFlightListOf is the list of a process that has died before it could change an item.
+func inFlightListOf(id library.ContentID) commit.InFlightList {
+	return commit.InFlightList{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
 		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll},
 	)}
 }
@@ -136,7 +136,7 @@ func TestAnAuditFinishesWhatAKilledGatewayHasLeft(t *testing.T) {
 	g := serve(t, there, "desk-1")
 	g.kill()
 	store := opened(t, there)
-	if err := store.PutLane(t.Context(), laneOf("c:demo:n000001")); err != nil {
+	if err := store.PutInFlightList(t.Context(), inFlightListOf("c:demo:n000001")); err != nil {
 		t.Fatal(err)
 	}
 	awaitNobody(t, store)

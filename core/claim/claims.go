@@ -100,7 +100,7 @@ func (c *Claims) put(ctx context.Context, mine Claim, over *Token) (stands Claim
 		token := *over // the caller's changes with what it points into
 		over = &token
 	}
-	err = c.insist(ctx, func() error {
+	err = c.retry(ctx, func() error {
 		stands, err = c.store.PutClaim(ctx, mine, over)
 		return err
 	})
@@ -108,7 +108,7 @@ func (c *Claims) put(ctx context.Context, mine Claim, over *Token) (stands Claim
 }
 
 // insist repeats a write that may be repeated, while its outcome is unknown.
-func (c *Claims) insist(ctx context.Context, write func() error) error {
+func (c *Claims) retry(ctx context.Context, write func() error) error {
 	err := write()
 	for n := 1; n < maxReissues && fault.MayHaveCommitted(err); n++ {
 		if paused := c.pause(ctx); paused != nil {
@@ -135,11 +135,11 @@ func (c *Claims) makeWay(ctx context.Context, stands Claim) error {
 		}
 		var applied bool
 		switch {
-		case look.Standing == Ended:
+		case look.Status == Ended:
 			return nil
-		case look.Standing == Held, look.Standing == Idle && stands.Until > c.now():
+		case look.Status == Held, look.Status == Idle && stands.Until > c.now():
 			return ErrTaken
-		case look.Standing == Lapsed:
+		case look.Status == Lapsed:
 			err = record.End(ctx, stands.Record)
 		default:
 			applied, err = record.Fence(ctx, stands.Record, look.Base)
@@ -149,7 +149,7 @@ func (c *Claims) makeWay(ctx context.Context, stands Claim) error {
 			return fmt.Errorf("ending or fencing %s: %w", stands.Record, err)
 		case applied:
 			return nil
-		case err == nil && look.Standing == Idle:
+		case err == nil && look.Status == Idle:
 			return c.movedOn(ctx, record, stands)
 		}
 		if err := c.pause(ctx); err != nil {
@@ -167,7 +167,7 @@ func (c *Claims) movedOn(ctx context.Context, record Record, stands Claim) error
 	switch {
 	case err != nil:
 		return fmt.Errorf("reading %s: %w", stands.Record, err)
-	case look.Standing == Held, look.Standing == Lapsed:
+	case look.Status == Held, look.Status == Lapsed:
 		return ErrTaken
 	}
 	return nil
@@ -246,7 +246,7 @@ func (c *Claims) Holder(ctx context.Context, k Key) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", stands.Record, err)
 	}
-	if look.Standing == Held || look.Standing == Lapsed {
+	if look.Status == Held || look.Status == Lapsed {
 		return stands.Record, nil
 	}
 	return "", nil

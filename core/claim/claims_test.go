@@ -37,9 +37,9 @@ func (hs *houses) Look(_ context.Context, record string, k claim.Key) (claim.Loo
 	look := claim.Look{Base: h.seq}
 	switch {
 	case h.ended:
-		look.Standing = claim.Ended
+		look.Status = claim.Ended
 	case h.name == k.Name:
-		look.Standing = claim.Held
+		look.Status = claim.Held
 	}
 	return look, nil
 }

@@ -54,5 +54,5 @@ func (c *Claims) DropFormer(ctx context.Context, f *Former, log *slog.Logger) {
 // Drop removes the claim of a key that its record has given up, if it has the token that
 // was read before that. A nil token is of a record that has ended.
 func (c *Claims) Drop(ctx context.Context, k Key, record string, token *Token) error {
-	return c.insist(ctx, func() error { return c.store.DropClaim(ctx, k, record, token) })
+	return c.retry(ctx, func() error { return c.store.DropClaim(ctx, k, record, token) })
 }

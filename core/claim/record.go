@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Standing is what a record says of a key.
-type Standing uint8
+// Status is what a record says of a key.
+type Status uint8
 
 // What a record can say of a key.
 const (
 	// Idle: the record does not hold the key, and may be about to take it.
-	Idle Standing = iota
+	Idle Status = iota
 	// Held: the record holds the key.
 	Held
 	// Lapsed: the record holds the key, and its time is over. It must be ended before
@@ -23,7 +23,7 @@ const (
 
 // Look is one reading of a record.
 type Look struct {
-	Standing Standing
+	Status Status
 	// Base is the Seq of the state that was read.
 	Base int64
 }

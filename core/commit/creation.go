@@ -57,9 +57,9 @@ func (g *Engine) partition(ctx context.Context, globalID string, key *RequestKey
 	return p, nil
 }
 
-// FixCreation gives a keyed creation its id before it runs, so that a repetition
+// PutCreationIfAbsent gives a keyed creation its id before it runs, so that a repetition
 // runs under the same id and finds the first outcome there. fresh makes an id.
-func (g *Engine) FixCreation(ctx context.Context, r *Request, fresh func() (string, error)) (string, error) {
+func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func() (string, error)) (string, error) {
 	globalID, err := fresh()
 	if err != nil {
 		return "", err
@@ -68,7 +68,7 @@ func (g *Engine) FixCreation(ctx context.Context, r *Request, fresh func() (stri
 	write := mine
 	var replace *Creation
 	for range maxFixes {
-		stands, err := g.registers.FixCreation(ctx, write, replace)
+		stands, err := g.registers.PutCreationIfAbsent(ctx, write, replace)
 		if err != nil {
 			// Whether the row was written does not matter: it promises nothing,
 			// and a repetition finds it.

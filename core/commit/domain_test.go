@@ -27,7 +27,7 @@ const kindNotice commit.Kind = 'x'
 // noticeStore is what notices need of a store: a row that is changed by compare-and-set,
 // and the hints of what expires.
 type noticeStore interface {
-	FixCreation(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error)
+	PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error)
 	PutDue(ctx context.Context, d commit.Due) error
 }
 
@@ -48,7 +48,7 @@ func rowOf(name string) commit.RequestKey { return sha256.Sum256([]byte("notice 
 
 // read returns the row of a notice, an empty one where there was none.
 func (s *notices) read(ctx context.Context, name string, until clock.Instant) (commit.Creation, error) {
-	return s.store.FixCreation(ctx, commit.Creation{Key: rowOf(name), Until: until}, nil)
+	return s.store.PutCreationIfAbsent(ctx, commit.Creation{Key: rowOf(name), Until: until}, nil)
 }
 
 // putNotice is the input of put.
@@ -85,7 +85,7 @@ func (s *notices) put(ctx context.Context, in putNotice) (changed bool, err erro
 // replaces returns the attempt that writes after in the place of before.
 func (s *notices) replaces(before, after commit.Creation) *commit.Attempt {
 	return &commit.Attempt{Commit: func(ctx context.Context, _ commit.EntryID) (commit.Verdict, error) {
-		stands, err := s.store.FixCreation(ctx, after, &before)
+		stands, err := s.store.PutCreationIfAbsent(ctx, after, &before)
 		return commit.Verdict{Applied: stands == after}, err
 	}}
 }

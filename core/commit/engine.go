@@ -79,7 +79,7 @@ func (g *Engine) Together(ctx context.Context, tasks []func() error) error {
 	return nil
 }
 
-// Insist repeats a write that may be repeated, while this process has time for it.
-func (g *Engine) Insist(ctx context.Context, write func() error) error {
+// Retry repeats a write that may be repeated, while this process has time for it.
+func (g *Engine) Retry(ctx context.Context, write func() error) error {
 	return sched.Retry(ctx, g.rt, g.Over, write)
 }

@@ -117,12 +117,12 @@ func (r *InFlightReader) run() {
 func (r *InFlightReader) read() (*InFlightSet, error) {
 	ctx, cancel := r.rt.Deadline(r.life, setWithin)
 	defer cancel()
-	lanes, err := r.store.InFlight(ctx)
+	inFlightLists, err := r.store.InFlight(ctx)
 	if err != nil {
 		return nil, err
 	}
 	set := &InFlightSet{keys: map[inFlightKey]struct{}{}}
-	for _, l := range lanes {
+	for _, l := range inFlightLists {
 		// Also kinds of a later version: a change of theirs concerns nothing that is read here.
 		entries, err := Decode(l.Blocks)
 		if err != nil {

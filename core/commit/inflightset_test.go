@@ -18,18 +18,18 @@ type listsStore struct {
 	sent chan struct{} // a reading has begun, and has seen the lanes
 	pass chan struct{} // one may be answered
 
-	mu    sync.Mutex
-	lanes []commit.Lane
-	err   error
+	mu            sync.Mutex
+	inFlightLists []commit.InFlightList
+	err           error
 }
 
-func (s *listsStore) InFlight(context.Context) ([]commit.Lane, error) {
+func (s *listsStore) InFlight(context.Context) ([]commit.InFlightList, error) {
 	s.mu.Lock()
-	lanes, err := s.lanes, s.err
+	inFlightLists, err := s.inFlightLists, s.err
 	s.mu.Unlock()
 	s.sent <- struct{}{}
 	<-s.pass
-	return lanes, err
+	return inFlightLists, err
 }
 
 func (s *listsStore) set(t *testing.T, entries ...commit.Entry) {
@@ -40,7 +40,7 @@ func (s *listsStore) set(t *testing.T, entries ...commit.Entry) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lanes = []commit.Lane{{ID: "empty"}, {ID: "other", Stamp: 1, Blocks: blocks}}
+	s.inFlightLists = []commit.InFlightList{{ID: "empty"}, {ID: "other", Stamp: 1, Blocks: blocks}}
 }
 
 // steppedClock is a Runtime whose monotonic clock is set.
@@ -161,7 +161,7 @@ func TestInFlightReader_ErrorsMeanThatItCannotBeTold(t *testing.T) {
 		t.Errorf("it is %v, want %v", err, want)
 	}
 	store.err = nil
-	store.lanes = []commit.Lane{{ID: "damaged", Blocks: [][]byte{{9, 9}}}}
+	store.inFlightLists = []commit.InFlightList{{ID: "damaged", Blocks: [][]byte{{9, 9}}}}
 	store.pass <- struct{}{}
 	if set, err := r.Read(t.Context()); err == nil {
 		t.Errorf("a list that cannot be read gives %+v", set)

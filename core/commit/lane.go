@@ -7,33 +7,33 @@ import (
 	"carrel/core/clock"
 )
 
-// LaneID names the in-flight list of one process incarnation.
-type LaneID string
+// ListID names the in-flight list of one process incarnation.
+type ListID string
 
-// Lane is a process's whole list of changes under way.
-type Lane struct {
-	ID    LaneID
+// InFlightList is a process's whole list of changes under way.
+type InFlightList struct {
+	ID    ListID
 	Stamp int64 // its write time, in microseconds, rising with each write
 	// Blocks are its entries, as package commit encodes them: one block, or none where
 	// the list is empty. Only lists of earlier versions of this program have several.
 	Blocks [][]byte
 }
 
-// UnreadableLanes is the error of JournalStore.Lanes and OpenLanes where some lanes
+// UnreadableLists is the error of JournalStore.InFlightLists and OpenLists where some lanes
 // are of no form that this program knows: damaged, or of a later one. A caller that has to know
 // all that is under way treats it as any other error.
-type UnreadableLanes struct {
-	IDs []LaneID // in their order
+type UnreadableLists struct {
+	IDs []ListID // in their order
 	Err error    // why, of all of them
 }
 
 // Error names the lanes, for logs.
-func (u *UnreadableLanes) Error() string {
+func (u *UnreadableLists) Error() string {
 	return fmt.Sprintf("the in-flight lists %q cannot be read: %v", u.IDs, u.Err)
 }
 
 // Unwrap gives the error of the store.
-func (u *UnreadableLanes) Unwrap() error { return u.Err }
+func (u *UnreadableLists) Unwrap() error { return u.Err }
 
 // Due is a hint that something is to be done at an instant, of the kind and key of
 // an in-flight entry. The domain of its kind decides by the key's own row.
@@ -66,21 +66,21 @@ func DueOf(at clock.Instant, row string, mts clock.Instant) Due {
 
 // JournalStore keeps what is under way and what is due.
 type JournalStore interface {
-	// PutLane replaces the lane's list. It must be durable no later than a Commit of
+	// PutInFlightList replaces the lane's list. It must be durable no later than a Commit of
 	// this process that follows it. A lane without blocks is removed, or is kept and
 	// listed without blocks.
-	PutLane(ctx context.Context, l Lane) error
-	// Lanes reads all lanes with the stamps of their last writes. One that cannot
-	// be read keeps no other back: all others come beside an *UnreadableLanes.
-	Lanes(ctx context.Context) ([]Lane, error)
+	PutInFlightList(ctx context.Context, l InFlightList) error
+	// InFlightLists reads all lanes with the stamps of their last writes. One that cannot
+	// be read keeps no other back: all others come beside an *UnreadableLists.
+	InFlightLists(ctx context.Context) ([]InFlightList, error)
 	// InFlight reads the lanes of all processes, those that are empty perhaps left out, by
 	// as few and as short statements as possible, which are sent during the call. InFlight
-	// must show each lane as of the last PutLane that was acknowledged before the call, or
+	// must show each lane as of the last PutInFlightList that was acknowledged before the call, or
 	// later. Where the store cannot promise that, it returns an error: also where a
 	// process may use it that does not keep its list in this way.
-	InFlight(ctx context.Context) ([]Lane, error)
-	// DropLane must remove the lane iff nothing newer than stamp was written.
-	DropLane(ctx context.Context, id LaneID, stamp int64) error
+	InFlight(ctx context.Context) ([]InFlightList, error)
+	// DeleteInFlightList must remove the lane iff nothing newer than stamp was written.
+	DeleteInFlightList(ctx context.Context, id ListID, stamp int64) error
 	// PutDue must be durable no later than a Commit of this process that follows it.
 	// Of two hints that differ in MTS only, the newer one must be kept. A hint that
 	// is older than a removal may be left out.

@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// OpenLane is a lane with its entries.
-type OpenLane struct {
-	ID      LaneID
+// OpenList is a lane with its entries.
+type OpenList struct {
+	ID      ListID
 	Stamp   int64
 	Entries []Entry
 }
 
-// OpenLanes reads the entries of all lanes. All lanes that can be read come beside an
-// *UnreadableLanes, which names the others.
-func OpenLanes(ctx context.Context, store JournalStore) ([]OpenLane, error) {
-	lanes, err := store.Lanes(ctx)
-	var bad UnreadableLanes
-	if unread := (*UnreadableLanes)(nil); errors.As(err, &unread) {
+// OpenLists reads the entries of all lanes. All lanes that can be read come beside an
+// *UnreadableLists, which names the others.
+func OpenLists(ctx context.Context, store JournalStore) ([]OpenList, error) {
+	inFlightLists, err := store.InFlightLists(ctx)
+	var bad UnreadableLists
+	if unread := (*UnreadableLists)(nil); errors.As(err, &unread) {
 		bad = *unread
 	} else if err != nil {
 		return nil, err
 	}
-	open := make([]OpenLane, 0, len(lanes))
-	for _, l := range lanes {
+	open := make([]OpenList, 0, len(inFlightLists))
+	for _, l := range inFlightLists {
 		entries, err := knownEntries(l.Blocks)
 		if err != nil {
 			bad.IDs, bad.Err = append(bad.IDs, l.ID), errors.Join(bad.Err, err)
 			continue
 		}
-		open = append(open, OpenLane{ID: l.ID, Stamp: l.Stamp, Entries: entries})
+		open = append(open, OpenList{ID: l.ID, Stamp: l.Stamp, Entries: entries})
 	}
 	if bad.Err != nil {
 		slices.Sort(bad.IDs)

@@ -187,13 +187,13 @@ type Sealer struct {
 }
 
 type cursorKey struct {
-	id      byte
-	aead    cipher.AEAD
-	scribes sync.Pool // of *scribe; its mac carries the key
+	id          byte
+	aead        cipher.AEAD
+	sealBuffers sync.Pool // of *sealBuffer; its mac carries the key
 }
 
-// scribe is what sealing needs besides the key, reused: a page seals twenty.
-type scribe struct {
+// sealBuffer is what sealing needs besides the key, reused: a page seals twenty.
+type sealBuffer struct {
 	mac               hash.Hash
 	whole, sum, bytes []byte
 }
@@ -203,7 +203,7 @@ func NewSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1
-	standing, err := commit.FixSetting(ctx, store, rt, cursorKeys, ring)
+	standing, err := commit.PutSettingIfAbsent(ctx, store, rt, cursorKeys, ring)
 	if err != nil {
 		return nil, fmt.Errorf("read cursor keys: %w", err)
 	}
@@ -240,7 +240,7 @@ func newCursorKey(id byte, seal, nonce []byte) (*cursorKey, error) {
 	}
 	k := &cursorKey{id: id, aead: aead}
 	secret := append([]byte(nil), nonce...)
-	k.scribes.New = func() any { return &scribe{mac: hmac.New(sha256.New, secret)} }
+	k.sealBuffers.New = func() any { return &sealBuffer{mac: hmac.New(sha256.New, secret)} }
 	return k, nil
 }
 
@@ -262,8 +262,8 @@ func (s *Sealer) Seal(bound []byte, p Place) string {
 // AppendSeal appends the text of Seal to b.
 func (s *Sealer) AppendSeal(b, bound []byte, p Place) []byte {
 	k := s.keys[0]
-	w := k.scribes.Get().(*scribe)
-	defer k.scribes.Put(w)
+	w := k.sealBuffers.Get().(*sealBuffer)
+	defer k.sealBuffers.Put(w)
 	w.whole = p.append(append(w.whole[:0], bound...))
 	w.mac.Reset()
 	w.mac.Write(w.whole)

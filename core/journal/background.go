@@ -63,7 +63,7 @@ func (j *Journal) Beat(ctx context.Context) error {
 	}
 	w := j.request()
 	j.mu.Unlock()
-	if done, err := j.rt.Wait(ctx, w.done, laneWait); err != nil || !done {
+	if done, err := j.rt.Wait(ctx, w.done, listWait); err != nil || !done {
 		return err
 	}
 	return w.err
@@ -252,7 +252,7 @@ func (j *Journal) dropOwn(ctx context.Context) error {
 		return err
 	}
 	if stamp := j.unused(); stamp != 0 {
-		return j.store.DropLane(ctx, j.lane, stamp)
+		return j.store.DeleteInFlightList(ctx, j.inFlightList, stamp)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := commit.OpenLanes(t.Context(), store)
+	all, err := commit.OpenLists(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}

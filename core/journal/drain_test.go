@@ -98,9 +98,9 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 			if d.failed != 2*c.failed {
 				t.Errorf("%d tries failed, want %d of each", d.failed, c.failed)
 			}
-			done := len(d.resumed) == 1 && len(d.moved) == 1 && len(lanes(t, store)) == 0
+			done := len(d.resumed) == 1 && len(d.moved) == 1 && len(inFlightLists(t, store)) == 0
 			if done != (c.err == nil) {
-				t.Errorf("resumed %v, moved %v, lanes that stay: %v", d.resumed, d.moved, lanes(t, store))
+				t.Errorf("resumed %v, moved %v, lanes that stay: %v", d.resumed, d.moved, inFlightLists(t, store))
 			}
 		})
 	}
@@ -137,21 +137,21 @@ func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	}
 }
 
-// droppedLanes notes which lanes are deleted.
-type droppedLanes struct {
+// droppedLists notes which lanes are deleted.
+type droppedLists struct {
 	commit.JournalStore
-	dropped []commit.Lane
+	dropped []commit.InFlightList
 }
 
-func (d *droppedLanes) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	d.dropped = append(d.dropped, commit.Lane{ID: id, Stamp: stamp})
-	return d.JournalStore.DropLane(ctx, id, stamp)
+func (d *droppedLists) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+	d.dropped = append(d.dropped, commit.InFlightList{ID: id, Stamp: stamp})
+	return d.JournalStore.DeleteInFlightList(ctx, id, stamp)
 }
 
 // TestDrain_DeletesItsLane: a store may keep an empty list until its lane is deleted.
 func TestDrain_DeletesItsLane(t *testing.T) {
 	opened, rt := open(t)
-	store := &droppedLanes{JournalStore: opened}
+	store := &droppedLists{JournalStore: opened}
 	j := New(t.Context(), store, rt, nil)
 	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) > 0 {
 		t.Errorf("deleted were %v, %v; nothing was written", store.dropped, err)
@@ -161,15 +161,15 @@ func TestDrain_DeletesItsLane(t *testing.T) {
 	}
 	j.End(change(1).ID)
 	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) != 1 ||
-		store.dropped[0].ID != j.Lane() || store.dropped[0].Stamp != j.stamp {
-		t.Errorf("deleted were %v, %v; the lane is %s, written last at %d", store.dropped, err, j.Lane(), j.stamp)
+		store.dropped[0].ID != j.InFlightList() || store.dropped[0].Stamp != j.stamp {
+		t.Errorf("deleted were %v, %v; the lane is %s, written last at %d", store.dropped, err, j.InFlightList(), j.stamp)
 	}
 }
 
 // TestDrain_KeepsALaneThatIsWrittenMeanwhile: what a change has been promised stays.
 func TestDrain_KeepsALaneThatIsWrittenMeanwhile(t *testing.T) {
 	opened, rt := open(t)
-	store := &droppedLanes{JournalStore: opened}
+	store := &droppedLists{JournalStore: opened}
 	j := New(t.Context(), store, rt, nil)
 	for name, change := range map[string]func(){
 		"a change has begun":              func() { j.entries = append(j.entries, &entry{Entry: change(2)}) },

@@ -15,7 +15,7 @@ import (
 
 // Times and numbers of the journal (docs/write-protocol.md).
 const (
-	laneWait       = 2 * time.Second  // for the write that carries an entry
+	listWait       = 2 * time.Second  // for the write that carries an entry
 	heartbeat      = time.Second      // a non-empty lane is rewritten as often
 	deadAfter      = 15 * time.Second // a lane that was not written for so long is taken over
 	pollEvery      = time.Second
@@ -47,7 +47,7 @@ type Journal struct {
 	log   *slog.Logger
 	life  context.Context // of the process: a lane write belongs to no one request
 
-	lane commit.LaneID
+	inFlightList commit.ListID
 
 	mu       sync.Mutex
 	entries  []*entry // in the order in which they began
@@ -58,7 +58,7 @@ type Journal struct {
 	dirty    bool   // entries were taken off since the last write
 	repairs  []commit.Repair
 	dues     map[dueKey]*dueState
-	counts   Stats // what only rises, and Lanes
+	counts   Stats // what only rises, and InFlightLists
 	draining bool
 }
 
@@ -92,12 +92,12 @@ func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Journal{store: store, rt: rt, log: log, life: rt.Detach(ctx),
-		dues: map[dueKey]*dueState{},
-		lane: commit.LaneID(hex.EncodeToString(id[:]))}
+		dues:         map[dueKey]*dueState{},
+		inFlightList: commit.ListID(hex.EncodeToString(id[:]))}
 }
 
-// Lane is the id of this process's lane.
-func (j *Journal) Lane() commit.LaneID { return j.lane }
+// InFlightList is the id of this process's lane.
+func (j *Journal) InFlightList() commit.ListID { return j.inFlightList }
 
 // Begin puts e on the list and returns once a write of the list whose copy held
 // e was acknowledged. UNAVAILABLE: nothing is on the list, or will be.
@@ -111,7 +111,7 @@ func (j *Journal) Begin(ctx context.Context, e commit.Entry) error {
 	j.entries = append(j.entries, &entry{Entry: e, since: j.rt.Elapsed()})
 	w := j.request()
 	j.mu.Unlock()
-	acknowledged, err := j.rt.Wait(ctx, w.done, laneWait)
+	acknowledged, err := j.rt.Wait(ctx, w.done, listWait)
 	switch {
 	case err == nil && acknowledged && w.err == nil:
 		return nil
@@ -131,14 +131,14 @@ func (j *Journal) request() *write {
 	w := j.next
 	if !j.writing {
 		j.writing = true
-		j.rt.Go(j.writeLane)
+		j.rt.Go(j.writeInFlightList)
 	}
 	return w
 }
 
-// writeLane writes the whole list, again and again while somebody waits: those
+// writeInFlightList writes the whole list, again and again while somebody waits: those
 // who come during a write share the next one.
-func (j *Journal) writeLane() {
+func (j *Journal) writeInFlightList() {
 	for {
 		j.mu.Lock()
 		w := j.next
@@ -151,8 +151,8 @@ func (j *Journal) writeLane() {
 		stamp, entries := j.copyList()
 		j.mu.Unlock()
 
-		ctx, cancel := j.rt.Deadline(j.life, laneWait)
-		w.err = j.putLane(ctx, stamp, entries)
+		ctx, cancel := j.rt.Deadline(j.life, listWait)
+		w.err = j.putInFlightList(ctx, stamp, entries)
 		cancel()
 		j.mu.Lock()
 		if w.err == nil {
@@ -179,13 +179,13 @@ func (j *Journal) copyList() (stamp int64, entries []commit.Entry) {
 	return j.stamp, entries
 }
 
-// putLane writes the list.
-func (j *Journal) putLane(ctx context.Context, stamp int64, entries []commit.Entry) error {
+// putInFlightList writes the list.
+func (j *Journal) putInFlightList(ctx context.Context, stamp int64, entries []commit.Entry) error {
 	blocks, err := commit.Encode(entries)
 	if err != nil {
 		return err
 	}
-	return j.store.PutLane(ctx, commit.Lane{ID: j.lane, Stamp: stamp, Blocks: blocks})
+	return j.store.PutInFlightList(ctx, commit.InFlightList{ID: j.inFlightList, Stamp: stamp, Blocks: blocks})
 }
 
 // End takes the entry off; the next write of the lane carries that.
@@ -309,13 +309,13 @@ func (j *Journal) note(change func(*Stats)) {
 
 // Stats tells of the list, for operators.
 type Stats struct {
-	Entries  int           // on the list, deferred ones included
-	Deferred int           // moves that wait
-	Waiting  int           // decided changes that the background has yet to finish
-	Oldest   time.Duration // age of the oldest that is not deferred
-	Lanes    int           // of all processes, when they were looked at last
-	// UnreadableLanes are those of them that could not be read.
-	UnreadableLanes int
+	Entries       int           // on the list, deferred ones included
+	Deferred      int           // moves that wait
+	Waiting       int           // decided changes that the background has yet to finish
+	Oldest        time.Duration // age of the oldest that is not deferred
+	InFlightLists int           // of all processes, when they were looked at last
+	// UnreadableLists are those of them that could not be read.
+	UnreadableLists int
 	Resumed         int64 // entries finished in place of their owners
 	Fenced          int64 // of them, whose writer was shut out
 	Refused         int64 // changes that were refused because the list was full

@@ -137,13 +137,13 @@ func change(n byte) commit.Entry {
 }
 
 // lanes are the ids on each lane of the store.
-func lanes(t *testing.T, store commit.JournalStore) map[commit.LaneID][]commit.EntryID {
+func inFlightLists(t *testing.T, store commit.JournalStore) map[commit.ListID][]commit.EntryID {
 	t.Helper()
-	all, err := commit.OpenLanes(t.Context(), store)
+	all, err := commit.OpenLists(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[commit.LaneID][]commit.EntryID{}
+	found := map[commit.ListID][]commit.EntryID{}
 	for _, l := range all {
 		for _, e := range l.Entries {
 			found[l.ID] = append(found[l.ID], e.ID)
@@ -162,7 +162,7 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 			if err := j.Begin(t.Context(), e); err != nil {
 				t.Errorf("beginning %d: %v", n, err)
 			}
-			if !slices.Contains(lanes(t, store)[j.Lane()], e.ID) {
+			if !slices.Contains(inFlightLists(t, store)[j.InFlightList()], e.ID) {
 				t.Errorf("%d began before its lane was written", n)
 			}
 		})
@@ -174,7 +174,7 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := lanes(t, store); len(left) != 0 {
+	if left := inFlightLists(t, store); len(left) != 0 {
 		t.Errorf("a lane without entries stays: %v", left)
 	}
 }
@@ -182,7 +182,7 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 // broken refuses lanes.
 type broken struct{ commit.JournalStore }
 
-func (broken) PutLane(context.Context, commit.Lane) error { return errDown }
+func (broken) PutInFlightList(context.Context, commit.InFlightList) error { return errDown }
 
 func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
 	store, rt := open(t)
@@ -315,7 +315,7 @@ func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 	if !slices.Equal(d.resumed, []commit.EntryID{{0}}) {
 		t.Errorf("resumed %v, want that of the dead alone", d.resumed)
 	}
-	if left := lanes(t, store); len(left) != 2 || len(left[dead.Lane()]) != 0 {
+	if left := inFlightLists(t, store); len(left) != 2 || len(left[dead.InFlightList()]) != 0 {
 		t.Errorf("lanes that stay: %v", left)
 	}
 }
@@ -333,14 +333,14 @@ func TestRecoverTakesOverAtOnce(t *testing.T) {
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("a failed take-over must be told: %v", err)
 	}
-	if left := lanes(t, store); len(left[dead.Lane()]) != 3 {
+	if left := inFlightLists(t, store); len(left[dead.InFlightList()]) != 3 {
 		t.Errorf("a failed take-over must keep the lane: %v", left)
 	}
 	// Two that the failed one did not keep, and all three again.
 	if err := next.Recover(t.Context(), d); err != nil || len(d.resumed) != 5 {
 		t.Errorf("resumed %v, %v", d.resumed, err)
 	}
-	if left := lanes(t, store); len(left) != 0 {
+	if left := inFlightLists(t, store); len(left) != 0 {
 		t.Errorf("lanes that stay: %v", left)
 	}
 }
@@ -351,7 +351,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 	if err := slow.Begin(t.Context(), change(1)); err != nil {
 		t.Fatal(err)
 	}
-	read, err := commit.OpenLanes(t.Context(), store)
+	read, err := commit.OpenLists(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 	if err := next.TakeOver(t.Context(), &domain{}, read[0]); err != nil {
 		t.Fatal(err)
 	}
-	if left := lanes(t, store); len(left[slow.Lane()]) != 2 {
+	if left := inFlightLists(t, store); len(left[slow.InFlightList()]) != 2 {
 		t.Errorf("the woken owner's list: %v", left)
 	}
 }
@@ -433,7 +433,7 @@ func TestWhatIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := Stats{Lanes: 1, RepairsAsked: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubSettled: 1, ScrubMismatches: 5}
+	want := Stats{InFlightLists: 1, RepairsAsked: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubSettled: 1, ScrubMismatches: 5}
 	if got := j.Stats(); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}

@@ -17,7 +17,7 @@ type heldWrites struct {
 	pass chan struct{}       // a write may be acknowledged
 }
 
-func (h *heldWrites) PutLane(ctx context.Context, l commit.Lane) error {
+func (h *heldWrites) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	entries, err := commit.Decode(l.Blocks)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (h *heldWrites) PutLane(ctx context.Context, l commit.Lane) error {
 	case <-ctx.Done(): // the test has failed
 		return ctx.Err()
 	}
-	return h.JournalStore.PutLane(ctx, l)
+	return h.JournalStore.PutInFlightList(ctx, l)
 }
 
 // TestBegin_DoesNotCountOnAWriteUnderWay: a change that begins while the list is being written

@@ -60,7 +60,7 @@ func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 	if !slices.Equal(d.resumed, []commit.EntryID{{1}, {2}}) {
 		t.Errorf("resumed %v, want all but the one that fails", d.resumed)
 	}
-	if left := lanes(t, store); len(left[dead.Lane()]) != 3 {
+	if left := inFlightLists(t, store); len(left[dead.InFlightList()]) != 3 {
 		t.Errorf("the lane must stay: %v", left)
 	}
 }
@@ -68,22 +68,22 @@ func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 // damaged is a store in which rows of some lanes cannot be read.
 type damaged struct {
 	*pebblestore.Store
-	lanes []commit.LaneID
+	inFlightLists []commit.ListID
 }
 
-func (d *damaged) Lanes(ctx context.Context) ([]commit.Lane, error) {
-	lanes, err := d.Store.Lanes(ctx)
-	if err == nil && len(d.lanes) > 0 {
-		err = &commit.UnreadableLanes{IDs: d.lanes, Err: errDown}
+func (d *damaged) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+	inFlightLists, err := d.Store.InFlightLists(ctx)
+	if err == nil && len(d.inFlightLists) > 0 {
+		err = &commit.UnreadableLists{IDs: d.inFlightLists, Err: errDown}
 	}
-	return lanes, err
+	return inFlightLists, err
 }
 
 // A lane that cannot be read is told by its id, once, and keeps no other from
 // being taken over, whether that is done at the start or by those who live.
 func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 	store, rt := open(t)
-	d := &damaged{Store: store, lanes: []commit.LaneID{"damaged"}}
+	d := &damaged{Store: store, inFlightLists: []commit.ListID{"damaged"}}
 	var told bytes.Buffer
 	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)))
 	svc, w := &domain{}, newWatch(j)
@@ -100,21 +100,21 @@ func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 		if whole := n == 0; (err != nil) != whole || whole && !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("it ended with %v", err)
 		}
-		if left := lanes(t, store); len(svc.resumed) != n+1 || len(left) != 0 {
+		if left := inFlightLists(t, store); len(svc.resumed) != n+1 || len(left) != 0 {
 			t.Errorf("resumed %v, lanes that stay: %v", svc.resumed, left)
 		}
 	}
-	if n := j.Stats().Lanes; n != 2 {
+	if n := j.Stats().InFlightLists; n != 2 {
 		t.Errorf("%d lanes were counted, want that of the dead and the damaged one", n)
 	}
 	if text := told.String(); strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "lanes=[damaged]") {
 		t.Errorf("the log was told: %s", text)
 	}
-	d.lanes = nil
+	d.inFlightLists = nil
 	if err := w.step(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
-	d.lanes = []commit.LaneID{"another"}
+	d.inFlightLists = []commit.ListID{"another"}
 	if err := w.step(t.Context(), svc); err != nil || strings.Count(told.String(), "level=ERROR") != 2 {
 		t.Errorf("%v, and the log was told: %s", err, told.String())
 	}
@@ -179,7 +179,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{library.ContentID(e.Key)}) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}
-	if left := lanes(t, store); len(left) != 0 {
+	if left := inFlightLists(t, store); len(left) != 0 {
 		t.Errorf("lanes that stay: %v", left)
 	}
 }
@@ -206,7 +206,7 @@ func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := commit.OpenLanes(t.Context(), store)
+	all, err := commit.OpenLists(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
 	}

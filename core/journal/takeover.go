@@ -14,9 +14,9 @@ import (
 // more: a take-over is right beside a living owner too.
 type watch struct {
 	j    *Journal
-	seen map[commit.LaneID]sighting
+	seen map[commit.ListID]sighting
 	// unreadable are the lanes of which the log was told last.
-	unreadable []commit.LaneID
+	unreadable []commit.ListID
 }
 
 // sighting is the last write that was seen of a lane, and when it was first
@@ -29,19 +29,21 @@ type sighting struct {
 	retry    time.Duration
 }
 
-func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[commit.LaneID]sighting{}} }
+func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[commit.ListID]sighting{}} }
 
 func (w *watch) step(ctx context.Context, s Service) error {
-	lanes, err := commit.OpenLanes(ctx, w.j.store)
-	if err := w.heed(ctx, err); err != nil {
+	inFlightLists, err := commit.OpenLists(ctx, w.j.store)
+	if err := w.logUnreadable(ctx, err); err != nil {
 		return err
 	}
-	w.j.note(func(c *Stats) { c.Lanes, c.UnreadableLanes = len(lanes)+len(w.unreadable), len(w.unreadable) })
+	w.j.note(func(c *Stats) {
+		c.InFlightLists, c.UnreadableLists = len(inFlightLists)+len(w.unreadable), len(w.unreadable)
+	})
 	now := w.j.rt.Elapsed()
-	seen := make(map[commit.LaneID]sighting, len(lanes))
+	seen := make(map[commit.ListID]sighting, len(inFlightLists))
 	var errs []error
-	for _, l := range lanes {
-		if l.ID == w.j.lane {
+	for _, l := range inFlightLists {
+		if l.ID == w.j.inFlightList {
 			continue
 		}
 		last, known := w.seen[l.ID]
@@ -64,12 +66,12 @@ func (w *watch) step(ctx context.Context, s Service) error {
 // heed tells the log of lanes that cannot be read, once until they are others:
 // they stay until somebody does something about them, and keep no other lane
 // from being taken over. It gives back every other error.
-func (w *watch) heed(ctx context.Context, err error) error {
-	var bad *commit.UnreadableLanes
+func (w *watch) logUnreadable(ctx context.Context, err error) error {
+	var bad *commit.UnreadableLists
 	if err != nil && !errors.As(err, &bad) {
 		return err
 	}
-	var ids []commit.LaneID
+	var ids []commit.ListID
 	if bad != nil {
 		ids = bad.IDs
 	}
@@ -83,13 +85,13 @@ func (w *watch) heed(ctx context.Context, err error) error {
 // Recover takes over all lanes but our own, at once: for a store that one
 // process uses at a time, whoever wrote them is dead.
 func (j *Journal) Recover(ctx context.Context, s Service) error {
-	lanes, err := commit.OpenLanes(ctx, j.store)
+	inFlightLists, err := commit.OpenLists(ctx, j.store)
 	var errs []error
 	if err != nil {
 		errs = append(errs, fmt.Errorf("reading the changes in flight: %w", err))
 	}
-	for _, l := range lanes {
-		if l.ID != j.lane {
+	for _, l := range inFlightLists {
+		if l.ID != j.inFlightList {
 			errs = append(errs, j.TakeOver(ctx, s, l))
 		}
 	}
@@ -100,7 +102,7 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 // read: what its owner wrote since stays, and every compare-and-set under the
 // deleted list is fenced. An entry that cannot be finished keeps the lane, and
 // keeps no other entry from being finished.
-func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenLane) error {
+func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
 		for !w.reserve(false) {
@@ -121,7 +123,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenLane) er
 	if err := w.failed(); err != nil {
 		return err
 	}
-	if err := j.store.DropLane(ctx, l.ID, l.Stamp); err != nil {
+	if err := j.store.DeleteInFlightList(ctx, l.ID, l.Stamp); err != nil {
 		return fmt.Errorf("dropping lane %s: %w", l.ID, err)
 	}
 	return nil

@@ -24,7 +24,7 @@ type Query struct {
 
 // Judge returns what each of some entries names, nil where it is not to be shown. It
 // decides by the rows that the entries are derived from.
-type Judge[T any] func(ctx context.Context, entries []Entry) ([]*T, error)
+type Resolve[T any] func(ctx context.Context, entries []Entry) ([]*T, error)
 
 // Found is something shown on a page, with its place.
 type Found[T any] struct {
@@ -49,7 +49,7 @@ type Ends struct {
 }
 
 // Read reads a page of a feed.
-func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Judge[T]) (*Page[T], error) {
+func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Resolve[T]) (*Page[T], error) {
 	var on, back scan[T]
 	sides := 1
 	if q.Place != nil {
@@ -92,7 +92,7 @@ type scan[T any] struct {
 
 // run walks until it has found so many and one more, the feed ends, or MaxScanned entries
 // were checked or more than can be passed over have expired. ahead are entries that come before those of the walk.
-func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, judge Judge[T]) (scan[T], error) {
+func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, judge Resolve[T]) (scan[T], error) {
 	var s scan[T]
 	w, err := t.newWalk(ctx, feed, from, newer, want+1)
 	if err != nil {

@@ -68,7 +68,7 @@ func (c Chapter) String() string {
 	return "unknown"
 }
 
-// SettingRow is what FixSetting has stored.
+// SettingRow is what PutSettingIfAbsent has stored.
 type SettingRow struct {
 	Name  string
 	Value []byte

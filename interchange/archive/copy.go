@@ -69,11 +69,11 @@ type copyJob struct {
 // Neither store may be used by anybody else, and the source must have no change
 // in flight. It gets a row that names it.
 func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report func(Progress)) (map[string]int64, error) {
-	lanes, err := from.Lanes(ctx)
+	inFlightLists, err := from.InFlightLists(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
-	if slices.ContainsFunc(lanes, func(l commit.Lane) bool { return len(l.Blocks) > 0 }) {
+	if slices.ContainsFunc(inFlightLists, func(l commit.InFlightList) bool { return len(l.Blocks) > 0 }) {
 		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or is served; end its gateways, let carrel audit finish what is left, and copy then"}
 	}
 	j := &copyJob{rt: rt, from: from, to: to, report: report}
@@ -103,7 +103,7 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 func (j *copyJob) begin(ctx context.Context) error {
 	fresh := make([]byte, 16)
 	j.rt.Random(fresh)
-	identity, err := j.from.FixSetting(ctx, storeIdentity, fresh)
+	identity, err := j.from.PutSettingIfAbsent(ctx, storeIdentity, fresh)
 	if err != nil {
 		return fmt.Errorf("naming the source: %w", err)
 	}

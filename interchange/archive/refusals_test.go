@@ -36,8 +36,8 @@ func TestCopyRefuses(t *testing.T) {
 		h, to := backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()
-		lane := commit.Lane{ID: "another", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: "c:acme:x", Due: 1})}
-		if err := h.Store.PutLane(t.Context(), lane); err != nil {
+		inFlightList := commit.InFlightList{ID: "another", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: "c:acme:x", Due: 1})}
+		if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, h, to, "changes in flight")

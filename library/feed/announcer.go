@@ -26,9 +26,9 @@ const (
 )
 
 // announcer writes what this process announces, while there is anything new.
-type announcer struct {
+type publisher struct {
 	s       *Service
-	process commit.LaneID
+	process commit.ListID
 	// born is the clock when the announcer was made, and bornAt the same by the
 	// monotonic clock. Announcements are compared with those of the same process
 	// alone, so they are dated by the monotonic clock: one that is set back would
@@ -46,18 +46,18 @@ type announcer struct {
 	writing bool
 }
 
-func newAnnouncer(s *Service) *announcer {
+func newPublisher(s *Service) *publisher {
 	var id [16]byte
 	s.rt.Random(id[:])
-	return &announcer{s: s, process: commit.LaneID(hex.EncodeToString(id[:])), born: s.Now(), bornAt: s.rt.Elapsed(),
+	return &publisher{s: s, process: commit.ListID(hex.EncodeToString(id[:])), born: s.Now(), bornAt: s.rt.Elapsed(),
 		touches: map[principal.ID]clock.Instant{}, updates: map[library.ContentID]clock.Instant{}}
 }
 
 // now is the time by which announcements are dated.
-func (a *announcer) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
+func (a *publisher) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
 
 // touched announces the libraries of the principals of rows.
-func (a *announcer) touched(rows []library.Member) {
+func (a *publisher) touched(rows []library.Member) {
 	a.note(func(at clock.Instant) {
 		for _, m := range rows {
 			a.touches[m.Principal] = at
@@ -70,7 +70,7 @@ func (a *announcer) touched(rows []library.Member) {
 }
 
 // updated announces an update in place.
-func (a *announcer) updated(id library.ContentID) {
+func (a *publisher) updated(id library.ContentID) {
 	a.note(func(at clock.Instant) {
 		if len(a.updates) < announceMost {
 			a.updates[id] = at
@@ -79,7 +79,7 @@ func (a *announcer) updated(id library.ContentID) {
 }
 
 // note adds to the announcement and sees to it that it is written.
-func (a *announcer) note(add func(at clock.Instant)) {
+func (a *publisher) note(add func(at clock.Instant)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())
@@ -95,7 +95,7 @@ func (a *announcer) note(add func(at clock.Instant)) {
 // process that ends tries once more and no longer: its end waits for this task,
 // and the store may be down for hours. What nobody hears of is found by the
 // next full look.
-func (a *announcer) write() {
+func (a *publisher) write() {
 	for {
 		last := a.s.Ending()
 		next, ok := a.take()
@@ -103,7 +103,7 @@ func (a *announcer) write() {
 			return
 		}
 		ctx, cancel := a.s.rt.Deadline(a.s.life, announceWithin)
-		err := a.s.bulletin.Announce(ctx, next)
+		err := a.s.notifier.Announce(ctx, next)
 		cancel()
 		if err != nil {
 			a.s.log.WarnContext(a.s.life, "what was changed could not be announced yet", "error", err)
@@ -123,7 +123,7 @@ func (a *announcer) write() {
 
 // tried notes what came of writing an announcement; over tells the writer that
 // it was the last try.
-func (a *announcer) tried(what library.Announcement, told, last bool) (over bool) {
+func (a *publisher) tried(what library.Announcement, told, last bool) (over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if told {
@@ -138,7 +138,7 @@ func (a *announcer) tried(what library.Announcement, told, last bool) (over bool
 // take is what is to be written; ok is false where there is nothing new, or
 // nothing that a reader has not had its time to read. What was never written is
 // not too old, whatever has held the process up.
-func (a *announcer) take() (next library.Announcement, ok bool) {
+func (a *publisher) take() (next library.Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())

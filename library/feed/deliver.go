@@ -30,7 +30,7 @@ func (f *Follower) reading(ctx context.Context) (*library.Reading, error) {
 // tell is what news mean to the follower as things are now; nil: nothing that
 // it does not know. The item is read first, and then who the follower is: so it
 // is never shown what the item became after it had lost its rights.
-func (f *Follower) tell(ctx context.Context, n *news) (library.LibraryChange, error) {
+func (f *Follower) tell(ctx context.Context, n *pending) (library.LibraryChange, error) {
 	rows, err := f.s.contents.ReadMany(ctx, []library.ContentID{n.Content}, f.members)
 	if err != nil {
 		return nil, fmt.Errorf("read the item of a change: %w", err)
@@ -49,7 +49,7 @@ func (f *Follower) tell(ctx context.Context, n *news) (library.LibraryChange, er
 		if known && was.placed && n.MTS <= was.enforced && n.updated <= was.state {
 			return nil, nil
 		}
-		f.told.put(n.Content, tale{placed: true, state: h.MTS, enforced: max(n.MTS, was.enforced)})
+		f.told.put(n.Content, delivery{placed: true, state: h.MTS, enforced: max(n.MTS, was.enforced)})
 		r.ReadAt = n.At // what was told up to here
 		return &library.LibraryEntryPlaced{Edge: &library.LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, Place: &cursor.Sealed{
 			Sealer: f.s.Seals, Bound: r.Bound,
@@ -60,13 +60,13 @@ func (f *Follower) tell(ctx context.Context, n *news) (library.LibraryChange, er
 	if err != nil || !gone {
 		return nil, err
 	}
-	f.told.put(n.Content, tale{state: h.MTS})
+	f.told.put(n.Content, delivery{state: h.MTS})
 	return &library.LibraryEntryRemoved{ContentID: n.Content}, nil
 }
 
 // gone tells whether the follower may hold an item that it does not see now:
 // from what it was told, or from a page.
-func (f *Follower) gone(ctx context.Context, r *library.Reading, n *news, rows *library.ContentRows) (bool, error) {
+func (f *Follower) gone(ctx context.Context, r *library.Reading, n *pending, rows *library.ContentRows) (bool, error) {
 	was, known := f.told.find(n.Content)
 	switch {
 	case !known:

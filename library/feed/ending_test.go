@@ -13,7 +13,7 @@ import (
 // away is a bulletin that cannot be reached. It comes back when it was asked in
 // vain too often by a process that ends, which would ask for ever otherwise.
 type away struct {
-	library.Bulletin
+	library.Notifier
 	asked  chan struct{} // by whoever cannot be answered
 	ending atomic.Bool
 	vain   atomic.Int64 // since then
@@ -25,7 +25,7 @@ func (a *away) Announce(ctx context.Context, what library.Announcement) error {
 	default:
 	}
 	if a.ending.Load() && a.vain.Add(1) > 10 {
-		return a.Bulletin.Announce(ctx, what)
+		return a.Notifier.Announce(ctx, what)
 	}
 	return backendtest.ErrDown
 }
@@ -34,16 +34,16 @@ func (a *away) Announce(ctx context.Context, what library.Announcement) error {
 // store is down is tried once more, and does not keep the process.
 func TestAProcessEndsWithoutItsBulletin(t *testing.T) {
 	g := backendtest.NewGateways(t)
-	bulletin := &away{Bulletin: g.Store, asked: make(chan struct{}, 1)}
-	g.Bulletin = bulletin
+	notifier := &away{Notifier: g.Store, asked: make(chan struct{}, 1)}
+	g.Notifier = notifier
 	here, clock := g.Open(0, false)
 	here.User("u:acme:ann", principal.Public)
 	here.Note("a", principal.Private)
-	<-bulletin.asked
+	<-notifier.asked
 	here.Service.End()
-	bulletin.ending.Store(true)
+	notifier.ending.Store(true)
 	clock.Close()
-	if n := bulletin.vain.Load(); n > 2 {
+	if n := notifier.vain.Load(); n > 2 {
 		t.Errorf("it was announced %d times in vain after the end had come", n)
 	}
 }

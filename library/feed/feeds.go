@@ -174,7 +174,7 @@ func (fd *libraryFeed) pass(c library.Change) {
 	fd.seen.put(c.Content, now)
 	fd.bound(&c)
 	for _, f := range fd.followers {
-		f.offer(f.news(c))
+		f.offer(f.toDeliver(c))
 	}
 }
 
@@ -186,7 +186,7 @@ func (fd *libraryFeed) passUpdate(key library.ChangeKey) {
 	c := library.Change{ChangeKey: library.ChangeKey{At: key.At, Content: key.Content}}
 	fd.bound(&c)
 	for _, f := range fd.followers {
-		f.offer(news{Change: c, updated: key.MTS})
+		f.offer(pending{Change: c, updated: key.MTS})
 	}
 }
 
@@ -204,13 +204,13 @@ func (fd *libraryFeed) ignore(c library.Change) {
 	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.left | c.Left})
 }
 
-// Enforced passes on what this process has just enforced.
-func (s *Service) Enforced(e *library.Enforcement) {
+// IndexApplied passes on what this process has just enforced.
+func (s *Service) IndexApplied(e *library.IndexUpdate) {
 	if e.At == 0 {
 		return
 	}
-	if s.bulletin != nil {
-		s.announcer.touched(e.Rows)
+	if s.notifier != nil {
+		s.publisher.touched(e.Rows)
 	}
 	if !s.feeds.anyOpen() {
 		return
@@ -248,7 +248,7 @@ func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock
 // begun it leaves, in the time that a question may take, and ends with the last
 // of them. Where this process is the only one there is nothing to look for.
 func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
-	if s.bulletin == nil {
+	if s.notifier == nil {
 		fd.ready.Open()
 		return
 	}

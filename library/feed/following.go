@@ -24,8 +24,8 @@ const (
 	// missedMost is how many items one resumption tells; with more of them
 	// changed, reading the library again costs less.
 	missedMost = 10_000
-	// toldMost is how many items a follower remembers as told.
-	toldMost = 256
+	// deliveredMost is how many items a follower remembers as told.
+	deliveredMost = 256
 	// standingEvery is how often it is looked whether a follower to whom nothing
 	// is told still reads the same bucket.
 	standingEvery = time.Minute
@@ -46,7 +46,7 @@ type Follower struct {
 
 	mu      sync.Mutex
 	queue   []library.ContentID // that wait to be told
-	waiting map[library.ContentID]news
+	waiting map[library.ContentID]pending
 	most    int
 	more    sched.Latch // opens with the next change; nil where nobody waits
 	cut     error       // why nothing more is told
@@ -57,12 +57,12 @@ type Follower struct {
 	resolved principal.Meter
 
 	// What follows belongs to the caller of Next.
-	told    recent[tale]
+	told    recent[delivery]
 	refused error // what has ended the following while it waited
 }
 
 // tale is what a follower was told of an item last.
-type tale struct {
+type delivery struct {
 	placed bool
 	// state is that of the header as it was told; enforced is the newest that was
 	// told when it stood in the library, which may be older: until then a page
@@ -92,7 +92,7 @@ func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID stri
 	}
 	f := &Follower{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
 		bucket: r.Bucket, asOwner: r.AsOwner, members: r.Members,
-		most: queueMost, waiting: map[library.ContentID]news{}, told: recent[tale]{most: toldMost}}
+		most: queueMost, waiting: map[library.ContentID]pending{}, told: recent[delivery]{most: deliveredMost}}
 	since := clock.Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {
@@ -169,7 +169,7 @@ func (f *Follower) begin(ctx context.Context, since clock.Instant) (err error) {
 func (f *Follower) join(ctx context.Context) error {
 	s := f.s
 	now := clock.Instant(0)
-	if s.bulletin != nil {
+	if s.notifier != nil {
 		now = s.StoreNow()
 	}
 	fd, first := s.feeds.join(f, now, s.rt.Elapsed(), s.rt.Latch())
@@ -210,9 +210,9 @@ func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Ch
 	return missed, nil
 }
 
-// pending is a latch that opens with the next change; nil where something waits
+// nextChange returns a latch that opens with the next change; nil where something waits
 // to be told, or nothing more will be.
-func (f *Follower) pending() sched.Latch {
+func (f *Follower) nextChange() sched.Latch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil || len(f.queue) > 0 {
@@ -233,7 +233,7 @@ func (f *Follower) Await(ctx context.Context) { _ = f.await(ctx) }
 // await is Await that tells why there will be nothing to tell.
 func (f *Follower) await(ctx context.Context) error {
 	for f.refused == nil {
-		more := f.pending()
+		more := f.nextChange()
 		if more == nil {
 			return nil
 		}
@@ -255,7 +255,7 @@ func (f *Follower) stands(ctx context.Context) error {
 	looked := f.s.rt.Latch()
 	f.s.rt.Go(func() {
 		defer looked.Open()
-		found = f.insist(ctx, func(ctx context.Context) error { _, err := f.reading(ctx); return err })
+		found = f.retry(ctx, func(ctx context.Context) error { _, err := f.reading(ctx); return err })
 	})
 	if _, err := f.s.rt.Wait(ctx, looked, 0); err != nil {
 		return err
@@ -277,7 +277,7 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 			return nil, err
 		}
 		var told library.LibraryChange
-		err = f.insist(ctx, func(ctx context.Context) (err error) {
+		err = f.retry(ctx, func(ctx context.Context) (err error) {
 			told, err = f.tell(ctx, &n)
 			return err
 		})
@@ -285,7 +285,7 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 			return nil, err
 		}
 		if told != nil {
-			f.s.watch.Told()
+			f.s.watch.Delivered()
 			return told, nil
 		}
 	}
@@ -293,9 +293,9 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 
 // insist repeats a reading that failed for want of the store, for a while: the
 // follower could do no better itself. Each try has the time of a query.
-func (f *Follower) insist(ctx context.Context, read func(context.Context) error) error {
+func (f *Follower) retry(ctx context.Context, read func(context.Context) error) error {
 	var refused error
-	err := f.s.Insist(ctx, func() error {
+	err := f.s.Retry(ctx, func() error {
 		within, cancel := f.s.rt.Deadline(ctx, sched.QueryWithin)
 		defer cancel()
 		err := read(within)

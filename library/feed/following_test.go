@@ -323,11 +323,11 @@ func (s *stuck) hold(owner string) {
 	s.owner = principal.ID(owner)
 }
 
-func (s *stuck) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (s *stuck) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(e.Rows, func(m library.Member) bool { return m.Principal == s.owner }) {
 		return backendtest.ErrDown
 	}
-	return s.Store.Enforce(ctx, e)
+	return s.Store.ApplyIndex(ctx, e)
 }

@@ -33,7 +33,7 @@ func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
 
 // heldUp is a bulletin that keeps whoever announces first until it is let go.
 type heldUp struct {
-	library.Bulletin
+	library.Notifier
 	once          sync.Once
 	reached, free chan struct{}
 }
@@ -43,7 +43,7 @@ func (h *heldUp) Announce(ctx context.Context, a library.Announcement) error {
 		close(h.reached)
 		<-h.free
 	})
-	return h.Bulletin.Announce(ctx, a)
+	return h.Notifier.Announce(ctx, a)
 }
 
 // TestWhatWasNeverAnnouncedIsNotTooOld: a process that is held up between a
@@ -52,8 +52,8 @@ func (h *heldUp) Announce(ctx context.Context, a library.Announcement) error {
 func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	here, _ := g.Open(0, false)
-	held := &heldUp{Bulletin: g.Store, reached: make(chan struct{}), free: make(chan struct{})}
-	g.Bulletin = held
+	held := &heldUp{Notifier: g.Store, reached: make(chan struct{}), free: make(chan struct{})}
+	g.Notifier = held
 	other, its := g.Open(0, false)
 	here.User("u:acme:ann", principal.Public)
 	here.User("u:acme:ben", principal.Public)

@@ -19,8 +19,8 @@ const updatePause = 250 * time.Millisecond
 // library until then, so there are no changes to be read. Nothing depends on
 // this being heard, because the move has its changes.
 func (s *Service) Updated(id library.ContentID) {
-	if s.bulletin != nil {
-		s.announcer.updated(id)
+	if s.notifier != nil {
+		s.publisher.updated(id)
 	}
 	s.noteUpdate(id)
 }

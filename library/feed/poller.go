@@ -23,7 +23,7 @@ const (
 // here.
 type listener struct {
 	s     *Service
-	heard map[commit.LaneID]heard
+	heard map[commit.ListID]heard
 	last  time.Duration // of the last reading, on the monotonic clock
 	full  map[principal.ID]time.Duration
 }
@@ -37,7 +37,7 @@ func (s *Service) keepLooking() {
 		return
 	}
 	s.rt.Go(func() {
-		l := &listener{s: s, heard: map[commit.LaneID]heard{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
+		l := &listener{s: s, heard: map[commit.ListID]heard{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
 		for s.rt.After(s.life, listenEvery) == nil {
 			if s.feeds.silence() {
 				return
@@ -145,7 +145,7 @@ func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool,
 	within, cancel := s.rt.Deadline(ctx, announceWithin)
 	defer cancel()
 	now := s.rt.Elapsed()
-	as, err := s.bulletin.Announcements(within)
+	as, err := s.notifier.Announcements(within)
 	if err != nil {
 		s.log.WarnContext(ctx, "what others have changed could not be read yet", "error", err)
 		return func(principal.ID) bool { return false }, nil
@@ -153,9 +153,9 @@ func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool,
 	all := now-l.last > lateAfter
 	l.last = now
 	touched := map[principal.ID]bool{}
-	heardNow := make(map[commit.LaneID]heard, len(as))
+	heardNow := make(map[commit.ListID]heard, len(as))
 	for _, a := range as {
-		if a.Process == s.announcer.process {
+		if a.Process == s.publisher.process {
 			continue
 		}
 		h := l.heard[a.Process]

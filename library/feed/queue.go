@@ -9,7 +9,7 @@ import (
 
 // news is what waits to be told to a follower of one item: all that has come of
 // it since it was told last.
-type news struct {
+type pending struct {
 	// Change is the newest state that was enforced, with the earliest time and
 	// all that the item has left.
 	library.Change
@@ -22,8 +22,8 @@ type news struct {
 }
 
 // news is what a change is to this follower.
-func (f *Follower) news(c library.Change) news {
-	n := news{Change: c}
+func (f *Follower) toDeliver(c library.Change) pending {
+	n := pending{Change: c}
 	if f.leaves(c) {
 		n.left = c.MTS
 	} else {
@@ -39,7 +39,7 @@ func (f *Follower) leaves(c library.Change) bool {
 }
 
 // and is n with what has come since.
-func (n news) and(m news) news {
+func (n pending) and(m pending) pending {
 	m.At = min(m.At, n.At)
 	m.MTS, m.Left = max(m.MTS, n.MTS), m.Left|n.Left
 	m.updated, m.stood, m.left = max(m.updated, n.updated), max(m.stood, n.stood), max(m.left, n.left)
@@ -48,7 +48,7 @@ func (n news) and(m news) news {
 
 // offer has the follower be told of an item, in its turn. What waits already of
 // the same item is told with it.
-func (f *Follower) offer(n news) {
+func (f *Follower) offer(n pending) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.add(n)
@@ -59,7 +59,7 @@ func (f *Follower) offer(n news) {
 }
 
 // add is offer with f.mu held, for followers that wait for nothing.
-func (f *Follower) add(n news) {
+func (f *Follower) add(n pending) {
 	if f.cut != nil {
 		return
 	}
@@ -86,10 +86,10 @@ func (f *Follower) catchUp(missed []library.Change) {
 		return
 	}
 	come, waiting := f.queue, f.waiting
-	f.queue, f.waiting = nil, make(map[library.ContentID]news, len(missed)+len(come))
+	f.queue, f.waiting = nil, make(map[library.ContentID]pending, len(missed)+len(come))
 	f.most += len(missed)
 	for _, c := range missed {
-		f.add(f.news(c))
+		f.add(f.toDeliver(c))
 	}
 	for _, id := range come {
 		f.add(waiting[id])
@@ -98,11 +98,11 @@ func (f *Follower) catchUp(missed []library.Change) {
 
 // take takes the news that have waited longest. Some must wait, or nothing more
 // be told.
-func (f *Follower) take() (news, error) {
+func (f *Follower) take() (pending, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut != nil {
-		return news{}, f.cut
+		return pending{}, f.cut
 	}
 	n := f.waiting[f.queue[0]]
 	delete(f.waiting, f.queue[0])

@@ -15,7 +15,7 @@ import (
 // the queue. A cursor told in between would stand for what was not told yet.
 func TestWhatWasMissedComesFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
-	f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]news{}}
+	f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]pending{}}
 	missed := make([]library.Change, most)
 	for i := range missed {
 		missed[i] = library.Change{ChangeKey: library.ChangeKey{At: clock.Instant(1 + i), Content: library.ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
@@ -24,7 +24,7 @@ func TestWhatWasMissedComesFirst(t *testing.T) {
 	begun, caughtUp := make(chan struct{}), make(chan struct{})
 	group.Go(func() {
 		for n := 0; ; n++ {
-			f.offer(f.news(library.Change{ChangeKey: library.ChangeKey{At: most + 1, Content: library.ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
+			f.offer(f.toDeliver(library.Change{ChangeKey: library.ChangeKey{At: most + 1, Content: library.ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
 			switch n {
 			case 0:
 				close(begun)

@@ -22,8 +22,8 @@ type Service struct {
 	watch        library.Watcher
 	snapshotPage int
 
-	bulletin  library.Bulletin // nil: no other process uses the store
-	announcer *announcer       // nil likewise
+	notifier  library.Notifier // nil: no other process uses the store
+	publisher *publisher       // nil likewise
 	feeds     feeds
 	// life is for what no request asks for; its end cancels nothing.
 	life context.Context
@@ -37,9 +37,9 @@ type Config struct {
 	Runtime   sched.Runtime
 	Log       *slog.Logger
 	Watch     library.Watcher
-	// Bulletin is where the processes that use the store announce what they change;
+	// Notifier is where the processes that use the store announce what they change;
 	// nil: only this process uses it.
-	Bulletin library.Bulletin
+	Notifier library.Notifier
 	// SnapshotPage is the number of member rows that are read at once.
 	SnapshotPage int
 }
@@ -49,11 +49,11 @@ type Config struct {
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
 		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
-		snapshotPage: c.SnapshotPage, bulletin: c.Bulletin, life: c.Runtime.Detach(ctx),
+		snapshotPage: c.SnapshotPage, notifier: c.Notifier, life: c.Runtime.Detach(ctx),
 		feeds: feeds{open: map[principal.ID]*libraryFeed{}, updates: map[library.ContentID]bool{}},
 	}
-	if s.bulletin != nil {
-		s.announcer = newAnnouncer(s)
+	if s.notifier != nil {
+		s.publisher = newPublisher(s)
 	}
 	s.PublishTo(s)
 	return s

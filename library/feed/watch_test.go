@@ -17,7 +17,7 @@ type counter struct {
 }
 
 func (c *counter) Follows(n int) { c.followers.Add(int64(n)) }
-func (c *counter) Told()         { c.events.Add(1) }
+func (c *counter) Delivered()    { c.events.Add(1) }
 
 // TestWatcher_CountsFollowersAndEvents: the figures rise with each follower and event, and
 // a follower that has ended is not counted any more.

@@ -16,7 +16,7 @@ const auditList = 100
 
 // AuditReport is what an audit found. With nobody writing and nothing in
 // flight, all of Mismatches, Unsettled, Leaving and InFlight are 0, and there are
-// no UnreadableLanes.
+// no UnreadableLists.
 type AuditReport struct {
 	Principals  int `json:"principals"`
 	Contents    int `json:"contents"` // live ones
@@ -39,16 +39,16 @@ type AuditReport struct {
 	Leaving    int `json:"leaving"`   // rows
 	InFlight   int `json:"inFlight"`  // entries that are not deferred to a later time
 	Deferred   int `json:"deferred"`  // moves not yet due
-	// UnreadableLanes are in-flight lists that cannot be read: what they hold is
+	// UnreadableLists are in-flight lists that cannot be read: what they hold is
 	// not in InFlight, and may be among the mismatches.
-	UnreadableLanes []commit.LaneID `json:"unreadableLanes,omitempty"`
+	UnreadableLists []commit.ListID `json:"unreadableLanes,omitempty"`
 	// Details spells out the first mismatches.
 	Details []string `json:"details,omitempty"`
 }
 
 // Clean tells whether nothing is wrong and nothing is left to do.
 func (r *AuditReport) Clean() bool {
-	return r.Mismatches == 0 && r.Unsettled == 0 && r.Leaving == 0 && r.InFlight == 0 && len(r.UnreadableLanes) == 0
+	return r.Mismatches == 0 && r.Unsettled == 0 && r.Leaving == 0 && r.InFlight == 0 && len(r.UnreadableLists) == 0
 }
 
 func (r *AuditReport) mismatch(format string, args ...any) {
@@ -78,7 +78,7 @@ func (l ledger) of(p principal.ID) *holdings {
 func (o *holdings) holds(h *library.Header, owner principal.ID) {
 	o.shared++
 	for _, b := range library.AllBuckets {
-		if library.StandsIn(b, h.Visibility, h.ID, owner) {
+		if library.InBucket(b, h.Visibility, h.ID, owner) {
 			o.entries[b]++
 		}
 	}
@@ -95,7 +95,7 @@ func (o *holdings) holds(h *library.Header, owner principal.ID) {
 func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	r := &AuditReport{}
 	must := ledger{}
-	moving, err := s.auditLanes(ctx, r)
+	moving, err := s.auditInFlightLists(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("auditing the changes in flight: %w", err)
 	}
@@ -129,13 +129,13 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	return r, nil
 }
 
-// auditLanes counts what is in flight, and tells which items have a move to come.
-func (s *Service) auditLanes(ctx context.Context, r *AuditReport) (map[library.ContentID]bool, error) {
+// auditInFlightLists counts what is in flight, and tells which items have a move to come.
+func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[library.ContentID]bool, error) {
 	lists, err := s.OpenLists(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.UnreadableLanes = lists.Unreadable
+	r.UnreadableLists = lists.Unreadable
 	moving := map[library.ContentID]bool{}
 	for _, e := range lists.Entries {
 		moving[library.ContentID(e.Key)] = moving[library.ContentID(e.Key)] || e.Due != 0

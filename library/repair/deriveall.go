@@ -114,7 +114,7 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 		if err != nil {
 			return err
 		}
-		if err := s.EnforceMembers(ctx, rows); err != nil {
+		if err := s.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
 		if len(rows.Members) < rebuildPage {
@@ -125,5 +125,5 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 	if _, err := s.adoptEmail(ctx, p); err != nil {
 		return err
 	}
-	return s.Insist(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })
+	return s.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })
 }

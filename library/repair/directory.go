@@ -6,15 +6,15 @@ import (
 	"carrel/principal"
 )
 
-// mendDirectory lets a principal be found as its header says, and sees that it
+// repairDirectory lets a principal be found as its header says, and sees that it
 // is.
-func (s *Service) mendDirectory(ctx context.Context, p principal.ID) error {
+func (s *Service) repairDirectory(ctx context.Context, p principal.ID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
 		h, err := s.headerOf(ctx, p, late)
 		if err != nil || h.Seq == 0 {
 			return settled, err
 		}
-		if err := s.EnforceDirectory(ctx, h, ""); err != nil {
+		if err := s.ApplyDirectory(ctx, h, ""); err != nil {
 			return settled, err
 		}
 		missed, err := s.missed(ctx, h)
@@ -48,9 +48,9 @@ func (s *Service) missed(ctx context.Context, h *principal.Header) (int, error) 
 	return n, err
 }
 
-// mendIfMissed mends the rows of a principal that are missing though nothing of
+// repairIfMissed mends the rows of a principal that are missing though nothing of
 // it is in flight; it counts them.
-func (s *Service) mendIfMissed(ctx context.Context, p principal.ID) (int, error) {
+func (s *Service) repairIfMissed(ctx context.Context, p principal.ID) (int, error) {
 	h, err := s.headerOf(ctx, p, false)
 	if err != nil {
 		return 0, err
@@ -68,7 +68,7 @@ func (s *Service) mendIfMissed(ctx context.Context, p principal.ID) (int, error)
 	if missed, err = s.missed(ctx, h); err != nil || missed == 0 {
 		return 0, err
 	}
-	return missed, s.mendDirectory(ctx, p)
+	return missed, s.repairDirectory(ctx, p)
 }
 
 // dropMisfound takes a row out of the directory, unless its principal's header
@@ -84,10 +84,10 @@ func (s *Service) dropMisfound(ctx context.Context, row principal.DirectoryRow) 
 		if err != nil || standsInDirectory(&row, h) {
 			return settled, err
 		}
-		err = s.Insist(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
+		err = s.Retry(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
 		if err == nil && late {
 			// It was written by hand, later than it tells: as if it had been the name.
-			err = s.EnforceDirectory(ctx, h, row.Name)
+			err = s.ApplyDirectory(ctx, h, row.Name)
 		}
 		if err != nil {
 			return settled, err

@@ -109,7 +109,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 			if rows.Add(int64(missed)); err != nil || missed == 0 {
 				return err
 			}
-			return s.mendDirectory(ctx, hs[i].ID)
+			return s.repairDirectory(ctx, hs[i].ID)
 		})
 	})
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("sweeping the directory: %w", err)
 	}
-	if err := s.Insist(ctx, func() error { return s.directory.SetDirectoryFilled(ctx) }); err != nil {
+	if err := s.Retry(ctx, func() error { return s.directory.SetDirectoryFilled(ctx) }); err != nil {
 		return 0, fmt.Errorf("completing the directory: %w", err)
 	}
 	return int(rows.Load()), nil

@@ -72,9 +72,9 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	if err != nil || len(lost) != 1 {
 		t.Fatalf("%+v, %v", lost, err)
 	}
-	lane := commit.Lane{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
+	inFlightList := commit.InFlightList{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
 		principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Former: "Alfa"})}
-	if err := h.Store.PutLane(t.Context(), lane); err != nil {
+	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
 	// One row of bravo's; those of charlie's are left to the change in flight.
@@ -83,7 +83,7 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "w")
 	h.WantFound(backendtest.As("u:acme:who"), "charlie")
-	if err := h.Store.DropLane(t.Context(), lane.ID, lane.Stamp); err != nil {
+	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
 	// Two rows that were missing, two that no name has any more.
@@ -143,7 +143,7 @@ type olderStore struct {
 	enforced      atomic.Int64
 }
 
-func (o *olderStore) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
+func (o *olderStore) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	switch {
 	case o.down.Load():
 		return backendtest.ErrDown
@@ -151,7 +151,7 @@ func (o *olderStore) EnforceDirectory(ctx context.Context, e *principal.Director
 		return nil
 	}
 	o.enforced.Add(1)
-	return o.Store.EnforceDirectory(ctx, e)
+	return o.Store.ApplyDirectory(ctx, e)
 }
 
 // TestRenameUnfinished: a change whose rows could not be written is on the list
@@ -168,15 +168,15 @@ func TestRenameUnfinished(t *testing.T) {
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "alfa")
 	h.WantFound(backendtest.As("u:acme:who"), "bravo")
-	lanes, err := commit.OpenLanes(t.Context(), h.Store)
-	if err != nil || len(lanes) != 1 || len(lanes[0].Entries) != 1 {
-		t.Fatalf("%+v, %v", lanes, err)
+	inFlightLists, err := commit.OpenLists(t.Context(), h.Store)
+	if err != nil || len(inFlightLists) != 1 || len(inFlightLists[0].Entries) != 1 {
+		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
-	if e, err := principal.InFlightOf(lanes[0].Entries[0]); err != nil || e.Former != "Alfa" {
-		t.Fatalf("%+v, %v", lanes, err)
+	if e, err := principal.InFlightOf(inFlightLists[0].Entries[0]); err != nil || e.Former != "Alfa" {
+		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
 	older.down.Store(false)
-	if _, err := h.Service.Resume(t.Context(), lanes[0].Entries[0]); err != nil {
+	if _, err := h.Service.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "u")

@@ -99,7 +99,7 @@ func (s *Service) rebuildContentFeeds(ctx context.Context) (mended int, err erro
 			if s.Ending() {
 				return commit.ErrEnding
 			}
-			mended, err := s.mendFeed(ctx, ids[i])
+			mended, err := s.repairFeed(ctx, ids[i])
 			wrong.Add(int64(mended))
 			return err
 		})
@@ -114,13 +114,13 @@ func (s *Service) rebuildContentFeeds(ctx context.Context) (mended int, err erro
 	return int(wrong.Load()), s.SetFeedsComplete(ctx)
 }
 
-// mendFeed brings the feed in line with an item. It returns how many entries were wrong.
-func (s *Service) mendFeed(ctx context.Context, id library.ContentID) (int, error) {
+// repairFeed brings the feed in line with an item. It returns how many entries were wrong.
+func (s *Service) repairFeed(ctx context.Context, id library.ContentID) (int, error) {
 	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
 		return 0, err
 	}
-	wrong, err := s.MendFeed(ctx, &rows.Header)
+	wrong, err := s.RepairFeed(ctx, &rows.Header)
 	if err != nil || !wrong {
 		return 0, err
 	}
@@ -178,7 +178,7 @@ func (c *scrubbing) feed(ctx context.Context, h *library.Header) error {
 	if err != nil {
 		return err
 	}
-	wrong, err := c.s.MendFeed(ctx, h)
+	wrong, err := c.s.RepairFeed(ctx, h)
 	if wrong && filled {
 		c.report.Mismatches++
 	}

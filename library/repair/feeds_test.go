@@ -68,7 +68,7 @@ func TestFeeds_AreMended(t *testing.T) {
 	for name, mend := range map[string]func(t *testing.T, h *backendtest.Fixture){
 		"by a rebuild": func(t *testing.T, h *backendtest.Fixture) {
 			r, err := h.ServiceAfter(0).RebuildAll(t.Context(), func(int, int) {})
-			if err != nil || r.Mended != 3 {
+			if err != nil || r.Repaired != 3 {
 				t.Errorf("rebuilt: %+v, %v; want 3 mended", r, err)
 			}
 		},

@@ -7,17 +7,17 @@ import (
 	"carrel/principal"
 )
 
-// mendMembership brings what is recorded of p's membership in a group in line
+// repairMembership brings what is recorded of p's membership in a group in line
 // with the group's own row, and sees that it shows.
-func (s *Service) mendMembership(ctx context.Context, group, p principal.ID) error {
+func (s *Service) repairMembership(ctx context.Context, group, p principal.ID) error {
 	return s.raising(ctx, func(late bool) (int64, error) {
 		rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
 		}
 		if rows.Header.Seq != 0 {
-			err = s.Insist(ctx, func() error {
-				return s.people.EnforceGroup(ctx, &principal.GroupEnforcement{Header: &rows.Header, Rows: rows.Members})
+			err = s.Retry(ctx, func() error {
+				return s.people.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &rows.Header, Rows: rows.Members})
 			})
 			if err != nil {
 				return settled, err
@@ -68,9 +68,9 @@ func (s *Service) eachMembership(ctx context.Context, p principal.ID, see func([
 	}
 }
 
-// mendMemberships mends what is recorded of p's memberships and is not so. It
+// repairMemberships mends what is recorded of p's memberships and is not so. It
 // counts what was mended.
-func (s *Service) mendMemberships(ctx context.Context, p principal.ID) (mended int, err error) {
+func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (mended int, err error) {
 	err = s.eachMembership(ctx, p, func(ms []principal.Membership) error {
 		claims := make([]principal.MemberOf, len(ms))
 		for i, m := range ms {
@@ -84,7 +84,7 @@ func (s *Service) mendMemberships(ctx context.Context, p principal.ID) (mended i
 			if rows[i].Active() && rows[i].Role == m.Role {
 				continue
 			}
-			wrong, err := s.mendIfWrong(ctx, m.Group, p)
+			wrong, err := s.repairIfWrong(ctx, m.Group, p)
 			if mended += wrong; err != nil {
 				return err
 			}
@@ -94,10 +94,10 @@ func (s *Service) mendMemberships(ctx context.Context, p principal.ID) (mended i
 	return mended, err
 }
 
-// mendMembers mends what is recorded of a group's next members after one. It
+// repairMembers mends what is recorded of a group's next members after one. It
 // gives the last of them, empty where there are no more, and counts them and
 // what was mended.
-func (s *Service) mendMembers(ctx context.Context, group, after principal.ID) (last principal.ID, members, mended int, err error) {
+func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) (last principal.ID, members, mended int, err error) {
 	page, err := s.people.GroupMembersPage(ctx, group, after, scrubLook, false)
 	if err != nil {
 		return "", 0, 0, err
@@ -111,7 +111,7 @@ func (s *Service) mendMembers(ctx context.Context, group, after principal.ID) (l
 		if recorded == roleIn(&page.Header, m) {
 			continue
 		}
-		wrong, err := s.mendIfWrong(ctx, group, m.Principal)
+		wrong, err := s.repairIfWrong(ctx, group, m.Principal)
 		if mended += wrong; err != nil {
 			return "", members, mended, err
 		}
@@ -122,9 +122,9 @@ func (s *Service) mendMembers(ctx context.Context, group, after principal.ID) (l
 	return last, members, mended, nil
 }
 
-// mendIfWrong mends a membership that is recorded wrongly of a state that still
+// repairIfWrong mends a membership that is recorded wrongly of a state that still
 // stands when nothing of the group's is in flight; 1 where it was.
-func (s *Service) mendIfWrong(ctx context.Context, group, p principal.ID) (int, error) {
+func (s *Service) repairIfWrong(ctx context.Context, group, p principal.ID) (int, error) {
 	lists, err := s.OpenLists(ctx)
 	if err != nil || lists.Principals[group] {
 		return 0, err
@@ -137,5 +137,5 @@ func (s *Service) mendIfWrong(ctx context.Context, group, p principal.ID) (int, 
 	if err != nil || recorded == roleIn(&rows.Header, rows.Members[0]) {
 		return 0, err
 	}
-	return 1, s.mendMembership(ctx, group, p)
+	return 1, s.repairMembership(ctx, group, p)
 }

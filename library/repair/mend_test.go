@@ -132,32 +132,32 @@ func TestTheScrubberMends(t *testing.T) {
 		name string
 		do   func(t *testing.T, s backend.Store, h library.Header, m library.Member) error
 	}
-	enforce := func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
-		return s.Enforce(t.Context(), &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
+	applyIndex := func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
+		return s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
 	}
 	for _, c := range []plant{
 		{"an entry elsewhere", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			h.Position -= 7
-			return enforce(t, s, h, m)
+			return applyIndex(t, s, h, m)
 		}},
 		{"an entry elsewhere, of a later time", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			h.Position, h.MTS = h.Position+7, h.MTS+7
-			return enforce(t, s, h, m)
+			return applyIndex(t, s, h, m)
 		}},
 		{"an entry of somebody without a role", func(t *testing.T, s backend.Store, h library.Header, _ library.Member) error {
-			return enforce(t, s, h, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1})
+			return applyIndex(t, s, h, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1})
 		}},
 		{"a wider bucket", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			h.Visibility, h.Widest, h.MTS = principal.Public, principal.Public, h.MTS+1
-			return enforce(t, s, h, m)
+			return applyIndex(t, s, h, m)
 		}},
 		{"another role", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			m.Role, h.MTS = library.Manages, h.MTS+1
-			return enforce(t, s, h, m)
+			return applyIndex(t, s, h, m)
 		}},
 		{"a library without the item", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
 			m.Leaving, h.MTS = true, h.MTS+1
-			return enforce(t, s, h, m)
+			return applyIndex(t, s, h, m)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestTheScrubberMends(t *testing.T) {
 			if err := c.do(t, h.Store, raisedAbove(t, h, item), rows.Members[0]); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := h.Service.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Mended == 0 || r.Contents != 1 || r.Principals != 7 {
+			if r, err := h.Service.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Repaired == 0 || r.Contents != 1 || r.Principals != 7 {
 				t.Errorf("rebuilding everything: %+v, %v", r, err)
 			}
 			h.WantClean()
@@ -218,8 +218,8 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 	} {
 		head := h.Header(string(c.group))
 		head.ID, head.State, head.MTS = c.group, commit.Live, head.MTS+1
-		e := &principal.GroupEnforcement{Header: &head, Rows: []principal.GroupMemberRow{c.row}}
-		if err := h.Store.EnforceGroup(t.Context(), e); err != nil {
+		e := &principal.GroupIndexUpdate{Header: &head, Rows: []principal.GroupMemberRow{c.row}}
+		if err := h.Store.ApplyGroupIndex(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		if n := scrubAll(h); n != 1 {

@@ -69,7 +69,7 @@ func TestNames_WithoutClaimsGetThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return r.Mended
+			return r.Repaired
 		},
 		"deriving": func(t *testing.T, s *repair.Service) int {
 			if err := s.DeriveAll(t.Context(), func(int, int) {}); err != nil {
@@ -158,7 +158,7 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 		},
 		"rebuilding": func(t *testing.T, s *repair.Service) {
 			r, err := s.RebuildAll(t.Context(), func(int, int) {})
-			if err != nil || r.Mended != 3 {
+			if err != nil || r.Repaired != 3 {
 				t.Errorf("%+v, %v, want 3 claims", r, err)
 			}
 		},

@@ -16,30 +16,30 @@ import (
 	"carrel/principal"
 )
 
-// damagedLanes is a store in which one in-flight list cannot be read.
-type damagedLanes struct {
+// damagedLists is a store in which one in-flight list cannot be read.
+type damagedLists struct {
 	backend.Store
 	damaged bool
 }
 
 var errDamaged = errors.New("no form that is known")
 
-func (d *damagedLanes) Lanes(ctx context.Context) ([]commit.Lane, error) {
-	lanes, err := d.Store.Lanes(ctx)
+func (d *damagedLists) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+	inFlightLists, err := d.Store.InFlightLists(ctx)
 	if err == nil && d.damaged {
-		err = &commit.UnreadableLanes{IDs: []commit.LaneID{"damaged"}, Err: errDamaged}
+		err = &commit.UnreadableLists{IDs: []commit.ListID{"damaged"}, Err: errDamaged}
 	}
-	return lanes, err
+	return inFlightLists, err
 }
 
 const benID = principal.ID("u:acme:ben")
 
 // damagedHouse is a house of ann, ben and a group, with an item shared with ben.
-func damagedHouse(t *testing.T) (*backendtest.Fixture, *damagedLanes, *library.ContentRows) {
+func damagedHouse(t *testing.T) (*backendtest.Fixture, *damagedLists, *library.ContentRows) {
 	t.Helper()
-	var store *damagedLanes
+	var store *damagedLists
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		store = &damagedLanes{Store: s}
+		store = &damagedLists{Store: s}
 		return store
 	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:dora"} {
@@ -66,24 +66,24 @@ var derivedMistakes = []struct {
 	{"an item missing in a library", func(t *testing.T, h *backendtest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, rows.Members[0]
 		m.Leaving, header.MTS = true, header.MTS+1
-		return h.Store.Enforce(t.Context(), &library.Enforcement{Header: &header, Rows: []library.Member{m}, Reverse: true})
+		return h.Store.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true})
 	}},
 	{"an entry of somebody without a role", func(t *testing.T, h *backendtest.Fixture, rows *library.ContentRows) error {
-		return h.Store.Enforce(t.Context(), &library.Enforcement{Header: &rows.Header, Rows: []library.Member{{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}}})
+		return h.Store.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: []library.Member{{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}}})
 	}},
 	{"a record of somebody without a role", func(t *testing.T, h *backendtest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}
-		e := library.Enforcement{Header: &header, Rows: []library.Member{m}, Reverse: true}
-		if err := h.Store.Enforce(t.Context(), &e); err != nil {
+		e := library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true}
+		if err := h.Store.ApplyIndex(t.Context(), &e); err != nil {
 			return err
 		}
 		e.Reverse, header.MTS, e.Rows[0].Leaving = false, header.MTS+1, true
-		return h.Store.Enforce(t.Context(), &e)
+		return h.Store.ApplyIndex(t.Context(), &e)
 	}},
 	{"a membership of somebody who is no member", func(t *testing.T, h *backendtest.Fixture, _ *library.ContentRows) error {
 		header := h.Header("g:acme:team")
 		m := principal.GroupMemberRow{Principal: benID, Role: principal.GroupManager, Seq: 1}
-		return h.Store.EnforceGroup(t.Context(), &principal.GroupEnforcement{Header: &header, Rows: []principal.GroupMemberRow{m}})
+		return h.Store.ApplyGroupIndex(t.Context(), &principal.GroupIndexUpdate{Header: &header, Rows: []principal.GroupMemberRow{m}})
 	}},
 	{"a name missing in the directory", func(t *testing.T, h *backendtest.Fixture, _ *library.ContentRows) error {
 		rows, err := h.Store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "ben", Limit: 1})
@@ -101,7 +101,7 @@ var derivedMistakes = []struct {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		// The rows of the new name are there, and those of the old one too.
-		return h.Store.EnforceDirectory(t.Context(), &principal.DirectoryEnforcement{Header: &header})
+		return h.Store.ApplyDirectory(t.Context(), &principal.DirectoryUpdate{Header: &header})
 	}},
 }
 
@@ -119,7 +119,7 @@ func TestScrub_GoesOnWhereAListCannotBeRead(t *testing.T) {
 				t.Errorf("%d rows were mended that may be of changes under way", n)
 			}
 			r, err := h.Service.Audit(t.Context())
-			if err != nil || r.Mismatches == 0 || !slices.Equal(r.UnreadableLanes, []commit.LaneID{"damaged"}) {
+			if err != nil || r.Mismatches == 0 || !slices.Equal(r.UnreadableLists, []commit.ListID{"damaged"}) {
 				t.Errorf("the audit reports %+v, %v", r, err)
 			}
 			h.Service = h.ServiceAfter(11 * time.Minute)
@@ -141,7 +141,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {
 		t.Fatal(err)
 	}
-	err := store.PutLane(t.Context(), commit.Lane{ID: "other", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
+	err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: "other", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +153,9 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 }
 
 func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
-	var store *brokenLanes
+	var store *brokenLists
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		store = &brokenLanes{Store: s}
+		store = &brokenLists{Store: s}
 		return store
 	})
 	h.User("u:acme:ann", principal.Public)
@@ -165,15 +165,15 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 	}
 }
 
-// brokenLanes is a store that does not answer what is in flight.
-type brokenLanes struct {
+// brokenLists is a store that does not answer what is in flight.
+type brokenLists struct {
 	backend.Store
 	broken bool
 }
 
-func (b *brokenLanes) Lanes(ctx context.Context) ([]commit.Lane, error) {
+func (b *brokenLists) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	if b.broken {
 		return nil, errDamaged
 	}
-	return b.Store.Lanes(ctx)
+	return b.Store.InFlightLists(ctx)
 }

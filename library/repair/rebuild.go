@@ -52,8 +52,8 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 // in whichever process, is continued.
 func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	var r *rebuild
-	pause := mendPause
-	for range mendTries {
+	pause := repairPause
+	for range repairTries {
 		if r, err = s.openRebuild(ctx, p, r); err != nil {
 			return 0, 0, err
 		}
@@ -116,14 +116,14 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 	if !recorded && !r.Unrecorded {
 		return false, nil // a record that was lost meanwhile did not name everything
 	}
-	if err := r.s.Insist(ctx, func() error { return r.s.libraries.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
+	if err := r.s.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
 		return false, err
 	}
 	if complete, err = r.s.isComplete(ctx, r.p); err != nil {
 		return false, err
 	}
 	// Of a library that is not complete nothing is left to continue.
-	return complete, r.s.Insist(ctx, func() error { return r.s.libraries.DropRebuildNote(ctx, r.p, r.AsOf) })
+	return complete, r.s.Retry(ctx, func() error { return r.s.libraries.DropRebuildNote(ctx, r.p, r.AsOf) })
 }
 
 // isComplete tells whether p's library and record carry their marks.
@@ -138,10 +138,10 @@ func (s *Service) isComplete(ctx context.Context, p principal.ID) (bool, error) 
 // restore mends everything that p has a role on: by the record of what was
 // shared with p, or where that is missing too, by looking at every item.
 func (r *rebuild) restore(ctx context.Context) error {
-	mend := r.mendRecorded
+	mend := r.repairRecorded
 	if r.Unrecorded {
 		r.s.log.WarnContext(ctx, "the record of what a principal has a role on is missing: looking at all items", "principal", string(r.p))
-		mend = r.mendHeld
+		mend = r.repairHeld
 	}
 	if err := mend(ctx); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (r *rebuild) restore(ctx context.Context) error {
 	return r.keep(ctx)
 }
 
-// mendRecorded mends what the record names, from where the rebuild has got to.
-func (r *rebuild) mendRecorded(ctx context.Context) error {
+// repairRecorded mends what the record names, from where the rebuild has got to.
+func (r *rebuild) repairRecorded(ctx context.Context) error {
 	for {
 		shared, err := r.s.libraries.SharedWith(ctx, r.p, r.After, rebuildPage)
 		if err != nil || len(shared) == 0 {
@@ -161,7 +161,7 @@ func (r *rebuild) mendRecorded(ctx context.Context) error {
 		for i := range shared {
 			ids[i] = shared[i].Content
 		}
-		if err := r.s.mendAll(ctx, r.p, ids); err != nil || len(ids) < rebuildPage {
+		if err := r.s.repairAll(ctx, r.p, ids); err != nil || len(ids) < rebuildPage {
 			return err
 		}
 		if err := r.passed(ctx, ids[len(ids)-1], len(ids)); err != nil {
@@ -170,8 +170,8 @@ func (r *rebuild) mendRecorded(ctx context.Context) error {
 	}
 }
 
-// mendHeld mends all items that have a row of p, from where the rebuild has got to.
-func (r *rebuild) mendHeld(ctx context.Context) error {
+// repairHeld mends all items that have a row of p, from where the rebuild has got to.
+func (r *rebuild) repairHeld(ctx context.Context) error {
 	for {
 		ids, err := r.s.contents.ScanContents(ctx, r.After, rebuildPage)
 		if err != nil || len(ids) == 0 {
@@ -187,7 +187,7 @@ func (r *rebuild) mendHeld(ctx context.Context) error {
 				held = append(held, ids[i])
 			}
 		}
-		if err := r.s.mendAll(ctx, r.p, held); err != nil || len(ids) < rebuildPage {
+		if err := r.s.repairAll(ctx, r.p, held); err != nil || len(ids) < rebuildPage {
 			return err
 		}
 		if err := r.passed(ctx, ids[len(ids)-1], len(held)); err != nil {
@@ -215,7 +215,7 @@ func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
 				return err
 			}
 		}
-		return s.mendUnrecorded(ctx, p, rows)
+		return s.repairUnrecorded(ctx, p, rows)
 	})
 }
 
@@ -235,9 +235,9 @@ func (s *Service) dropStrays(ctx context.Context, p principal.ID, b library.Buck
 	return dropped, nil
 }
 
-// mendUnrecorded mends the items on which p's role is recorded otherwise than
+// repairUnrecorded mends the items on which p's role is recorded otherwise than
 // it is.
-func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []library.ContentRows) error {
+func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []library.ContentRows) error {
 	ids := make([]library.ContentID, 0, len(rows))
 	for i := range rows {
 		if rows[i].Header.State == commit.Live {
@@ -263,7 +263,7 @@ func (s *Service) mendUnrecorded(ctx context.Context, p principal.ID, rows []lib
 		}
 		n++
 	}
-	return s.mendAll(ctx, p, wrong)
+	return s.repairAll(ctx, p, wrong)
 }
 
 // walkBucket reads a bucket from its oldest entry on, with the headers of the
@@ -297,5 +297,5 @@ func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Buck
 // justified tells whether an entry stands where the item's state has it.
 func justified(e library.Entry, b library.Bucket, p principal.ID, rows *library.ContentRows) bool {
 	h := &rows.Header
-	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && library.StandsIn(b, h.Visibility, e.Content, p)
+	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && library.InBucket(b, h.Visibility, e.Content, p)
 }

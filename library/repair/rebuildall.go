@@ -17,7 +17,7 @@ type RebuildReport struct {
 	Principals int `json:"principals"`
 	Contents   int `json:"contents"`
 	// Mended counts derived rows that were wrong or missing.
-	Mended int `json:"mended"`
+	Repaired int `json:"mended"`
 }
 
 // RebuildAll compares everything derived with the authoritative rows, mends
@@ -59,7 +59,7 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	if r.mended.Add(int64(fed)); err != nil {
 		return nil, err
 	}
-	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Mended: int(r.mended.Load())}, nil
+	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Repaired: int(r.mended.Load())}, nil
 }
 
 // rebuildAll is RebuildAll under way.
@@ -138,5 +138,5 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	if err != nil {
 		return err
 	}
-	return r.s.Insist(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })
+	return r.s.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })
 }

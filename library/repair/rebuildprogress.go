@@ -110,7 +110,7 @@ func (r *rebuild) write(ctx context.Context) error {
 		return fmt.Errorf("the progress of a rebuild: %w", err)
 	}
 	note := append(binary.BigEndian.AppendUint64(nil, r.Step), body...)
-	return r.s.Insist(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
+	return r.s.Retry(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
 }
 
 // passed notes that everything up to an item is restored; n items were.

@@ -168,7 +168,7 @@ func (h *rebuildHouse) strays() {
 			h.T.Fatal(err)
 		}
 		rows.Header.Position -= 7
-		if err := h.Store.Enforce(h.T.Context(), &library.Enforcement{Header: &rows.Header, Rows: rows.Members}); err != nil {
+		if err := h.Store.ApplyIndex(h.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
 			h.T.Fatal(err)
 		}
 	}

@@ -25,12 +25,12 @@ import (
 // whoever deleted may be ahead of ours by as much as the pauses add up to,
 // which is 12 s.
 const (
-	mendTries = 9
-	mendPause = 50 * time.Millisecond
+	repairTries = 9
+	repairPause = 50 * time.Millisecond
 )
 
-// mendAtOnce is how many items are mended at a time in one library.
-const mendAtOnce = 16
+// repairAtOnce is how many items are mended at a time in one library.
+const repairAtOnce = 16
 
 // mend brings what p's library and record show of an item in line with its
 // state, and sees that they do.
@@ -46,7 +46,7 @@ func (s *Service) mend(ctx context.Context, p principal.ID, id library.ContentID
 			h.Widest = principal.Public
 		}
 		if h.Seq != 0 {
-			err := s.EnforceQuietly(ctx, &library.Enforcement{Header: &h, Rows: rows.Members, Reverse: true})
+			err := s.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, Reverse: true})
 			if err != nil {
 				return settled, err
 			}
@@ -65,8 +65,8 @@ const settled int64 = -1
 // raising repeats step, and raises the state of the seq that it answers, until
 // it answers settled. late tells that it was called before.
 func (s *Service) raising(ctx context.Context, step func(late bool) (int64, error), raise func(seq int64) error) error {
-	pause := mendPause
-	for n := range mendTries {
+	pause := repairPause
+	for n := range repairTries {
 		seq, err := step(n > 0)
 		if err != nil || seq == settled {
 			return err
@@ -89,15 +89,15 @@ func hiddenByHand() *fault.Error {
 	return fault.Unavailablef(nil, "what was written does not show: rows were deleted or inserted by hand with a timestamp in the future")
 }
 
-// mendAll is mend for several items.
-func (s *Service) mendAll(ctx context.Context, p principal.ID, ids []library.ContentID) error {
+// repairAll is mend for several items.
+func (s *Service) repairAll(ctx context.Context, p principal.ID, ids []library.ContentID) error {
 	if s.Ending() {
 		return commit.ErrEnding
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	return sched.ForEach(ctx, s.rt, len(ids), mendAtOnce, func(i int) error { return s.mend(ctx, p, ids[i]) })
+	return sched.ForEach(ctx, s.rt, len(ids), repairAtOnce, func(i int) error { return s.mend(ctx, p, ids[i]) })
 }
 
 // differs tells whether p's library or record show the item otherwise than its
@@ -112,7 +112,7 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 		if err != nil {
 			return false, err
 		}
-		if stands != (must != library.NoRole && library.StandsIn(b, h.Visibility, h.ID, m.Principal)) || stands && e.Role != must {
+		if stands != (must != library.NoRole && library.InBucket(b, h.Visibility, h.ID, m.Principal)) || stands && e.Role != must {
 			return true, nil
 		}
 	}
@@ -145,9 +145,9 @@ func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucke
 		if err != nil || justified(e, b, p, rows) {
 			return settled, err
 		}
-		err = s.Insist(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
+		err = s.Retry(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
 		if err == nil && late {
-			err = s.EnforceQuietly(ctx, &library.Enforcement{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
+			err = s.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
 		}
 		if err != nil {
 			return settled, err

@@ -182,7 +182,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
 		// Newer than the state, so that no removal by an earlier version hides it.
-		if err := s.lanes.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
+		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
 	}

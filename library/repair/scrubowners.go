@@ -66,11 +66,11 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool, err error) {
 	s, p, mended := c.s, from.Owner, 0
 	if from.Member == "" {
-		mended, err = s.mendIfMissed(ctx, p)
+		mended, err = s.repairIfMissed(ctx, p)
 		if c.report.Mismatches += mended; err != nil {
 			return false, err
 		}
-		mended, err = s.mendMemberships(ctx, p)
+		mended, err = s.repairMemberships(ctx, p)
 		if c.report.Mismatches += mended; err != nil {
 			return false, err
 		}
@@ -85,7 +85,7 @@ func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool
 			return false, nil
 		}
 		looked := 0
-		from.Member, looked, mended, err = s.mendMembers(ctx, p, from.Member)
+		from.Member, looked, mended, err = s.repairMembers(ctx, p, from.Member)
 		c.left -= 1 + looked
 		if c.report.Mismatches += mended; err != nil {
 			return false, err

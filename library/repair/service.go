@@ -18,17 +18,17 @@ import (
 // operator asks for. It has all that the Service of libraries has, too.
 type Service struct {
 	*feed.Service
-	contents  library.ContentStore
-	libraries library.LibraryStore
-	people    principal.Store
-	directory principal.DirectoryStore
-	lanes     commit.JournalStore
-	claims    *claim.Claims
-	leases    *lease.Service
-	pastes    *paste.Service
-	pages     Pages
-	rt        sched.Runtime
-	log       *slog.Logger
+	contents      library.ContentStore
+	libraries     library.LibraryStore
+	people        principal.Store
+	directory     principal.DirectoryStore
+	inFlightLists commit.JournalStore
+	claims        *claim.Claims
+	leases        *lease.Service
+	pastes        *paste.Service
+	pages         Pages
+	rt            sched.Runtime
+	log           *slog.Logger
 
 	rebuilds rebuildTable
 	// rebuildTurns are for the rebuilds that readers have asked for.
@@ -45,25 +45,25 @@ var _ library.API = (*Service)(nil)
 
 // Config is what the Service of repairs needs.
 type Config struct {
-	Feed      *feed.Service
-	Contents  library.ContentStore
-	Libraries library.LibraryStore
-	People    principal.Store
-	Directory principal.DirectoryStore
-	Lanes     commit.JournalStore
-	Claims    *claim.Claims
-	Leases    *lease.Service
-	Pastes    *paste.Service
-	Pages     Pages
-	Runtime   sched.Runtime
-	Log       *slog.Logger
+	Feed          *feed.Service
+	Contents      library.ContentStore
+	Libraries     library.LibraryStore
+	People        principal.Store
+	Directory     principal.DirectoryStore
+	InFlightLists commit.JournalStore
+	Claims        *claim.Claims
+	Leases        *lease.Service
+	Pastes        *paste.Service
+	Pages         Pages
+	Runtime       sched.Runtime
+	Log           *slog.Logger
 }
 
 // New returns the Service of repairs, and has the Services that it contains call it for
 // what they find to be missing or wrong.
 func New(c Config) *Service {
 	s := &Service{
-		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, lanes: c.Lanes, claims: c.Claims,
+		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
 		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),

@@ -174,10 +174,10 @@ func (s *shelf) write() *written {
 		c.Header.ExpiresAt, c.Header.Description, c.Request = &expires, &text, &asked
 		c.Rows = []library.Row{row(3, "1", "one"), row(4, "1", "two")}
 	})
-	w.item.enforce(a, b)
+	w.item.applyIndex(a, b)
 	w.gone = s.newItem("gone", principal.Public, a)
 	w.gone.delete()
-	w.gone.settle(library.Settlement{Leaving: w.gone.members(a), Bury: true, Final: true})
+	w.gone.settle(library.Settlement{Leaving: w.gone.members(a), Purge: true, Final: true})
 	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: commit.Deleted,
 		Seq: w.gone.head.Seq, MTS: w.gone.head.MTS, Writers: w.gone.head.Writers}
 	w.gone.rows = nil
@@ -207,7 +207,7 @@ func (s *shelf) writeCircle(w *written, a, b principal.ID) {
 	w.circle.put(b, principal.GroupMember, true)
 	told := s.request(2)
 	w.circle.write(func(c *principal.Commit) { c.Header.Email, c.Request = "a@b.example", &told })
-	s.ok(s.EnforceGroup(s.ctx, w.circle.snapshot(a, b)))
+	s.ok(s.ApplyGroupIndex(s.ctx, w.circle.snapshot(a, b)))
 	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID, start))
 	w.add(archive.ChapterPrincipals, archive.Row{Principal: &w.circle.head})
 	for _, m := range w.circle.members(w.circle.principals()...) {
@@ -220,9 +220,9 @@ func (s *shelf) writeCircle(w *written, a, b principal.ID) {
 func (s *shelf) writeRest(w *written) {
 	s.Helper()
 	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}
-	_, err := s.FixSetting(s.ctx, name, value)
+	_, err := s.PutSettingIfAbsent(s.ctx, name, value)
 	for fault.MayHaveCommitted(err) {
-		_, err = s.FixSetting(s.ctx, name, value)
+		_, err = s.PutSettingIfAbsent(s.ctx, name, value)
 	}
 	s.ok(err)
 	w.add(archive.ChapterSettings, archive.Row{Setting: &archive.SettingRow{Name: name, Value: value}})

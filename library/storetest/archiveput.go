@@ -87,7 +87,7 @@ func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
 		Members: []principal.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
 		Request: &principals[3].Request.RequestRow})
 	setting := rows[archive.ChapterSettings][0].Setting
-	value, err := s.FixSetting(s.ctx, setting.Name, []byte("another"))
+	value, err := s.PutSettingIfAbsent(s.ctx, setting.Name, []byte("another"))
 	s.ok(err)
 	s.same("the setting", value, setting.Value)
 	creation := rows[archive.ChapterCreations][0].Creation

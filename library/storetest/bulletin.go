@@ -13,28 +13,28 @@ import (
 	"carrel/library"
 )
 
-// RunBulletin runs the checks of library.Bulletin. open gives one that was
+// RunNotifier runs the checks of library.Notifier. open gives one that was
 // empty when the suite began.
-func RunBulletin(t *testing.T, open func(t *testing.T) library.Bulletin) {
-	for _, c := range bulletinChecks() {
+func RunNotifier(t *testing.T, open func(t *testing.T) library.Notifier) {
+	for _, c := range notifierChecks() {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
 }
 
-type bulletinCheck struct {
+type notifierCheck struct {
 	name string
-	run  func(t *testing.T, b library.Bulletin)
+	run  func(t *testing.T, b library.Notifier)
 }
 
-func bulletinChecks() []bulletinCheck {
-	return []bulletinCheck{
-		{"Announce must replace what the process announced before, unless that has a later Stamp", bulletinReplaces},
-		{"Announcements must tell those of all processes that were acknowledged within the last AnnouncementKept", bulletinTells},
+func notifierChecks() []notifierCheck {
+	return []notifierCheck{
+		{"Announce must replace what the process announced before, unless that has a later Stamp", notifierReplaces},
+		{"Announcements must tell those of all processes that were acknowledged within the last AnnouncementKept", notifierNotifies},
 	}
 }
 
 // wantAnnounced compares what some processes announce; lists are in any order.
-func wantAnnounced(t *testing.T, b library.Bulletin, processes []commit.LaneID, want ...library.Announcement) {
+func wantAnnounced(t *testing.T, b library.Notifier, processes []commit.ListID, want ...library.Announcement) {
 	t.Helper()
 	all, err := b.Announcements(t.Context())
 	if err != nil {
@@ -58,7 +58,7 @@ func wantAnnounced(t *testing.T, b library.Bulletin, processes []commit.LaneID, 
 }
 
 // announced is an announcement of everything there is to announce.
-func announced(process commit.LaneID, stamp int64) library.Announcement {
+func announced(process commit.ListID, stamp int64) library.Announcement {
 	at := clock.Instant(stamp)
 	return library.Announcement{
 		Process: process, Stamp: stamp, All: at - 5,
@@ -67,8 +67,8 @@ func announced(process commit.LaneID, stamp int64) library.Announcement {
 	}
 }
 
-func bulletinReplaces(t *testing.T, b library.Bulletin) {
-	const process = commit.LaneID("replaces")
+func notifierReplaces(t *testing.T, b library.Notifier) {
+	const process = commit.ListID("replaces")
 	first, second := announced(process, int64(start)), library.Announcement{Process: process, Stamp: int64(start) + 10, Touched: []library.Touch{{Principal: "u:t:z", At: start + 9}}}
 	for _, step := range []struct {
 		put, want library.Announcement
@@ -76,16 +76,16 @@ func bulletinReplaces(t *testing.T, b library.Bulletin) {
 		if err := b.Announce(t.Context(), step.put); err != nil {
 			t.Fatal(err)
 		}
-		wantAnnounced(t, b, []commit.LaneID{process}, step.want)
+		wantAnnounced(t, b, []commit.ListID{process}, step.want)
 	}
 }
 
-func bulletinTells(t *testing.T, b library.Bulletin) {
+func notifierNotifies(t *testing.T, b library.Notifier) {
 	one, two := announced("tells-1", int64(start)), announced("tells-2", int64(start)+1)
 	for _, a := range []library.Announcement{one, two} {
 		if err := b.Announce(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantAnnounced(t, b, []commit.LaneID{"tells-1", "tells-2"}, one, two)
+	wantAnnounced(t, b, []commit.ListID{"tells-1", "tells-2"}, one, two)
 }

@@ -21,7 +21,7 @@ func changeAreas() []area {
 			{"a row that leaves tells where the item has stood", changesLeaving},
 			{"a library of which nothing is known has none", changesUnknown},
 		}},
-		{"Enforce with changes", []check{
+		{"ApplyIndex with changes", []check{
 			{"Where e.At is set, the change of a principal with a row must be written with what is derived of it, or not at all", changesWhole},
 			{"an enforcement without At writes none", changesQuiet},
 			{"an older snapshot has a change of its own", changesOlder},
@@ -42,7 +42,7 @@ func (it *item) tell(at clock.Instant, principals ...principal.ID) {
 	it.s.Helper()
 	e := it.snapshot(principals...)
 	e.At = at
-	it.s.ok(it.s.Enforce(it.s.ctx, e))
+	it.s.ok(it.s.ApplyIndex(it.s.ctx, e))
 }
 
 // changeOf is the change of the item's present state at an instant.
@@ -209,7 +209,7 @@ func changesUnknown(s *stage) {
 func changesQuiet(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
-	it.enforce(a)
+	it.applyIndex(a)
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change(nil))
 }
 
@@ -222,7 +222,7 @@ func changesOlder(s *stage) {
 	older.At = at + 1
 	it.move()
 	it.tell(at, a)
-	s.ok(s.Enforce(s.ctx, older))
+	s.ok(s.ApplyIndex(s.ctx, older))
 	cs := s.changes(a, library.ChangeKey{At: at}, 10)
 	if len(cs) != 2 || cs[1].At != older.At || cs[1].Content != it.head.ID || cs[1].MTS != older.Header.MTS && cs[1].MTS != it.head.MTS {
 		s.Fatalf("changes: %+v", cs)
@@ -248,10 +248,10 @@ func changesWhole(s *stage) {
 		for n, it := range items {
 			e := it.snapshot(ps...)
 			e.At = at + clock.Instant(n)
-			for part := range slices.Chunk(e.Rows, s.EnforceBatch()) {
+			for part := range slices.Chunk(e.Rows, s.ApplyIndexBatch()) {
 				one := *e
 				one.Rows = part
-				if failed[n] = s.Enforce(s.ctx, &one); failed[n] != nil {
+				if failed[n] = s.ApplyIndex(s.ctx, &one); failed[n] != nil {
 					return
 				}
 			}

@@ -11,9 +11,9 @@ import (
 
 func directoryAreas() []area {
 	return []area{
-		{"EnforceDirectory", []check{
-			{"EnforceDirectory writes the rows that e.Derive says, each with the visibility and the mts of the state", enforceDirectory},
-			{"An older snapshot must never undo what a newer one wrote", enforceDirectoryOlder},
+		{"ApplyDirectory", []check{
+			{"ApplyDirectory writes the rows that e.Derive says, each with the visibility and the mts of the state", applyDirectory},
+			{"An older snapshot must never undo what a newer one wrote", applyDirectoryOlder},
 		}},
 		{"PageDirectory", []check{
 			{"PageDirectory must return the rows of the slice in order of name and then of id", pageDirectory},
@@ -43,11 +43,11 @@ func (c *circle) call(name string) (former string) {
 }
 
 // enlist brings the circle's rows in the directory in line.
-func (c *circle) enlist(former string) *principal.DirectoryEnforcement {
+func (c *circle) enlist(former string) *principal.DirectoryUpdate {
 	c.s.Helper()
 	h := c.head
-	e := &principal.DirectoryEnforcement{Header: &h, Former: former}
-	c.s.ok(c.s.EnforceDirectory(c.s.ctx, e))
+	e := &principal.DirectoryUpdate{Header: &h, Former: former}
+	c.s.ok(c.s.ApplyDirectory(c.s.ctx, e))
 	return e
 }
 
@@ -76,7 +76,7 @@ func (s *stage) slice(prefix string, after *principal.DirectoryPlace, limit int)
 	return rows
 }
 
-func enforceDirectory(s *stage) {
+func applyDirectory(s *stage) {
 	ann := s.newNamed(s.user("ann"), "Zoe")
 	s.same("whole names", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "zoe")})
 	s.same("by her name", s.slice("zo", nil, 10), []principal.DirectoryRow{ann.row(false, "zoe")})
@@ -98,13 +98,13 @@ func enforceDirectory(s *stage) {
 	s.same("of one that does not exist", s.slice("void", nil, 10), []principal.DirectoryRow{})
 }
 
-func enforceDirectoryOlder(s *stage) {
+func applyDirectoryOlder(s *stage) {
 	u := s.newCircle(s.user("u"))
-	var older []*principal.DirectoryEnforcement
+	var older []*principal.DirectoryUpdate
 	for _, name := range []string{"alfa", "bravo", "alfa", "charlie", "bravo", "delta"} {
 		older = append(older, u.enlist(u.call(name)))
 		for _, e := range older {
-			s.ok(s.EnforceDirectory(s.ctx, e))
+			s.ok(s.ApplyDirectory(s.ctx, e))
 			s.same("whole names as "+name, s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, name)})
 			for _, other := range []string{"alfa", "bravo", "charlie", "delta"} {
 				var want []principal.DirectoryRow
@@ -247,7 +247,7 @@ func scanDirectory(s *stage) {
 
 // keysOf are the keys that the present state of a circle derives.
 func keysOf(c *circle) []principal.DirectoryKey {
-	e := principal.DirectoryEnforcement{Header: &c.head}
+	e := principal.DirectoryUpdate{Header: &c.head}
 	put, _ := e.Derive(&c.head)
 	return put
 }

@@ -21,8 +21,8 @@ func durableAreas() []durableArea {
 		{"CommitPrincipal", []durableCheck{
 			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", durablePrincipal},
 		}},
-		{"PutLane", []durableCheck{
-			{"It must be durable no later than a Commit of this process that follows it", durableLane},
+		{"PutInFlightList", []durableCheck{
+			{"It must be durable no later than a Commit of this process that follows it", durableList},
 		}},
 		{"PutDue", []durableCheck{
 			{"PutDue must be durable no later than a Commit of this process that follows it", durableDue},
@@ -79,7 +79,7 @@ func durableCommit(s *stage, crash func()) {
 		before.move()
 		e := before.snapshot(a)
 		e.Reverse = true
-		s.ok(s.Enforce(s.ctx, e))
+		s.ok(s.ApplyIndex(s.ctx, e))
 		s.ok(s.SetBuilt(s.ctx, a, start))
 		settled := before.head.Unsettled[0].Position
 		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []clock.Instant{settled}}))
@@ -108,7 +108,7 @@ func durablePrincipal(s *stage, crash func()) {
 	a := s.user("a")
 	g := s.newCircle(s.group("g"), a)
 	for range 3 {
-		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
+		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 		g.put(s.user("b"), principal.GroupMember, false)
 		crash()
 		g.stands("group after a crash")
@@ -116,23 +116,23 @@ func durablePrincipal(s *stage, crash func()) {
 	}
 }
 
-func durableLane(s *stage, crash func()) {
+func durableList(s *stage, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
-	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
-	s.ok(s.PutLane(s.ctx, l))
+	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	s.ok(s.PutInFlightList(s.ctx, l))
 	it.move()
 	crash()
 	it.stands("item after a crash")
-	s.same("lanes after a crash", s.lanes(), []commit.Lane{l})
+	s.same("lanes after a crash", s.inFlightLists(), []commit.InFlightList{l})
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(2)}
-	s.ok(s.PutLane(s.ctx, l))
+	s.ok(s.PutInFlightList(s.ctx, l))
 	s.newCircle(s.user("a"))
 	crash()
-	s.same("lanes after a crash behind CommitPrincipal", s.lanes(), []commit.Lane{l})
-	s.ok(s.PutLane(s.ctx, commit.Lane{ID: l.ID, Stamp: int64(s.tick())}))
+	s.same("lanes after a crash behind CommitPrincipal", s.inFlightLists(), []commit.InFlightList{l})
+	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: l.ID, Stamp: int64(s.tick())}))
 	it.move()
 	crash()
-	s.same("lanes after they were emptied", s.lanes(), []commit.Lane(nil))
+	s.same("lanes after they were emptied", s.inFlightLists(), []commit.InFlightList(nil))
 }
 
 func durableDue(s *stage, crash func()) {
@@ -168,11 +168,11 @@ func durableRegisters(s *stage, crash func()) {
 	crash()
 	s.same("creation after a crash", s.fix(late, nil), c)
 	name := "setting of " + s.tenant
-	if _, err := s.FixSetting(s.ctx, name, []byte("one")); err != nil {
+	if _, err := s.PutSettingIfAbsent(s.ctx, name, []byte("one")); err != nil {
 		s.Fatal(err)
 	}
 	crash()
-	got, err := s.FixSetting(s.ctx, name, []byte("two"))
+	got, err := s.PutSettingIfAbsent(s.ctx, name, []byte("two"))
 	s.ok(err)
 	s.same("setting after a crash", got, []byte("one"))
 }

@@ -9,20 +9,20 @@ import (
 	"carrel/principal"
 )
 
-func enforceAreas() []area {
-	return []area{{"Enforce", []check{
-		{"An older snapshot must never undo what a newer one wrote", enforceOlder},
-		{"an item stands in the buckets that its visibility allows", enforceBuckets},
-		{"a LOGGEDIN item stands only in the PRIVATE bucket of another tenant", enforceTenant},
-		{"a move leaves one entry, at the new position", enforceMove},
-		{"every unsettled position is deleted, not only the last", enforceUnsettled},
-		{"a turn at an unmoved position reaches every bucket up to the widest", enforceTurn},
-		{"a leaving, a missing and a deleted one lose every entry", enforceGone},
-		{"an entry tells the mts of its state and the owner's role", enforceEntry},
-		{"only Reverse writes content_by_principal", enforceReverse},
-		{"principals that are not named are untouched", enforceNamed},
-		{"a batch of EnforceBatch rows is written at once", enforceWhole},
-		{"repeated it changes nothing", enforceRepeated},
+func applyIndexAreas() []area {
+	return []area{{"ApplyIndex", []check{
+		{"An older snapshot must never undo what a newer one wrote", applyOlder},
+		{"an item stands in the buckets that its visibility allows", applyBuckets},
+		{"a LOGGEDIN item stands only in the PRIVATE bucket of another tenant", applyTenant},
+		{"a move leaves one entry, at the new position", applyMove},
+		{"every unsettled position is deleted, not only the last", applyUnsettled},
+		{"a turn at an unmoved position reaches every bucket up to the widest", applyTurn},
+		{"a leaving, a missing and a deleted one lose every entry", applyGone},
+		{"an entry tells the mts of its state and the owner's role", applyEntry},
+		{"only Reverse writes content_by_principal", applyReverse},
+		{"principals that are not named are untouched", applyNamed},
+		{"a batch of ApplyIndexBatch rows is written at once", applyWhole},
+		{"repeated it changes nothing", applyRepeated},
 	}}}
 }
 
@@ -35,7 +35,7 @@ func buckets(v principal.Visibility, e library.Entry) map[library.Bucket][]libra
 	return m
 }
 
-func enforceOlder(s *stage) {
+func applyOlder(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	steps := []struct {
 		name   string
@@ -48,7 +48,7 @@ func enforceOlder(s *stage) {
 		{"remove", func(it *item) { it.remove(b) }},
 		{"move and settle", func(it *item) {
 			it.move()
-			it.enforce(a, b)
+			it.applyIndex(a, b)
 			old := it.head.Unsettled[0].Position
 			it.s.ok(it.s.Settle(it.s.ctx, &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{old}}))
 			it.settled(old)
@@ -56,7 +56,7 @@ func enforceOlder(s *stage) {
 		{"delete", func(it *item) { it.delete() }},
 	}
 	it := s.newItem("item", principal.LoggedIn, a)
-	var older []*library.Enforcement
+	var older []*library.IndexUpdate
 	for _, step := range steps {
 		snapshot := it.snapshot(a, b)
 		snapshot.Reverse = true
@@ -64,9 +64,9 @@ func enforceOlder(s *stage) {
 		step.change(it)
 		now := it.snapshot(a, b)
 		now.Reverse = true
-		s.ok(s.Enforce(s.ctx, now))
+		s.ok(s.ApplyIndex(s.ctx, now))
 		for n, e := range older {
-			s.ok(s.Enforce(s.ctx, e))
+			s.ok(s.ApplyIndex(s.ctx, e))
 			for _, p := range []principal.ID{a, b} {
 				if it.head.State != commit.Live || !it.rows[p].Active() {
 					s.library(p, nil)
@@ -91,36 +91,36 @@ func (s *stage) reverse(owner principal.ID, want []library.Shared) {
 	s.same("content_by_principal of "+string(owner), got, want)
 }
 
-func enforceBuckets(s *stage) {
+func applyBuckets(s *stage) {
 	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public} {
 		a := s.user("a" + v.String())
 		it := s.newItem("item-"+v.String(), v, a)
 		s.library(a, nil)
-		it.enforce(a)
+		it.applyIndex(a)
 		s.library(a, buckets(v, it.entryOf(a)))
 	}
 }
 
-func enforceTenant(s *stage) {
+func applyTenant(s *stage) {
 	stranger := principal.UserID("other", s.tenant)
 	it := s.newItem("item", principal.LoggedIn, stranger)
-	it.enforce(stranger)
+	it.applyIndex(stranger)
 	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
-	it.enforce(stranger)
+	it.applyIndex(stranger)
 	s.library(stranger, buckets(principal.Public, it.entryOf(stranger)))
 	it.turn(principal.LoggedIn)
-	it.enforce(stranger)
+	it.applyIndex(stranger)
 	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
 }
 
-func enforceMove(s *stage) {
+func applyMove(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
-	it.enforce(a)
+	it.applyIndex(a)
 	for n, v := range []principal.Visibility{principal.Public, principal.Private, principal.LoggedIn, principal.Public, principal.Private} {
 		it.write(func(c *library.ContentCommit) { moved(c, v) })
-		it.enforce(a)
+		it.applyIndex(a)
 		s.library(a, buckets(v, it.entryOf(a)))
 		if s.Failed() {
 			s.Fatalf("after move %d", n)
@@ -128,73 +128,73 @@ func enforceMove(s *stage) {
 	}
 }
 
-func enforceUnsettled(s *stage) {
+func applyUnsettled(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
-	it.enforce(a)
+	it.applyIndex(a)
 	first := it.snapshot(a)
 	it.move()
 	it.turn(principal.Private)
 	it.move()
 	it.move()
-	it.enforce(a)
+	it.applyIndex(a)
 	s.library(a, buckets(principal.Private, it.entryOf(a)))
-	s.ok(s.Enforce(s.ctx, first))
+	s.ok(s.ApplyIndex(s.ctx, first))
 	s.library(a, buckets(principal.Private, it.entryOf(a)))
 }
 
-func enforceTurn(s *stage) {
+func applyTurn(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
-	it.enforce(a)
+	it.applyIndex(a)
 	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public, principal.LoggedIn, principal.Private} {
 		it.turn(v)
-		it.enforce(a)
+		it.applyIndex(a)
 		s.library(a, buckets(v, it.entryOf(a)))
 	}
 	// A public entry that no enforcement took away is taken by the next one,
 	// though the visibility has been private in between.
 	it.turn(principal.Public)
-	it.enforce(a)
+	it.applyIndex(a)
 	it.turn(principal.LoggedIn)
 	it.turn(principal.Private)
-	it.enforce(a)
+	it.applyIndex(a)
 	s.library(a, buckets(principal.Private, it.entryOf(a)))
 }
 
-func enforceGone(s *stage) {
+func applyGone(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	it := s.newItem("item", principal.Public, a, b, c)
-	it.enforce(a, b, c)
+	it.applyIndex(a, b, c)
 	it.remove(b)
-	it.enforce(b)
+	it.applyIndex(b)
 	s.library(b, nil)
 	it.share(b, library.Viewing)
-	it.enforce(b)
+	it.applyIndex(b)
 	s.library(b, buckets(principal.Public, it.entryOf(b)))
 	it.remove(b)
 	it.move()
-	it.enforce(b)
+	it.applyIndex(b)
 	s.library(b, nil)
 	it.share(b, library.Viewing)
-	it.enforce(a, b, c)
+	it.applyIndex(a, b, c)
 	it.delete()
-	it.enforce(a, b, c)
+	it.applyIndex(a, b, c)
 	for _, p := range []principal.ID{a, b, c} {
 		s.library(p, nil)
 	}
 	// One without a row has no entry, whatever stands in its library.
 	other := s.newItem("other", principal.Public, a)
-	other.enforce(s.user("d"))
+	other.applyIndex(s.user("d"))
 	s.library(s.user("d"), nil)
 }
 
-func enforceEntry(s *stage) {
+func applyEntry(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.LoggedIn, a)
 	for _, role := range []library.ContentRole{library.Viewing, library.Editing, library.Manages} {
 		it.share(a, role)
-		it.enforce(a)
+		it.applyIndex(a)
 		want := library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: role}
 		if want.MTS == want.Position {
 			s.Fatal("a share must not move the item")
@@ -203,51 +203,51 @@ func enforceEntry(s *stage) {
 	}
 }
 
-func enforceReverse(s *stage) {
+func applyReverse(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a)
-	it.enforce(a)
+	it.applyIndex(a)
 	s.reverse(a, nil)
 	reversed := func() {
 		e := it.snapshot(a, b)
 		e.Reverse = true
-		s.ok(s.Enforce(s.ctx, e))
+		s.ok(s.ApplyIndex(s.ctx, e))
 	}
 	reversed()
 	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
 	s.reverse(b, nil)
 	it.share(a, library.Viewing)
-	it.enforce(a)
+	it.applyIndex(a)
 	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
 	reversed()
 	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
 	it.remove(a)
-	it.enforce(a)
+	it.applyIndex(a)
 	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
 	reversed()
 	s.reverse(a, nil)
 }
 
-func enforceNamed(s *stage) {
+func applyNamed(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a, b)
-	it.enforce(a, b)
+	it.applyIndex(a, b)
 	before := it.entryOf(b)
 	it.move()
-	it.enforce(a)
+	it.applyIndex(a)
 	s.library(a, buckets(principal.Public, it.entryOf(a)))
 	s.library(b, buckets(principal.Public, before))
 	other := s.newItem("other", principal.Private, a)
-	other.enforce(a)
+	other.applyIndex(a)
 	want := buckets(principal.Public, it.entryOf(a))
 	want[principal.Private] = append(want[principal.Private], other.entryOf(a))
 	s.library(a, want)
 }
 
-func enforceWhole(s *stage) {
-	n := s.EnforceBatch()
+func applyWhole(s *stage) {
+	n := s.ApplyIndexBatch()
 	if n < 1 {
-		s.Fatalf("EnforceBatch is %d", n)
+		s.Fatalf("ApplyIndexBatch is %d", n)
 	}
 	n = min(n, 1000)
 	it := s.newItem("item", principal.LoggedIn, s.user("creator"))
@@ -258,20 +258,20 @@ func enforceWhole(s *stage) {
 			c.Members = append(c.Members, library.Member{Principal: all[i], Role: library.Viewing})
 		}
 	})
-	it.enforce(all...)
+	it.applyIndex(all...)
 	it.move()
-	it.enforce(all...)
+	it.applyIndex(all...)
 	for _, p := range []principal.ID{all[0], all[n/2], all[n-1]} {
 		s.library(p, buckets(principal.LoggedIn, it.entryOf(p)))
 	}
 }
 
-func enforceRepeated(s *stage) {
+func applyRepeated(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.LoggedIn, a)
 	it.move()
 	for range 3 {
-		it.enforce(a)
+		it.applyIndex(a)
 		s.library(a, buckets(principal.LoggedIn, it.entryOf(a)))
 	}
 	it.stands("item")

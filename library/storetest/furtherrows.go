@@ -15,7 +15,7 @@ func rowAreas() []area {
 		{"further rows", []check{
 			{"a commit writes and removes them with the header, or not at all", commitRows},
 			{"a reading gives those asked for, in their order, of one state with the header", readRows},
-			{"Bury removes those named, of a deleted item only", buryRows},
+			{"Purge removes those named, of a deleted item only", purgeRows},
 		}},
 		{"PageRows", []check{
 			{"PageRows must return the further rows of a slice in order of their keys, or in the opposite order", pageRows},
@@ -88,11 +88,11 @@ func readRows(s *stage) {
 	s.same("the members beside them", page.Members, it.members(a))
 }
 
-func buryRows(s *stage) {
+func purgeRows(s *stage) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	rows := []library.Row{row(3, "1", "one"), row(3, "2", "two"), row(4, "1", "three")}
 	it.write(func(c *library.ContentCommit) { c.Rows = rows })
-	named := library.Settlement{Bury: true, Rows: rowKeys([]library.Row{rows[0], rows[2]})}
+	named := library.Settlement{Purge: true, Rows: rowKeys([]library.Row{rows[0], rows[2]})}
 	it.settle(named)
 	s.wantRows("the rows of a live item", it.head.ID, rows...)
 	it.delete()

@@ -15,9 +15,9 @@ func groupAreas() []area {
 		{"Confirm", []check{
 			{"Confirm reads the groups' own rows, in the order asked for", confirm},
 		}},
-		{"EnforceGroup", []check{
-			{"An older snapshot must never undo what a newer one wrote", enforceGroupOlder},
-			{"EnforceGroup writes the derived memberships", enforceGroup},
+		{"ApplyGroupIndex", []check{
+			{"An older snapshot must never undo what a newer one wrote", applyGroupIndexOlder},
+			{"ApplyGroupIndex writes the derived memberships", applyGroupIndex},
 		}},
 		{"SettleGroup", []check{
 			{"SettleGroup must not change Seq, and must be harmless when repeated", settleGroup},
@@ -81,9 +81,9 @@ func confirm(s *stage) {
 
 // snapshot is what an enforcement of principals is made of, in the group's
 // present state.
-func (c *circle) snapshot(principals ...principal.ID) *principal.GroupEnforcement {
+func (c *circle) snapshot(principals ...principal.ID) *principal.GroupIndexUpdate {
 	h := c.head
-	return &principal.GroupEnforcement{Header: &h, Rows: c.members(principals...)}
+	return &principal.GroupIndexUpdate{Header: &h, Rows: c.members(principals...)}
 }
 
 // memberOf checks p's derived memberships.
@@ -94,38 +94,38 @@ func (s *stage) memberOf(p principal.ID, want ...principal.Membership) {
 	s.same("memberships of "+string(p), got, want)
 }
 
-func enforceGroup(s *stage) {
+func applyGroupIndex(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newCircle(s.group("g"), a, b)
 	s.memberOf(a)
-	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, c)))
+	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, c)))
 	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	s.memberOf(b)
 	s.memberOf(c)
 	g.put(a, principal.GroupMember, false)
 	g.put(b, principal.GroupManager, true)
-	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, b)))
+	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, b)))
 	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupMember})
 	s.memberOf(b)
 	g.put(a, principal.GroupMember, true)
-	s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
+	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 	s.memberOf(a)
 	g.stands("group")
 }
 
-func enforceGroupOlder(s *stage) {
+func applyGroupIndexOlder(s *stage) {
 	a := s.user("a")
 	g := s.newCircle(s.group("g"), s.user("b"))
-	var older []*principal.GroupEnforcement
+	var older []*principal.GroupIndexUpdate
 	for _, step := range []struct {
 		role    principal.GroupRole
 		leaving bool
 	}{{principal.GroupMember, false}, {principal.GroupManager, false}, {principal.GroupManager, true}, {principal.GroupMember, false}} {
 		older = append(older, g.snapshot(a))
 		g.put(a, step.role, step.leaving)
-		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a)))
+		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 		for _, e := range older {
-			s.ok(s.EnforceGroup(s.ctx, e))
+			s.ok(s.ApplyGroupIndex(s.ctx, e))
 			if step.leaving {
 				s.memberOf(a)
 			} else {
@@ -167,7 +167,7 @@ func memberships(s *stage) {
 	var want []principal.Membership
 	for _, name := range []string{"a", "a/b", "b", "c"} {
 		g := s.newCircle(s.group(name), a, s.user("a/b"))
-		s.ok(s.EnforceGroup(s.ctx, g.snapshot(a, s.user("a/b"))))
+		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, s.user("a/b"))))
 		want = append(want, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
 	for _, limit := range []int{1, 3, 4, 5} {
@@ -196,7 +196,7 @@ func (s *stage) acrossTenants(ps ...principal.ID) (before, own, after []principa
 	join := func(tenant string, names ...string) (ms []principal.Membership) {
 		for _, name := range names {
 			g := s.newCircle(principal.GroupID(tenant, name), ps...)
-			s.ok(s.EnforceGroup(s.ctx, g.snapshot(ps...)))
+			s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(ps...)))
 			ms = append(ms, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 		}
 		return ms

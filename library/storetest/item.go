@@ -161,16 +161,16 @@ func (it *item) members(principals ...principal.ID) []library.Member {
 
 // snapshot is what an enforcement of principals is made of, in the item's
 // present state.
-func (it *item) snapshot(principals ...principal.ID) *library.Enforcement {
+func (it *item) snapshot(principals ...principal.ID) *library.IndexUpdate {
 	h := it.head
 	h.Unsettled, h.Writers = slices.Clone(h.Unsettled), slices.Clone(h.Writers)
-	return &library.Enforcement{Header: &h, Rows: it.members(principals...)}
+	return &library.IndexUpdate{Header: &h, Rows: it.members(principals...)}
 }
 
 // enforce brings the libraries of principals in line with the item's state.
-func (it *item) enforce(principals ...principal.ID) {
+func (it *item) applyIndex(principals ...principal.ID) {
 	it.s.Helper()
-	it.s.ok(it.s.Enforce(it.s.ctx, it.snapshot(principals...)))
+	it.s.ok(it.s.ApplyIndex(it.s.ctx, it.snapshot(principals...)))
 }
 
 // settled takes positions off what the item knows to be unsettled.

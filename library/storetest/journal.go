@@ -13,17 +13,17 @@ import (
 
 func journalAreas() []area {
 	return []area{
-		{"PutLane", []check{
-			{"PutLane replaces the lane's list; a lane without blocks is removed, or listed without blocks", putLane},
-			{"a block of any bytes comes back", laneBytes},
-			{"a write that comes late, behind a newer stamp, changes nothing", putLaneLate},
-			{"a large list is replaced by a small one", laneLarge},
+		{"PutInFlightList", []check{
+			{"PutInFlightList replaces the lane's list; a lane without blocks is removed, or listed without blocks", putInFlightList},
+			{"a block of any bytes comes back", listBytes},
+			{"a write that comes late, behind a newer stamp, changes nothing", putListLate},
+			{"a large list is replaced by a small one", listLarge},
 		}},
 		{"InFlight", []check{
-			{"InFlight must show each lane as of the last PutLane that was acknowledged before the call, or later", inFlight},
+			{"InFlight must show each lane as of the last PutInFlightList that was acknowledged before the call, or later", inFlight},
 		}},
-		{"DropLane", []check{
-			{"DropLane must remove the lane iff nothing newer than stamp was written", dropLane},
+		{"DeleteInFlightList", []check{
+			{"DeleteInFlightList must remove the lane iff nothing newer than stamp was written", deleteInFlightList},
 		}},
 		{"Due", []check{
 			{"DueUntil lists what is due at or before an instant, earliest first", dueUntil},
@@ -33,129 +33,131 @@ func journalAreas() []area {
 	}
 }
 
-// laneID is the id of a lane of this subtest. It has the form of a uuid, as
+// listID is the id of a lane of this subtest. It has the form of a uuid, as
 // the product's have.
-func (s *stage) laneID(n int) commit.LaneID {
+func (s *stage) listID(n int) commit.ListID {
 	var tenant, check int
 	_, err := fmt.Sscanf(s.tenant, "t%d-%d", &tenant, &check)
 	s.ok(err)
-	return commit.LaneID(fmt.Sprintf("%08d-%04d-4000-8000-%012d", tenant, check, n))
+	return commit.ListID(fmt.Sprintf("%08d-%04d-4000-8000-%012d", tenant, check, n))
 }
 
 // lanes are the lanes of this subtest that are not empty, by id.
-func (s *stage) lanes() []commit.Lane {
+func (s *stage) inFlightLists() []commit.InFlightList {
 	s.Helper()
-	all, err := s.Lanes(s.ctx)
+	all, err := s.InFlightLists(s.ctx)
 	s.ok(err)
 	return s.mine(all)
 }
 
 // mine are those of lanes that are of this subtest and not empty, by id.
-func (s *stage) mine(all []commit.Lane) []commit.Lane {
-	prefix := string(s.laneID(0))[:13]
-	all = slices.DeleteFunc(all, func(l commit.Lane) bool { return !strings.HasPrefix(string(l.ID), prefix) || len(l.Blocks) == 0 })
-	slices.SortFunc(all, func(a, b commit.Lane) int { return strings.Compare(string(a.ID), string(b.ID)) })
+func (s *stage) mine(all []commit.InFlightList) []commit.InFlightList {
+	prefix := string(s.listID(0))[:13]
+	all = slices.DeleteFunc(all, func(l commit.InFlightList) bool {
+		return !strings.HasPrefix(string(l.ID), prefix) || len(l.Blocks) == 0
+	})
+	slices.SortFunc(all, func(a, b commit.InFlightList) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	return all
 }
 
 // block is one of the blocks of a lane: stores do not look into them.
 func (s *stage) block(n byte) []byte { return []byte{n, 0, 0xff, n} }
 
-func putLane(s *stage) {
-	one, two := s.laneID(1), s.laneID(2)
-	l := commit.Lane{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
-	m := commit.Lane{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
-	s.ok(s.PutLane(s.ctx, l))
-	s.ok(s.PutLane(s.ctx, m))
-	s.same("lanes", s.lanes(), []commit.Lane{l, m})
+func putInFlightList(s *stage) {
+	one, two := s.listID(1), s.listID(2)
+	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.PutInFlightList(s.ctx, m))
+	s.same("lanes", s.inFlightLists(), []commit.InFlightList{l, m})
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(7)}
-	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after one was replaced", s.lanes(), []commit.Lane{l, m})
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.same("lanes after one was replaced", s.inFlightLists(), []commit.InFlightList{l, m})
 	l.Stamp, l.Blocks = int64(s.tick()), nil
-	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after one was emptied", s.lanes(), []commit.Lane{m})
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.same("lanes after one was emptied", s.inFlightLists(), []commit.InFlightList{m})
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
-	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after one came again", s.lanes(), []commit.Lane{l, m})
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.same("lanes after one came again", s.inFlightLists(), []commit.InFlightList{l, m})
 }
 
-func laneBytes(s *stage) {
-	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{{2, 0, 0xff}}}
-	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes", s.lanes(), []commit.Lane{l})
+func listBytes(s *stage) {
+	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{{2, 0, 0xff}}}
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.same("lanes", s.inFlightLists(), []commit.InFlightList{l})
 }
 
-func putLaneLate(s *stage) {
-	id := s.laneID(1)
-	early := commit.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
-	late := commit.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
-	s.ok(s.PutLane(s.ctx, late))
-	s.ok(s.PutLane(s.ctx, early))
-	s.same("lanes", s.lanes(), []commit.Lane{late})
-	s.ok(s.PutLane(s.ctx, commit.Lane{ID: id, Stamp: early.Stamp}))
-	s.same("lanes after a late removal", s.lanes(), []commit.Lane{late})
-	s.ok(s.PutLane(s.ctx, commit.Lane{ID: id, Stamp: int64(s.tick())}))
-	s.ok(s.PutLane(s.ctx, late))
-	s.same("lanes after a late write behind a removal", s.lanes(), []commit.Lane(nil))
+func putListLate(s *stage) {
+	id := s.listID(1)
+	early := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	late := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	s.ok(s.PutInFlightList(s.ctx, late))
+	s.ok(s.PutInFlightList(s.ctx, early))
+	s.same("lanes", s.inFlightLists(), []commit.InFlightList{late})
+	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: id, Stamp: early.Stamp}))
+	s.same("lanes after a late removal", s.inFlightLists(), []commit.InFlightList{late})
+	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: id, Stamp: int64(s.tick())}))
+	s.ok(s.PutInFlightList(s.ctx, late))
+	s.same("lanes after a late write behind a removal", s.inFlightLists(), []commit.InFlightList(nil))
 }
 
-func laneLarge(s *stage) {
+func listLarge(s *stage) {
 	const large = 2 << 20 // below the least bound of a node that runs tests
-	l := commit.Lane{ID: s.laneID(1), Stamp: int64(s.tick()), Blocks: [][]byte{bytes.Repeat([]byte{7}, large)}}
-	s.ok(s.PutLane(s.ctx, l))
-	if got := s.lanes(); len(got) != 1 || len(got[0].Blocks) != 1 || !bytes.Equal(got[0].Blocks[0], l.Blocks[0]) {
+	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{bytes.Repeat([]byte{7}, large)}}
+	s.ok(s.PutInFlightList(s.ctx, l))
+	if got := s.inFlightLists(); len(got) != 1 || len(got[0].Blocks) != 1 || !bytes.Equal(got[0].Blocks[0], l.Blocks[0]) {
 		s.Errorf("%d lanes came back, and not the one of %d bytes", len(got), large)
 	}
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(1)}
-	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after it became small", s.lanes(), []commit.Lane{l})
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.same("lanes after it became small", s.inFlightLists(), []commit.InFlightList{l})
 }
 
 // inFlight also looks at all lanes first: a store may not know before which processes there
 // are.
 func inFlight(s *stage) {
-	one, two := s.laneID(1), s.laneID(2)
-	l := commit.Lane{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
-	m := commit.Lane{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(2)}}
-	s.lanes()
-	stands := func(what string, want ...commit.Lane) {
+	one, two := s.listID(1), s.listID(2)
+	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(2)}}
+	s.inFlightLists()
+	stands := func(what string, want ...commit.InFlightList) {
 		s.Helper()
 		all, err := s.InFlight(s.ctx)
 		s.ok(err)
 		s.same(what, s.mine(all), want)
 	}
 	stands("before there is any")
-	s.ok(s.PutLane(s.ctx, l))
-	s.ok(s.PutLane(s.ctx, m))
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.PutInFlightList(s.ctx, m))
 	stands("two lanes", l, m)
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
-	s.ok(s.PutLane(s.ctx, l))
+	s.ok(s.PutInFlightList(s.ctx, l))
 	stands("after one was replaced", l, m)
 	m.Stamp, m.Blocks = int64(s.tick()), nil
-	s.ok(s.PutLane(s.ctx, m))
+	s.ok(s.PutInFlightList(s.ctx, m))
 	stands("after one was emptied", l)
-	s.ok(s.DropLane(s.ctx, one, l.Stamp))
+	s.ok(s.DeleteInFlightList(s.ctx, one, l.Stamp))
 	stands("after the other was dropped")
 }
 
-func dropLane(s *stage) {
-	id := s.laneID(1)
-	l := commit.Lane{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
-	s.ok(s.PutLane(s.ctx, l))
-	s.ok(s.DropLane(s.ctx, id, l.Stamp-1))
-	s.same("lanes after a drop with an older stamp", s.lanes(), []commit.Lane{l})
+func deleteInFlightList(s *stage) {
+	id := s.listID(1)
+	l := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp-1))
+	s.same("lanes after a drop with an older stamp", s.inFlightLists(), []commit.InFlightList{l})
 	read := l.Stamp
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(1)}
-	s.ok(s.PutLane(s.ctx, l))
-	s.ok(s.DropLane(s.ctx, id, read))
-	s.same("lanes after a drop of what has been replaced", s.lanes(), []commit.Lane{l})
-	s.ok(s.DropLane(s.ctx, id, l.Stamp))
-	s.same("lanes after a drop", s.lanes(), []commit.Lane(nil))
-	s.ok(s.DropLane(s.ctx, id, l.Stamp))
-	s.ok(s.DropLane(s.ctx, s.laneID(2), l.Stamp))
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.DeleteInFlightList(s.ctx, id, read))
+	s.same("lanes after a drop of what has been replaced", s.inFlightLists(), []commit.InFlightList{l})
+	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp))
+	s.same("lanes after a drop", s.inFlightLists(), []commit.InFlightList(nil))
+	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp))
+	s.ok(s.DeleteInFlightList(s.ctx, s.listID(2), l.Stamp))
 	l.Stamp = int64(s.tick())
-	s.ok(s.PutLane(s.ctx, l))
-	s.same("lanes after its owner woke", s.lanes(), []commit.Lane{l})
+	s.ok(s.PutInFlightList(s.ctx, l))
+	s.same("lanes after its owner woke", s.inFlightLists(), []commit.InFlightList{l})
 }
 
 // dues are this subtest's dues among those until an instant.

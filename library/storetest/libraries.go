@@ -62,7 +62,7 @@ func (s *stage) place(name string, v principal.Visibility, at clock.Instant, p p
 		moved(c, v)
 		c.Header.Position = at
 	})
-	it.enforce(p)
+	it.applyIndex(p)
 	return it.entryOf(p)
 }
 
@@ -325,11 +325,11 @@ func openNewest(s *stage) {
 func dropEntries(s *stage) {
 	p := s.user("a")
 	it, other := s.newItem("item", principal.LoggedIn, p), s.newItem("other", principal.Private, p)
-	it.enforce(p)
-	other.enforce(p)
+	it.applyIndex(p)
+	other.applyIndex(p)
 	first := it.entryOf(p)
 	it.share(p, library.Viewing)
-	it.enforce(p)
+	it.applyIndex(p)
 	now := it.entryOf(p)
 	both := func(e library.Entry) []library.BucketEntry {
 		return []library.BucketEntry{{Bucket: principal.Private, Entry: e}, {Bucket: principal.LoggedIn, Entry: e}}
@@ -351,7 +351,7 @@ func dropEntries(s *stage) {
 	s.ok(s.DropEntries(s.ctx, p, both(now)))
 	s.library(p, map[library.Bucket][]library.Entry{principal.Private: {other.entryOf(p)}})
 	it.move()
-	it.enforce(p)
+	it.applyIndex(p)
 	s.ok(s.DropEntries(s.ctx, p, both(now)))
 	s.library(p, map[library.Bucket][]library.Entry{
 		principal.Private:  {other.entryOf(p), it.entryOf(p)},
@@ -368,7 +368,7 @@ func (s *stage) shareAll(p principal.ID, names ...string) []library.Shared {
 		it.share(p, role)
 		e := it.snapshot(p)
 		e.Reverse = true
-		s.ok(s.Enforce(s.ctx, e))
+		s.ok(s.ApplyIndex(s.ctx, e))
 		all = append(all, library.Shared{Content: it.head.ID, Role: role})
 	}
 	slices.SortFunc(all, func(a, b library.Shared) int {

@@ -17,7 +17,7 @@ func raceAreas() []area {
 		{"of 16 commits of one principal exactly one is applied, each round", racePrincipals},
 		{"of 16 creations of one key all are told the same one", raceCreations},
 		{"of 16 values of one setting all are told the same one", raceSettings},
-		{"enforcements of all states, in whatever order, leave the newest", raceEnforcements},
+		{"enforcements of all states, in whatever order, leave the newest", raceIndexUpdates},
 		{"an enforcement that a commit overtakes undoes nothing", raceOvertaken},
 		{"drops beside enforcements never take a newer entry", raceDrops},
 	}}}
@@ -114,7 +114,7 @@ func raceCreations(s *stage) {
 			cs = append(cs, s.creation(key, fmt.Sprintf("c:x:%d", n)))
 		}
 		got, errs := make([]commit.Creation, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.FixCreation(s.ctx, cs[n], nil) })
+		together(func(n int) { got[n], errs[n] = s.PutCreationIfAbsent(s.ctx, cs[n], nil) })
 		stands := s.fix(cs[0], nil)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
@@ -130,8 +130,8 @@ func raceSettings(s *stage) {
 	for round := range 10 {
 		name := fmt.Sprintf("race %d of %s", round, s.tenant)
 		got, errs := make([][]byte, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.FixSetting(s.ctx, name, []byte{byte(n)}) })
-		stands, err := s.FixSetting(s.ctx, name, []byte("late"))
+		together(func(n int) { got[n], errs[n] = s.PutSettingIfAbsent(s.ctx, name, []byte{byte(n)}) })
+		stands, err := s.PutSettingIfAbsent(s.ctx, name, []byte("late"))
 		s.ok(err)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
@@ -143,13 +143,13 @@ func raceSettings(s *stage) {
 	}
 }
 
-// raceEnforcements makes a state a racer, in order, and enforces them all at
+// raceIndexUpdates makes a state a racer, in order, and enforces them all at
 // once, while the states after them are committed.
-func raceEnforcements(s *stage) {
+func raceIndexUpdates(s *stage) {
 	a, b := s.user("a"), s.user("b")
 	for round := range 5 {
 		it := s.newItem(fmt.Sprintf("item%d", round), principal.Public, a)
-		var snapshots []*library.Enforcement
+		var snapshots []*library.IndexUpdate
 		for n := range racers {
 			switch n % 4 {
 			case 0:
@@ -166,7 +166,7 @@ func raceEnforcements(s *stage) {
 			snapshots = append(snapshots, e)
 		}
 		errs := make([]error, racers)
-		together(func(n int) { errs[n] = s.Enforce(s.ctx, snapshots[(n*7+round)%racers]) })
+		together(func(n int) { errs[n] = s.ApplyIndex(s.ctx, snapshots[(n*7+round)%racers]) })
 		for _, err := range errs {
 			s.ok(err)
 		}
@@ -197,7 +197,7 @@ func raceEnforcements(s *stage) {
 func raceOvertaken(s *stage) {
 	first := s.user("a")
 	all := []principal.ID{first}
-	for n := range min(s.EnforceBatch(), 400) - 1 {
+	for n := range min(s.ApplyIndexBatch(), 400) - 1 {
 		all = append(all, s.user(fmt.Sprintf("m%03d", n)))
 	}
 	it := s.newItem("item", principal.Private, all...)
@@ -208,11 +208,11 @@ func raceOvertaken(s *stage) {
 		begun := make(chan struct{})
 		done.Go(func() {
 			close(begun)
-			overtaken = s.Enforce(s.ctx, old)
+			overtaken = s.ApplyIndex(s.ctx, old)
 		})
 		<-begun
 		it.move()
-		it.enforce(first)
+		it.applyIndex(first)
 		done.Wait()
 		s.ok(overtaken)
 		s.library(first, buckets(principal.Private, it.entryOf(first)))
@@ -220,7 +220,7 @@ func raceOvertaken(s *stage) {
 			s.Fatalf("in round %d", round)
 		}
 	}
-	it.enforce(all...)
+	it.applyIndex(all...)
 	for _, p := range []principal.ID{all[len(all)/2], all[len(all)-1]} {
 		s.library(p, buckets(principal.Private, it.entryOf(p)))
 	}
@@ -230,7 +230,7 @@ func raceOvertaken(s *stage) {
 func raceDrops(s *stage) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Private, a)
-	it.enforce(a)
+	it.applyIndex(a)
 	for range 200 {
 		old := it.entryOf(a)
 		it.share(a, library.Viewing)
@@ -238,7 +238,7 @@ func raceDrops(s *stage) {
 		errs := make([]error, racers)
 		together(func(n int) {
 			if n == racers/2 {
-				errs[n] = s.Enforce(s.ctx, now)
+				errs[n] = s.ApplyIndex(s.ctx, now)
 				return
 			}
 			errs[n] = s.DropEntries(s.ctx, a, []library.BucketEntry{{Bucket: principal.Private, Entry: old}})

@@ -9,7 +9,7 @@ import (
 
 func refusalAreas() []area {
 	return []area{{"Errors", []check{
-		{"One of a conditional write (Commit, Settle, CommitPrincipal, SettleGroup, FixCreation, FixSetting) that may have been applied must satisfy MayHaveCommitted", uncertainty},
+		{"One of a conditional write (Commit, Settle, CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
 		{"reads answer a context that has ended with an error, not with nothing", endedReads},
 	}}}
 }
@@ -51,14 +51,14 @@ func uncertainty(s *stage) {
 	}
 
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
-	if _, err := s.FixCreation(ended, one, nil); refused("FixCreation", err) {
-		s.same("creation after FixCreation was refused", s.fix(two, nil), two)
+	if _, err := s.PutCreationIfAbsent(ended, one, nil); refused("PutCreationIfAbsent", err) {
+		s.same("creation after PutCreationIfAbsent was refused", s.fix(two, nil), two)
 	}
 	name := "uncertain " + s.tenant
-	if _, err := s.FixSetting(ended, name, []byte("one")); refused("FixSetting", err) {
-		got, err := s.FixSetting(s.ctx, name, []byte("two"))
+	if _, err := s.PutSettingIfAbsent(ended, name, []byte("one")); refused("PutSettingIfAbsent", err) {
+		got, err := s.PutSettingIfAbsent(s.ctx, name, []byte("two"))
 		s.ok(err)
-		s.same("setting after FixSetting was refused", got, []byte("two"))
+		s.same("setting after PutSettingIfAbsent was refused", got, []byte("two"))
 	}
 }
 
@@ -98,7 +98,7 @@ func endedReads(s *stage) {
 		}},
 		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},
 		{"InFlight", func() error { _, err := s.InFlight(ended); return err }},
-		{"Lanes", func() error { _, err := s.Lanes(ended); return err }},
+		{"InFlightLists", func() error { _, err := s.InFlightLists(ended); return err }},
 		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},
 	} {
 		if r.read() == nil {

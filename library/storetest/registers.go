@@ -9,13 +9,13 @@ import (
 
 func registerAreas() []area {
 	return []area{
-		{"FixCreation", []check{
-			{"FixCreation stores c unless a row of its key stands, and returns the one that stands then", fixCreation},
+		{"PutCreationIfAbsent", []check{
+			{"PutCreationIfAbsent stores c unless a row of its key stands, and returns the one that stands then", putCreationIfAbsent},
 			{"With replace, c must be stored iff the standing row is *replace", replaceCreation},
 			{"A row must be kept until its own Until, also one that has replaced another", renewCreation},
 		}},
-		{"FixSetting", []check{
-			{"FixSetting stores value under name unless one stands, and must return the one that stands then", fixSetting},
+		{"PutSettingIfAbsent", []check{
+			{"PutSettingIfAbsent stores value under name unless one stands, and must return the one that stands then", putSettingIfAbsent},
 		}},
 	}
 }
@@ -35,7 +35,7 @@ func (s *stage) creation(key, id string) commit.Creation {
 func (s *stage) fix(c commit.Creation, replace *commit.Creation) commit.Creation {
 	s.Helper()
 	for range 8 {
-		got, err := s.FixCreation(s.ctx, c, replace)
+		got, err := s.PutCreationIfAbsent(s.ctx, c, replace)
 		if err == nil {
 			return got
 		}
@@ -47,7 +47,7 @@ func (s *stage) fix(c commit.Creation, replace *commit.Creation) commit.Creation
 	return commit.Creation{}
 }
 
-func fixCreation(s *stage) {
+func putCreationIfAbsent(s *stage) {
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
 	s.same("the first", s.fix(one, nil), one)
 	s.same("the second of a key", s.fix(two, nil), one)
@@ -85,12 +85,12 @@ func renewCreation(s *stage) {
 	s.same("what is kept", s.fix(s.creation("a", "c:x:4"), nil), renewed)
 }
 
-func fixSetting(s *stage) {
+func putSettingIfAbsent(s *stage) {
 	name := "setting of " + s.tenant
 	for n, value := range [][]byte{[]byte("first \x00\xff"), []byte("second"), []byte("first")} {
-		got, err := s.FixSetting(s.ctx, name, value)
+		got, err := s.PutSettingIfAbsent(s.ctx, name, value)
 		for fault.MayHaveCommitted(err) {
-			got, err = s.FixSetting(s.ctx, name, value)
+			got, err = s.PutSettingIfAbsent(s.ctx, name, value)
 		}
 		s.ok(err)
 		if string(got) != "first \x00\xff" {
@@ -99,7 +99,7 @@ func fixSetting(s *stage) {
 		clear(got)
 		clear(value)
 	}
-	got, err := s.FixSetting(s.ctx, name+"/b", []byte("other"))
+	got, err := s.PutSettingIfAbsent(s.ctx, name+"/b", []byte("other"))
 	s.ok(err)
 	if string(got) != "other" {
 		s.Fatalf("another name gives %q", got)

@@ -12,7 +12,7 @@ func settleAreas() []area {
 		{"Settle must not change Seq, and must be harmless when repeated", settleRepeated},
 		{"Positions leave Unsettled, others stay", settlePositions},
 		{"Leaving rows are removed iff they are leaving and of the Seq given", settleLeaving},
-		{"Bury removes the rows of Leaving whatever their state, iff the header is Deleted", settleBury},
+		{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", settlePurge},
 		{"Final then reduces it to Seq, MTS, Writers and the fact", settleFinal},
 		{"of an unknown id it does nothing", settleUnknown},
 	}}}
@@ -83,16 +83,16 @@ func settleLeaving(s *stage) {
 	it.stands("item without leaving rows")
 }
 
-func settleBury(s *stage) {
+func settlePurge(s *stage) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	it := s.newItem("item", principal.Private, a, b, c)
 	it.remove(b)
-	it.settle(library.Settlement{Bury: true, Leaving: it.members(a)})
+	it.settle(library.Settlement{Purge: true, Leaving: it.members(a)})
 	it.stands("live item that was to be buried")
 	it.delete()
 	stale := it.members(a, b)
 	stale[0].Seq += 7
-	it.settle(library.Settlement{Bury: true, Leaving: stale})
+	it.settle(library.Settlement{Purge: true, Leaving: stale})
 	delete(it.rows, a)
 	delete(it.rows, b)
 	it.stands("deleted item of which two rows were buried")
@@ -103,12 +103,12 @@ func settleFinal(s *stage) {
 	it := s.newItem("item", principal.Public, a, b)
 	r := commit.RequestRow{Key: commit.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
 	it.move()
-	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
+	it.settle(library.Settlement{Purge: true, Final: true, Leaving: it.members(a, b)})
 	it.stands("live item that was to be reduced")
 	it.write(func(c *library.ContentCommit) {
 		c.Header.State, c.Header.CanonicalURL, c.Header.Page, c.Request = commit.Deleted, "https://example.com/", []byte{7}, &r
 	})
-	it.settle(library.Settlement{Bury: true, Final: true, Leaving: it.members(a, b)})
+	it.settle(library.Settlement{Purge: true, Final: true, Leaving: it.members(a, b)})
 	reduced := library.Header{State: commit.Deleted, Seq: it.head.Seq, MTS: it.head.MTS, Writers: it.head.Writers}
 	reduced.ID = it.head.ID
 	it.head = reduced
@@ -124,7 +124,7 @@ func settleFinal(s *stage) {
 
 func settleUnknown(s *stage) {
 	id := s.content("unknown")
-	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Bury: true, Final: true, Positions: []clock.Instant{1},
+	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Purge: true, Final: true, Positions: []clock.Instant{1},
 		Leaving: []library.Member{{Principal: s.user("a"), Leaving: true, Seq: 1}}}))
 	s.same("rows", s.read(id, library.ContentQuery{}), new(library.ContentRows))
 	ids, err := s.ScanContents(s.ctx, "", 1000)

@@ -33,7 +33,7 @@ func TestEveryMustIsASubtest(t *testing.T) {
 			names[c.name] = true
 		}
 	}
-	for _, c := range bulletinChecks() {
+	for _, c := range notifierChecks() {
 		names[c.name] = true
 	}
 	for _, file := range contracts {

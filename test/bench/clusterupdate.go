@@ -72,7 +72,7 @@ func (g *gateway) crowd(ctx context.Context, n, members int) error {
 			return fmt.Errorf("add members to %s: applied %t, %w", id, verdict.Applied, err)
 		}
 		err = parallel(len(added), func(i int) error {
-			return g.store.Enforce(ctx, &library.Enforcement{Header: &h, Rows: added[i : i+1], Reverse: true})
+			return g.store.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: added[i : i+1], Reverse: true})
 		})
 		if err != nil {
 			return err

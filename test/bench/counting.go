@@ -14,17 +14,17 @@ import (
 type counting struct {
 	backend.Store
 
-	commits  atomic.Int64 // conditional writes, each synced
-	lanes    atomic.Int64 // writes of the in-flight list
-	enforces atomic.Int64 // calls
-	enforced atomic.Int64 // member rows brought in line
-	settles  atomic.Int64
-	pages    atomic.Int64 // of member rows
-	rows     atomic.Int64 // single rows read, but for pages of member rows
+	commits       atomic.Int64 // conditional writes, each synced
+	inFlightLists atomic.Int64 // writes of the in-flight list
+	indexWrites   atomic.Int64 // calls
+	enforced      atomic.Int64 // member rows brought in line
+	settles       atomic.Int64
+	pages         atomic.Int64 // of member rows
+	rows          atomic.Int64 // single rows read, but for pages of member rows
 }
 
 func (c *counting) reset() {
-	for _, n := range []*atomic.Int64{&c.commits, &c.lanes, &c.enforces, &c.enforced, &c.settles, &c.pages, &c.rows} {
+	for _, n := range []*atomic.Int64{&c.commits, &c.inFlightLists, &c.indexWrites, &c.enforced, &c.settles, &c.pages, &c.rows} {
 		n.Store(0)
 	}
 }
@@ -53,11 +53,11 @@ func (c *counting) Commit(ctx context.Context, commit *library.ContentCommit) (c
 	return c.Store.Commit(ctx, commit)
 }
 
-// Enforce implements library.ContentStore.
-func (c *counting) Enforce(ctx context.Context, e *library.Enforcement) error {
-	c.enforces.Add(1)
+// ApplyIndex implements library.ContentStore.
+func (c *counting) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
+	c.indexWrites.Add(1)
 	c.enforced.Add(int64(len(e.Rows)))
-	return c.Store.Enforce(ctx, e)
+	return c.Store.ApplyIndex(ctx, e)
 }
 
 // Settle implements library.ContentStore.
@@ -66,10 +66,10 @@ func (c *counting) Settle(ctx context.Context, s *library.Settlement) error {
 	return c.Store.Settle(ctx, s)
 }
 
-// PutLane implements library.JournalStore.
-func (c *counting) PutLane(ctx context.Context, l commit.Lane) error {
-	c.lanes.Add(1)
-	return c.Store.PutLane(ctx, l)
+// PutInFlightList implements library.JournalStore.
+func (c *counting) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
+	c.inFlightLists.Add(1)
+	return c.Store.PutInFlightList(ctx, l)
 }
 
 // PageLibrary implements library.LibraryStore.

@@ -87,7 +87,7 @@ func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) e
 	t.atMost("  library writes a member", fmt.Sprintf("%.2f", written), "1", written == 1)
 	// What is read is of the item and its actor, the same for any number of members.
 	t.atMost("  rows read one by one, for all members together", fmt.Sprint(read), "<= 20", read <= 20)
-	t.figure("  synced writes, batches of libraries, pages of members", fmt.Sprintf("%d, %d, %d", c.commits.Load(), c.enforces.Load(), c.pages.Load()))
+	t.figure("  synced writes, batches of libraries, pages of members", fmt.Sprintf("%d, %d, %d", c.commits.Load(), c.indexWrites.Load(), c.pages.Load()))
 	return nil
 }
 

@@ -35,7 +35,7 @@ func creator(n int) principal.ID {
 }
 
 // seedLarge makes the store with the three libraries, unless it is there. Rows
-// are written straight to the store, by the same Commit and Enforce that a
+// are written straight to the store, by the same Commit and ApplyIndex that a
 // mutation uses, many at a time.
 func seedLarge(ctx context.Context, o *options) error {
 	sizes := map[principal.ID]int{smallOwner: smallSize, mediumOwner: mediumSize, largeOwner: o.entries}
@@ -155,5 +155,5 @@ func (g *gateway) item(ctx context.Context, owner principal.ID, n int) error {
 	if err != nil || !verdict.Applied {
 		return fmt.Errorf("make %s: applied %t, %w", id, verdict.Applied, err)
 	}
-	return g.store.Enforce(ctx, &library.Enforcement{Header: &h, Rows: []library.Member{m}, Reverse: true})
+	return g.store.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
 }

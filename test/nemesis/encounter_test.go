@@ -207,9 +207,9 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *door) {
 		// Who closes its connections takes back what has not arrived.
 		until(t, runWithin, "what comes late", p.arrived)
 	}
-	lane := d.journal.Lane()
+	inFlightList := d.journal.InFlightList()
 	d.close(t)
-	c.r.whole.takeOver(t, lane)
+	c.r.whole.takeOver(t, inFlightList)
 }
 
 // awaitEnd waits for the end of the process. Settling and releases come after the answer.

@@ -79,9 +79,9 @@ func (r *room) expireAll(t *testing.T) {
 		return len(left) == 0
 	})
 	d.idle(t)
-	lane := d.journal.Lane()
+	inFlightList := d.journal.InFlightList()
 	d.close(t)
-	r.whole.takeOver(t, lane)
+	r.whole.takeOver(t, inFlightList)
 	for _, due := range r.expiring {
 		if got := r.look(t, due.Key); !got.equal(seen{}) {
 			t.Errorf("%s expires at %s, and is there after it: %v", due.Key, due.At, got)

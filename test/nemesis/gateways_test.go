@@ -131,12 +131,12 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	// left are the entries that stand in lanes and are not moves to come.
 	left := func() (n int) {
-		lanes, err := commit.OpenLanes(t.Context(), store)
+		inFlightLists, err := commit.OpenLists(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, lane := range lanes {
-			for _, e := range lane.Entries {
+		for _, inFlightList := range inFlightLists {
+			for _, e := range inFlightList.Entries {
 				if e.Due == 0 {
 					n++
 				}

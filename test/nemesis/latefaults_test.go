@@ -189,7 +189,7 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 		c.errorf("its last request is under way, and the answer is %v", err)
 	}
 	c.awaitEnd(t, p)
-	lane := d.journal.Lane()
+	inFlightList := d.journal.InFlightList()
 	d.close(t)
 	if !p.hasDied() {
 		return
@@ -197,7 +197,7 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	l.meanwhile(c, t)
 	p.deliver(t)
 	l.holds(c, t)
-	c.r.whole.takeOver(t, lane)
+	c.r.whole.takeOver(t, inFlightList)
 	l.holds(c, t)
 	c.slow = p.wasSlow()
 }

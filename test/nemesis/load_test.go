@@ -425,8 +425,8 @@ func (l *load) judge(t *testing.T) {
 	l.judgePastes(t)
 	l.history.check(t)
 	f := &l.figures
-	for _, tale := range f.tales {
-		t.Error(tale)
+	for _, delivery := range f.tales {
+		t.Error(delivery)
 	}
 	if f.Lost.Load()+f.Duplicates.Load()+f.Leaks.Load()+f.Wrong.Load() > 0 || f.Acknowledged.Load() == 0 || f.Judged.Load() == 0 {
 		t.Errorf("%d items, %s", len(l.ledger.all()), f)

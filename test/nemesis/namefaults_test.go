@@ -202,11 +202,11 @@ func (r *room) quiet(t *testing.T) {
 		}
 	}
 	until(t, runWithin, "the end of everything under way", func() bool {
-		lanes, err := commit.OpenLanes(t.Context(), r.whole.store)
+		inFlightLists, err := commit.OpenLists(t.Context(), r.whole.store)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return !slices.ContainsFunc(lanes, func(l commit.OpenLane) bool { return len(l.Entries) > 0 })
+		return !slices.ContainsFunc(inFlightLists, func(l commit.OpenList) bool { return len(l.Entries) > 0 })
 	})
 }
 

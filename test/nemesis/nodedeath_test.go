@@ -62,7 +62,7 @@ func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n 
 	}
 	for _, door := range []*door{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed), r.late(t, 2*untilExpiry)} {
 		until(t, runWithin, "the node again", func() bool {
-			_, err := commit.OpenLanes(t.Context(), door.store)
+			_, err := commit.OpenLists(t.Context(), door.store)
 			return err == nil
 		})
 	}

@@ -101,7 +101,7 @@ func (c *encounter) changePaste(t *testing.T) {
 func (c *encounter) makePaste(t *testing.T) {
 	t.Helper()
 	var made *paste.Created
-	patiently(t, func() (err error) {
+	withRetries(t, func() (err error) {
 		made, err = createPaste(t.Context(), c.r.whole.service, "before", c.op.of == &privatePastes, nil)
 		return err
 	})
@@ -150,7 +150,7 @@ const untilExpiry = time.Hour
 func (c *encounter) expirePaste(t *testing.T) {
 	var made *paste.Created
 	title, at := "before", clock.Of(time.Now().Add(untilExpiry))
-	patiently(t, func() (err error) {
+	withRetries(t, func() (err error) {
 		made, err = c.r.whole.service.pastes.Create(t.Context(), ownerViewer(), paste.Create{Title: &title, Body: longText, ExpiresAt: &at})
 		return err
 	})

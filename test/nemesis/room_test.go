@@ -86,7 +86,7 @@ func openStill(t *testing.T, o session.Options, skew time.Duration, without rule
 func assemble(t *testing.T, o session.Options, skew time.Duration, without rule) (*door, context.Context) {
 	t.Helper()
 	var store *cassandra.Store
-	patiently(t, func() (err error) {
+	withRetries(t, func() (err error) {
 		store, err = cassandra.Open(t.Context(), o)
 		return err
 	})
@@ -95,11 +95,11 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	// The background ends when the test says so, not with its context.
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
-	var lanes commit.JournalStore = store
+	var inFlightLists commit.JournalStore = store
 	if without == laneDroppedNewer {
-		lanes = newerDrops{store}
+		inFlightLists = newerDrops{store}
 	}
-	d.journal = journal.New(life, lanes, rt, nil)
+	d.journal = journal.New(life, inFlightLists, rt, nil)
 	var changes commit.Journal = d.journal
 	if without == entryAfterCommit {
 		changes = &lateJournal{Journal: d.journal}
@@ -108,7 +108,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	if err != nil {
 		t.Fatal(err)
 	}
-	patiently(t, func() error {
+	withRetries(t, func() error {
 		all, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
 			d.service = &services{all.Library, all.Leases, all.Pages, all.Pastes}
@@ -122,9 +122,9 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	return d, life
 }
 
-// patiently does what may be done again, as any statement may take longer than it
+// withRetries does what may be done again, as any statement may take longer than it
 // has on a slow machine.
-func patiently(t *testing.T, do func() error) {
+func withRetries(t *testing.T, do func() error) {
 	t.Helper()
 	err := do()
 	for tries := 0; fault.CodeOf(err) == fault.Unavailable && tries < slowTries; tries++ {
@@ -176,24 +176,24 @@ func (d *door) idle(t *testing.T) {
 }
 
 // lane is the list of a process, nil where none stands.
-func (d *door) lane(t *testing.T, of commit.LaneID) *commit.OpenLane {
+func (d *door) inFlightList(t *testing.T, of commit.ListID) *commit.OpenList {
 	t.Helper()
-	lanes, err := commit.OpenLanes(t.Context(), d.store)
+	inFlightLists, err := commit.OpenLists(t.Context(), d.store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range lanes {
-		if lanes[i].ID == of {
-			return &lanes[i]
+	for i := range inFlightLists {
+		if inFlightLists[i].ID == of {
+			return &inFlightLists[i]
 		}
 	}
 	return nil
 }
 
 // takeOver finishes what a dead process has left.
-func (d *door) takeOver(t *testing.T, dead commit.LaneID) {
+func (d *door) takeOver(t *testing.T, dead commit.ListID) {
 	t.Helper()
-	l := d.lane(t, dead)
+	l := d.inFlightList(t, dead)
 	if l == nil {
 		return
 	}

@@ -56,9 +56,9 @@ func (j *lateJournal) Decided(id commit.EntryID) {
 // newerDrops deletes lists as if they had been read just now.
 type newerDrops struct{ commit.JournalStore }
 
-// DropLane implements commit.JournalStore.
-func (s newerDrops) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	return s.JournalStore.DropLane(ctx, id, max(stamp, int64(clock.Of(time.Now())))+1)
+// DeleteInFlightList implements commit.JournalStore.
+func (s newerDrops) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+	return s.JournalStore.DeleteInFlightList(ctx, id, max(stamp, int64(clock.Of(time.Now())))+1)
 }
 
 // unfenced finishes changes as if they were decided, whatever became of them.

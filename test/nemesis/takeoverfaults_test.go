@@ -45,9 +45,9 @@ func (c *encounter) playTakeOver(t *testing.T) {
 	before, after := wanted(c.op)
 	c.prepare(t)
 	key := c.id
-	dead, lane := c.leave(t, &key)
+	dead, inFlightList := c.leave(t, &key)
 	c.slow = dead.wasSlow()
-	l := c.r.whole.lane(t, lane)
+	l := c.r.whole.inFlightList(t, inFlightList)
 	if l == nil {
 		c.errorf("nothing is on the list of the process that ended")
 		return
@@ -57,8 +57,8 @@ func (c *encounter) playTakeOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		newer := commit.Lane{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
-		if err := c.r.whole.store.PutLane(t.Context(), newer); err != nil {
+		newer := commit.InFlightList{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
+		if err := c.r.whole.store.PutInFlightList(t.Context(), newer); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 	p, d := c.door(t, -c.skew, c.without)
 	p.arm(c.op.of.table, c.step, c.fault)
 	c.takeOver(t, p, d, *l)
-	c.finishLanes(t, lane, d)
+	c.finishLists(t, inFlightList, d)
 	d.close(t)
 	want := after
 	if c.op.ends == dieSending {
@@ -82,7 +82,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 
 // leave has a process end at the decision, and gives what stood between it and
 // the node, and its lane.
-func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.LaneID) {
+func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.ListID) {
 	t.Helper()
 	p, d := c.door(t, c.skew, everyRule)
 	p.arm(c.op.of.table, stepDecide, c.op.ends)
@@ -91,12 +91,12 @@ func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.LaneID) {
 		c.errorf("the process ended as it decided, and the answer is %v", err)
 	}
 	d.close(t)
-	return p, d.journal.Lane()
+	return p, d.journal.InFlightList()
 }
 
 // takeOver has the process meet the fault. Where it lives on it tries again, as
 // it would in the background, until it has finished.
-func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenLane) {
+func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenList) {
 	t.Helper()
 	var err error
 	done := func() bool {
@@ -124,11 +124,11 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenLane)
 	}
 }
 
-// finishLanes looks at what the take-over has left of the lane, and has the rest
+// finishLists looks at what the take-over has left of the lane, and has the rest
 // finished by a process that no fault meets.
-func (c *encounter) finishLanes(t *testing.T, lane commit.LaneID, d *door) {
+func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *door) {
 	t.Helper()
-	left := c.r.whole.lane(t, lane)
+	left := c.r.whole.inFlightList(t, inFlightList)
 	died := c.fault == dieBefore || c.fault == dieAfter
 	switch {
 	case c.op.wakes && left == nil:
@@ -136,9 +136,9 @@ func (c *encounter) finishLanes(t *testing.T, lane commit.LaneID, d *door) {
 	case !c.op.wakes && left != nil && !died:
 		c.errorf("the list stands after it was taken over")
 	}
-	c.r.whole.takeOver(t, lane)
-	c.r.whole.takeOver(t, d.journal.Lane())
-	if c.r.whole.lane(t, lane) != nil {
+	c.r.whole.takeOver(t, inFlightList)
+	c.r.whole.takeOver(t, d.journal.InFlightList())
+	if c.r.whole.inFlightList(t, inFlightList) != nil {
 		c.errorf("the list stands after everything was finished")
 	}
 }

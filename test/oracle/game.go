@@ -32,9 +32,9 @@ const (
 // Opened is a store that is open for one game.
 type Opened struct {
 	Store backend.Store
-	// Bulletin is set for a store that several processes may use. The game is then
+	// Notifier is set for a store that several processes may use. The game is then
 	// played through two gateways.
-	Bulletin library.Bulletin
+	Notifier library.Notifier
 	// Done is called after the game, unless it is nil.
 	Done func()
 }
@@ -130,10 +130,10 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 		tuning.HotMoves = 2
 	}
 	config := backend.Config{
-		Store: opened.Store, Bulletin: opened.Bulletin, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)},
+		Store: opened.Store, Notifier: opened.Notifier, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)},
 		Tuning: tuning, Remote: true,
 	}
-	if config.Bulletin != nil {
+	if config.Notifier != nil {
 		g.serve(config)
 	}
 	g.serve(config)

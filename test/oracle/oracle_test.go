@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTwoGateways(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)
-		return oracle.Opened{Store: store, Bulletin: store}
+		return oracle.Opened{Store: store, Notifier: store}
 	})
 }
 

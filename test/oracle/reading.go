@@ -17,7 +17,7 @@ func (g *game) readSomething() {
 	owner := one(g, slices.Concat(g.users, g.groups))
 	v := g.viewer(func(v viewer) bool { return g.w.sees(v, owner) })
 	q := library.LibraryQuery{
-		Descending: g.rarely(2), IncludeShared: g.rarely(2), WithStanding: g.rarely(2), OtherSide: true,
+		Descending: g.rarely(2), IncludeShared: g.rarely(2), WithPermissions: g.rarely(2), OtherSide: true,
 	}
 	g.readLibrary(v, owner, q, g.rarely(2), one(g, []int{1, 2, 3, 20}))
 	g.readLists(v, owner)
@@ -31,7 +31,7 @@ func (g *game) readSomething() {
 func (g *game) readEverything() {
 	for _, v := range g.viewers {
 		for i, owner := range slices.Concat(g.users, g.groups) {
-			q := library.LibraryQuery{OtherSide: true, WithStanding: true, Descending: i%2 == 0, IncludeShared: i%3 == 0}
+			q := library.LibraryQuery{OtherSide: true, WithPermissions: true, Descending: i%2 == 0, IncludeShared: i%3 == 0}
 			g.readLibrary(v, owner, q, i%4 < 2, 3)
 			g.readLists(v, owner)
 		}
@@ -117,9 +117,9 @@ func pageArgs(at cursor.PageArgs, backwards bool, size int, first bool) cursor.P
 
 // entry is an edge as the model knows it.
 type entry struct {
-	Item     plainItem
-	Role     library.ContentRole
-	Standing *library.Standing
+	Item        plainItem
+	Role        library.ContentRole
+	Permissions *library.Permissions
 }
 
 // samePage compares the edges of a page with those due, which are in the order
@@ -129,8 +129,8 @@ func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, ba
 	var want, got []entry
 	for _, c := range due {
 		e := entry{Item: c.plain(), Role: c.members[owner]}
-		if q.WithStanding {
-			e.Standing = g.w.standing(v, c)
+		if q.WithPermissions {
+			e.Permissions = g.w.permissions(v, c)
 		}
 		want = append(want, e)
 	}
@@ -138,7 +138,7 @@ func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, ba
 		slices.Reverse(want)
 	}
 	for _, e := range page.Edges {
-		got = append(got, entry{plainContent(e.Node), e.Role, e.Standing})
+		got = append(got, entry{plainContent(e.Node), e.Role, e.Permissions})
 	}
 	if len(want) > 0 || len(got) > 0 {
 		g.same("page of the library of "+string(owner)+" for "+string(v.user), want, got)
@@ -161,8 +161,8 @@ func (g *game) sameCount(page *library.LibraryConnection, want int) {
 }
 
 // standing is what v may do with an item that it sees.
-func (w *world) standing(v viewer, c *item) *library.Standing {
-	s := &library.Standing{Role: w.role(v.user, c)}
+func (w *world) permissions(v viewer, c *item) *library.Permissions {
+	s := &library.Permissions{Role: w.role(v.user, c)}
 	s.CanManage = v.administers(c.id.Tenant()) || w.stored(v) && s.Role == library.Manages
 	s.CanEdit = s.CanManage || w.stored(v) && (s.Role == library.Editing || s.Role == library.Manages)
 	s.CanShare = s.CanManage || w.stored(v) && c.visibility != principal.Private
@@ -187,14 +187,14 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 		g.Fatalf("members of %s by %+v: %v", id, v, err)
 	}
 	g.same("item", c.plain(), plainContent(got[0]))
-	standings, err := g.svc.Standings(g.ctx, v.fresh(), []library.ContentID{id})
+	permissions, err := g.svc.PermissionsOf(g.ctx, v.fresh(), []library.ContentID{id})
 	if err != nil {
 		g.Fatalf("standing of %+v on %s: %v", v, id, err)
 	}
-	g.same("standing", []*library.Standing{g.w.standing(v, c)}, standings)
+	g.same("standing", []*library.Permissions{g.w.permissions(v, c)}, permissions)
 	var want, shown []listed
 	seen := membersSeen(g.w, v, c.members)
-	if g.w.standing(v, c).CanManage {
+	if g.w.permissions(v, c).CanManage {
 		seen = slices.Sorted(maps.Keys(c.members))
 	}
 	for _, p := range seen {

@@ -271,7 +271,7 @@ func TestTracesArriveAtACollector(t *testing.T) {
 	})
 	t.Run("a fan-out is in the trace of its mutation", func(t *testing.T) {
 		made := w.c.below(w.c.operation("Make"))
-		for _, want := range []string{"Commit", "fan-out", "Enforce"} {
+		for _, want := range []string{"Commit", "fan-out", "ApplyIndex"} {
 			if !slices.Contains(made, want) {
 				t.Errorf("below the mutation are %v, want %s among them", made, want)
 			}

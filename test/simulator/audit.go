@@ -49,9 +49,9 @@ type expected struct {
 	content  library.ContentID
 }
 
-// standsIn says where an item belongs, from docs/visibility.md and in its
+// inBucket says where an item belongs, from docs/visibility.md and in its
 // own words: the judge shares no code with the judged.
-func standsIn(b library.Bucket, v principal.Visibility, itemTenant, ownerTenant string) bool {
+func inBucket(b library.Bucket, v principal.Visibility, itemTenant, ownerTenant string) bool {
 	switch v {
 	case principal.Public:
 		return true
@@ -67,7 +67,7 @@ func tenant(id string) string { return strings.Split(id, ":")[1] }
 // audit compares all derived cells with what the headers justify, once nothing
 // is under way any more.
 func (st *Store) audit(report func(kind, format string, args ...any)) {
-	for _, l := range st.lanes {
+	for _, l := range st.inFlightLists {
 		if l.holds() {
 			report(leftOver, "lane %x still holds %s", l.id, entryList(l.blocks))
 		}
@@ -141,7 +141,7 @@ func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string,
 				continue
 			}
 			for b := principal.Private; b <= principal.Public; b++ {
-				if standsIn(b, p.header.Visibility, tenant(string(p.id)), tenant(string(lib.id))) {
+				if inBucket(b, p.header.Visibility, tenant(string(p.id)), tenant(string(lib.id))) {
 					want = append(want, expected{b, p.header.Position, p.id})
 				}
 			}

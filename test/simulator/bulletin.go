@@ -9,7 +9,7 @@ import (
 	"carrel/library"
 )
 
-var _ library.Bulletin = (*Client)(nil)
+var _ library.Notifier = (*Client)(nil)
 
 // announcementCell is what a process announces. It is kept for ever: what is
 // old says nothing.
@@ -18,7 +18,7 @@ type announcementCell struct {
 	library.Announcement
 }
 
-func compareAnnouncement(c *announcementCell, process commit.LaneID) int {
+func compareAnnouncement(c *announcementCell, process commit.ListID) int {
 	return cmp.Compare(c.Process, process)
 }
 

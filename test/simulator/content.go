@@ -228,19 +228,19 @@ func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
 
 func (st *Store) settleRows(s *library.Settlement) {
 	p := st.content(s.ID)
-	if p == nil || s.Bury && p.header.State != commit.Deleted {
+	if p == nil || s.Purge && p.header.State != commit.Deleted {
 		return
 	}
 	kept := make([]library.Member, 0, len(p.members))
 	for _, m := range p.members {
 		i := slices.IndexFunc(s.Leaving, func(l library.Member) bool { return l.Principal == m.Principal })
-		gone := i >= 0 && (s.Bury || m.Leaving && m.Seq == s.Leaving[i].Seq)
+		gone := i >= 0 && (s.Purge || m.Leaving && m.Seq == s.Leaving[i].Seq)
 		if !gone {
 			kept = append(kept, m)
 		}
 	}
 	p.members = kept
-	if s.Bury {
+	if s.Purge {
 		var gone []library.Row
 		for _, k := range s.Rows {
 			gone = append(gone, library.Row{RowKey: k})

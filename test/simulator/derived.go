@@ -10,24 +10,24 @@ import (
 	"carrel/principal"
 )
 
-// EnforceBatch is 1: the finest interleaving.
-func (c *Client) EnforceBatch() int { return 1 }
+// ApplyIndexBatch is 1: the finest interleaving.
+func (c *Client) ApplyIndexBatch() int { return 1 }
 
-// Enforce writes the derived rows of one principal: its library, atomically,
+// ApplyIndex writes the derived rows of one principal: its library, atomically,
 // and apart from it what it has a role on.
-func (c *Client) Enforce(ctx context.Context, e *library.Enforcement) error {
+func (c *Client) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	mine := *e
 	h := *e.Header
 	h.Unsettled = slices.Clone(h.Unsettled)
 	mine.Header, mine.Rows = &h, slices.Clone(e.Rows)
 	var reverse func()
 	if e.Reverse {
-		reverse = func() { c.st.enforceReverse(&mine) }
+		reverse = func() { c.st.applyReverse(&mine) }
 	}
-	return c.spread(ctx, "Enforce", func(st *Store) { st.enforceLibrary(&mine) }, reverse)
+	return c.spread(ctx, "ApplyIndex", func(st *Store) { st.applyLibrary(&mine) }, reverse)
 }
 
-func (st *Store) enforceLibrary(e *library.Enforcement) {
+func (st *Store) applyLibrary(e *library.IndexUpdate) {
 	var d library.Derived
 	h := e.Header
 	for _, m := range e.Rows {
@@ -50,7 +50,7 @@ func (st *Store) enforceLibrary(e *library.Enforcement) {
 	}
 }
 
-func (st *Store) enforceReverse(e *library.Enforcement) {
+func (st *Store) applyReverse(e *library.IndexUpdate) {
 	var d library.Derived
 	for _, m := range e.Rows {
 		e.Derive(e.Header, m, &d)

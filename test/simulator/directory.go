@@ -33,20 +33,20 @@ func (st *Store) found(k principal.DirectoryKey, id principal.ID) *foundCell {
 	return st.directory[i]
 }
 
-// EnforceDirectory writes the rows of one principal. Each is a write of its own:
+// ApplyDirectory writes the rows of one principal. Each is a write of its own:
 // those that are put may arrive without those that are dropped.
-func (c *Client) EnforceDirectory(ctx context.Context, e *principal.DirectoryEnforcement) error {
+func (c *Client) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	h := *e.Header
-	mine := principal.DirectoryEnforcement{Header: &h, Former: e.Former}
-	return c.write(ctx, "EnforceDirectory", "", func() { c.st.putFound(&mine) }, func() { c.st.dropFound(&mine) })
+	mine := principal.DirectoryUpdate{Header: &h, Former: e.Former}
+	return c.write(ctx, "ApplyDirectory", "", func() { c.st.putFound(&mine) }, func() { c.st.dropFound(&mine) })
 }
 
-func (st *Store) enforceDirectory(e *principal.DirectoryEnforcement) {
+func (st *Store) applyDirectory(e *principal.DirectoryUpdate) {
 	st.putFound(e)
 	st.dropFound(e)
 }
 
-func (st *Store) putFound(e *principal.DirectoryEnforcement) {
+func (st *Store) putFound(e *principal.DirectoryUpdate) {
 	put, _ := e.Derive(e.Header)
 	for _, k := range put {
 		st.tracef("  found %s by %q at %d", e.Header.ID, k.Name, e.Header.MTS)
@@ -56,7 +56,7 @@ func (st *Store) putFound(e *principal.DirectoryEnforcement) {
 	}
 }
 
-func (st *Store) dropFound(e *principal.DirectoryEnforcement) {
+func (st *Store) dropFound(e *principal.DirectoryUpdate) {
 	_, drop := e.Derive(e.Header)
 	for _, k := range drop {
 		st.tracef("  not found %s by %q at %d", e.Header.ID, k.Name, e.Header.MTS)

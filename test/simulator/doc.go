@@ -68,7 +68,7 @@
 //   - judge.go: the product's own audit and its pages say the same.
 //
 // The judges know nothing of how the product works. Where this package calls
-// library.StandsIn or Enforcement.Derive, it does so as a backend, and the judges
+// library.InBucket or IndexUpdate.Derive, it does so as a backend, and the judges
 // use neither.
 //
 // # How it is kept honest

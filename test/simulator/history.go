@@ -422,7 +422,7 @@ func stoodThere(states []contentState, owner principal.ID, c *entryCell) bool {
 	for i := range states {
 		s := &states[i]
 		if s.header.State == commit.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&
-			standsIn(c.bucket, s.header.Visibility, tenant(string(s.header.ID)), tenant(string(owner))) {
+			inBucket(c.bucket, s.header.Visibility, tenant(string(s.header.ID)), tenant(string(owner))) {
 			return true
 		}
 	}

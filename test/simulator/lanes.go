@@ -9,20 +9,20 @@ import (
 	"carrel/core/commit"
 )
 
-func (st *Store) lane(id commit.LaneID) *laneCell {
-	i, ok := find(st.lanes, id, func(l *laneCell, id commit.LaneID) int { return cmp.Compare(l.id, id) })
+func (st *Store) inFlightList(id commit.ListID) *listCell {
+	i, ok := find(st.inFlightLists, id, func(l *listCell, id commit.ListID) int { return cmp.Compare(l.id, id) })
 	if !ok {
-		st.lanes = slices.Insert(st.lanes, i, &laneCell{id: id})
+		st.inFlightLists = slices.Insert(st.inFlightLists, i, &listCell{id: id})
 	}
-	return st.lanes[i]
+	return st.inFlightLists[i]
 }
 
-// PutLane replaces a lane's list; one without blocks is deleted.
-func (c *Client) PutLane(ctx context.Context, l commit.Lane) error {
+// PutInFlightList replaces a lane's list; one without blocks is deleted.
+func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	blocks := slices.Clone(l.Blocks)
 	keepsEmpty := len(c.st.replicas) > 0
-	return c.spread(ctx, "PutLane", func(st *Store) {
-		cell := st.lane(l.ID)
+	return c.spread(ctx, "PutInFlightList", func(st *Store) {
+		cell := st.inFlightList(l.ID)
 		if len(blocks) == 0 && !keepsEmpty {
 			cell.del(l.Stamp)
 		} else if cell.put(l.Stamp) {
@@ -34,39 +34,39 @@ func (c *Client) PutLane(ctx context.Context, l commit.Lane) error {
 	}, nil)
 }
 
-// Lanes reads all lanes.
-func (c *Client) Lanes(ctx context.Context) ([]commit.Lane, error) {
-	var lanes []commit.Lane
-	err := c.read(ctx, "Lanes", func() { lanes = c.lanesSeen("Lanes") })
-	return lanes, err
+// InFlightLists reads all lanes.
+func (c *Client) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+	var inFlightLists []commit.InFlightList
+	err := c.read(ctx, "InFlightLists", func() { inFlightLists = c.listsSeen("InFlightLists") })
+	return inFlightLists, err
 }
 
 // InFlight reads all lanes.
-func (c *Client) InFlight(ctx context.Context) ([]commit.Lane, error) {
-	var lanes []commit.Lane
-	err := c.read(ctx, "InFlight", func() { lanes = c.lanesSeen("InFlight") })
-	return lanes, err
+func (c *Client) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+	var inFlightLists []commit.InFlightList
+	err := c.read(ctx, "InFlight", func() { inFlightLists = c.listsSeen("InFlight") })
+	return inFlightLists, err
 }
 
 // holds reports whether the lane has entries: an empty one may be kept until its process
 // ends.
-func (l *laneCell) holds() bool { return l.live && len(l.blocks) > 0 }
+func (l *listCell) holds() bool { return l.live && len(l.blocks) > 0 }
 
-func (st *Store) standingLanes() []commit.Lane {
-	var lanes []commit.Lane
-	for _, l := range st.lanes {
+func (st *Store) currentLists() []commit.InFlightList {
+	var inFlightLists []commit.InFlightList
+	for _, l := range st.inFlightLists {
 		if l.live {
-			lanes = append(lanes, commit.Lane{ID: l.id, Stamp: l.ts, Blocks: slices.Clone(l.blocks)})
+			inFlightLists = append(inFlightLists, commit.InFlightList{ID: l.id, Stamp: l.ts, Blocks: slices.Clone(l.blocks)})
 		}
 	}
-	return lanes
+	return inFlightLists
 }
 
-// DropLane deletes a lane at the timestamp it was read with, so that a list
+// DeleteInFlightList deletes a lane at the timestamp it was read with, so that a list
 // written since stays.
-func (c *Client) DropLane(ctx context.Context, id commit.LaneID, stamp int64) error {
-	return c.spread(ctx, "DropLane", func(st *Store) {
-		st.lane(id).del(stamp)
+func (c *Client) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+	return c.spread(ctx, "DeleteInFlightList", func(st *Store) {
+		st.inFlightList(id).del(stamp)
 		st.tracef("  lane %.6x dropped at %d", id, stamp)
 	}, nil)
 }
@@ -113,15 +113,15 @@ func (c *Client) DropDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "DropDue", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
 }
 
-// FixCreation fixes the id of a creation.
-func (c *Client) FixCreation(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+// PutCreationIfAbsent fixes the id of a creation.
+func (c *Client) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	var standing commit.Creation
 	var old *commit.Creation
 	if replace != nil {
 		copied := *replace
 		old = &copied
 	}
-	err := c.write(ctx, "FixCreation", "request "+string(cr.Key[:]), func() {
+	err := c.write(ctx, "PutCreationIfAbsent", "request "+string(cr.Key[:]), func() {
 		i := slices.IndexFunc(c.st.creations, func(x commit.Creation) bool { return x.Key == cr.Key })
 		switch {
 		case i < 0 && old == nil:
@@ -137,11 +137,11 @@ func (c *Client) FixCreation(ctx context.Context, cr commit.Creation, replace *c
 	return standing, err
 }
 
-// FixSetting stores a value under a name unless one stands.
-func (c *Client) FixSetting(ctx context.Context, name string, value []byte) ([]byte, error) {
+// PutSettingIfAbsent stores a value under a name unless one stands.
+func (c *Client) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	var standing []byte
 	mine := slices.Clone(value)
-	err := c.write(ctx, "FixSetting", "setting "+name, func() {
+	err := c.write(ctx, "PutSettingIfAbsent", "setting "+name, func() {
 		for _, s := range c.st.settings {
 			if s.name == name {
 				standing = slices.Clone(s.value)

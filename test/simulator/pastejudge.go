@@ -233,7 +233,7 @@ func (r *run) pasteBusy(id paste.ID) bool {
 			return true
 		}
 	}
-	for _, l := range r.st.lanes {
+	for _, l := range r.st.inFlightLists {
 		if !l.live {
 			continue
 		}

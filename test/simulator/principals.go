@@ -149,11 +149,11 @@ func putGroupMembers(list, rows []principal.GroupMemberRow) []principal.GroupMem
 	return list
 }
 
-// EnforceGroup writes derived memberships.
-func (c *Client) EnforceGroup(ctx context.Context, e *principal.GroupEnforcement) error {
+// ApplyGroupIndex writes derived memberships.
+func (c *Client) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	h := *e.Header
 	rows := slices.Clone(e.Rows)
-	return c.write(ctx, "EnforceGroup", "", func() {
+	return c.write(ctx, "ApplyGroupIndex", "", func() {
 		for _, m := range rows {
 			cell := c.st.library(m.Principal).group(h.ID)
 			if !m.Active() || h.State != commit.Live {

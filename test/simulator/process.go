@@ -52,7 +52,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.j = journal.New(ctx, p.c, p.a, nil)
 	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Watch: p.watch}
 	if p.announces {
-		c.Bulletin = p.c
+		c.Notifier = p.c
 	}
 	services, err := backend.Open(ctx, c)
 	if err != nil {

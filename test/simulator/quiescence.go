@@ -20,7 +20,7 @@ func (r *run) live(linger time.Duration) {
 				return
 			}
 		}
-		r.report(noEnd, "an hour later, with no process dead: lanes %v, late %d", r.lanes(), len(r.st.late))
+		r.report(noEnd, "an hour later, with no process dead: lanes %v, late %d", r.inFlightLists(), len(r.st.late))
 	}
 }
 
@@ -43,7 +43,7 @@ func (r *run) drain() {
 	end := r.s.now + time.Hour
 	r.until("draining", func() bool { return r.draining() == 0 || r.s.now > end })
 	if n := r.draining(); n > 0 {
-		r.report(noEnd, "an hour later, %d of %d processes have not drained: lanes %v", n, len(r.procs), r.lanes())
+		r.report(noEnd, "an hour later, %d of %d processes have not drained: lanes %v", n, len(r.procs), r.inFlightLists())
 	}
 }
 
@@ -65,12 +65,12 @@ func (st *Store) quiet() bool {
 	if len(st.late) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(st.lanes, (*laneCell).holds) && !st.anyQuorumHolds()
+	return !slices.ContainsFunc(st.inFlightLists, (*listCell).holds) && !st.anyQuorumHolds()
 }
 
-func (r *run) lanes() string {
+func (r *run) inFlightLists() string {
 	list := ""
-	for _, l := range r.st.lanes {
+	for _, l := range r.st.inFlightLists {
 		if l.holds() {
 			list += entryList(l.blocks)
 		}
@@ -110,7 +110,7 @@ func (r *run) clear() {
 		r.report(noEnd, "the last recovery: %v", failed)
 	}
 	if !r.quiet() {
-		r.report(noEnd, "after the last recovery: lanes %v, late %d", r.lanes(), len(r.st.late))
+		r.report(noEnd, "after the last recovery: lanes %v, late %d", r.inFlightLists(), len(r.st.late))
 	}
 }
 
@@ -135,7 +135,7 @@ func (r *run) busy(id library.ContentID) bool {
 			return true
 		}
 	}
-	for _, l := range r.st.lanes {
+	for _, l := range r.st.inFlightLists {
 		if !l.holds() {
 			continue
 		}

@@ -269,21 +269,21 @@ func (p *libraryPart) merge(other *libraryPart) {
 	}
 }
 
-// lanesSeen returns the lanes as a quorum reading of a call shows them.
-func (c *Client) lanesSeen(call string) []commit.Lane {
+// listsSeen returns the lanes as a quorum reading of a call shows them.
+func (c *Client) listsSeen(call string) []commit.InFlightList {
 	if !c.replicated() {
-		return c.st.standingLanes()
+		return c.st.currentLists()
 	}
 	seen := &Store{}
-	c.each(call, seen.mergeLanes)
-	return seen.standingLanes()
+	c.each(call, seen.mergeLists)
+	return seen.currentLists()
 }
 
-// mergeLanes takes over every lane of another replica that is newer. Of two of one timestamp
+// mergeLists takes over every lane of another replica that is newer. Of two of one timestamp
 // a deletion wins.
-func (st *Store) mergeLanes(other *Store) {
-	for _, theirs := range other.lanes {
-		mine := st.lane(theirs.id)
+func (st *Store) mergeLists(other *Store) {
+	for _, theirs := range other.inFlightLists {
+		mine := st.inFlightList(theirs.id)
 		if theirs.ts > mine.ts || theirs.ts == mine.ts && !theirs.live {
 			*mine = *theirs
 		}
@@ -296,10 +296,10 @@ func (st *Store) anyQuorumHolds() bool {
 		seen := &Store{}
 		for i, rep := range st.replicas {
 			if i != without {
-				seen.mergeLanes(rep)
+				seen.mergeLists(rep)
 			}
 		}
-		if slices.ContainsFunc(seen.lanes, (*laneCell).holds) {
+		if slices.ContainsFunc(seen.inFlightLists, (*listCell).holds) {
 			return true
 		}
 	}

@@ -20,28 +20,28 @@ import (
 // changed by conditional writes, and derived cells where the last write wins.
 // What the product sees of it is a Client.
 type Store struct {
-	mu         sync.Mutex // for clients without a scheduler; never held across a switch
-	s          *Scheduler // nil: calls take effect at once, from any goroutine
-	contents   []*contentPart
-	principals []*principalPart
-	libraries  []*libraryPart
-	directory  []*foundCell // by tenant, list, name and id
-	filled     bool         // the directory is
-	lanes      []*laneCell
-	dues       []*dueCell // by instant and row
-	creations  []commit.Creation
-	claims     []claim.Claim   // in order of their keys
-	texts      []page.Text     // in order of their ids
-	drafts     []page.DraftRow // in order of user and name
-	leases     []lease.Row     // in order of their ids
-	pastes     []paste.Row     // likewise
-	bodies     []bodyRow       // of pastes, in order of paste and id
-	buckets    []bucketRow     // days of feeds
-	feeds      []*feedCell     // entries of feeds, by partition, the oldest first
-	settings   []setting
-	blocks     []archive.BlockRow
-	decided    int // conditional writes applied to partitions
-	copyNote   []byte
+	mu            sync.Mutex // for clients without a scheduler; never held across a switch
+	s             *Scheduler // nil: calls take effect at once, from any goroutine
+	contents      []*contentPart
+	principals    []*principalPart
+	libraries     []*libraryPart
+	directory     []*foundCell // by tenant, list, name and id
+	filled        bool         // the directory is
+	inFlightLists []*listCell
+	dues          []*dueCell // by instant and row
+	creations     []commit.Creation
+	claims        []claim.Claim   // in order of their keys
+	texts         []page.Text     // in order of their ids
+	drafts        []page.DraftRow // in order of user and name
+	leases        []lease.Row     // in order of their ids
+	pastes        []paste.Row     // likewise
+	bodies        []bodyRow       // of pastes, in order of paste and id
+	buckets       []bucketRow     // days of feeds
+	feeds         []*feedCell     // entries of feeds, by partition, the oldest first
+	settings      []setting
+	blocks        []archive.BlockRow
+	decided       int // conditional writes applied to partitions
+	copyNote      []byte
 	// notes counts the notes of copies; noted is the number of the one that is there.
 	notes, noted int
 
@@ -147,9 +147,9 @@ type foundCell struct {
 	row principal.DirectoryRow
 }
 
-type laneCell struct {
+type listCell struct {
 	cell
-	id     commit.LaneID
+	id     commit.ListID
 	blocks [][]byte
 }
 

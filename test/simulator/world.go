@@ -97,7 +97,7 @@ func (st *Store) addPrincipal(id principal.ID, at clock.Instant) {
 		CreatedAt: at, State: commit.Live, Seq: 1, MTS: at}
 	st.library(id).built.put(int64(at))
 	st.library(id).recorded.put(int64(at))
-	st.enforceDirectory(&principal.DirectoryEnforcement{Header: &p.header})
+	st.applyDirectory(&principal.DirectoryUpdate{Header: &p.header})
 }
 
 // addEverybody adds principals who were there from the start, and crew with ann and bob.
@@ -153,9 +153,9 @@ func (st *Store) putContent(id library.ContentID, visibility principal.Visibilit
 		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: visibility,
 		Managers: 1, Members: len(members),
 	}
-	e := &library.Enforcement{Header: &p.header, Rows: members, Reverse: true}
-	st.enforceLibrary(e)
-	st.enforceReverse(e)
+	e := &library.IndexUpdate{Header: &p.header, Rows: members, Reverse: true}
+	st.applyLibrary(e)
+	st.applyReverse(e)
 	if st.history != nil {
 		st.history.content(p, nil)
 	}

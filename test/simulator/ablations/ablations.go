@@ -53,13 +53,13 @@ var protocol = []Ablation{
 		{"library/recovery.go", "if !e.Decided {", `if !e.Decided && !commit.Ablated("no-fence") {`},
 		{"library/settle.go", "if w.oldest.Seq <= w.entry.Base {", `if w.oldest.Seq <= w.entry.Base && !commit.Ablated("no-fence") {`},
 	}},
-	{"lane-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", Libraries, []Patch{
-		{"core/journal/takeover.go", "j.store.DropLane(ctx, l.ID, l.Stamp)", "j.store.DropLane(ctx, l.ID, j.ablatedStamp(l.Stamp))"},
+	{"inFlightList-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", Libraries, []Patch{
+		{"core/journal/takeover.go", "j.store.DeleteInFlightList(ctx, l.ID, l.Stamp)", "j.store.DeleteInFlightList(ctx, l.ID, j.ablatedStamp(l.Stamp))"},
 	}},
-	{"settle-before-enforce", "positions are settled before the fan-out", Libraries, []Patch{
+	{"settle-before-applyIndex", "positions are settled before the fan-out", Libraries, []Patch{
 		{"library/walk.go", "\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed(", "\tif err := w.s.ablatedFinish(ctx, e); err != nil {\n\t\treturn err\n\t}\n\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed("},
 	}},
-	{"entry-ends-before-enforce", "the entry leaves the list before the fan-out", Libraries, []Patch{
+	{"entry-ends-before-applyIndex", "the entry leaves the list before the fan-out", Libraries, []Patch{
 		{"library/fanoutqueue.go", "\terr := w.run(ctx)\n\tended(err)\n", "\ts.ablatedRunTogether(batch)\n\terr := w.run(ctx)\n\tended(err)\n"},
 	}},
 	{"only-last-position", "only the position that was superseded last is deleted", Libraries, []Patch{
@@ -73,7 +73,7 @@ var protocol = []Ablation{
 	}},
 	{"later-leaving-dropped", "a leaving row that is newer than the snapshot is dropped", Libraries, []Patch{
 		{"library/settle.go", "if m.Seq <= w.oldest.Seq {", `if m.Seq <= w.oldest.Seq || commit.Ablated("later-leaving-dropped") {`},
-		{"library/walk.go", "w.enforce(ctx, &page.Header, rows)", "w.enforce(ctx, w.ablatedHeader(&page.Header), rows)"},
+		{"library/walk.go", "w.applyIndex(ctx, &page.Header, rows)", "w.applyIndex(ctx, w.ablatedHeader(&page.Header), rows)"},
 	}},
 	{"wall-clock", "the timestamp of a state is the wall clock, and may be below that of the state before", Libraries, []Patch{
 		{"core/commit/engine.go", "\treturn NextMTS(g.Now(), prev)\n", "\tif Ablated(\"wall-clock\") {\n\t\treturn g.Now()\n\t}\n\treturn NextMTS(g.Now(), prev)\n"},
@@ -91,7 +91,7 @@ var protocol = []Ablation{
 		{"library/derive.go", "case b <= h.Widest:", `case b <= h.Widest && (!commit.Ablated("unmoved-last-visibility") || b <= h.Visibility):`},
 	}},
 	{"former-name-forgotten", "a change of name leaves the rows of the former name in the directory", Libraries, []Patch{
-		{"principal/finish.go", "\treturn s.EnforceDirectory(ctx, h, e.Former)\n", "\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.EnforceDirectory(ctx, h, e.Former)\n"},
+		{"principal/finish.go", "\treturn s.ApplyDirectory(ctx, h, e.Former)\n", "\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.ApplyDirectory(ctx, h, e.Former)\n"},
 	}},
 	{"left-is-deleted", "a change says that an item has left every bucket from which its entries are deleted", Followed, []Patch{
 		{"library/left.go", "func (h *Header) Left(m Member) Buckets {\n", "func (h *Header) Left(m Member) Buckets {\n\tif left, ablated := h.ablatedLeft(m); ablated {\n\t\treturn left\n\t}\n"},
@@ -129,7 +129,7 @@ var protocol = []Ablation{
 		{"core/claim/claims.go", "return c.movedOn(ctx, record, stands)", "return c.ablatedMovedOn(ctx, record, stands)"},
 	}},
 	{"until-of-the-ended", "the claim of a record that has ended is left alone until it lapses", Leases, []Patch{
-		{"core/claim/claims.go", "\t\tcase look.Standing == Ended:\n", "\t\tcase look.Standing == Ended && c.ablatedWaits(stands):\n\t\t\treturn ErrTaken\n\t\tcase look.Standing == Ended:\n"},
+		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(stands):\n\t\t\treturn ErrTaken\n\t\tcase look.Status == Ended:\n"},
 	}},
 	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
 		{"test/simulator/leases.go", "\t\tstands = c.st.leaseAt(id)\n", "\t\tstands = c.st.ablatedLeaseAt(id)\n"},

@@ -12,7 +12,7 @@ var copies = []Ablation{
 		{"core/journal/journal.go", "j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))", "j.stamp = j.ablatedNow(max(j.stamp+1, int64(clock.Of(j.rt.Now()))))"},
 	}},
 	{"list-name-again", "a list has the name of the list of another process", Copies, []Patch{
-		{"core/journal/journal.go", "commit.LaneID(hex.EncodeToString(id[:]))", "commit.LaneID(ablatedName(hex.EncodeToString(id[:])))"},
+		{"core/journal/journal.go", "commit.ListID(hex.EncodeToString(id[:]))", "commit.ListID(ablatedName(hex.EncodeToString(id[:])))"},
 	}},
 	{"deferred-unlisted", "the entry of a deferred move leaves the list before the move", Copies, []Patch{
 		{"core/journal/journal.go", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n\tentries = j.ablatedList(entries)\n"},
@@ -38,7 +38,7 @@ var copies = []Ablation{
 	}},
 	{"slice-at-one", "a slice of a library is read from one replica", Copies, nil},
 	{"header-at-one", "a header is read from one replica", Copies, nil},
-	{"enforce-at-one", "an entry of a library counts as written when one replica has it", Copies, nil},
+	{"applyIndex-at-one", "an entry of a library counts as written when one replica has it", Copies, nil},
 	{"set-at-one", "what is in flight is read from one replica", Copies, []Patch{
 		{"test/simulator/replicas.go", "\treturn quorum // of what a call asks\n", "\treturn ablatedQuorum(call)\n"},
 	}},

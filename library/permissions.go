@@ -6,32 +6,32 @@ import (
 	"carrel/principal"
 )
 
-// Standings tells what v may do with items, in the order of ids; nil for those
+// PermissionsOf tells what v may do with items, in the order of ids; nil for those
 // that it may not see.
-func (s *Service) Standings(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Standing, error) {
+func (s *Service) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Permissions, error) {
 	items, err := s.Items(ctx, v, ids)
 	if err != nil {
 		return nil, err
 	}
-	standings := make([]*Standing, len(ids))
+	permissions := make([]*Permissions, len(ids))
 	for i, it := range items {
 		if it != nil {
-			standings[i] = &it.Standing
+			permissions[i] = &it.Permissions
 		}
 	}
-	return standings, nil
+	return permissions, nil
 }
 
-// standingOf asks for the viewer's standing with an item that it sees; own is
+// permissionsItem asks for the viewer's standing with an item that it sees; own is
 // its own member row.
-type standingOf struct {
+type permissionsItem struct {
 	header *Header
 	own    Member
 }
 
 // standings answers in the order of the items.
-func (s *Service) standings(ctx context.Context, v *principal.Viewer, items []standingOf) ([]Standing, error) {
-	found := make([]Standing, len(items))
+func (s *Service) permissions(ctx context.Context, v *principal.Viewer, items []permissionsItem) ([]Permissions, error) {
+	found := make([]Permissions, len(items))
 	if len(items) == 0 || !v.SignedIn() && !v.GlobalAdmin {
 		return found, nil
 	}
@@ -64,7 +64,7 @@ func (s *Service) standings(ctx context.Context, v *principal.Viewer, items []st
 
 // grant fills in what the role allows. Administrators need no stored user;
 // everybody else does.
-func (t *Standing) grant(v *principal.Viewer, stored bool, h *Header) {
+func (t *Permissions) grant(v *principal.Viewer, stored bool, h *Header) {
 	t.CanManage = v.Administers(h.Tenant()) || stored && t.Role == Manages
 	t.CanEdit = t.CanManage || stored && t.Role >= Editing
 	t.CanShare = t.CanManage || stored && h.Visibility != principal.Private

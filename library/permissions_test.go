@@ -51,7 +51,7 @@ func TestWhoSeesAnItem(t *testing.T) {
 					if err != nil || (cs[0] != nil) != want[i] {
 						t.Errorf("%s: %v, %v; want seen: %v", id, cs, err, want[i])
 					}
-					ss, err := r.Service.Standings(t.Context(), c.viewer(), []library.ContentID{id})
+					ss, err := r.Service.PermissionsOf(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (ss[0] != nil) != want[i] {
 						t.Errorf("standing with %s: %v, %v; want one: %v", id, ss, err, want[i])
 					}
@@ -92,7 +92,7 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 			for _, v := range []*principal.Viewer{backendtest.Ann(), backendtest.Globe(), backendtest.Root(), backendtest.Anonymous()} {
 				cs, err := r.Service.Contents(t.Context(), v, ids)
 				r.Must(err)
-				ss, err := r.Service.Standings(t.Context(), v, ids)
+				ss, err := r.Service.PermissionsOf(t.Context(), v, ids)
 				r.Must(err)
 				for i := range ids {
 					want := c.last && i == 4
@@ -121,30 +121,30 @@ func TestWhatAViewerMayDo(t *testing.T) {
 	r.Item("c:acme:public", 10, principal.Public, members...)
 	r.Item("c:acme:private", 10, principal.Private, members...)
 	ids := []library.ContentID{"c:acme:private", "c:acme:public"}
-	role := func(r library.ContentRole, share, manage bool) *library.Standing {
-		return &library.Standing{Role: r, CanShare: share, CanEdit: manage || r >= library.Editing, CanManage: manage}
+	role := func(r library.ContentRole, share, manage bool) *library.Permissions {
+		return &library.Permissions{Role: r, CanShare: share, CanEdit: manage || r >= library.Editing, CanManage: manage}
 	}
 	for _, c := range []struct {
 		name            string
 		viewer          *principal.Viewer
-		private, public *library.Standing
+		private, public *library.Permissions
 	}{
 		{"manager", backendtest.Ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
 		{"editor", backendtest.Bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
 		{"viewer who manages through a group", backendtest.Eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
 		{"anonymous", backendtest.Anonymous(), nil, role(library.NoRole, false, false)},
 		{"no role", &principal.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
-		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Standing{Role: library.Editing}, &library.Standing{Role: library.Editing}},
+		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Permissions{Role: library.Editing}, &library.Permissions{Role: library.Editing}},
 		{"administrator", backendtest.Root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
 		{"administrator of another tenant, not stored", backendtest.OtherRoot(), nil, role(library.NoRole, false, false)},
 		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := r.Service.Standings(t.Context(), c.viewer, ids)
+			got, err := r.Service.PermissionsOf(t.Context(), c.viewer, ids)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, want := range []*library.Standing{c.private, c.public} {
+			for i, want := range []*library.Permissions{c.private, c.public} {
 				if (got[i] == nil) != (want == nil) || want != nil && *got[i] != *want {
 					t.Errorf("%s: %+v, want %+v", ids[i], got[i], want)
 				}
@@ -164,7 +164,7 @@ func TestRolesThroughManyGroups(t *testing.T) {
 		r.Principal(g, principal.Public)
 		r.Join(g, true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
 	}
-	got, err := r.Service.Standings(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:secret"})
+	got, err := r.Service.PermissionsOf(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:secret"})
 	if err != nil || got[0] == nil || got[0].Role != library.Editing {
 		t.Errorf("%+v, %v", got, err)
 	}
