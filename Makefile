@@ -99,9 +99,10 @@ web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
 	fi
 
+# The binary and the web pages are built first: stages that run side by side embed them.
 .PHONY: test
-test: ## run all tests, and print a summary
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser cluster-tests faults nemesis
+test: build ## run all tests, and print a summary
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated unraced simulate race browser -- cluster-tests faults nemesis
 
 .PHONY: test-embedded
 test-embedded: ## run all tests but those on a real Cassandra, which need Java

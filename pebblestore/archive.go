@@ -44,10 +44,10 @@ func chapterTable(c archive.Chapter) (byte, error) {
 	case archive.ChapterBodies:
 		return tableBody, nil
 	}
-	return 0, fmt.Errorf("there is no chapter %d", c)
+	return 0, fmt.Errorf("unknown chapter %d", c)
 }
 
-// ReadRows implements library.Archive. A place is the key of the row read last.
+// ReadRows implements library.Archive. The position is the key of the last row read.
 func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
@@ -198,14 +198,14 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 	return r, errKey
 }
 
-// PutRows implements library.Archive. The write needs no sync of its own: the
-// note that follows it has one.
+// PutRows implements library.Archive. The write is not synced: the copy note that is written after
+// it is.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	if err := s.space.room(s.now()); err != nil {
+	if err := s.space.checkFree(s.now()); err != nil {
 		return err
 	}
 	b := s.db.NewBatch()
@@ -259,7 +259,7 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 	case r.Body != nil:
 		return b.Set(appendBodyKey(nil, r.Body.BodyRef), append([]byte{rowVersion}, r.Body.Text...), nil)
 	}
-	return errors.New("a row of no kind")
+	return errors.New("an empty archive row")
 }
 
 // CopyNote implements library.Archive.

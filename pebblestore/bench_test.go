@@ -16,7 +16,7 @@ import (
 	"carrel/principal"
 )
 
-// benchStore is a store on disk, filled with what a gateway of some size keeps.
+// benchStore is a store on disk with the rows of a gateway of some size.
 type benchStore struct {
 	*Store
 	b     *testing.B
@@ -49,8 +49,8 @@ func (s *benchStore) header(id library.ContentID, v principal.Visibility) librar
 	return h
 }
 
-// fill writes items, each in owner's library, without a sync each: a benchmark
-// of reading need not wait for them.
+// fill writes items into owner's library without syncing each of them, because read benchmarks do
+// not need it.
 func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 	var hs []library.Header
 	batch := s.db.NewBatch()
@@ -76,8 +76,8 @@ func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 	return hs
 }
 
-// cpuTime starts counting the processor time of the process; the function it
-// gives reports it a step. Time on the wall says little on a busy machine.
+// cpuTime starts measuring the processor time of the process. The returned function reports it per
+// step. Wall time says little on a busy machine.
 func cpuTime(b *testing.B) (report func()) {
 	used := func() int64 {
 		var u syscall.Rusage
@@ -90,8 +90,8 @@ func cpuTime(b *testing.B) (report func()) {
 	return func() { b.ReportMetric(float64(used()-begin)/float64(b.N), "cpu-ns/op") }
 }
 
-// page20 reads a page of 20 with its headers and two member rows each, as a
-// viewer's page takes.
+// page20 reads a page of 20 entries with their headers and two member rows each, as a page for a
+// viewer does.
 func (s *benchStore) page20(owner principal.ID, from *library.EntryKey) []library.Entry {
 	ctx := s.b.Context()
 	es, err := s.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: principal.Private, From: from, Limit: 21})
@@ -144,7 +144,7 @@ func BenchmarkPage20(b *testing.B) {
 	}
 }
 
-// reportSize tells the memory of the process and the time to open again.
+// reportSize reports the memory of the process and the time to reopen the store.
 func reportSize(b *testing.B, s *benchStore) {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
@@ -157,8 +157,8 @@ func reportSize(b *testing.B, s *benchStore) {
 	b.Logf("size: %d MB of heap in use, %d MB from the system, opened in %v", mem.HeapInuse>>20, mem.Sys>>20, opened)
 }
 
-// BenchmarkPage20AfterMoves reads the newest page behind 100,000 moves of one
-// item, each a commit and an enforcement.
+// BenchmarkPage20AfterMoves reads the newest page after one item has moved 100,000 times. Each move
+// is a commit and an index write.
 func BenchmarkPage20AfterMoves(b *testing.B) {
 	const owner = "u:acme:owner"
 	s := newBench(b, Options{FS: vfs.Default})
@@ -232,7 +232,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-func BenchmarkEnforce10000(b *testing.B) {
+func BenchmarkApplyIndex10000(b *testing.B) {
 	s := newBench(b, Options{})
 	h := s.header("c:acme:wide", principal.Public)
 	var members []library.Member

@@ -13,26 +13,26 @@ import (
 	"carrel/principal"
 )
 
-// Changes stand by minutes first, so that those which are too old go by one
-// deletion of a range, whosever they are, and leave no dead rows in the ranges
-// that are read. A reader passes from minute to minute: a look-up each.
+// Changes are stored by minute, so that one range deletion removes all that are too old, whoever
+// their owner is, and leaves no tombstones in the ranges that readers scan. A reader goes from
+// minute to minute, with one seek for each.
 
-// changes remembers up to where changes have been taken away.
+// changes remembers up to which minute old changes have been deleted.
 type changes struct {
 	mu sync.Mutex
-	// upTo is the first minute that has not been taken away.
+	// upTo is the first minute that has not been deleted.
 	upTo clock.Instant
-	// last is the minute in which it was last looked for more.
+	// last is the minute of the last deletion.
 	last clock.Instant
 }
 
-// forgetChanges takes away what was kept for long enough, once a minute, behind
-// a write that has added changes of an instant. It never fails that write: what
-// stays is taken by a later one.
+// forgetChanges deletes the changes that are older than they must be kept, at most once a minute,
+// after a write that added changes at an instant. It never fails that write: a later call deletes
+// what this one could not.
 func (s *Store) forgetChanges(added clock.Instant) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
-	// A clock that was set back makes changes that stand before those taken away.
+	// If the clock was set back, changes are added before those already deleted.
 	s.changes.upTo = min(s.changes.upTo, minuteOf(added))
 	now := s.now()
 	if s.changes.last == minuteOf(now) {
@@ -80,7 +80,7 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 	return cs, nil
 }
 
-// changes walks from v.key over the minutes that follow.
+// changes reads the changes of an owner from v.key through the minutes that follow.
 func (v *view) changes(owner principal.ID, limit int) ([]library.Change, error) {
 	var cs []library.Change
 	ok := v.it.First()
@@ -94,7 +94,7 @@ func (v *view) changes(owner principal.ID, limit int) ([]library.Change, error) 
 		case at < 0: // this minute, before the owner
 			ok = v.it.SeekGE(appendChanges(v.key[:0], owner, minute))
 			continue
-		case at > 0: // behind it
+		case at > 0: // after it
 			ok = v.it.SeekGE(appendChanges(v.key[:0], owner, minute.Add(time.Minute)))
 			continue
 		}

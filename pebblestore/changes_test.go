@@ -14,9 +14,8 @@ import (
 	"carrel/principal"
 )
 
-// TestChangesGoInTime: a store that is written to forgets changes once they are
-// older than they must be kept, by whomever it was opened, and whatever became
-// of its clock.
+// TestChangesGoInTime checks that a store that is written to deletes changes that are older than
+// they must be kept, also after it was reopened and after its clock was set back.
 func TestChangesGoInTime(t *testing.T) {
 	fs, now := vfs.NewMem(), clock.Instant(1767225600000000)
 	began := now
@@ -36,9 +35,9 @@ func TestChangesGoInTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What a clock that was ahead has written stays until its time comes.
+		// Changes written while the clock was ahead stay until their time comes.
 		cs = slices.DeleteFunc(cs, func(c library.Change) bool { return c.At > now })
-		// All that must be kept, and no more than the minutes round it.
+		// All changes that must be kept, and at most one minute more at either end.
 		if want := min(n+1, kept+1); len(cs) < want || len(cs) > want+1 || cs[len(cs)-1].At != now {
 			t.Fatalf("after %d: %d changes, the last at %v", n, len(cs), cs[len(cs)-1].At)
 		}
@@ -66,8 +65,7 @@ func TestChangesGoInTime(t *testing.T) {
 
 const changesOwner = principal.ID("u:acme:ann")
 
-// writeChange makes the item of a number, with a change in the library of
-// changesOwner.
+// writeChange creates the item with a number, and a change in the library of changesOwner.
 func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	t.Helper()
 	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Public}
@@ -82,8 +80,8 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	}
 }
 
-// BenchmarkChanges reads one library's changes of half an hour, in which
-// thousands of others have changed too.
+// BenchmarkChanges reads the changes of one library over half an hour in which thousands of other
+// libraries changed too.
 func BenchmarkChanges(b *testing.B) {
 	s := openStore(b, "", Options{FS: vfs.NewMem(), FreeReserve: -1})
 	at := s.now()

@@ -17,14 +17,14 @@ func (s *Store) ReadClaim(ctx context.Context, k claim.Key, _ bool) (claim.Claim
 		return claim.Claim{}, err
 	}
 	defer s.leave()
-	stands, err := s.claimAt(k, appendClaimKey(nil, k))
+	current, err := s.claimAt(k, appendClaimKey(nil, k))
 	if err != nil {
 		return claim.Claim{}, wrapError("read a claim", err)
 	}
-	return stands, nil
+	return current, nil
 }
 
-// claimAt reads the claim of a key, the zero one where there is none.
+// claimAt reads the claim at a key. It returns a zero Claim if there is none.
 func (s *Store) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
@@ -35,14 +35,14 @@ func (s *Store) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
 
 // PutClaim implements claim.Store.
 func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
-	stands := c
+	current := c
 	err := s.changeClaim(ctx, "put a claim", c.Key, func(b *pebble.Batch, key []byte, before claim.Claim) error {
 		none := before == claim.Claim{}
 		if none != (over == nil) || over != nil && *over != before.Token {
-			stands = before
+			current = before
 			return nil
 		}
-		if err := s.space.room(s.now()); err != nil {
+		if err := s.space.checkFree(s.now()); err != nil {
 			return err
 		}
 		return b.Set(key, appendClaim(nil, &c), nil)
@@ -50,7 +50,7 @@ func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) 
 	if err != nil {
 		return claim.Claim{}, err
 	}
-	return stands, nil
+	return current, nil
 }
 
 // DropClaim implements claim.Store.
@@ -63,8 +63,8 @@ func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token
 	})
 }
 
-// changeClaim changes a claim under the lock of its row. What change leaves empty is
-// not written.
+// changeClaim changes a claim under the lock of its row. It writes nothing if change leaves the
+// batch empty.
 func (s *Store) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte, before claim.Claim) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// errRow says that a value read from the store is none that this version writes.
-var errRow = errors.New("a value of an unknown form")
+// errRow reports that a stored value has a form that this version does not write.
+var errRow = errors.New("a value of an unknown format")
 
-// rowVersion is the first byte of every value. A reader of another version's
-// values would tell them apart by it.
+// rowVersion is the first byte of every value. It lets a later version distinguish its values from
+// these.
 const rowVersion = 1
 
 // appendText appends a string with its length in front.
@@ -17,18 +17,18 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decoder reads a value from its front. The first fault sticks: reads after it
-// give zeros, and end tells of it. Its strings share the memory of row, so a
-// row costs one copy however many strings it has.
+// decoder reads a value from its front. The first error is kept: later reads return zero values,
+// and end returns the error. All strings share the memory of row, so a row costs one copy however
+// many strings it has.
 type decoder struct {
 	row string
 	bad bool
 }
 
-// decode begins to read a value, checking its version.
+// decode starts reading a value and checks its version.
 func decode(value []byte) decoder { return decodeText(string(value)) }
 
-// decodeText is decode for a value whose memory is shared with others.
+// decodeText is decode for a value whose memory is shared.
 func decodeText(value string) decoder {
 	if len(value) == 0 || value[0] != rowVersion {
 		return decoder{bad: true}
@@ -73,8 +73,8 @@ func (d *decoder) int() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// count reads the length of a list whose elements take at least size bytes
-// each, so that a damaged one cannot ask for more memory than the row has.
+// count reads the length of a list whose elements take at least size bytes each, so that a damaged
+// length cannot allocate more memory than the row has.
 func (d *decoder) count(size int) int {
 	n := d.uint()
 	if n > uint64(len(d.row)/size) {
@@ -96,10 +96,10 @@ func (d *decoder) raw(n int) string {
 
 func (d *decoder) text() string { return d.raw(d.count(1)) }
 
-// rest reads all that is left.
+// rest reads the remaining bytes.
 func (d *decoder) rest() string { return d.raw(len(d.row)) }
 
-// end checks that the value was read to its end without a fault.
+// end checks that the whole value was read without an error.
 func (d *decoder) end() error {
 	if d.bad || d.row != "" {
 		return errRow

@@ -39,8 +39,8 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 	return rows, nil
 }
 
-// openDecided begins a reading of a partition. A serial one waits for the
-// conditional write under way, so that it shows only what lasts.
+// openDecided opens a view of a partition. A serial read waits for a conditional write in progress,
+// so that it sees only what is decided.
 func (s *Store) openDecided(serial bool, table byte, id string) (*view, error) {
 	if serial {
 		mu := s.locks.of(appendHeaderKey(nil, table, id))
@@ -69,7 +69,7 @@ func (v *view) readContent(id library.ContentID, members []principal.ID, rows *l
 	return v.readMembers(id, members, found, rows.Members)
 }
 
-// readMembers reads the rows of members into rows; there are none without a header.
+// readMembers reads the rows of members into rows. Without a header there are none.
 func (v *view) readMembers(id library.ContentID, members []principal.ID, header bool, rows []library.Member) error {
 	for i, p := range members {
 		rows[i].Principal = p
@@ -96,7 +96,7 @@ func (v *view) readMember(id library.ContentID, m *library.Member) error {
 	return nil
 }
 
-// readRequest reads an answered request of a partition; nil where there is none.
+// readRequest reads an answered request of a partition. It returns nil if there is none.
 func (v *view) readRequest(table byte, id string, key *commit.RequestKey) (*commit.RequestRow, error) {
 	v.key = appendRequestKey(v.key[:0], table, id, key)
 	value, found, err := v.get()
@@ -110,7 +110,7 @@ func (v *view) readRequest(table byte, id string, key *commit.RequestKey) (*comm
 	return r, nil
 }
 
-// ReadMany implements library.ContentStore. All rows are of one reading.
+// ReadMany implements library.ContentStore. All rows come from one snapshot.
 func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	return rows, nil
 }
 
-// readContents reads headers and rows of members, trimmed. All headers share some pieces of
-// memory, and so do the rows of members.
+// readContents reads trimmed headers and member rows. The headers share a few allocations, and so
+// do the member rows.
 func (v *view) readContents(ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	rows := make([]library.ContentRows, len(ids))
 	all := make([]library.Member, len(ids)*len(members))
@@ -186,7 +186,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 	return rows, nil
 }
 
-// memberRows walks at most limit member rows of a partition, after a principal.
+// memberRows calls row for at most limit member rows of a partition, starting after a principal.
 func (v *view) memberRows(table byte, id string, after principal.ID, limit int, row func(p principal.ID, value []byte) error) error {
 	if limit <= 0 {
 		return nil
@@ -221,9 +221,9 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
-	// A deletion is let through: it is how room is made.
+	// Deletions are allowed on a full disk, because they free space.
 	if c.Header.State != commit.Deleted {
-		if err := s.space.room(s.now()); err != nil {
+		if err := s.space.checkFree(s.now()); err != nil {
 			return commit.Verdict{}, err
 		}
 	}
@@ -238,22 +238,22 @@ func wrongSeq(seq, base int64) error {
 	return &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("commit: seq %d does not follow base %d", seq, base)}
 }
 
-// commitContent compares and sets under the partition's lock.
+// commitContent does the compare-and-set under the partition's lock.
 func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tableContent, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
-	standing, err := s.header(c.ID, key)
+	current, err := s.header(c.ID, key)
 	if err != nil {
 		return commit.Verdict{}, wrapError("commit", err)
 	}
-	if standing.Seq != c.Base {
-		return commit.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
+	if current.Seq != c.Base {
+		return commit.Verdict{Seq: current.Seq, Writers: current.Writers}, nil
 	}
 	h := c.Header
-	h.Unsettled = withSuperseded(standing.Unsettled, c.Supersede)
-	h.Writers = withWriter(standing.Writers, h.Seq, c.Writer)
+	h.Unsettled = withSuperseded(current.Unsettled, c.Supersede)
+	h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
 
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -278,7 +278,7 @@ func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) 
 	return commit.Verdict{Applied: true}, nil
 }
 
-// header reads the header of a content; a zero one where there is none.
+// header reads the header of a content. It returns a zero header if there is none.
 func (s *Store) header(id library.ContentID, key []byte) (*library.Header, error) {
 	h := new(library.Header)
 	value, closer, err := s.db.Get(key)
@@ -292,25 +292,24 @@ func (s *Store) header(id library.ContentID, key []byte) (*library.Header, error
 	return h, errors.Join(err, closer.Close())
 }
 
-// withSuperseded adds a superseded position to the standing ones, in order.
-func withSuperseded(standing []library.Superseded, add *library.Superseded) []library.Superseded {
+// withSuperseded inserts a superseded position in order.
+func withSuperseded(current []library.Superseded, add *library.Superseded) []library.Superseded {
 	if add == nil {
-		return standing
+		return current
 	}
-	at, found := slices.BinarySearchFunc(standing, add.Position, func(u library.Superseded, p clock.Instant) int {
+	at, found := slices.BinarySearchFunc(current, add.Position, func(u library.Superseded, p clock.Instant) int {
 		return int(min(max(u.Position-p, -1), 1))
 	})
 	if found {
-		standing[at].Widest = max(standing[at].Widest, add.Widest)
-		return standing
+		current[at].Widest = max(current[at].Widest, add.Widest)
+		return current
 	}
-	return slices.Insert(standing, at, *add)
+	return slices.Insert(current, at, *add)
 }
 
-// withWriter adds the writer of seq to the standing ones and drops those that
-// are too old to be asked for.
-func withWriter(standing []commit.Writer, seq int64, entry commit.EntryID) []commit.Writer {
-	kept := slices.DeleteFunc(standing, func(w commit.Writer) bool { return w.Seq <= seq-commit.MaxWriters })
+// withWriter adds the writer of seq and drops the writers that are too old to be looked up.
+func withWriter(current []commit.Writer, seq int64, entry commit.EntryID) []commit.Writer {
+	kept := slices.DeleteFunc(current, func(w commit.Writer) bool { return w.Seq <= seq-commit.MaxWriters })
 	return append(kept, commit.Writer{Seq: seq, Entry: entry})
 }
 
@@ -327,7 +326,7 @@ func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit
 	return contents, nil
 }
 
-// scanPartitions lists the ids of a table's partitions after one.
+// scanPartitions lists the ids of a table's partitions that follow after.
 func (s *Store) scanPartitions(ctx context.Context, table byte, after string, limit int) ([]string, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

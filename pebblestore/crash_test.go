@@ -46,15 +46,14 @@ func TestArchiveDurable(t *testing.T) {
 	})
 }
 
-// step is one write of a script: exactly one batch, or none where nothing is
-// to be changed.
+// step is one write of a script: exactly one batch, or none if it changes nothing.
 type step struct {
 	name   string
 	synced bool
 	run    func(ctx context.Context, s *Store) error
 }
 
-// script is a workload that makes every kind of write, in one order.
+// script returns a workload that makes every kind of write in a fixed order.
 func script() []step {
 	var steps []step
 	later := func(name string, run func(ctx context.Context, s *Store) error) {
@@ -131,7 +130,7 @@ func script() []step {
 		synced(fmt.Sprintf("block %d", n), func(ctx context.Context, s *Store) error {
 			first, err := s.ReserveBlock(ctx, "host", 100)
 			if err == nil && first != 100*n+1 {
-				err = fmt.Errorf("block %d begins at %d", n, first)
+				err = fmt.Errorf("block %d starts at %d", n, first)
 			}
 			return err
 		})
@@ -149,8 +148,8 @@ func script() []step {
 	return steps
 }
 
-// between makes the store do, at some places of the script, what it does by
-// itself in the course of time.
+// between makes the store do, at some steps of the script, what it does in the background over
+// time.
 func between(ctx context.Context, s *Store, n int) error {
 	switch {
 	case n%17 == 16:
@@ -161,7 +160,7 @@ func between(ctx context.Context, s *Store, n int) error {
 	return nil
 }
 
-// dump is all that a store holds.
+// dump returns everything that a store holds.
 func dump(s *Store) (string, error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -174,7 +173,7 @@ func dump(s *Store) (string, error) {
 	return b.String(), it.Close()
 }
 
-// history is what a store holds after each step; the first is that before all.
+// history returns what a store holds before the first step and after each step.
 func history(t *testing.T, steps []step) []string {
 	t.Helper()
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
@@ -194,15 +193,15 @@ func history(t *testing.T, steps []step) []string {
 	return states
 }
 
-// crasher stops the world before each operation that changes the file system,
-// and looks at what a crash there would leave.
+// crasher pauses before each operation that changes the file system and inspects what a crash at
+// that point would leave.
 type crasher struct {
 	mu     sync.Mutex
 	fs     *vfs.MemFS
 	points int
 	kinds  map[errorfs.OpKind]int
-	// look looks at one crash; take gives what it leaves, with some percentage
-	// of what was not synced.
+	// look inspects one crash. take returns the files after it, with a percentage of the unsynced
+	// data kept.
 	look func(point int, op errorfs.Op, percent int, take func() *vfs.MemFS)
 }
 
@@ -220,8 +219,7 @@ func (c *crasher) before(op errorfs.Op) error {
 	defer c.mu.Unlock()
 	c.points++
 	c.kinds[op.Kind]++
-	// Nothing that was not synced is left; half of it is, by blocks and
-	// directory entries; all of it is.
+	// None, half (by block and directory entry) or all of the unsynced data survives.
 	for _, percent := range []int{0, 50, 100} {
 		c.look(c.points, op, percent, func() *vfs.MemFS {
 			rng := rand.New(rand.NewPCG(uint64(c.points), uint64(percent)))
@@ -231,40 +229,39 @@ func (c *crasher) before(op errorfs.Op) error {
 	return nil
 }
 
-// TestCrashAtEveryOperation runs the script once and looks, before each
-// operation on the file system, at what a crash there would leave: the store
-// opens, and holds exactly what it held after some step, none older than the
-// last acknowledged synced one and none that had not begun. So what was
-// acknowledged is there whole, what was not is there whole or not at all, and
-// nothing is there without what was written before it.
+// TestCrashAtEveryOperation runs the script once and checks, before each operation on the file
+// system, what a crash there would leave. The store must open and hold exactly what it held after
+// some step: at least the last acknowledged synced step and at most the last started one. So
+// acknowledged writes survive completely, other writes survive completely or not at all, and no
+// write survives without those before it.
 func TestCrashAtEveryOperation(t *testing.T) {
 	steps := script()
 	states := history(t, steps)
-	var begun, acked atomic.Int64
+	var started, acked atomic.Int64
 	c := newCrasher(vfs.NewCrashableMem())
 	looked, again := 0, 0
 	c.look = func(point int, op errorfs.Op, percent int, take func() *vfs.MemFS) {
 		looked++
 		oldest := int(acked.Load())
 		left := take()
-		newest := int(begun.Load())
+		newest := int(started.Load())
 		where := fmt.Sprintf("point %d (%d of %s, %d %% kept)", point, op.Kind, op.Path, percent)
 		if point%recoveriesEvery != 0 {
-			checkLeft(t, where, left, states, oldest, newest)
+			checkSurvivors(t, where, left, states, oldest, newest)
 			return
 		}
-		// The recovery crashes too, at each of its operations.
+		// The recovery crashes too, before each of its operations.
 		second := newCrasher(left)
 		second.look = func(p int, inner errorfs.Op, percent int, take func() *vfs.MemFS) {
 			again++
-			checkLeft(t, fmt.Sprintf("%s, and %d of the recovery (%d of %s, %d %% kept)", where, p, inner.Kind, inner.Path, percent),
+			checkSurvivors(t, fmt.Sprintf("%s, and %d of the recovery (%d of %s, %d %% kept)", where, p, inner.Kind, inner.Path, percent),
 				take(), states, oldest, newest)
 		}
-		checkLeft(t, where, second.wrap(), states, oldest, newest)
+		checkSurvivors(t, where, second.wrap(), states, oldest, newest)
 	}
 	s := openStore(t, crashDir, Options{FS: c.wrap()})
 	for n, step := range steps {
-		begun.Store(int64(n + 1))
+		started.Store(int64(n + 1))
 		if err := step.run(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
@@ -282,7 +279,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	defer c.mu.Unlock()
 	t.Logf("%d points, %d crashes, %d crashes of recoveries; %v", c.points, looked, again, c.kinds)
 	if looked != 3*c.points || c.points < 200 || again < 100 {
-		t.Errorf("%d crashes were looked at, of %d points, and %d of recoveries", looked, c.points, again)
+		t.Errorf("checked %d crashes at %d points, and %d crashes of recoveries", looked, c.points, again)
 	}
 	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpRemove, errorfs.OpRename} {
 		if c.kinds[kind] == 0 {
@@ -291,8 +288,8 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	}
 }
 
-// checkLeft opens what a crash has left and finds the step whose state it is.
-func checkLeft(t *testing.T, where string, left vfs.FS, states []string, oldest, newest int) {
+// checkLeft opens the files that a crash left and finds the step whose state they hold.
+func checkSurvivors(t *testing.T, where string, left vfs.FS, states []string, oldest, newest int) {
 	t.Helper()
 	s, err := Open(crashDir, Options{FS: left})
 	if err != nil {
@@ -310,18 +307,18 @@ func checkLeft(t *testing.T, where string, left vfs.FS, states []string, oldest,
 		return
 	}
 	if at := slices.Index(states, state); at >= 0 {
-		t.Errorf("%s: the state after step %d is left, which is not between %d and %d", where, at, oldest, newest)
+		t.Errorf("%s: the store has the state after step %d, which is not between %d and %d", where, at, oldest, newest)
 		return
 	}
-	t.Errorf("%s: what is left is the state after no step:\n%s", where, state)
+	t.Errorf("%s: the store has a state that no step produced:\n%s", where, state)
 }
 
-// TestCrashBesideOthers lets several writers commit at once, so that one sync
-// serves many, and looks at what a crash before each operation would leave:
-// of each writer everything acknowledged, and the last commit whole or not.
-func TestCrashBesideOthers(t *testing.T) {
+// TestCrashBesideOthers commits from several writers at once, so that one sync serves many, and
+// checks what a crash before each operation would leave: everything that each writer had
+// acknowledged, and its last commit completely or not at all.
+func TestCrash_ConcurrentWritersLoseNothingAcknowledged(t *testing.T) {
 	const writers, commits = 4, 12
-	var begun, acked [writers]atomic.Int64
+	var started, acked [writers]atomic.Int64
 	id := func(w int) library.ContentID { return library.ContentID(fmt.Sprintf("c:acme:item%d", w)) }
 	member := principal.ID("u:acme:ann")
 	c := newCrasher(vfs.NewCrashableMem())
@@ -342,9 +339,9 @@ func TestCrashBesideOthers(t *testing.T) {
 				continue
 			}
 			seq := rows.Header.Seq
-			if seq < oldest[w] || seq > begun[w].Load() || rows.Members[0].Seq != seq {
-				t.Errorf("point %d (%v of %s, %d %% kept): writer %d has seq %d with a member row of %d; %d was acknowledged, %d had begun",
-					point, op.Kind, op.Path, percent, w, seq, rows.Members[0].Seq, oldest[w], begun[w].Load())
+			if seq < oldest[w] || seq > started[w].Load() || rows.Members[0].Seq != seq {
+				t.Errorf("point %d (%v of %s, %d %% kept): writer %d has seq %d with a member row of %d; %d was acknowledged, %d had started",
+					point, op.Kind, op.Path, percent, w, seq, rows.Members[0].Seq, oldest[w], started[w].Load())
 			}
 		}
 		if err := s.Close(); err != nil {
@@ -358,7 +355,7 @@ func TestCrashBesideOthers(t *testing.T) {
 			for n := range int64(commits) {
 				h := library.Header{Seq: n + 1, State: commit.Live}
 				h.ID = id(w)
-				begun[w].Store(n + 1)
+				started[w].Store(n + 1)
 				v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h, Members: []library.Member{{Principal: member, Role: library.Manages}}})
 				if err != nil || !v.Applied {
 					t.Errorf("writer %d, commit %d: %+v %v", w, n, v, err)

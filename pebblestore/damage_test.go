@@ -38,7 +38,7 @@ func readAll(ctx context.Context, fs vfs.FS, items int) error {
 	return nil
 }
 
-// rewrite puts b in the place of a file; nil removes it.
+// rewrite replaces the contents of a file with b, or removes the file if b is nil.
 func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 	t.Helper()
 	err := fs.Remove(name)
@@ -47,7 +47,7 @@ func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 		if created != nil {
 			t.Fatal(created)
 		}
-		// A file may change what it is given.
+		// A File may modify the slice that it writes.
 		_, err = f.Write(bytes.Clone(b))
 		err = errors.Join(err, f.Close())
 	}
@@ -56,10 +56,9 @@ func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 	}
 }
 
-// TestDamagedFiles damages each kind of file, of a store that was closed and of
-// one whose process died, at many places: nothing that was acknowledged is ever
-// missing without an error that tells the kind of the file, and nothing is made
-// worse by the attempt: with the file as it was, everything is there.
+// TestDamagedFiles damages each kind of file at many offsets, in a store that was closed and in one
+// whose process died. Acknowledged data is never missing without an error that names the kind of
+// the file, and a failed open changes nothing: with the original file restored, all data is there.
 func TestDamagedFiles(t *testing.T) {
 	const items = 80
 	mem := vfs.NewCrashableMem()
@@ -85,7 +84,7 @@ func TestDamagedFiles(t *testing.T) {
 		fs      *vfs.MemFS
 		kind    func(file string) bool
 		words   string
-		noticed int // percent of the places, at least
+		noticed int // percent of the damaged offsets, at least
 	}{
 		{"tables of a closed store", closed, tablesOf(t, take(closed)), "table", 80},
 		{"tables of one that died", died, tablesOf(t, take(died)), "table", 80},
@@ -101,7 +100,7 @@ func TestDamagedFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			places, noticed := 0, 0
+			offsets, noticed := 0, 0
 			for _, name := range names {
 				if !c.kind(name) {
 					continue
@@ -116,7 +115,7 @@ func TestDamagedFiles(t *testing.T) {
 					}
 					left := take(c.fs)
 					rewrite(t, left, name, damaged.b)
-					places++
+					offsets++
 					err := readAll(t.Context(), left, items)
 					if err == nil {
 						continue
@@ -129,16 +128,16 @@ func TestDamagedFiles(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d of %d noticed", noticed, places)
-			if places == 0 || noticed*100 < places*c.noticed {
-				t.Errorf("%d of %d noticed", noticed, places)
+			t.Logf("detected %d of %d", noticed, offsets)
+			if offsets == 0 || noticed*100 < offsets*c.noticed {
+				t.Errorf("detected %d of %d", noticed, offsets)
 			}
 		})
 	}
 }
 
-// tablesOf tells of a file whether it is a table in use. Others lie about too, as
-// many as the background has not removed yet, and nobody reads them.
+// tablesOf returns a function that reports whether a file is a table in use. The directory may also
+// hold obsolete tables that are not deleted yet and are never read.
 func tablesOf(t *testing.T, fs vfs.FS) func(file string) bool {
 	t.Helper()
 	opts := newStore("", Options{FS: fs}).engineOptions(fs)
@@ -161,9 +160,8 @@ func tablesOf(t *testing.T, fs vfs.FS) func(file string) bool {
 	return func(file string) bool { return slices.Contains(used, file) }
 }
 
-// torn tells whether a manifest is damaged in its last record alone, or only
-// ends early: behind a process that died, neither can be told from what a crash
-// leaves.
+// torn reports whether only the last record of a manifest is damaged, or the manifest merely ends
+// early. After a process died, neither can be distinguished from the effect of a crash.
 func torn(was, damaged []byte) bool {
 	last := 0
 	for n := range was {
@@ -178,13 +176,13 @@ func isLog(file string) bool      { return strings.HasSuffix(file, ".log") }
 func isManifest(file string) bool { return strings.HasPrefix(file, "MANIFEST") }
 func isOptions(file string) bool  { return strings.HasPrefix(file, "OPTIONS") }
 
-// damagedFile is a file in another state than it was.
+// damagedFile is a modified copy of a file.
 type damagedFile struct {
 	name string
 	b    []byte
 }
 
-// damages turns a bit at 24 places of a file, and cuts it.
+// damages flips a bit at each of 24 offsets of a file, and truncates it.
 func damages(was []byte) []damagedFile {
 	var ds []damagedFile
 	for n := range 24 {

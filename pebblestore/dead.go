@@ -2,23 +2,22 @@ package pebblestore
 
 import "sync"
 
-// A deleted row stays in memory, and costs every slice that passes it about
-// 150 ns, until its table is flushed and merged. So a flush is started when one
-// library has lost deadPerOwner places since the last one: then the newest page
-// costs at most a fifth more than without dead rows, and a flush and its
-// merging, some 5 ms of CPU, are shared by as many mutations. It is also
-// started when more owners than deadOwners have lost any.
+// A deleted row stays in memory, and costs every slice that passes it about 150 ns, until its table
+// is flushed and merged. So a flush starts when one library has lost deadPerOwner entries since the
+// last flush: then dead rows slow the newest page by at most a fifth, and the flush and merge, some
+// 5 ms of CPU, are shared by as many mutations. A flush also starts when more than deadOwners
+// owners have lost entries.
 const (
 	deadPerOwner = 100
 	deadOwners   = 1 << 16
 )
 
-// dead counts the places lost by each library, and by each feed, since the last flush: a
-// place is one entry in each bucket.
+// dead counts the entries that each library and each feed has lost since the last flush. The
+// entries of one item in several buckets count as one.
 type dead struct {
 	mu    sync.Mutex
 	rows  map[string]int
-	flush chan struct{} // of one place: a flush is wanted
+	flush chan struct{} // holds one signal: a flush is wanted
 }
 
 func (d *dead) init() {
@@ -26,7 +25,7 @@ func (d *dead) init() {
 	d.flush = make(chan struct{}, 1)
 }
 
-// add counts n places that a library or a feed has lost. The caller holds mu.
+// add counts n entries that a library or a feed has lost. The caller holds mu.
 func (d *dead) add(owner string, n int) {
 	rows := d.rows[owner] + n
 	d.rows[owner] = rows
@@ -39,7 +38,7 @@ func (d *dead) add(owner string, n int) {
 	}
 }
 
-// flushDead flushes when a library has seen enough deletions, until Close.
+// flushDead flushes when a library has seen enough deletions. It runs until Close.
 func (s *Store) flushDead() {
 	defer s.tasks.Done()
 	for {
@@ -48,7 +47,7 @@ func (s *Store) flushDead() {
 			return
 		case <-s.dead.flush:
 		}
-		// It waits for the lock that a failed write may keep (see apply).
+		// This waits for the lock that a failed write may keep (see apply).
 		s.writing.Lock()
 		if s.broken.Load() != nil {
 			s.writing.Unlock()

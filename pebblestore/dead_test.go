@@ -44,8 +44,8 @@ func TestDeadRowsAreCounted(t *testing.T) {
 	}
 }
 
-// TestPagesStayCheap moves one item very often and counts the dead rows that
-// the newest page then passes.
+// TestPagesStayCheap moves one item very often and counts the dead rows that reading the newest
+// page then passes.
 func TestPagesStayCheap(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	const owner, moves = principal.ID("u:acme:ann"), 20 * deadPerOwner
@@ -69,7 +69,7 @@ func TestPagesStayCheap(t *testing.T) {
 	for range moves {
 		at = applyIndex("busy", []library.Superseded{{Position: at, Widest: principal.Private}})
 	}
-	// Flushing and merging run in the background: they are waited for.
+	// Flushes and compactions run in the background, so wait for them.
 	for {
 		m := s.db.Metrics()
 		if m.Flush.Count > 0 && m.Flush.NumInProgress == 0 && m.Compact.NumInProgress == 0 && s.passed(t, owner) <= 3*deadPerOwner {
@@ -86,8 +86,8 @@ func TestPagesStayCheap(t *testing.T) {
 	}
 }
 
-// passed counts the rows, dead ones and deletions too, that the newest page of
-// 20 passes.
+// passed counts the rows that reading the newest page of 20 passes, including dead rows and
+// tombstones.
 func (s *Store) passed(t *testing.T, owner principal.ID) int {
 	t.Helper()
 	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: principal.Private}) })

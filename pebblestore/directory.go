@@ -8,12 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// markersLast is a file system on which a marker file, by which Pebble points
-// at its manifest, is created only when the directory is durable as it is.
-// Pebble syncs the directory once, behind the marker: where a file system does
-// not keep the order of directory entries, a crash before that sync can leave
-// the marker without the manifest, and a store that cannot be opened. It costs
-// one sync when a store is opened. The crash suite shows the loss without it.
+// markersLast is a file system that syncs the directory before it creates a marker file. Pebble
+// uses a marker to point to its manifest, and syncs the directory only after it has created the
+// marker: on a file system that does not keep the order of directory entries, a crash before that
+// sync can leave the marker without the manifest, and a store that cannot be opened. It costs one
+// sync per open. The crash suite shows the loss without it.
 type markersLast struct{ vfs.FS }
 
 // Create creates a file.
@@ -26,7 +25,7 @@ func (f markersLast) Create(name string, category vfs.DiskWriteCategory) (vfs.Fi
 	return f.FS.Create(name, category)
 }
 
-// Unwrap gives the file system beneath.
+// Unwrap returns the wrapped file system.
 func (f markersLast) Unwrap() vfs.FS { return f.FS }
 
 // syncDir makes the entries of a directory durable.
@@ -38,9 +37,9 @@ func syncDir(fs vfs.FS, name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// makeDir makes a directory and those above it, durably: a store whose
-// directory a crash takes is a lost store. Pebble does so only for a directory
-// that it makes itself, and it is made here before Pebble, for its lock.
+// makeDir durably creates a directory and its parents, so that a crash cannot remove the directory
+// of a store. Pebble does this only for a directory that it creates itself, but this one must exist
+// before, for the lock file.
 func makeDir(fs vfs.FS, name string) error {
 	var parents []string
 	for at := name; ; at = fs.PathDir(at) {

@@ -1,15 +1,13 @@
-// Package pebblestore keeps the rows of the gateway in an embedded Pebble
-// database: the default store of a single process, and the double that every
-// other package's tests run on.
+// Package pebblestore keeps the rows of the gateway in an embedded Pebble database. It is the
+// default store of a single process, and the test double of all other packages.
 //
-// It answers for atomic and durable rows: keys that sort as the contract wants
-// (keys.go), values (rows.go), compare-and-set under a lock for each key, one
-// fsync a mutation, and clear errors where a disk is full or damaged. It must
-// not know a rule of the domain beyond the words of library/store.go: who may,
-// what stands where and what follows a change is decided above it.
+// The package provides atomic and durable rows: keys in the order that the Store contract wants
+// (keys.go), their values (rows.go), compare-and-set under a lock for each key, one fsync per
+// mutation, and clear errors when a disk is full or damaged. It knows the types of library/store.go
+// but none of the rules of the domain: permissions, positions and the consequences of a change are
+// decided by the packages above it.
 //
-// The write-ahead log keeps the order of writes. So a conditional write, which
-// is synced, makes everything durable that was written before it, and all other
-// writes need no sync of their own: what a crash takes of them is redone from
-// the in-flight entry that the conditional write has made durable.
+// The write-ahead log keeps the order of writes. So a conditional write, which is synced, makes all
+// earlier writes durable too, and other writes need no sync of their own: what a crash loses of
+// them is redone from the in-flight entry that the conditional write made durable.
 package pebblestore

@@ -64,7 +64,7 @@ func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []strin
 	return drafts, nil
 }
 
-// draftAt reads the draft of a key, the zero one where there is none.
+// draftAt reads the draft at a key. It returns a zero row if there is none.
 func (s *Store) draftAt(user principal.ID, name string, key []byte) (page.DraftRow, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
@@ -82,7 +82,7 @@ func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID
 			there = before
 			return nil
 		}
-		if err := s.space.room(s.now()); err != nil {
+		if err := s.space.checkFree(s.now()); err != nil {
 			return err
 		}
 		return b.Set(key, appendDraft(nil, &d), nil)
@@ -103,8 +103,8 @@ func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, t
 	})
 }
 
-// changeDraft changes a draft under the lock of its row. What change leaves empty is not
-// written.
+// changeDraft changes a draft under the lock of its row. It writes nothing if change leaves the
+// batch empty.
 func (s *Store) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -16,10 +16,9 @@ import (
 // ApplyIndexBatch implements library.ContentStore.
 func (s *Store) ApplyIndexBatch() int { return applyIndexBatch }
 
-// ApplyIndex implements library.ContentStore. Under the content's lock it writes
-// what the stored rows say: those given, if the stored header has their Seq,
-// and newer ones otherwise. So nothing older can follow what is newer, without
-// a timestamp on each row.
+// ApplyIndex implements library.ContentStore. Under the content's lock it writes index rows from
+// the given snapshot if the stored header has its Seq, and from newer stored rows otherwise. So
+// older rows never overwrite newer ones, without a timestamp on each row.
 func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -48,7 +47,7 @@ func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	return nil
 }
 
-// newest gives the snapshot of e, or a newer one of the same principals.
+// newest returns the snapshot of e, or a newer one of the same principals.
 func (s *Store) newest(e *library.IndexUpdate, key []byte) (*library.Header, []library.Member, error) {
 	value, closer, err := s.db.Get(key)
 	switch {
@@ -77,7 +76,7 @@ func (s *Store) newest(e *library.IndexUpdate, key []byte) (*library.Header, []l
 	return &stored.Header, stored.Members, errors.Join(err, s.done(v))
 }
 
-// derive fills the batch with the derived rows of each principal.
+// derive adds the derived rows of each principal to the batch.
 func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Header, rows []library.Member) error {
 	var (
 		d   library.Derived
@@ -125,7 +124,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 	return nil
 }
 
-// setRole writes a row that is a role alone, and deletes it for no role.
+// setRole writes a row that holds only a role, or deletes it if the role is 0.
 func setRole(b *pebble.Batch, key []byte, role byte) error {
 	if role == 0 {
 		return b.Delete(key, nil)
@@ -161,7 +160,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	return s.commitLater(b)
 }
 
-// settle fills the batch with what t changes of the standing rows.
+// settle adds the row changes of t to the batch.
 func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header, key []byte) error {
 	purge := t.Purge && h.State == commit.Deleted
 	for _, given := range t.Leaving {
@@ -205,10 +204,10 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 	return nil
 }
 
-// without gives the superseded positions that are not among gone.
-func without(standing []library.Superseded, gone []clock.Instant) []library.Superseded {
+// without returns the superseded positions that are not in gone.
+func without(current []library.Superseded, gone []clock.Instant) []library.Superseded {
 	var kept []library.Superseded
-	for _, u := range standing {
+	for _, u := range current {
 		found := false
 		for _, p := range gone {
 			found = found || p == u.Position

@@ -11,30 +11,29 @@ import (
 	"carrel/core/fault"
 )
 
-// Sizes of the engine. With 10^6 entries the process is to stay below 400 MB:
-// 64 MiB of cache and at most three tables of 16 MiB in memory leave room.
+// Sizes of the engine. With 10^6 entries the process must stay below 400 MB: 64 MiB of cache and at
+// most three memtables of 16 MiB fit into that.
 const (
 	cacheSize    = 64 << 20
 	memTableSize = 16 << 20
 	memTables    = 3
-	// bloomBits a key make one in a hundred look-ups of a missing row read a
-	// block in vain. Most member rows that a page asks for are missing.
+	// With bloomBits per key, one in a hundred look-ups of a missing row reads a block for nothing.
+	// Most member rows that a page reads do not exist.
 	bloomBits = 10
-	// indexSize is beyond the index of any table: an index of two levels would
-	// cost a quarter of each look-up.
+	// indexSize exceeds the index of any table, because a two-level index would make each look-up a
+	// quarter slower.
 	indexSize = 1 << 20
-	// compactFrom is the number of overlapping files in the youngest level from
-	// which on they are merged: low, because every one costs each read, and
-	// because dead rows go only when they are merged down.
+	// compactFrom is the number of overlapping files in the youngest level at which compaction
+	// starts. It is low because every file slows each read, and because dead rows disappear only
+	// when files are compacted.
 	compactFrom = 2
 )
 
-// tableSizes are those of tables, by level below the youngest that is in use.
-// Where the newest rows are they are small, so that it is cheap to merge the
-// dead rows of one library away.
+// tableSizes are the sizes of tables per level. They are small for the youngest levels, so that
+// compacting the dead rows of one library away is cheap.
 var tableSizes = [...]int64{1 << 20, 1 << 20, 4 << 20, 16 << 20, 32 << 20, 32 << 20, 32 << 20}
 
-// engineOptions are Pebble's options.
+// engineOptions returns Pebble's options.
 func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          fs,
@@ -57,10 +56,9 @@ func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 	return o
 }
 
-// librariesApart keeps the rows of libraries in files of their own. Otherwise
-// the few rows that a busy item leaves, its header and its entries, would make
-// one file that spans everything between them, and merging it would rewrite
-// all of that.
+// librariesApart keeps library rows in separate files. Otherwise the few rows that a busy item
+// writes, its header and its entries, would make one file that spans everything between them, and
+// compacting it would rewrite all of that.
 func librariesApart(begin []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	switch {
 	case len(begin) == 0 || begin[0] < tableLibrary:
@@ -71,19 +69,19 @@ func librariesApart(begin []byte) (policy pebble.SpanPolicy, end []byte, err err
 	return policy, nil, nil
 }
 
-// engineLog passes on what Pebble reports. What is fatal to it ends the store.
+// engineLog logs what Pebble reports. A fatal error makes the store unusable.
 type engineLog struct{ s *Store }
 
-// Infof drops what only a developer of Pebble wants to know.
+// Infof drops messages that only matter to developers of Pebble.
 func (l engineLog) Infof(string, ...any) {}
 
-// Errorf logs.
+// Errorf logs an error.
 func (l engineLog) Errorf(format string, args ...any) {
 	l.s.log.Error("store", slog.String("cause", fmt.Sprintf(format, args...)))
 }
 
-// Fatalf breaks the store: Pebble calls it where it cannot go on without losing
-// what it promised, which is a log or manifest that cannot be written.
+// Fatalf marks the store as failed. Pebble calls it when it cannot write a log or manifest, and so
+// cannot keep its durability promise.
 func (l engineLog) Fatalf(format string, args ...any) {
 	cause := fmt.Sprintf(format, args...)
 	e := fault.Unavailablef(fmt.Errorf("%s", cause), "the store can no longer write")
@@ -95,11 +93,11 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	l.s.fatal(msg)
 }
 
-// listener logs the events that an operator should know of.
+// listener returns an event listener that logs what an operator should know.
 func (s *Store) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			s.log.Error("store: work in the background failed", slog.String("cause", err.Error()))
+			s.log.Error("store: background work failed", slog.String("cause", err.Error()))
 		},
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			s.log.Error("store: a file is damaged", slog.String("path", i.Path), slog.Any("cause", i.Details))

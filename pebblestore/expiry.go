@@ -11,19 +11,18 @@ import (
 	"carrel/core/commit"
 )
 
-// forgetAtOnce is how many expired rows one write takes away. It adds one, so
-// that two keep the store from growing and catch up after a pause.
+// forgetAtOnce is the number of expired rows that one write deletes. Each write adds one row, so
+// deleting two keeps the store from growing and catches up after a pause.
 const forgetAtOnce = 2
 
-// expiry remembers up to where expired rows have been taken away, so that the
-// next look does not pass over their tombstones.
+// expiry remembers up to which time expired rows have been deleted, so that the next scan does not
+// pass over their tombstones.
 type expiry struct {
 	mu sync.Mutex
 	at []byte // key of tableExpiry
 }
 
-// putRequest adds an answered request to a batch, and when it may go; nil adds
-// nothing.
+// putRequest adds an answered request and its expiry row to a batch. It does nothing if r is nil.
 func putRequest(b *pebble.Batch, table byte, id string, r *commit.RequestRow) error {
 	if r == nil {
 		return nil
@@ -35,14 +34,13 @@ func putRequest(b *pebble.Batch, table byte, id string, r *commit.RequestRow) er
 	return b.Set(appendExpiryKey(nil, r.Until, key), nil, nil)
 }
 
-// forgetExpired takes a few rows away whose time has passed: request rows and
-// fixed creations. It runs behind a write that added one, which may go at
-// until, outside that row's lock, and never fails it: what stays is taken by a
-// later one.
+// forgetExpired deletes a few rows that have expired: requests and creations. It runs after a write
+// that added one which expires at until, outside that row's lock, and never fails that write: a
+// later call deletes what this one could not.
 func (s *Store) forgetExpired(until clock.Instant) {
 	s.expiry.mu.Lock()
 	defer s.expiry.mu.Unlock()
-	// A clock that was set back makes rows that go before those taken away.
+	// If the clock was set back, a row may expire before those already deleted.
 	if added := appendInstant(nil, until); bytes.Compare(added, s.expiry.at) < 0 {
 		s.expiry.at = added
 	}
@@ -57,7 +55,7 @@ func (s *Store) forgetExpired(until clock.Instant) {
 	}
 }
 
-// expired lists the keys of tableExpiry whose time has passed.
+// expired lists the keys of tableExpiry whose time has come.
 func (s *Store) expired(limit int) ([][]byte, error) {
 	v, err := s.openRange(func(v *view) {
 		v.key = append(append(v.key[:0], tableExpiry), s.expiry.at...)
@@ -73,14 +71,14 @@ func (s *Store) expired(limit int) ([][]byte, error) {
 	return keys, errors.Join(v.it.Error(), s.done(v))
 }
 
-// forget takes away the row that a key of tableExpiry names, unless it was
-// written again with a later time, and the key itself.
+// forget deletes the row that a key of tableExpiry names, unless it was rewritten with a later
+// expiry, and the expiry key itself.
 func (s *Store) forget(expiryKey []byte) error {
 	until, key, err := cutInstant(expiryKey[1:])
 	if err != nil {
 		return err
 	}
-	lock, stands, err := s.expiryLock(key)
+	lock, current, err := s.expiryLock(key)
 	if err != nil {
 		return err
 	}
@@ -94,11 +92,11 @@ func (s *Store) forget(expiryKey []byte) error {
 		return err
 	}
 	if found {
-		standing, err := stands(row)
+		current, err := current(row)
 		if err != nil {
 			return err
 		}
-		if standing <= until {
+		if current <= until {
 			if err := b.Delete(key, nil); err != nil {
 				return err
 			}
@@ -111,8 +109,7 @@ func (s *Store) forget(expiryKey []byte) error {
 	return s.commitLater(b)
 }
 
-// expiryLock gives the key of the lock under which a row is written, and how
-// its time is read.
+// expiryLock returns the key of the lock for a row, and a function that reads the row's expiry.
 func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (clock.Instant, error), err error) {
 	request := func(row []byte) (clock.Instant, error) {
 		r, err := decodeRequest(commit.RequestKey{}, row)

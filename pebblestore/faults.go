@@ -13,8 +13,8 @@ import (
 	"carrel/core/fault"
 )
 
-// foreign wraps an error of Pebble as text: its types must not leave this
-// package, and no caller could do more with them than log them.
+// foreign converts an error of Pebble to plain text. Its types must not leave this package, and
+// callers could only log them.
 func foreign(err error) error {
 	if err == nil {
 		return nil
@@ -22,7 +22,7 @@ func foreign(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// wrapError makes a domain error of what went wrong while doing something.
+// wrapError returns a domain error for a failure. doing names the operation.
 func wrapError(doing string, err error) error {
 	var e *fault.Error
 	switch {
@@ -36,16 +36,16 @@ func wrapError(doing string, err error) error {
 	return fault.Unavailablef(foreign(err), "%s: the store failed", doing)
 }
 
-// contextFault is the error of a call whose time has run out or that nobody
-// waits for any more. Nothing was done.
+// contextFault returns the error for a call whose deadline has passed or whose context was canceled
+// before anything was done.
 func contextFault(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time for this request has run out", Err: err, RetryAfter: 1}
 	}
-	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the request was given up", Err: err, RetryAfter: 1}
+	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the request was canceled", Err: err, RetryAfter: 1}
 }
 
-// lockFault explains why the lock of a directory could not be had.
+// lockFault explains why a directory could not be locked.
 func lockFault(dir string, err error) error {
 	if errors.Is(err, iofs.ErrPermission) && !strings.Contains(err.Error(), "temporarily") {
 		return openFault(dir, err)
@@ -57,8 +57,8 @@ func lockFault(dir string, err error) error {
 	return fault.Unavailablef(foreign(err), "pebble:%s is in use by another process", dir)
 }
 
-// openFault explains why a store could not be opened. Its message is for the
-// operator who named dir.
+// openFault explains why a store could not be opened. The message is for the operator who
+// configured dir.
 func openFault(dir string, err error) error {
 	var e *fault.Error
 	if errors.As(err, &e) {
@@ -70,8 +70,7 @@ func openFault(dir string, err error) error {
 	return fault.Unavailablef(foreign(err), "pebble:%s cannot be opened", dir)
 }
 
-// damaged tells whether an error at opening comes from what a file holds,
-// rather than from the file system.
+// damaged reports whether opening failed because of a file's contents rather than the file system.
 func damaged(err error) bool {
 	var path *iofs.PathError
 	if errors.As(err, &path) {
@@ -80,11 +79,11 @@ func damaged(err error) bool {
 	return true
 }
 
-// fileName finds the name of a file of Pebble in the text of its error.
+// fileName matches the name of a Pebble file in the text of an error.
 var fileName = regexp.MustCompile(`\b(\d{6,}\.(sst|log|blob)|MANIFEST-\d+|OPTIONS-\d+|marker\.[a-z-]+\.[0-9A-Za-z.-]+)`)
 
-// fileKind says what kind of file an error of Pebble is about, with its name
-// where the error tells it.
+// fileKind returns the kind of file that a Pebble error is about, and the file's name if the error
+// contains it.
 func fileKind(err error) string {
 	text := err.Error()
 	name := fileName.FindString(text)

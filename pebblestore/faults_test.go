@@ -26,7 +26,8 @@ import (
 	"carrel/principal"
 )
 
-// openInChild names the directory that a child of this test process opens.
+// openInChild is the environment variable with the directory that a child of this test process
+// opens.
 const openInChild = "CARREL_TEST_OPEN"
 
 func TestMain(m *testing.M) {
@@ -42,8 +43,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	// A database whose log failed in a write cannot be closed: Pebble keeps the
-	// lock that closing wants. What it leaves running is no leak of ours.
+	// A database whose log failed during a write cannot be closed, because Pebble keeps the lock
+	// that Close needs. The goroutines that it leaves running are not our leak.
 	if code == 0 && os.Getenv(keptLock) == "" {
 		if err := goleak.Find(); err != nil {
 			fmt.Println(err)
@@ -53,11 +54,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// keptLock tells, once it is set, that Pebble has panicked with its lock held.
+// keptLock is the environment variable that is set after Pebble panicked with its lock held.
 const keptLock = "CARREL_TEST_KEPT_LOCK"
 
-// closeFailed closes the database of a store whose log has failed, where that
-// is possible.
+// closeFailed closes the database of a store whose log has failed, if that is possible.
 func closeFailed(t *testing.T, s *Store) {
 	t.Helper()
 	if !s.stuck.Load() {
@@ -69,7 +69,7 @@ func closeFailed(t *testing.T, s *Store) {
 	}
 }
 
-// commitOf makes seq of an item.
+// commitOf commits state seq of an item.
 func commitOf(ctx context.Context, s *Store, name string, seq int64) (commit.Verdict, error) {
 	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: commit.Live, Widest: principal.Private}
 	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), principal.Private
@@ -77,7 +77,7 @@ func commitOf(ctx context.Context, s *Store, name string, seq int64) (commit.Ver
 		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})
 }
 
-// mustCommit makes seq of an item, which must apply.
+// mustCommit commits state seq of an item and requires that it was applied.
 func mustCommit(t testing.TB, s *Store, name string, seq int64) {
 	t.Helper()
 	v, err := commitOf(t.Context(), s, name, seq)
@@ -86,7 +86,7 @@ func mustCommit(t testing.TB, s *Store, name string, seq int64) {
 	}
 }
 
-// wantUnavailable checks the class and the words of an error.
+// wantUnavailable checks the code of an error and that its text contains words.
 func wantUnavailable(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil || fault.CodeOf(err) != fault.Unavailable {
@@ -94,7 +94,7 @@ func wantUnavailable(t *testing.T, err error, words ...string) {
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q does not say %q", err, w)
+			t.Errorf("%q does not contain %q", err, w)
 		}
 	}
 }
@@ -112,14 +112,14 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	}
 	out, err := open()
 	if err == nil || !strings.Contains(out, "pebble:"+dir+" is in use by another process") {
-		t.Errorf("the child says %q, %v", out, err)
+		t.Errorf("the child printed %q, %v", out, err)
 	}
 	mustCommit(t, s, "item", 1)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := open(); err != nil {
-		t.Errorf("after Close the child says %q, %v", out, err)
+		t.Errorf("after Close the child printed %q, %v", out, err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestFormat(t *testing.T) {
 		{"newer version", func(db *pebble.DB) error {
 			return db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion+1, 10), pebble.Sync)
 		}, fmt.Sprintf("format version %q", strconv.Itoa(formatVersion+1))},
-		{"a version that never was", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("0"), pebble.Sync) }, `format version "0"`},
+		{"a version that never existed", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("0"), pebble.Sync) }, `format version "0"`},
 		{"no number", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("x"), pebble.Sync) }, `format version "x"`},
 		{"another database", func(db *pebble.DB) error {
 			return errors.Join(db.Delete([]byte{tableFormat}, pebble.Sync), db.Set([]byte("key"), nil, pebble.Sync))
@@ -155,9 +155,9 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormerFormat opens stores of the versions before: they are of this one then,
-// have what they had, and know that nobody stands in their directory.
-func TestFormerFormat(t *testing.T) {
+// TestFormerFormat opens stores of earlier formats. They are converted to this format, keep their
+// data, and report that their directory is not filled yet.
+func TestOpen_FormerFormatIsConverted(t *testing.T) {
 	for _, version := range []string{"1", "2", "3"} {
 		mem := vfs.NewMem()
 		s := openStore(t, "store", Options{FS: mem})
@@ -171,7 +171,7 @@ func TestFormerFormat(t *testing.T) {
 			}
 			s = openStore(t, "store", Options{FS: mem})
 			if value, _, err := s.get([]byte{tableFormat}); err != nil || string(value) != strconv.Itoa(formatVersion) {
-				t.Errorf("the format of a store of %s is %q, %v", version, value, err)
+				t.Errorf("a store of format %s now has format %q, %v", version, value, err)
 			}
 			if filled, err := s.DirectoryFilled(t.Context()); err != nil || filled {
 				t.Errorf("the directory is filled: %t, %v", filled, err)
@@ -199,8 +199,8 @@ func TestClosed(t *testing.T) {
 	wantUnavailable(t, err, "closed")
 }
 
-// TestCloseWaits closes a store under load: each call either succeeds or is
-// told that the store is closed.
+// TestCloseWaits closes a store under load. Each call either succeeds or reports that the store is
+// closed.
 func TestCloseWaits(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openStore(t, "", Options{FS: mem})
@@ -237,7 +237,7 @@ func TestCloseWaits(t *testing.T) {
 	for w, want := range last {
 		rows, err := again.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
 		if err != nil || rows.Header.Seq != want {
-			t.Errorf("writer %d: %d was acknowledged, %d is there, %v", w, want, rows.Header.Seq, err)
+			t.Errorf("writer %d: %d was acknowledged, the store has %d, %v", w, want, rows.Header.Seq, err)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestCloseWaits(t *testing.T) {
 func wantClosed(t *testing.T, err error) {
 	t.Helper()
 	if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("not told that the store is closed: %v", err)
+		t.Errorf("the error is not that the store is closed: %v", err)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestOneSyncAMutation counts the syncs of the log that each call makes.
+// TestOneSyncAMutation counts the log syncs that each call makes.
 func TestOneSyncAMutation(t *testing.T) {
 	var syncs atomic.Int64
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -287,14 +287,14 @@ func TestOneSyncAMutation(t *testing.T) {
 			want = 1
 		}
 		if got := syncs.Load() - before; got != want {
-			t.Errorf("%s: %d syncs, not %d", step.name, got, want)
+			t.Errorf("%s: %d syncs, want %d", step.name, got, want)
 		}
 	}
 }
 
-// TestLogFails breaks the disk under the log: the commit under way is of
-// unknown outcome, one clear line is logged, Fatal is told once, nothing that
-// was acknowledged is lost, and everything after it is refused.
+// TestLogFails makes writes to the log fail. The commit in progress has an unknown outcome, one
+// clear line is logged, Fatal is called once, nothing acknowledged is lost, and all later calls are
+// refused.
 func TestLogFails(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var failing atomic.Bool
@@ -315,7 +315,7 @@ func TestLogFails(t *testing.T) {
 	_, err = commitOf(t.Context(), s, "item", 2)
 	wantUnavailable(t, err)
 	if !fault.MayHaveCommitted(err) {
-		t.Errorf("not of unknown outcome: %v", err)
+		t.Errorf("the error is not an uncertain one: %v", err)
 	}
 	for range 3 {
 		_, err := commitOf(t.Context(), s, "other", 1)
@@ -324,7 +324,7 @@ func TestLogFails(t *testing.T) {
 		wantUnavailable(t, err, "can no longer write")
 	}
 	if len(fatal) != 1 || !strings.Contains(fatal[0], "can no longer be written") || !strings.Contains(fatal[0], "injected error") {
-		t.Errorf("Fatal was told %q", fatal)
+		t.Errorf("Fatal was called with %q", fatal)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "can no longer be written") {
 		t.Errorf("the log has %d lines:\n%s", n, &log)
@@ -332,15 +332,15 @@ func TestLogFails(t *testing.T) {
 	again := openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
 	rows, err := again.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 	if err != nil || rows.Header.Seq != 1 {
-		t.Errorf("seq %d is left of an acknowledged 1: %v", rows.Header.Seq, err)
+		t.Errorf("the store has seq %d, 1 was acknowledged: %v", rows.Header.Seq, err)
 	}
 	wantUnavailable(t, s.Close(), "can no longer write")
 	failing.Store(false)
 	closeFailed(t, s)
 }
 
-// TestLogFailsUnderLoad breaks the log while many commits are under way: each
-// of them answers, Close too, and nothing that was acknowledged is lost.
+// TestLogFailsUnderLoad makes the log fail during many concurrent commits. All of them return, so
+// does Close, and nothing acknowledged is lost.
 func TestLogFailsUnderLoad(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var writes atomic.Int64
@@ -380,13 +380,13 @@ func TestLogFailsUnderLoad(t *testing.T) {
 	done.Wait()
 	wantUnavailable(t, s.Close(), "can no longer write")
 	if fatal.Load() != 1 {
-		t.Errorf("Fatal was told %d times", fatal.Load())
+		t.Errorf("Fatal was called %d times", fatal.Load())
 	}
 	again := openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
 	for w, want := range acked {
 		rows, err := again.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
 		if err != nil || rows.Header.Seq < want || rows.Header.Seq > want+1 {
-			t.Errorf("writer %d: %d was acknowledged, %d is left: %v", w, want, rows.Header.Seq, err)
+			t.Errorf("writer %d: %d was acknowledged, the store has %d: %v", w, want, rows.Header.Seq, err)
 		}
 	}
 	writes.Store(-1 << 40)

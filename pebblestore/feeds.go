@@ -72,7 +72,7 @@ func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before time
 	return all, nil
 }
 
-// PutEntry implements timeline.Store. A drop leaves nothing behind, so a put that comes
+// PutEntry implements timeline.Store. A drop leaves no tombstone, so a delayed put that arrives
 // after a later drop is stored.
 func (s *Store) PutEntry(ctx context.Context, c timeline.Change) error {
 	return s.changeEntry(ctx, "add to a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, _ bool) error {
@@ -96,8 +96,8 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 	})
 }
 
-// changeEntry changes an entry of a feed under the lock of its row. before is the MTS of
-// the entry as it is.
+// changeEntry changes an entry of a feed under the lock of its row. before is the MTS of the
+// current entry.
 func (s *Store) changeEntry(ctx context.Context, doing string, c timeline.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
 	key := appendFeedKey(nil, c.Partition, c.Entry)
 	mu := s.locks.of(key)
@@ -118,8 +118,8 @@ func (s *Store) changeEntry(ctx context.Context, doing string, c timeline.Change
 	})
 }
 
-// ListEntries implements timeline.Store. Passing a removed entry takes some 50 ns here, and
-// they are merged away soon, so it tells nothing of them.
+// ListEntries implements timeline.Store. It does not report removed entries: passing one takes some
+// 50 ns here, and they are soon compacted away.
 func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	es, err := s.listEntries(ctx, p, slice)
 	return timeline.Listed{Entries: es}, err
@@ -158,7 +158,7 @@ func (s *Store) listEntries(ctx context.Context, p timeline.Partition, slice tim
 	return es, nil
 }
 
-// feedEntries walks a slice of a feed.
+// feedEntries reads a slice of a feed.
 func (v *view) feedEntries(p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
 	prefix := len(appendFeedPartition(nil, p))
 	step, ok := v.it.Next, false
@@ -204,7 +204,7 @@ func cutDay(k []byte) (timeline.Day, error) {
 	return timeline.Day(binary.BigEndian.Uint32(k[len(k)-4:]) ^ (1 << 31)), nil
 }
 
-// appendFeedPartition appends what all keys of a partition of a feed begin with.
+// appendFeedPartition appends the common prefix of the keys of a partition of a feed.
 func appendFeedPartition(b []byte, p timeline.Partition) []byte {
 	return append(appendDay(appendPartition(b, tableFeed, string(p.Feed)), p.Day), byte(p.Shard))
 }

@@ -10,7 +10,7 @@ import (
 	"carrel/library"
 )
 
-// readRows reads further rows of a partition, nil values where there is none.
+// readRows reads additional rows of a partition. The value of a missing row is nil.
 func (v *view) readRows(id library.ContentID, keys []library.RowKey) ([]library.Row, error) {
 	rows := make([]library.Row, len(keys))
 	for i, k := range keys {
@@ -55,7 +55,7 @@ func (s *Store) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row
 	return rows, nil
 }
 
-// pageRows walks a slice of which the bounds are set.
+// pageRows reads a slice whose bounds are set.
 func (v *view) pageRows(q *library.RowSlice) ([]library.Row, error) {
 	prefix := len(appendRowKey(nil, q.Content, library.RowKey{Kind: q.Kind}))
 	first, next := v.it.First, v.it.Next
@@ -77,7 +77,7 @@ func (v *view) pageRows(q *library.RowSlice) ([]library.Row, error) {
 	return rows, v.it.Error()
 }
 
-// putRows adds further rows of a content to a batch, and takes those without a value away.
+// putRows adds additional rows of a content to a batch, and deletes those whose value is nil.
 func putRows(b *pebble.Batch, id library.ContentID, rows []library.Row) error {
 	for _, r := range rows {
 		key := appendRowKey(nil, id, r.RowKey)
@@ -94,10 +94,10 @@ func putRows(b *pebble.Batch, id library.ContentID, rows []library.Row) error {
 	return nil
 }
 
-// appendRow appends a further row, without its key.
+// appendRow appends an additional row, without its key.
 func appendRow(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
 
-// decodeRow reads a further row. The value is a copy.
+// decodeRow reads an additional row. The value is a copy.
 func decodeRow(value []byte) ([]byte, error) {
 	if len(value) < 2 || value[0] != rowVersion {
 		return nil, errRow

@@ -17,7 +17,7 @@ const (
 	hasUntil // the ends of visibilities
 	hasMoved // the time of the last move
 	hasURL
-	hasPage // what package page keeps
+	hasPage // the data of package page
 )
 
 // appendHeader appends the header of a content; its id is in the key.
@@ -64,7 +64,7 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	return appendWriters(b, h.Writers)
 }
 
-// appendTexts appends who made an item, its title, and the parts that has names.
+// appendTexts appends the creator of an item, its title, and the optional parts that has names.
 func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	b = appendText(b, string(h.Creator))
 	b = appendText(b, h.Title)
@@ -93,7 +93,7 @@ func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	return b
 }
 
-// optional holds what a header points to, so that it is one allocation.
+// optional holds the values that a header points to, so that they share one allocation.
 type optional struct {
 	description, link string
 	expiry            clock.Instant
@@ -108,8 +108,8 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 	return d.end()
 }
 
-// decodeShown reads what readers are shown of a header, and checks the rest. o is memory
-// for it.
+// decodeShown reads the fields of a header that readers need, and only validates the rest. It
+// stores optional parts in o.
 func decodeShown(id library.ContentID, value string, h *library.Header, o *optional) error {
 	d := decodeText(value)
 	d.header(id, h, o)
@@ -121,8 +121,8 @@ func decodeShown(id library.ContentID, value string, h *library.Header, o *optio
 	return d.end()
 }
 
-// header reads a header up to the superseded positions. o is memory for what the header
-// points to; nil: it is allocated.
+// header reads a header up to the superseded positions. It stores optional parts in o, or allocates
+// them if o is nil.
 func (d *decoder) header(id library.ContentID, h *library.Header, o *optional) {
 	h.ID = id
 	h.Seq = int64(d.uint())
@@ -173,7 +173,7 @@ func (d *decoder) header(id library.ContentID, h *library.Header, o *optional) {
 	}
 }
 
-// unsettledBytes is the least size of a superseded position.
+// unsettledBytes is the minimal size of a superseded position.
 const unsettledBytes = 2
 
 func (d *decoder) unsettled() []library.Superseded {

@@ -12,15 +12,15 @@ import (
 	"carrel/core/commit"
 )
 
-// listStamps remember the newest stamp that this process has written for each
-// lane: the lanes of the incarnations it has taken over, and its own.
+// listStamps remembers the newest stamp that this process has written for each in-flight list: its
+// own, and those of the processes that it has taken over.
 type listStamps struct {
 	mu   sync.Mutex
 	last map[commit.ListID]int64
 }
 
-// PutInFlightList implements library.JournalStore. A write that comes late, behind one
-// with a newer stamp, changes nothing.
+// PutInFlightList implements library.JournalStore. A delayed write with an older stamp than the
+// stored one changes nothing.
 func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) erro
 	return nil
 }
 
-// listStamp is the stamp of the lane's last write. The caller holds lanes.mu.
+// listStamp returns the stamp of the list's last write. The caller holds lists.mu.
 func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
 	if last, ok := s.inFlightLists.last[id]; ok {
 		return last, nil
@@ -99,7 +99,7 @@ func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error
 		} else {
 			inFlightLists = append(inFlightLists, l)
 		}
-		// A seek passes over the many older versions of this row in one go.
+		// A seek skips the many older versions of this row at once.
 		v.key = appendAfter(appendSingle(v.key[:0], tableInFlight, string(id)))
 		ok = v.it.SeekGE(v.key)
 	}
@@ -154,7 +154,7 @@ func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "drop a due", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
 }
 
-// writeDue makes a write of a hint, unless there is one that is newer than d.
+// writeDue writes a hint unless a newer one than d is stored.
 func (s *Store) writeDue(ctx context.Context, doing string, d commit.Due, fill func(b *pebble.Batch, key []byte) error) error {
 	key := appendDueKey(nil, d)
 	mu := s.locks.of(key)
@@ -183,8 +183,8 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 	defer s.leave()
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableDue)
-		// One instant beyond until is the first that is not wanted; an instant is
-		// never the greatest number there is.
+		// until+1 is the first instant out of range. It cannot overflow, because an instant is
+		// never the largest int64.
 		v.end = appendInstant(append(v.end[:0], tableDue), until+1)
 	})
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		return nil, nil
 	}
 	var dues []commit.Due
-	var unreadable error // of the first hint that cannot be read
+	var unreadable error // about the first hint that cannot be read
 	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
 		value, failed := v.it.ValueAndErr()
 		if failed != nil {
