@@ -71,7 +71,7 @@ func script() []step {
 		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
-		later(fmt.Sprintf("lane %d", n), func(ctx context.Context, s *Store) error {
+		later(fmt.Sprintf("list %d", n), func(ctx context.Context, s *Store) error {
 			return s.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Blocks: storetest.Blocks(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
@@ -140,7 +140,7 @@ func script() []step {
 		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
 		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
 	})
-	later("drop lane", func(ctx context.Context, s *Store) error { return s.DeleteInFlightList(ctx, inFlightList, 1000) })
+	later("drop list", func(ctx context.Context, s *Store) error { return s.DeleteInFlightList(ctx, inFlightList, 1000) })
 	synced("last", func(ctx context.Context, s *Store) error {
 		_, err := s.PutSettingIfAbsent(ctx, "last", nil)
 		return err
@@ -288,7 +288,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	}
 }
 
-// checkLeft opens the files that a crash left and finds the step whose state they hold.
+// checkSurvivors opens the files that a crash left and finds the step whose state they hold.
 func checkSurvivors(t *testing.T, where string, left vfs.FS, states []string, oldest, newest int) {
 	t.Helper()
 	s, err := Open(crashDir, Options{FS: left})

@@ -78,7 +78,7 @@ func (s *Store) forget(expiryKey []byte) error {
 	if err != nil {
 		return err
 	}
-	lock, current, err := s.expiryLock(key)
+	lock, readUntil, err := s.expiryLock(key)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Store) forget(expiryKey []byte) error {
 		return err
 	}
 	if found {
-		current, err := current(row)
+		current, err := readUntil(row)
 		if err != nil {
 			return err
 		}

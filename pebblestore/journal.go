@@ -53,7 +53,7 @@ func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) erro
 	return nil
 }
 
-// listStamp returns the stamp of the list's last write. The caller holds lists.mu.
+// listStamp returns the stamp of the list's last write. The caller holds inFlightLists.mu.
 func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
 	if last, ok := s.inFlightLists.last[id]; ok {
 		return last, nil

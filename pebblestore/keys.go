@@ -40,7 +40,7 @@ import (
 //	'i'                                     directory is filled
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)
-//	'j' lane                                in-flight list of a process
+//	'j' list                                in-flight list of a process
 //	'k' hash                                fixed creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
 //	'm'                                     note of a copy into this store
@@ -88,7 +88,7 @@ const (
 	tableBucket     = 'z'
 )
 
-// The kinds of rows of a partition, in the order in which they stand.
+// The kinds of rows of a partition, in the order of their keys.
 const (
 	kindHeader  = 0
 	kindMember  = 1
@@ -97,14 +97,14 @@ const (
 
 // The lists of a tenant's directory.
 const (
-	listWhole      = 0 // whole names
-	listBeginnings = 1 // what a prefix may begin
+	listWhole      = 0 // rows for whole names
+	listBeginnings = 1 // rows that match a prefix of a name
 )
 
-// errKey says that a key read from the store is none of those above.
-var errKey = errors.New("a key of an unknown form")
+// errKey reports that a stored key has none of the forms above.
+var errKey = errors.New("a key of an unknown format")
 
-// appendString appends a string that another part follows.
+// appendString appends a string that is followed by another part.
 func appendString(b []byte, s string) []byte {
 	if strings.IndexByte(s, 0) < 0 && strings.IndexByte(s, 1) < 0 {
 		return append(append(b, s...), 0)
@@ -119,7 +119,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, 0)
 }
 
-// cutString takes a string that another part follows off k.
+// cutString splits off k a string that is followed by another part.
 func cutString(k []byte) (s string, rest []byte, err error) {
 	escaped := false
 	for i, c := range k {
@@ -137,7 +137,7 @@ func cutString(k []byte) (s string, rest []byte, err error) {
 	return "", nil, errKey
 }
 
-// unescape takes the escapes of appendString out.
+// unescape reverses the escapes of appendString.
 func unescape(k []byte) (string, error) {
 	b := make([]byte, 0, len(k))
 	for i := 0; i < len(k); i++ {
@@ -159,7 +159,7 @@ func appendInstant(b []byte, i clock.Instant) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(i)^(1<<63))
 }
 
-// cutInstant takes an instant off k.
+// cutInstant splits an instant off k.
 func cutInstant(k []byte) (clock.Instant, []byte, error) {
 	if len(k) < 8 {
 		return 0, nil, errKey
@@ -167,13 +167,12 @@ func cutInstant(k []byte) (clock.Instant, []byte, error) {
 	return clock.Instant(binary.BigEndian.Uint64(k) ^ (1 << 63)), k[8:], nil
 }
 
-// appendPartition appends what all keys of a partition begin with.
+// appendPartition appends the common prefix of all keys of a partition.
 func appendPartition(b []byte, table byte, id string) []byte {
 	return appendString(append(b, table), id)
 }
 
-// appendHeaderKey appends the key of a partition's header, table being
-// tableContent or tablePrincipal.
+// appendHeaderKey appends the key of a partition's header. table is tableContent or tablePrincipal.
 func appendHeaderKey(b []byte, table byte, id string) []byte {
 	return append(appendPartition(b, table, id), kindHeader)
 }
@@ -188,12 +187,12 @@ func appendRequestKey(b []byte, table byte, id string, key *commit.RequestKey) [
 	return append(append(appendPartition(b, table, id), kindRequest), key[:]...)
 }
 
-// appendRowKey appends the key of a further row of a content.
+// appendRowKey appends the key of an additional row of a content.
 func appendRowKey(b []byte, id library.ContentID, k library.RowKey) []byte {
 	return append(append(appendPartition(b, tableContent, string(id)), byte(k.Kind)), k.Key...)
 }
 
-// appendBucket appends what all keys of a bucket begin with.
+// appendBucket appends the common prefix of all keys of a bucket.
 func appendBucket(b []byte, owner principal.ID, bucket library.Bucket) []byte {
 	return append(appendPartition(b, tableLibrary, string(owner)), byte(bucket))
 }
@@ -203,7 +202,7 @@ func appendEntryKey(b []byte, owner principal.ID, bucket library.Bucket, k libra
 	return append(appendInstant(appendBucket(b, owner, bucket), k.Position), k.Content...)
 }
 
-// cutEntryKey reads what follows the bucket in the key of an entry. The content
+// cutEntryKey reads the part of an entry's key that follows the bucket. The returned content
 // aliases k.
 func cutEntryKey(k []byte) (position clock.Instant, content []byte, err error) {
 	return cutInstant(k)
@@ -220,7 +219,7 @@ func appendSingle(b []byte, table byte, part string) []byte {
 	return append(append(b, table), part...)
 }
 
-// appendDirectory appends what all keys of a tenant's list begin with.
+// appendDirectory appends the common prefix of all keys of a tenant's list.
 func appendDirectory(b []byte, tenant string, whole bool) []byte {
 	list := byte(listBeginnings)
 	if whole {
@@ -249,7 +248,7 @@ func appendDueKey(b []byte, d commit.Due) []byte {
 	return append(appendInstant(append(b, tableDue), d.At), d.Row()...)
 }
 
-// minuteOf is the minute that an instant lies in, as its first microsecond.
+// minuteOf returns the first microsecond of the minute that contains an instant.
 func minuteOf(at clock.Instant) clock.Instant {
 	const unit = clock.Instant(time.Minute / time.Microsecond)
 	into := at % unit
@@ -259,13 +258,12 @@ func minuteOf(at clock.Instant) clock.Instant {
 	return at - into
 }
 
-// appendMinute appends what all keys of the changes of a minute begin with.
+// appendMinute appends the common prefix of all keys of the changes of a minute.
 func appendMinute(b []byte, at clock.Instant) []byte {
 	return appendInstant(append(b, tableChange), minuteOf(at))
 }
 
-// appendChanges appends what all keys of a library's changes of a minute begin
-// with.
+// appendChanges appends the common prefix of all keys of a library's changes of a minute.
 func appendChanges(b []byte, owner principal.ID, at clock.Instant) []byte {
 	return appendString(appendMinute(b, at), string(owner))
 }
@@ -276,7 +274,7 @@ func appendChangeKey(b []byte, owner principal.ID, k *library.ChangeKey) []byte 
 	return appendInstant(appendString(b, string(k.Content)), k.MTS)
 }
 
-// cutChangeKey reads what follows the owner in the key of a change.
+// cutChangeKey reads the part of a change's key that follows the owner.
 func cutChangeKey(k []byte) (c library.ChangeKey, err error) {
 	if c.At, k, err = cutInstant(k); err != nil {
 		return c, err
@@ -292,18 +290,18 @@ func cutChangeKey(k []byte) (c library.ChangeKey, err error) {
 	return c, err
 }
 
-// appendExpiryKey appends the key that tells when the row of key may go.
+// appendExpiryKey appends the key that records when the row of key expires.
 func appendExpiryKey(b []byte, until clock.Instant, key []byte) []byte {
 	return append(appendInstant(append(b, tableExpiry), until), key...)
 }
 
-// appendAfter turns k into the smallest key beyond it, so that a walk can begin
-// after k as a lower bound, or include it below an upper one.
+// appendAfter turns k into the smallest key after it. As a lower bound it excludes k from a scan,
+// as an upper bound it includes k.
 func appendAfter(k []byte) []byte { return append(k, 0) }
 
-// prefixEnd turns a prefix that ends in a byte below 0xff into the smallest key
-// beyond all keys of the prefix, in place. All prefixes here end so: in a
-// table's byte, the end of a string, a kind or a bucket.
+// prefixEnd turns a prefix that ends in a byte below 0xff, in place, into the smallest key after
+// all keys with that prefix. All prefixes here end so: in a table's byte, the end of a string, a
+// kind or a bucket.
 func prefixEnd(k []byte) []byte {
 	k[len(k)-1]++
 	return k

@@ -25,7 +25,7 @@ import (
 	"carrel/principal"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares got with a file under testdata.
 func golden(t *testing.T, name, got string) {
@@ -41,11 +41,11 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs; what a store holds can no longer be read. Got:\n%s", path, got)
+		t.Errorf("%s differs: existing stores can no longer be read. Got:\n%s", path, got)
 	}
 }
 
-// TestKeysGolden pins every form of key, and that they stand in this order.
+// TestKeysGolden pins every form of key, and that the forms sort in this order.
 func TestKeysGolden(t *testing.T) {
 	const c, u, g = library.ContentID("c:acme:a/b"), principal.ID("u:acme:ann"), principal.ID("g:acme:team")
 	request := commit.RequestKey{0: 0xab, 31: 0xcd}
@@ -172,19 +172,19 @@ func TestRowsGolden(t *testing.T) {
 	golden(t, "rows.golden", lines.String())
 }
 
-// place is an entry's key in its parts.
-type place struct {
+// entryParts are the parts of an entry's key.
+type entryParts struct {
 	owner   string
 	bucket  byte
 	at      int64
 	content string
 }
 
-func (p place) key() []byte {
+func (p entryParts) key() []byte {
 	return appendEntryKey(nil, principal.ID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: clock.Instant(p.at), Content: library.ContentID(p.content)})
 }
 
-func (p place) compare(q place) int {
+func (p entryParts) compare(q entryParts) int {
 	return cmp.Or(cmp.Compare(p.owner, q.owner), cmp.Compare(p.bucket, q.bucket), cmp.Compare(p.at, q.at), cmp.Compare(p.content, q.content))
 }
 
@@ -194,34 +194,34 @@ func FuzzKeyOrder(f *testing.F) {
 	f.Add("a\x00", byte(3), int64(math.MaxInt64), "", "a", byte(0), int64(math.MinInt64), "\xff")
 	f.Add("a\x01b", byte(3), int64(1), "\x00", "a\x00\x02", byte(0), int64(1), "")
 	f.Fuzz(func(t *testing.T, o1 string, b1 byte, p1 int64, c1, o2 string, b2 byte, p2 int64, c2 string) {
-		one, two := place{o1, b1, p1, c1}, place{o2, b2, p2, c2}
+		one, two := entryParts{o1, b1, p1, c1}, entryParts{o2, b2, p2, c2}
 		k1, k2 := one.key(), two.key()
 		if got, want := bytes.Compare(k1, k2), one.compare(two); got != want {
-			t.Fatalf("keys of %+v and %+v compare as %d, not %d", one, two, got, want)
+			t.Fatalf("keys of %+v and %+v compare as %d, want %d", one, two, got, want)
 		}
 		owner, rest, err := cutString(k1[1:])
 		if err != nil || owner != o1 || rest[0] != b1 {
-			t.Fatalf("owner %q came back as %q, bucket %d: %v", o1, owner, rest[0], err)
+			t.Fatalf("owner %q was decoded as %q, bucket %d: %v", o1, owner, rest[0], err)
 		}
 		at, content, err := cutInstant(rest[1:])
 		if err != nil || int64(at) != p1 || string(content) != c1 {
-			t.Fatalf("%+v came back as %d %q: %v", one, at, content, err)
+			t.Fatalf("%+v was decoded as %d %q: %v", one, at, content, err)
 		}
 		if o1 != o2 && bytes.HasPrefix(k2, appendPartition(nil, tableLibrary, o1)) {
-			t.Fatalf("a row of %q lies among those of %q", o2, o1)
+			t.Fatalf("a row of %q sorts among those of %q", o2, o1)
 		}
 		end := prefixEnd(appendPartition(nil, tableLibrary, o1))
 		if bytes.Compare(k1, end) >= 0 {
-			t.Fatalf("a row of %q lies beyond its end", o1)
+			t.Fatalf("a row of %q sorts after its end", o1)
 		}
 		if o2 > o1 && bytes.Compare(k2, end) < 0 {
-			t.Fatalf("a row of %q lies before the end of %q", o2, o1)
+			t.Fatalf("a row of %q sorts before the end of %q", o2, o1)
 		}
 	})
 }
 
-// FuzzRows reads whatever bytes as every kind of row: none may panic or ask
-// for more memory than the row has, and what is read is written the same.
+// FuzzRows decodes arbitrary bytes as every kind of row. Decoding must not panic or allocate more
+// memory than the row has, and what it accepts must encode to the same bytes.
 func FuzzRows(f *testing.F) {
 	h := library.Header{Seq: 2, MovedAt: 3, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
@@ -298,8 +298,8 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// TestDamagedRows cuts and lengthens each row: all but the whole one are
-// refused, where a row does not run to its end.
+// TestDamagedRows truncates and lengthens each row. All but the original must be refused, unless
+// the last part of the row runs to its end.
 func TestDamagedRows(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	l := commit.InFlightList{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
@@ -329,16 +329,16 @@ func TestDamagedRows(t *testing.T) {
 			}
 			for n := range c.row {
 				if c.read(c.row[:n]) == nil {
-					t.Errorf("the first %d bytes of %x are read", n, c.row)
+					t.Errorf("the first %d bytes of %x were accepted", n, c.row)
 				}
 			}
 			if c.read(append(slices.Clone(c.row), 0)) == nil {
-				t.Error("a row with a byte behind it is read")
+				t.Error("a row with an extra byte was accepted")
 			}
 			other := slices.Clone(c.row)
 			other[0] = listVersion + 1
 			if c.read(other) == nil {
-				t.Error("a row of another version is read")
+				t.Error("a row of another version was accepted")
 			}
 		})
 	}

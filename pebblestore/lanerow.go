@@ -6,9 +6,9 @@ import (
 	"carrel/core/commit"
 )
 
-// listVersion is the version of a lane's row: its stamp, then the number of its
-// blocks, then each of them with its length in front. In a row of version 1 the
-// stamp is followed by the number of its entries and the entries.
+// listVersion is the version of the row of an in-flight list: its stamp, the number of its blocks,
+// and each block with its length in front. In a row of version 1 the stamp is followed by the
+// number of entries and the entries.
 const listVersion = 2
 
 // appendInFlightList appends the in-flight list of a process.
@@ -29,7 +29,7 @@ func decodeInFlightList(id commit.ListID, value []byte) (commit.InFlightList, er
 	d := decoder{row: string(value[1:])}
 	l := commit.InFlightList{ID: id, Stamp: d.int()}
 	if value[0] == rowVersion {
-		// The entries of that version are a block of version 1.
+		// In version 1 the entries are one block of version 1.
 		d.uint()
 		l.Blocks = [][]byte{append([]byte{1}, d.rest()...)}
 		return l, d.end()

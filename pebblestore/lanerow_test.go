@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// Lists that were written before changes had kinds are read.
-func TestDecodeLane_OfTheFirstVersion(t *testing.T) {
+// TestDecodeInFlightList_FirstVersionIsRead reads lists that were written before changes had kinds.
+func TestDecodeInFlightList_FirstVersionIsRead(t *testing.T) {
 	for _, c := range []struct {
 		name, row string
 		want      commit.Entry

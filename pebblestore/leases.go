@@ -23,7 +23,7 @@ func (s *Store) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
 	return row, nil
 }
 
-// leaseAt reads the lease at a key, the zero Row where there is none.
+// leaseAt reads the lease at a key. It returns the zero Row if there is none.
 func (s *Store) leaseAt(id lease.ID, key []byte) (lease.Row, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
@@ -34,13 +34,13 @@ func (s *Store) leaseAt(id lease.ID, key []byte) (lease.Row, error) {
 
 // CommitLease implements lease.Store.
 func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
-	stands := r
+	current := r
 	err := s.changeLease(ctx, "commit a lease", r.ID, func(b *pebble.Batch, key []byte, before lease.Row) error {
 		if before.Seq != r.Seq-1 {
-			stands = before
+			current = before
 			return nil
 		}
-		if err := s.space.room(s.now()); err != nil {
+		if err := s.space.checkFree(s.now()); err != nil {
 			return err
 		}
 		return b.Set(key, appendLease(nil, &r), nil)
@@ -48,7 +48,7 @@ func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 	if err != nil {
 		return lease.Row{}, err
 	}
-	return stands, nil
+	return current, nil
 }
 
 // DropLease implements lease.Store.
@@ -61,8 +61,8 @@ func (s *Store) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 	})
 }
 
-// changeLease changes a lease under the lock of its row. What change leaves empty is not
-// written.
+// changeLease changes a lease under the lock of its row. It writes nothing if change leaves the
+// batch empty.
 func (s *Store) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte, before lease.Row) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 	return entries, nil
 }
 
-// OpenLibrary implements library.LibraryStore. All of it is of one reading.
+// OpenLibrary implements library.LibraryStore. All rows come from one snapshot.
 func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 	return o, nil
 }
 
-// newest finds the newest entry of a bucket; nil if it has none.
+// newest finds the newest entry of a bucket. It returns nil if there is none.
 func (v *view) newest(p *library.Slice) (*library.EntryKey, error) {
 	v.sliceBounds(&library.Slice{Owner: p.Owner, Bucket: p.Bucket})
 	v.it.SetBounds(v.key, v.end)
@@ -78,7 +78,7 @@ func (v *view) newest(p *library.Slice) (*library.EntryKey, error) {
 	return &library.EntryKey{Position: position, Content: library.ContentID(content)}, err
 }
 
-// sliceBounds sets the bounds within which every row is of the slice.
+// sliceBounds sets the iterator's bounds to those of the slice.
 func (v *view) sliceBounds(p *library.Slice) {
 	v.key = appendBucket(v.key[:0], p.Owner, p.Bucket)
 	v.end = prefixEnd(append(v.end[:0], v.key...))
@@ -93,7 +93,7 @@ func (v *view) sliceBounds(p *library.Slice) {
 	}
 }
 
-// entries walks the slice. The ids of a page share one piece of memory.
+// entries reads the slice. The ids of a page share one allocation.
 func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 	v.end = appendBucket(v.end[:0], p.Owner, p.Bucket)
 	prefix := len(v.end)
@@ -134,7 +134,7 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 	return es, v.it.Error()
 }
 
-// CountLibrary implements library.LibraryStore. It reads keys alone.
+// CountLibrary implements library.LibraryStore. It reads only keys.
 func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (int, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -167,21 +167,21 @@ func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	return found, nil
 }
 
-// Recorded implements library.LibraryStore: nobody deletes a record without its
-// library here, so that one mark stands for both.
+// Recorded implements library.LibraryStore. Here a record is never deleted without its library, so
+// one mark stands for both.
 func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	return s.Built(ctx, owner)
 }
 
-// SetBuilt implements library.LibraryStore. No hand but ours reaches the store
-// while it is open, so nothing is deleted after asOf.
+// SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
+// nothing is deleted after asOf.
 func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, _ clock.Instant) error {
 	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
 		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
 	})
 }
 
-// writeLater makes an unconditional write that the next synced one makes durable.
+// writeLater makes an unconditional write that becomes durable with the next synced one.
 func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebble.Batch) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -195,8 +195,8 @@ func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebbl
 	return s.commitLater(b)
 }
 
-// DropEntries implements library.LibraryStore. Each entry is compared under the
-// lock of its content, as ApplyIndex writes it.
+// DropEntries implements library.LibraryStore. It compares each entry under the lock of its
+// content, which ApplyIndex holds when it writes entries.
 func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -249,8 +249,8 @@ func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after librar
 	return shared, nil
 }
 
-// pairs walks the rows of a table of pairs that begin with first, after a
-// second part.
+// pairs calls row for the rows of a table of pairs whose first part is first, in order of the
+// second part, starting after after.
 func (s *Store) pairs(ctx context.Context, table byte, first, after string, limit int, row func(second string, role byte)) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -5,21 +5,20 @@ import (
 	"sync"
 )
 
-// stripes is how many locks the keys share. Two of 500 keys written at once
-// meet in one by chance and wait for each other's sync, no more.
+// stripes is the number of locks that all keys share. Two of 500 concurrently written keys may
+// share a lock by chance; then one waits for the other's sync, no more.
 const stripes = 1024
 
-// locks are the locks of partitions and single rows, by their key. A lock is
-// held from the reading of a condition until the outcome of the write is
-// decided: for a synced one until it is durable, so that whoever is refused is
-// refused by something that lasts. No call holds two of them.
+// locks are the locks of partitions and single rows, by key. A lock is held from reading a
+// condition until the outcome of the write is decided, which for a synced write is when it is
+// durable. So a refused write was refused by durable data. No call holds two locks.
 type locks struct {
 	seed   maphash.Seed
 	once   sync.Once
 	stripe [stripes]sync.Mutex
 }
 
-// of is the lock of a key.
+// of returns the lock of a key.
 func (l *locks) of(key []byte) *sync.Mutex {
 	l.once.Do(func() { l.seed = maphash.MakeSeed() })
 	return &l.stripe[maphash.Bytes(l.seed, key)%stripes]

@@ -12,28 +12,25 @@ import (
 	"carrel/core/fault"
 )
 
-// The manifest tells which tables and logs are the database. It is a list of
-// records, each synced before the next is written. Pebble stops at the first
-// that it cannot read, as if a crash had torn it, and then removes the tables
-// that only later records name. So the list is read here first: a record that
-// cannot be read, with one behind it that can, was not torn but is damaged.
-// And behind a store that was closed in order, nothing at all may be missing.
-// Only where the process died, damage to the very last record and a file that
-// ends early cannot be told from what a crash leaves.
+// The manifest lists the tables and logs that make up the database. It is a sequence of records,
+// each synced before the next is written. Pebble stops at the first record that it cannot read, as
+// if a crash had torn it, and then removes the tables that only later records name. So the manifest
+// is read here first: an unreadable record that is followed by a readable one is damage, not the
+// result of a crash. And if the store was closed cleanly, nothing may be missing. Only after the
+// process died, damage to the last record and a truncated file cannot be detected.
 
-// manifestMax is the size at which Pebble begins a new manifest. It bounds what
-// is read here.
+// manifestMax is the size at which Pebble starts a new manifest. It bounds what is read here.
 const manifestMax = 4 << 20
 
-// manifestBlock is the size of the blocks of the file; no record begins in one
-// block and is whole in the next.
+// manifestBlock is the size of the blocks of the file. A record of type 1 never crosses a block
+// boundary.
 const manifestBlock = 32 << 10
 
-// manifestHeader is the size of what stands before the bytes of a record: a
-// checksum, a length of two bytes, and a type, of which 1 is a whole record.
+// manifestHeader is the size of the header of a record: a checksum, a length of two bytes, and a
+// type, of which 1 is a whole record.
 const manifestHeader = 7
 
-// currentManifest gives the name and the bytes of the manifest; no name where
+// currentManifest returns the name and the bytes of the current manifest. The name is empty if
 // there is none.
 func currentManifest(fs vfs.FS, dir string) (name string, b []byte, err error) {
 	names, err := fs.List(dir)
@@ -64,8 +61,8 @@ func readFile(fs vfs.FS, path string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// checkManifest reads the manifest to its end. closed is its size when the
-// store was last closed in order, 0 if it was not.
+// checkManifest reads the manifest to its end. closed is its size when the store was last closed
+// cleanly, or 0 if it was not.
 func (s *Store) checkManifest(name string, b []byte, closed uint64) error {
 	whole := wholeRecords(b)
 	if uint64(whole) >= closed && !recordIn(b[whole:], whole) {
@@ -74,7 +71,7 @@ func (s *Store) checkManifest(name string, b []byte, closed uint64) error {
 	return fault.Unavailablef(nil, "pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed", s.dir, name, whole, len(b))
 }
 
-// wholeRecords is the size of the records at the front that can be read.
+// wholeRecords returns the size of the leading records that can be read.
 func wholeRecords(b []byte) int {
 	r := record.NewReader(bytes.NewReader(b), 0)
 	whole := 0
@@ -90,15 +87,15 @@ func wholeRecords(b []byte) int {
 	}
 }
 
-// recordIn tells whether a whole record begins anywhere behind the front of b,
-// which stands at an offset of the file.
+// recordIn reports whether a whole record starts anywhere after the first byte of b, which is at an
+// offset of the file.
 func recordIn(b []byte, offset int) bool {
 	for at := 1; at+manifestHeader <= len(b); at++ {
 		head := b[at : at+manifestHeader]
 		length := int(head[4]) | int(head[5])<<8
 		end := at + manifestHeader + length
-		left := manifestBlock - (offset+at)%manifestBlock
-		if head[6] != 1 || length == 0 || end > len(b) || end-at > left {
+		space := manifestBlock - (offset+at)%manifestBlock
+		if head[6] != 1 || length == 0 || end > len(b) || end-at > space {
 			continue
 		}
 		r := record.NewReader(bytes.NewReader(b[at:end]), 0)

@@ -34,7 +34,7 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 		return nil, wrapError("read pastes", err)
 	}
 	rows := make([]paste.Row, len(ids))
-	// In the order of the keys the iterator goes on in the file that it is at, if it can.
+	// In key order the iterator can often stay in the same file.
 	order := make([]int, len(ids))
 	for i := range order {
 		order[i] = i
@@ -57,7 +57,7 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 	return rows, nil
 }
 
-// pasteAt reads the paste at a key, the zero Row where there is none.
+// pasteAt reads the paste at a key. It returns the zero Row if there is none.
 func (s *Store) pasteAt(id paste.ID, key []byte) (paste.Row, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
@@ -68,13 +68,13 @@ func (s *Store) pasteAt(id paste.ID, key []byte) (paste.Row, error) {
 
 // CommitPaste implements paste.Store.
 func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
-	stands := r
+	current := r
 	err := s.changePaste(ctx, "commit a paste", r.ID, func(b *pebble.Batch, key []byte, before paste.Row) error {
 		if before.Seq != r.Seq-1 {
-			stands = before
+			current = before
 			return nil
 		}
-		if err := s.space.room(s.now()); err != nil {
+		if err := s.space.checkFree(s.now()); err != nil {
 			return err
 		}
 		return b.Set(key, appendPaste(nil, &r), nil)
@@ -82,7 +82,7 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 	if err != nil {
 		return paste.Row{}, err
 	}
-	return stands, nil
+	return current, nil
 }
 
 // DropPaste implements paste.Store.
@@ -95,8 +95,8 @@ func (s *Store) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 	})
 }
 
-// changePaste changes a paste under the lock of its row. What change leaves empty is not
-// written.
+// changePaste changes a paste under the lock of its row. It writes nothing if change leaves the
+// batch empty.
 func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change func(b *pebble.Batch, key []byte, before paste.Row) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]pa
 
 // PutBody implements paste.Store. The commit that refers to the body syncs it.
 func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
-	if err := s.space.room(s.now()); err != nil {
+	if err := s.space.checkFree(s.now()); err != nil {
 		return err
 	}
 	return s.writeLater(ctx, "put the body of a paste", func(b *pebble.Batch) error {

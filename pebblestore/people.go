@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// ApplyDirectory implements library.DirectoryStore, as ApplyIndex does for
-// content: under the principal's lock it writes what the stored header says.
+// ApplyDirectory implements library.DirectoryStore. Like ApplyIndex for content, it writes rows
+// from the stored header under the principal's lock.
 func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 	defer mu.Unlock()
 	h, err := s.principal(id)
 	if err != nil {
-		return wrapError("enforce the directory", err)
+		return wrapError("update the directory", err)
 	}
 	h.ID = id
 	b := s.db.NewBatch()
@@ -40,7 +40,7 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 		err = errors.Join(err, b.Set(key, row, nil))
 	}
 	if err != nil {
-		return wrapError("enforce the directory", err)
+		return wrapError("update the directory", err)
 	}
 	return s.commitLater(b)
 }
@@ -52,8 +52,8 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 	}
 	defer s.leave()
 	rows, err := s.directoryRows(p.Limit, func(v *view) {
-		// What a prefix escapes to is what all names that begin with it escape to;
-		// the end of the string, which is a byte more, is left out.
+		// The escaped form of a prefix is a prefix of the escaped form of every name that starts
+		// with it, except for the byte that ends the string, which is cut off.
 		start := appendString(appendDirectory(v.key[:0], p.Tenant, p.Prefix == ""), p.Prefix)
 		v.key = start[:len(start)-1]
 		v.end = prefixEnd(append(v.end[:0], v.key...))
@@ -68,7 +68,7 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 	return rows, nil
 }
 
-// ReadDirectory implements library.DirectoryStore. All rows are of one reading.
+// ReadDirectory implements library.DirectoryStore. All rows come from one snapshot.
 func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 	return rows, nil
 }
 
-// ScanDirectory implements library.DirectoryStore. A place is a key.
+// ScanDirectory implements library.DirectoryStore. The position is a key.
 func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
@@ -121,7 +121,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	return rows, next, nil
 }
 
-// directoryRows reads rows of the directory in order of their keys.
+// directoryRows reads rows of the directory in key order.
 func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]principal.DirectoryRow, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -145,7 +145,7 @@ func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]principal.Dire
 	return rows, nil
 }
 
-// directoryRow reads the row that the iterator stands on.
+// directoryRow reads the row at the iterator's position.
 func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 	if r.DirectoryKey, r.Principal, err = cutDirectoryKey(it.Key()); err != nil {
 		return r, fmt.Errorf("row %q of the directory: %w", it.Key(), err)
@@ -160,8 +160,8 @@ func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 	return r, nil
 }
 
-// DropDirectory implements library.DirectoryStore. Each row is compared under
-// the lock of its principal, as ApplyDirectory writes it.
+// DropDirectory implements library.DirectoryStore. It compares each row under the lock of its
+// principal, which ApplyDirectory holds when it writes rows.
 func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	if err := s.enter(ctx); err != nil {
 		return err

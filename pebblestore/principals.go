@@ -83,7 +83,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]princ
 		return nil, err
 	}
 	defer s.leave()
-	if len(ids) == 1 { // an iterator would cost as much as the row
+	if len(ids) == 1 { // opening an iterator would cost as much as reading the row
 		h := make([]principal.Header, 1)
 		if err := s.readShown(ids[0], &h[0]); err != nil {
 			return nil, wrapError("read principals", err)
@@ -101,10 +101,10 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]princ
 	return headers, nil
 }
 
-// readShown reads the header of a principal, without its writers.
+// readShown reads the header of a principal without its writers.
 func (s *Store) readShown(id principal.ID, h *principal.Header) error {
-	var room [64]byte
-	value, closer, err := s.db.Get(appendHeaderKey(room[:0], tablePrincipal, string(id)))
+	var checkFree [64]byte
+	value, closer, err := s.db.Get(appendHeaderKey(checkFree[:0], tablePrincipal, string(id)))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (s *Store) readShown(id principal.ID, h *principal.Header) error {
 	return errors.Join(err, closer.Close())
 }
 
-// readPrincipalHeaders reads headers, without their writers, into few pieces of memory.
+// readPrincipalHeaders reads headers without their writers, into a few allocations.
 func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, error) {
 	for _, id := range ids {
 		v.key = appendHeaderKey(v.key[:0], tablePrincipal, string(id))
@@ -164,7 +164,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 	return rows, nil
 }
 
-// Confirm implements library.PrincipalStore. All rows are of one reading.
+// Confirm implements library.PrincipalStore. All rows come from one snapshot.
 func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commi
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
-	if err := s.space.room(s.now()); err != nil {
+	if err := s.space.checkFree(s.now()); err != nil {
 		return commit.Verdict{}, err
 	}
 	v, err := s.commitPrincipal(c)
@@ -206,21 +206,21 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commi
 	return v, err
 }
 
-// commitPrincipal compares and sets under the partition's lock.
+// commitPrincipal does the compare-and-set under the partition's lock.
 func (s *Store) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tablePrincipal, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
-	standing, err := s.principal(c.ID)
+	current, err := s.principal(c.ID)
 	if err != nil {
 		return commit.Verdict{}, wrapError("commit", err)
 	}
-	if standing.Seq != c.Base {
-		return commit.Verdict{Seq: standing.Seq, Writers: standing.Writers}, nil
+	if current.Seq != c.Base {
+		return commit.Verdict{Seq: current.Seq, Writers: current.Writers}, nil
 	}
 	h := c.Header
-	h.Writers = withWriter(standing.Writers, h.Seq, c.Writer)
+	h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
 
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -244,7 +244,7 @@ func (s *Store) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	return commit.Verdict{Applied: true}, nil
 }
 
-// principal reads the header of a principal; a zero one where there is none.
+// principal reads the header of a principal. It returns a zero header if there is none.
 func (s *Store) principal(id principal.ID) (*principal.Header, error) {
 	v, err := s.open()
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 	return s.commitLater(b)
 }
 
-// newestGroup gives the snapshot of e, or a newer one of the same principals.
+// newestGroup returns the snapshot of e, or a newer one of the same principals.
 func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []principal.GroupMemberRow, error) {
 	v, err := s.open()
 	if err != nil {
@@ -347,7 +347,7 @@ func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit in
 	return ms, nil
 }
 
-// MembershipsOf implements library.PrincipalStore. All rows are of one reading.
+// MembershipsOf implements library.PrincipalStore. All rows come from one snapshot.
 func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -379,22 +379,22 @@ func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery)
 	return all, nil
 }
 
-// memberships reads the memberships of one principal with an iterator of the
-// whole table. It seeks beyond the groups of a tenant whose limit is reached.
+// memberships reads the memberships of one principal with an iterator over the whole table. When
+// the limit of a tenant is reached, it seeks past the groups of that tenant.
 func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Membership, err error) {
 	from, to := principal.OwnGroups(p)
 	v.key = appendPartition(v.key[:0], tableMembership, string(p))
 	prefix := len(v.key)
 	for ok := v.it.SeekGE(v.key); ok && bytes.HasPrefix(v.it.Key(), v.key[:prefix]); {
 		group := principal.ID(v.it.Key()[prefix:])
-		left, beyond := &others, from
+		remaining, beyond := &others, from
 		switch {
 		case group >= to:
 			beyond = ""
 		case group >= from:
-			left, beyond = &own, to
+			remaining, beyond = &own, to
 		}
-		if *left <= 0 {
+		if *remaining <= 0 {
 			if beyond == "" {
 				break
 			}
@@ -402,7 +402,7 @@ func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Memb
 			ok = v.it.SeekGE(v.key)
 			continue
 		}
-		*left--
+		*remaining--
 		value, err := v.it.ValueAndErr()
 		if err != nil {
 			return nil, err

@@ -2,6 +2,5 @@
 
 package pebblestore
 
-// recoveriesEvery is the number of crash points of which one has its recovery
-// crash too.
+// recoveriesEvery is n if the recovery from one of n crash points crashes too.
 const recoveriesEvery = 40

@@ -2,7 +2,6 @@
 
 package pebblestore
 
-// recoveriesEvery is the number of crash points of which one has its recovery
-// crash too. The detector makes each some ten times as long, and has nothing
-// new to find in them.
+// recoveriesEvery is n if the recovery from one of n crash points crashes too. With the race
+// detector each takes some ten times as long, and there are no new races to find.
 const recoveriesEvery = 200

@@ -24,7 +24,7 @@ func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, er
 	return note, nil
 }
 
-// rebuildNote reads the note of a key; nil where there is none.
+// rebuildNote reads the note at a key. It returns nil if there is none.
 func (s *Store) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
@@ -68,7 +68,7 @@ func (s *Store) changeRebuildNote(ctx context.Context, doing string, owner princ
 	})
 }
 
-// appendRebuild appends the note of a rebuild that began at asOf.
+// appendRebuild appends the note of a rebuild that started at asOf.
 func appendRebuild(b []byte, asOf clock.Instant, note []byte) []byte {
 	return append(binary.AppendVarint(append(b, rowVersion), int64(asOf)), note...)
 }

@@ -9,55 +9,55 @@ import (
 	"carrel/core/fault"
 )
 
-// PutCreationIfAbsent implements library.RegisterStore. With replace and no standing
-// row nothing is stored, and the Creation returned is zero.
+// PutCreationIfAbsent implements library.RegisterStore. If replace is set and no row exists, it
+// stores nothing and returns a zero Creation.
 func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.enter(ctx); err != nil {
 		return commit.Creation{}, err
 	}
 	defer s.leave()
-	stands, stored, err := s.putCreationIfAbsent(&c, replace)
+	current, stored, err := s.putCreationIfAbsent(&c, replace)
 	if err != nil {
-		return commit.Creation{}, wrapError("fix a creation", err)
+		return commit.Creation{}, wrapError("record a creation", err)
 	}
 	if stored {
 		s.forgetExpired(c.Until)
 	}
-	return stands, nil
+	return current, nil
 }
 
-// putCreationIfAbsent compares and sets under the row's lock.
-func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (stands commit.Creation, stored bool, err error) {
+// putCreationIfAbsent does the compare-and-set under the row's lock.
+func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (current commit.Creation, stored bool, err error) {
 	key := appendSingle(nil, tableCreation, string(c.Key[:]))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	value, found, err := s.get(key)
 	if err != nil {
-		return stands, false, err
+		return current, false, err
 	}
 	if found {
-		if stands, err = decodeCreation(c.Key, value); err != nil {
-			return stands, false, err
+		if current, err = decodeCreation(c.Key, value); err != nil {
+			return current, false, err
 		}
 	}
-	wanted := !found && replace == nil || found && replace != nil && stands == *replace
+	wanted := !found && replace == nil || found && replace != nil && current == *replace
 	if !wanted {
-		return stands, false, nil
+		return current, false, nil
 	}
-	if err := s.space.room(s.now()); err != nil {
-		return stands, false, err
+	if err := s.space.checkFree(s.now()); err != nil {
+		return current, false, err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendCreation(nil, c), nil); err != nil {
-		return stands, false, err
+		return current, false, err
 	}
 	if err := b.Set(appendExpiryKey(nil, c.Until, key), nil, nil); err != nil {
-		return stands, false, err
+		return current, false, err
 	}
 	if err := s.commitSynced(b); err != nil {
-		return stands, false, err
+		return current, false, err
 	}
 	return *c, true, nil
 }
@@ -74,21 +74,21 @@ func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 	defer mu.Unlock()
 	row, found, err := s.get(key)
 	if err != nil {
-		return nil, wrapError("fix a setting", err)
+		return nil, wrapError("record a setting", err)
 	}
 	if found {
 		if len(row) == 0 || row[0] != rowVersion {
-			return nil, wrapError("fix a setting", fmt.Errorf("setting %q: %w", name, errRow))
+			return nil, wrapError("record a setting", fmt.Errorf("setting %q: %w", name, errRow))
 		}
 		return row[1:], nil
 	}
-	if err := s.space.room(s.now()); err != nil {
+	if err := s.space.checkFree(s.now()); err != nil {
 		return nil, err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendSetting(nil, value), nil); err != nil {
-		return nil, wrapError("fix a setting", err)
+		return nil, wrapError("record a setting", err)
 	}
 	if err := s.commitSynced(b); err != nil {
 		return nil, err
@@ -96,9 +96,9 @@ func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 	return append([]byte(nil), value...), nil
 }
 
-// ReserveBlock reserves size numbers for the names that host generates and
-// gives the first of them; the first block of a host begins at 1. No number is
-// given out twice, whatever happens to the process after it.
+// ReserveBlock reserves size numbers for the names that host generates and returns the first of
+// them. The first block of a host starts at 1. No number is reserved twice, even if the process
+// crashes afterwards.
 func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (first int64, err error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -119,7 +119,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 	if size <= 0 || first > math.MaxInt64-size {
 		return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d numbers follows %d", size, first)}
 	}
-	if err := s.space.room(s.now()); err != nil {
+	if err := s.space.checkFree(s.now()); err != nil {
 		return 0, err
 	}
 	b := s.db.NewBatch()

@@ -23,7 +23,7 @@ func TestReserveBlock(t *testing.T) {
 		t.Helper()
 		first, err := s.ReserveBlock(t.Context(), host, size)
 		if err != nil || first != want {
-			t.Fatalf("%d numbers of %q begin at %d, not %d: %v", size, host, first, want, err)
+			t.Fatalf("the block of %d numbers of %q starts at %d, want %d: %v", size, host, first, want, err)
 		}
 	}
 	reserve("a", 100, 1)
@@ -35,7 +35,7 @@ func TestReserveBlock(t *testing.T) {
 	reserve("b", math.MaxInt64-1, 1)
 	for _, size := range []int64{0, -1, 1, math.MaxInt64} {
 		if _, err := s.ReserveBlock(t.Context(), "b", size); fault.CodeOf(err) != fault.Internal {
-			t.Errorf("%d numbers more: %v", size, err)
+			t.Errorf("a block of %d more numbers: %v", size, err)
 		}
 	}
 	reserve("a", 1, 1152)
@@ -63,7 +63,7 @@ func TestReserveBlockAtOnce(t *testing.T) {
 	slices.Sort(firsts)
 	for n, first := range firsts {
 		if first != int64(7*n+1) {
-			t.Fatalf("block %d begins at %d", n, first)
+			t.Fatalf("block %d starts at %d", n, first)
 		}
 	}
 }
@@ -85,8 +85,8 @@ func rowsOf(t *testing.T, s *Store, table byte) int {
 	return n
 }
 
-// A creation that was replaced by the same with a later time outlives the time
-// of the row as it was, and goes when its own has come.
+// If a creation is replaced by the same one with a later expiry, it survives the old expiry and is
+// deleted after the new one.
 func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	now := clock.Instant(1000)
 	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() clock.Instant { return now }})
@@ -105,7 +105,7 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	fix(renewed, &one)
 	for n, at := range []clock.Instant{1100, 1149, 1150} {
 		now = at
-		// The store forgets what has expired as it writes.
+		// The store deletes expired rows as it writes.
 		fix(commit.Creation{Key: commit.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
 		want := renewed
 		if at == renewed.Until {
@@ -117,8 +117,8 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestRequestsAreForgotten keeps writing keyed mutations: what has expired goes
-// as new ones come, and what has not, or was written again, stays.
+// TestRequestsAreForgotten keeps writing mutations with request keys. Expired rows are deleted as
+// new ones are written; rows that have not expired or were rewritten stay.
 func TestRequestsAreForgotten(t *testing.T) {
 	now := clock.Instant(1000)
 	mem := vfs.NewMem()
@@ -158,7 +158,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 	keyed("item", 0) // the same key again, with a later time
 	keyed("item", 2)
 	if got := rowsOf(t, s, tableExpiry); got != 5 {
-		t.Fatalf("%d rows may go some time, not 5", got)
+		t.Fatalf("%d rows have an expiry, want 5", got)
 	}
 	now += day / 2
 	for n := range 3 {
@@ -168,14 +168,14 @@ func TestRequestsAreForgotten(t *testing.T) {
 		t.Errorf("requests: %v %v %v", there("item", 0), there("item", 1), there("item", 2))
 	}
 	if got := rowsOf(t, s, tableCreation); got != 0 {
-		t.Errorf("%d expired creations are there", got)
+		t.Errorf("%d expired creations are still stored", got)
 	}
 	rows, err := s.ReadPrincipal(t.Context(), "u:acme:ann", principal.Query{Request: &request(1).Key})
 	if err != nil || rows.Request != nil || rows.Header.Seq != 1 {
 		t.Errorf("%+v %v", rows, err)
 	}
-	// In the long run as many go as come, also behind a restart and where the
-	// clock was set back.
+	// In the long run as many rows are deleted as added, also after a restart and when the clock
+	// was set back.
 	for n := range 300 {
 		now += 10
 		switch n {
@@ -190,13 +190,13 @@ func TestRequestsAreForgotten(t *testing.T) {
 		keyed(fmt.Sprintf("item%d", n%5), 100+n)
 	}
 	if got := rowsOf(t, s, tableExpiry); got > 70 {
-		t.Errorf("%d rows may go some time, of a day of 10", got)
+		t.Errorf("%d rows have an expiry, of a day of 10", got)
 	}
 	now += 10 * day
 	for n := range 60 {
 		keyed("last", 1000+n)
 	}
 	if got := rowsOf(t, s, tableExpiry); got > 60 {
-		t.Errorf("%d rows may go some time, 60 of them not expired", got)
+		t.Errorf("%d rows have an expiry, 60 of them not expired", got)
 	}
 }

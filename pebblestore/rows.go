@@ -13,7 +13,7 @@ import (
 // may be negative zigzag varints, strings have their length in front, and the
 // last part of a row may run to its end.
 
-// appendWriters appends the makers of the last states.
+// appendWriters appends the writers of the last states.
 func appendWriters(b []byte, ws []commit.Writer) []byte {
 	b = binary.AppendUvarint(b, uint64(len(ws)))
 	last := int64(0)
@@ -40,10 +40,10 @@ func (d *decoder) writers() []commit.Writer {
 	return ws
 }
 
-// writerBytes is the least size of a writer.
+// writerBytes is the minimal size of a writer.
 const writerBytes = 1 + len(commit.EntryID{})
 
-// skipWriters reads over them.
+// skipWriters skips the writers.
 func (d *decoder) skipWriters() {
 	for n := d.count(writerBytes); n > 0; n-- {
 		d.int()
@@ -69,7 +69,7 @@ func decodeMember(value []byte) (role byte, leaving bool, seq int64, err error) 
 	return role, leaving, seq, err
 }
 
-// cutMember reads what all member rows begin with.
+// cutMember reads the common beginning of all member rows.
 func cutMember(value []byte) (role byte, leaving bool, seq int64, rest []byte, err error) {
 	if len(value) < 4 || value[0] != rowVersion || value[2] > 1 {
 		return 0, false, 0, nil, errRow
@@ -81,8 +81,8 @@ func cutMember(value []byte) (role byte, leaving bool, seq int64, rest []byte, e
 	return value[1], value[2] == 1, int64(u), value[3+n:], nil
 }
 
-// appendContentMember appends a member row of a content: that of a group would
-// be, and what there is beyond.
+// appendContentMember appends a member row of a content: the fields of a group's member row, and
+// those that only contents have.
 func appendContentMember(b []byte, m *library.Member) []byte {
 	b = appendMember(b, byte(m.Role), m.Leaving, m.Seq)
 	if m.Since == 0 && m.Left == 0 {
@@ -128,7 +128,7 @@ func decodeRequest(key commit.RequestKey, value []byte) (*commit.RequestRow, err
 	return r, d.end()
 }
 
-// appendEntry appends an entry of a library; its place is in the key.
+// appendEntry appends an entry of a library. Its position is in the key.
 func appendEntry(b []byte, role library.ContentRole, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion, byte(role)), int64(mts))
 }
@@ -145,7 +145,7 @@ func decodeEntry(value []byte) (role library.ContentRole, mts clock.Instant, err
 	return library.ContentRole(value[1]), clock.Instant(m), nil
 }
 
-// appendChange appends a change of a library; what it is of stands in the key.
+// appendChange appends a change of a library. The key identifies what changed.
 func appendChange(b []byte, left library.Buckets) []byte { return append(b, rowVersion, byte(left)) }
 
 // decodeChange reads a change of a library.
@@ -156,10 +156,10 @@ func decodeChange(value []byte) (library.Buckets, error) {
 	return library.Buckets(value[1]), nil
 }
 
-// appendRole appends a row that is a role alone: tableShared, tableMembership.
+// appendRole appends a row that holds only a role: tableShared, tableMembership.
 func appendRole(b []byte, role byte) []byte { return append(b, rowVersion, role) }
 
-// decodeRole reads a row that is a role alone.
+// decodeRole reads a row that holds only a role.
 func decodeRole(value []byte) (byte, error) {
 	if len(value) != 2 || value[0] != rowVersion {
 		return 0, errRow
@@ -189,7 +189,7 @@ func decodePrincipal(id principal.ID, value []byte, h *principal.Header) error {
 	return d.end()
 }
 
-// decodeShownPrincipal reads what readers are shown of a header, and checks the rest.
+// decodeShownPrincipal reads the fields of a header that readers need, and only validates the rest.
 func decodeShownPrincipal(id principal.ID, value string, h *principal.Header) error {
 	d := decodeText(value)
 	d.principal(id, h)
@@ -211,7 +211,7 @@ func (d *decoder) principal(id principal.ID, h *principal.Header) {
 	h.Email = d.text()
 }
 
-// appendFound appends a row of the directory; its place is in the key.
+// appendFound appends a row of the directory. Its name is in the key.
 func appendFound(b []byte, visibility principal.Visibility, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion, byte(visibility)), int64(mts))
 }
@@ -224,7 +224,7 @@ func decodeFound(value []byte) (principal.Visibility, clock.Instant, error) {
 	return visibility, mts, d.end()
 }
 
-// appendDue appends a hint. One without an MTS is as earlier versions wrote all.
+// appendDue appends a hint. A hint without an MTS has the form of earlier versions.
 func appendDue(b []byte, mts clock.Instant) []byte {
 	if b = append(b, rowVersion); mts == 0 {
 		return b
@@ -232,7 +232,7 @@ func appendDue(b []byte, mts clock.Instant) []byte {
 	return binary.AppendVarint(b, int64(mts))
 }
 
-// decodeDue reads the MTS of a hint: 0 where an earlier version wrote it.
+// decodeDue reads the MTS of a hint, which is 0 if an earlier version wrote the hint.
 func decodeDue(value []byte) (clock.Instant, error) {
 	if len(value) == 1 && value[0] == rowVersion {
 		return 0, nil
@@ -252,14 +252,14 @@ func decodeDueRow(key, value []byte) (commit.Due, error) {
 	return commit.DueOf(at, string(row), mts), err
 }
 
-// appendCreation appends a fixed creation.
+// appendCreation appends a recorded creation.
 func appendCreation(b []byte, c *commit.Creation) []byte {
 	b = append(append(b, rowVersion), c.InputHash[:]...)
 	b = binary.AppendVarint(b, int64(c.Until))
 	return append(b, c.ID...)
 }
 
-// decodeCreation reads a fixed creation.
+// decodeCreation reads a recorded creation.
 func decodeCreation(key commit.RequestKey, value []byte) (commit.Creation, error) {
 	d := decode(value)
 	c := commit.Creation{Key: key}

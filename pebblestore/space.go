@@ -10,13 +10,12 @@ import (
 	"carrel/core/fault"
 )
 
-// defaultReserve is the free space below which the store does not grow: enough
-// for every write that is already decided, the merging of files, and an
-// operator's own work.
+// defaultReserve is the free space below which the store does not grow. It is enough to finish
+// every write that is already decided, to compact files, and for an operator's own work.
 const defaultReserve = 256 << 20
 
-// The free space is asked for again after so many bytes or so much time. Both
-// are small against the reserve.
+// The free space is measured again after this many bytes or this much time. Both are small compared
+// to the reserve.
 const (
 	spaceEveryBytes = 4 << 20
 	spaceEvery      = time.Second
@@ -28,8 +27,8 @@ type space struct {
 	dir     string
 	reserve uint64
 
-	written atomic.Int64 // since the last look
-	looked  atomic.Int64 // when, as an Instant
+	written atomic.Int64 // since the last measurement
+	looked  atomic.Int64 // time of the last measurement, as an Instant
 	free    atomic.Uint64
 }
 
@@ -43,12 +42,12 @@ func (s *space) init(fs vfs.FS, dir string, reserve int64) {
 	}
 }
 
-// wrote counts what is written.
+// wrote counts written bytes.
 func (s *space) wrote(bytes int) { s.written.Add(int64(bytes)) }
 
-// room refuses, with code Unavailable, a write that grows the store when less
-// than the reserve is free. A file system that cannot tell refuses none.
-func (s *space) room(now clock.Instant) error {
+// checkFree refuses, with code Unavailable, a write that grows the store when less than the reserve
+// is free. If the file system cannot report its free space, nothing is refused.
+func (s *space) checkFree(now clock.Instant) error {
 	if s.reserve == 0 {
 		return nil
 	}
@@ -57,18 +56,18 @@ func (s *space) room(now clock.Instant) error {
 	if young && s.free.Load() >= s.reserve {
 		return nil
 	}
-	// Nobody is refused by what was seen before, or by others: there may be room
-	// since, and at first nothing was seen.
+	// An old measurement, or one by another caller, refuses nobody: there may be space again by
+	// now, and at first nothing was measured.
 	if s.look(now) < s.reserve {
 		return &fault.Error{Code: fault.Unavailable, RetryAfter: 60,
-			Msg: "the disk of the store is almost full: nothing can be added or changed until there is room, deleting still works"}
+			Msg: "the disk of the store is almost full: nothing can be added or changed until space is freed; deleting still works"}
 	}
 	return nil
 }
 
-// look asks the file system. Whoever comes meanwhile goes by the look before,
-// where that found room. Of looks that overlap the older may be told last: what
-// it has found goes for a second, and for no more bytes, like any other.
+// look measures the free space. Concurrent callers use the previous measurement if it found enough
+// space. If measurements overlap, an older one may be stored last; like any other it is valid for a
+// second and a limited number of bytes.
 func (s *space) look(now clock.Instant) uint64 {
 	s.written.Store(0)
 	s.looked.Store(int64(now))

@@ -17,18 +17,18 @@ import (
 	"carrel/principal"
 )
 
-// slowFS is a disk in memory: its looks at the free space are counted, and the
-// next one can be held.
+// slowFS is an in-memory disk that counts the measurements of its free space and can block the next
+// one.
 type slowFS struct {
 	*vfs.MemFS
-	looks         atomic.Int64
-	hold          atomic.Bool
-	asked, answer chan struct{}
-	release       func()
+	looks            atomic.Int64
+	hold             atomic.Bool
+	measured, answer chan struct{}
+	release          func()
 }
 
 func newSlowFS(free uint64) *slowFS {
-	f := &slowFS{MemFS: vfs.NewMem(), asked: make(chan struct{}), answer: make(chan struct{})}
+	f := &slowFS{MemFS: vfs.NewMem(), measured: make(chan struct{}), answer: make(chan struct{})}
 	f.release = sync.OnceFunc(func() { close(f.answer) })
 	f.frees(free)
 	return f
@@ -38,13 +38,13 @@ func (f *slowFS) frees(free uint64) {
 	f.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 30})
 }
 
-// options are those of a store on f.
+// options returns the options of a store on f.
 func (f *slowFS) options(now func() clock.Instant) Options {
 	return Options{Now: now, FS: errorfs.Wrap(f.MemFS, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpGetDiskUsage {
 			f.looks.Add(1)
 			if f.hold.CompareAndSwap(true, false) {
-				close(f.asked)
+				close(f.measured)
 				<-f.answer
 			}
 		}
@@ -52,9 +52,9 @@ func (f *slowFS) options(now func() clock.Instant) Options {
 	}))}
 }
 
-// TestSpaceWhileItIsLookedAt has a writer come while another waits for what the
-// file system says of its free space: nobody is refused by what was seen before.
-func TestSpaceWhileItIsLookedAt(t *testing.T) {
+// TestSpaceWhileItIsLookedAt writes while another writer waits for the file system to report its
+// free space. No write is refused because of an old measurement.
+func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before func(*testing.T, *Store, *slowFS)
@@ -79,7 +79,7 @@ func TestSpaceWhileItIsLookedAt(t *testing.T) {
 				_, err := commitOf(t.Context(), s, "one", 1)
 				waited <- err
 			}()
-			<-f.asked
+			<-f.measured
 			mustCommit(t, s, "another", 1)
 			f.release()
 			if err := <-waited; err != nil {
@@ -89,9 +89,9 @@ func TestSpaceWhileItIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestEachRefusalLooksOnce: room that an operator makes is seen at once, and no
-// writer asks more than once.
-func TestEachRefusalLooksOnce(t *testing.T) {
+// TestEachRefusalLooksOnce checks that freed space is noticed at once, and that no write measures
+// more than once.
+func TestSpace_EachRefusalMeasuresOnce(t *testing.T) {
 	f := newSlowFS(defaultReserve - 1)
 	s := openStore(t, "", f.options(func() clock.Instant { return 1 }))
 	before := f.looks.Load()
@@ -104,7 +104,7 @@ func TestEachRefusalLooksOnce(t *testing.T) {
 		mustCommit(t, s, fmt.Sprint("item", n), 1)
 	}
 	if n := f.looks.Load() - before; n != 4 {
-		t.Errorf("%d looks, want one a refusal and one that finds room", n)
+		t.Errorf("%d measurements, want one per refusal and one that finds space", n)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAlmostFullDisk(t *testing.T) {
 	if err != nil || rows.Header.Seq != 1 {
 		t.Fatalf("%+v %v", rows, err)
 	}
-	// What is decided is finished, and room can be made.
+	// Decided writes can be finished, and deletions can free space.
 	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
 		t.Error(err)
 	}

@@ -20,43 +20,40 @@ import (
 	"carrel/core/naming"
 )
 
-// formatVersion is what this code writes. A change that older code cannot read,
-// or would not keep in order, raises it. What oldestFormat and later ones have
-// written is read too: 1 had no directory, which is filled once it is missed, and
-// 2 had no time of the last move in the header of an item, and kinds of changes that
-// were fixed in the rows of in-flight lists. 3 had no claims, and neither a URL nor
-// further rows of an item, nor texts of pages, nor drafts. 4 had no pastes, and no feeds,
-// which are filled once they are missed.
+// formatVersion is the format that this code writes. It is raised by a change that older code
+// cannot read, or would not keep in order. Formats from oldestFormat on can be read. Format 1 had
+// no directory, which is filled when it is found missing. Format 2 had no time of the last move in
+// the header of an item, and only a fixed set of kinds of changes in in-flight lists. Format 3 had
+// no claims, URLs, additional rows of items, page texts or drafts. Format 4 had no pastes, and no
+// feeds, which are filled when they are found missing.
 const (
 	formatVersion = 5
 	oldestFormat  = 1
 )
 
-// applyIndexBatch is the number of rows that one ApplyIndex writes at most: with
-// names of ordinary length about 200 KiB of log.
+// applyIndexBatch is the maximal number of rows that one ApplyIndex writes. With names of ordinary
+// length that is about 200 KiB of log.
 const applyIndexBatch = 500
 
-// Options are what a Store takes from its process. The zero value is a store
-// on the machine's own file system.
+// Options configures a Store. With the zero value the store is on the machine's own file system.
 type Options struct {
-	// FS is where the files are; nil: the machine's file system.
+	// FS is the file system of the store. If nil, it is the machine's.
 	FS vfs.FS
-	// Log gets what operators should know; nil: nothing is logged.
+	// Log receives messages for operators. If nil, nothing is logged.
 	Log *slog.Logger
-	// FreeReserve is the free disk space, in bytes, below which writes that
-	// grow the store are refused; 0: 256 MiB; negative: none are.
+	// FreeReserve is the free disk space, in bytes, below which writes that grow the store are
+	// refused. If 0, it is 256 MiB. If negative, no write is refused.
 	FreeReserve int64
-	// Now is the clock by which request rows expire; nil: the machine's.
+	// Now is the clock for the expiry of request rows. If nil, it is the machine's.
 	Now func() clock.Instant
-	// Fatal is told, once, when the log of writes can no longer be written:
-	// nothing that was acknowledged is lost, and nothing more can be. The
-	// process should end. If Fatal returns, the store answers Unavailable to
-	// everything from then on; nil panics with the message.
+	// Fatal is called once if the write-ahead log can no longer be written. Nothing acknowledged is
+	// lost, but nothing more can be written, so the process should exit. If Fatal returns, all
+	// later calls return Unavailable. If it is nil, the store panics with the message.
 	Fatal func(msg string)
 }
 
-// Store implements backend.Store, and the blocks of generated names, over
-// Pebble. It is safe for concurrent use.
+// Store implements backend.Store and the reservation of generated names on Pebble. It is safe for
+// concurrent use.
 type Store struct {
 	dir   string
 	db    *pebble.DB
@@ -75,12 +72,12 @@ type Store struct {
 	views         sync.Pool // of *view
 
 	broken atomic.Pointer[fault.Error]
-	// writing is held by whoever hands a batch to Pebble.
+	// writing is held while a batch is handed to Pebble.
 	writing sync.Mutex
-	// stuck tells that Pebble has panicked in a write, and cannot be closed.
+	// stuck reports that Pebble has panicked in a write and cannot be closed.
 	stuck atomic.Bool
 
-	// life is held shared by every call and alone by Close.
+	// life is read-locked by every call and write-locked by Close.
 	life   sync.RWMutex
 	closed bool
 	stop   chan struct{}
@@ -92,9 +89,9 @@ var (
 	_ naming.BlockStore = (*Store)(nil)
 )
 
-// Open opens the store in dir, and creates it there if dir holds none. The
-// error is of code Unavailable, with a message for an operator: another process
-// has dir open, a file is damaged, or the store is of another version.
+// Open opens the store in dir, and creates it if dir holds none. It fails with code Unavailable and
+// a message for an operator if another process has dir open, a file is damaged, or the store has
+// another format.
 func Open(dir string, opts Options) (*Store, error) {
 	s := newStore(dir, opts)
 	fs := opts.FS
@@ -137,13 +134,13 @@ func newStore(dir string, opts Options) *Store {
 	return s
 }
 
-// openDB opens the database and checks that it is whole and of our format.
+// openDB opens the database and checks that it is complete and has our format.
 func (s *Store) openDB(fs vfs.FS) error {
 	if err := s.checkWhole(fs); err != nil {
 		return err
 	}
-	// The mark of a store in use comes first: the next step makes a manifest
-	// that the mark of the last Close says nothing of.
+	// The watermark file must record that the store is in use before the next step, which writes a
+	// new manifest that does not match the size recorded by the last Close.
 	if err := s.openWatermarkFile(fs); err != nil {
 		return err
 	}
@@ -161,12 +158,11 @@ func (s *Store) openDB(fs vfs.FS) error {
 	return nil
 }
 
-// closeQuietly closes what was opened for nothing; a failure would say no more
-// than the one that made it needless.
+// closeQuietly closes a resource after another error. Its own error would add nothing to that one.
 func closeQuietly(c io.Closer) { _ = c.Close() }
 
-// checkFormat compares the store's format version with this code's, and writes
-// it into a store that is empty or of a version before.
+// checkFormat compares the store's format version with this code's, and writes it into an empty
+// store or one of an earlier format.
 func (s *Store) checkFormat() error {
 	value, found, err := s.get([]byte{tableFormat})
 	if err != nil {
@@ -192,16 +188,16 @@ func (s *Store) checkFormat() error {
 	return s.writeFormat()
 }
 
-// writeFormat says that this code's format is the store's from now on.
+// writeFormat sets the store's format to this code's.
 func (s *Store) writeFormat() error {
 	err := s.db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion, 10), pebble.Sync)
 	if err != nil {
 		return openFault(s.dir, err)
 	}
-	return s.standing()
+	return s.failure()
 }
 
-// empty tells whether the database holds no key.
+// empty reports whether the database has no keys.
 func (s *Store) empty() (bool, error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -211,8 +207,8 @@ func (s *Store) empty() (bool, error) {
 	return !found, it.Close()
 }
 
-// Close waits for the calls under way, syncs, and closes the store. Calls after
-// it get Unavailable. Closing twice is harmless.
+// Close waits for running calls, syncs, and closes the store. Later calls return Unavailable.
+// Closing twice is harmless.
 func (s *Store) Close() error {
 	s.life.Lock()
 	if s.closed {
@@ -224,11 +220,11 @@ func (s *Store) Close() error {
 	close(s.stop)
 	s.tasks.Wait()
 	if s.broken.Load() != nil {
-		// Pebble cannot be closed in order once its log has failed: the files
-		// stay as a crash would leave them, and the lock goes with the process.
-		return s.standing()
+		// Pebble cannot be closed cleanly once its log has failed. The files stay as a crash would
+		// leave them, and the lock is released when the process exits.
+		return s.failure()
 	}
-	// With its memory flushed the store opens without replaying the log.
+	// With its memtables flushed the store opens without replaying the log.
 	err := errors.Join(s.db.Flush(), s.db.LogData(nil, pebble.Sync))
 	err = errors.Join(err, s.db.Close(), s.closeWatermarkFile(), s.lock.Close())
 	if err != nil {
@@ -237,9 +233,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter begins a call: it refuses one whose time has run out, one on a closed
-// store, and any on a store whose log has failed. A call that has entered must
-// leave.
+// enter starts a call. It returns an error if the context has ended, the store is closed, or its
+// log has failed. After a nil error the caller must call leave.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return contextFault(err)
@@ -249,7 +244,7 @@ func (s *Store) enter(ctx context.Context) error {
 		s.life.RUnlock()
 		return &fault.Error{Code: fault.Unavailable, Msg: "the store is closed", RetryAfter: 1}
 	}
-	if err := s.standing(); err != nil {
+	if err := s.failure(); err != nil {
 		s.life.RUnlock()
 		return err
 	}
@@ -259,8 +254,8 @@ func (s *Store) enter(ctx context.Context) error {
 // leave ends a call.
 func (s *Store) leave() { s.life.RUnlock() }
 
-// standing is the error of a store whose log has failed, nil otherwise.
-func (s *Store) standing() error {
+// failure returns the error of a store whose log has failed, or nil.
+func (s *Store) failure() error {
 	if e := s.broken.Load(); e != nil {
 		return e
 	}
@@ -280,17 +275,17 @@ func (s *Store) get(key []byte) ([]byte, bool, error) {
 	return copied, true, closer.Close()
 }
 
-// commitSynced applies a conditional write and returns when it is durable, with
-// everything written before it. An error is Uncertain: the log may hold it.
+// commitSynced applies a conditional write and returns when it is durable, with everything written
+// before it. An error is Uncertain, because the log may contain the write.
 func (s *Store) commitSynced(b *pebble.Batch) error {
 	s.space.wrote(b.Len())
 	err := s.apply(b, pebble.Sync)
 	if err == nil {
-		// Outside of the queue, so that many wait for one sync together.
+		// Waiting outside the queue lets many writers share one sync.
 		if cause := b.SyncWait(); cause != nil {
 			engineLog{s}.Fatalf("%v", cause)
 		}
-		err = s.standing()
+		err = s.failure()
 	}
 	if err != nil {
 		return fault.Uncertain(wrapError("commit", err))
@@ -299,12 +294,12 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 	return nil
 }
 
-// commitLater applies a write that the next synced one makes durable.
+// commitLater applies a write that becomes durable with the next synced one.
 func (s *Store) commitLater(b *pebble.Batch) error {
 	s.space.wrote(b.Len())
 	err := s.apply(b, pebble.NoSync)
 	if err == nil {
-		err = s.standing()
+		err = s.failure()
 	}
 	if err != nil {
 		return wrapError("write", err)
@@ -312,20 +307,20 @@ func (s *Store) commitLater(b *pebble.Batch) error {
 	return nil
 }
 
-// apply hands a batch to Pebble, without waiting for its sync. One at a time:
-// where its log has failed Pebble may panic, and keeps a lock of its own then,
-// on which whoever came after it would wait for ever.
+// apply hands a batch to Pebble without waiting for its sync. It is serialized: if its log has
+// failed, Pebble may panic and keep one of its locks, for which all later callers would wait
+// forever.
 func (s *Store) apply(b *pebble.Batch, o *pebble.WriteOptions) (err error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.standing(); err != nil {
+	if err := s.failure(); err != nil {
 		return err
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.stuck.Store(true)
 			engineLog{s}.Fatalf("%v", cause)
-			err = s.standing()
+			err = s.failure()
 		}
 	}()
 	if o.Sync {

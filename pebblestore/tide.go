@@ -14,18 +14,17 @@ import (
 	"carrel/core/fault"
 )
 
-// watermarkFileName is the name of a small file beside Pebble's.
+// watermarkFileName is the name of a small file next to Pebble's.
 const watermarkFileName = "TIDE"
 
-// tide is how far writes have been acknowledged, as a sequence number of
-// Pebble, kept outside of Pebble's files. Pebble takes a damaged end of its log
-// for one that a crash has torn, and opens without what followed; nothing in
-// its files tells that it had been acknowledged. The tide does: a store that
-// does not reach it when it is opened has lost something, and is not opened, so
-// that nothing is made worse.
+// watermarkFile records up to which of Pebble's sequence numbers writes have been acknowledged,
+// outside of Pebble's files. Pebble takes a damaged end of its log for one that a crash has torn,
+// and opens without the rest; nothing in its files shows that the rest had been acknowledged. The
+// watermark does: a store that does not reach it has lost data and is not opened, so that nothing
+// gets worse.
 //
-// It is written behind each acknowledged write and not synced. So it survives
-// the process, and after the loss of power it is at worst too low.
+// The file is written after each acknowledged write and not synced. So it survives a crash of the
+// process, and after a power loss it is at worst too low.
 type watermarkFile struct {
 	mu     sync.Mutex
 	file   vfs.File
@@ -36,19 +35,20 @@ type watermarkFile struct {
 // watermark is the content of the file.
 type watermark struct {
 	reached uint64
-	// manifest is the size of the manifest of a store that was closed in order,
-	// 0 of one in use.
+	// manifest is the size of the manifest if the store was closed cleanly, and 0 while it is in
+	// use.
 	manifest uint64
 }
 
-// row is the content of the file with its checksum.
+// row returns the content of the file with its checksum.
 func (m watermark) row() []byte {
 	b := binary.LittleEndian.AppendUint64(nil, m.reached)
 	b = binary.LittleEndian.AppendUint64(b, m.manifest)
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// readWatermarkFile reads the mark of a store; zero where there is none that can be read.
+// readWatermarkFile reads the watermark of a store. It returns zero if there is none or it cannot
+// be read.
 func readWatermarkFile(fs vfs.FS, dir string) watermark {
 	row, err := readFile(fs, fs.PathJoin(dir, watermarkFileName))
 	if err != nil || len(row) != len(watermark{}.row()) {
@@ -61,8 +61,7 @@ func readWatermarkFile(fs vfs.FS, dir string) watermark {
 	return m
 }
 
-// checkWhole looks for damage that Pebble would take for the traces of a crash,
-// without changing a file.
+// checkWhole looks for damage that Pebble would take for the effect of a crash. It changes no file.
 func (s *Store) checkWhole(fs vfs.FS) error {
 	name, manifest, err := currentManifest(fs, s.dir)
 	if err != nil {
@@ -88,7 +87,7 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 	return nil
 }
 
-// reaches opens the database for reading alone and tells how far it reaches.
+// reaches opens the database read-only and returns its last sequence number.
 func (s *Store) reaches(fs vfs.FS) (uint64, error) {
 	o := s.engineOptions(fs)
 	o.ReadOnly = true
@@ -101,7 +100,7 @@ func (s *Store) reaches(fs vfs.FS) (uint64, error) {
 	return there, errors.Join(snapshot.Close(), db.Close())
 }
 
-// openWatermarkFile opens the file for writing, and marks the store as one in use.
+// openWatermarkFile opens the file for writing and marks the store as in use.
 func (s *Store) openWatermarkFile(fs vfs.FS) error {
 	f, err := fs.OpenReadWrite(fs.PathJoin(s.dir, watermarkFileName), vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -110,7 +109,7 @@ func (s *Store) openWatermarkFile(fs vfs.FS) error {
 	s.watermarkFile.file = f
 	_, err = f.WriteAt(s.watermarkFile.mark.row(), 0)
 	if err == nil {
-		// A mark of a store that was closed must not outlive its manifest.
+		// The recorded state of a closed store must not outlive its manifest.
 		err = f.Sync()
 	}
 	if err != nil {
@@ -119,8 +118,8 @@ func (s *Store) openWatermarkFile(fs vfs.FS) error {
 	return nil
 }
 
-// acknowledge raises the tide behind a write that is durable. It fails no
-// write: without the file damage is found less surely, and nothing else.
+// acknowledge raises the watermark after a durable write. It never fails that write: without the
+// file, damage may go undetected, but nothing else is affected.
 func (s *Store) acknowledge(b *pebble.Batch) {
 	reached := uint64(b.SeqNum()) + uint64(b.Count())
 	s.watermarkFile.mu.Lock()
@@ -131,11 +130,11 @@ func (s *Store) acknowledge(b *pebble.Batch) {
 	s.watermarkFile.mark.reached = reached
 	if _, err := s.watermarkFile.file.WriteAt(s.watermarkFile.mark.row(), 0); err != nil {
 		s.watermarkFile.failed = true
-		s.log.Error("store: damage will be found less surely", slog.String("cause", err.Error()))
+		s.log.Error("store: cannot write the watermark; damage may go undetected", slog.String("cause", err.Error()))
 	}
 }
 
-// closeWatermarkFile writes what a store that is closed must have, and closes the file.
+// closeWatermarkFile writes the final state of a closed store and closes the file.
 func (s *Store) closeWatermarkFile() error {
 	_, manifest, err := currentManifest(s.space.fs, s.dir)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"carrel/library/storetest"
 )
 
-// TestUnreadableRow puts bytes where a header should be.
+// TestUnreadableRow replaces a header with invalid bytes.
 func TestUnreadableRow(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	if err := s.db.Set(appendHeaderKey(nil, tableContent, "c:acme:item"), []byte{9, 9}, pebble.Sync); err != nil {
@@ -35,8 +35,8 @@ func TestUnreadableRow(t *testing.T) {
 	}
 }
 
-// TestUnreadableInFlightList puts bytes where lanes should be: the others are read, and
-// who finishes what is on them is not kept from it.
+// TestUnreadableInFlightList replaces in-flight lists with invalid bytes. The other lists are still
+// read, and their recovery is not blocked.
 func TestUnreadableInFlightList(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.InFlightList
@@ -58,12 +58,12 @@ func TestUnreadableInFlightList(t *testing.T) {
 	}
 	var bad *commit.UnreadableLists
 	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.ListID{"b", "d"}) || fault.CodeOf(err) != fault.Internal {
-		t.Errorf("it is told %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }
 
-// A hint that cannot be read hides no other: those before and after it come beside
-// the error.
+// TestUnreadableDue checks that an unreadable hint hides no others: those before and after it are
+// returned with the error.
 func TestUnreadableDue(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.Due
@@ -84,6 +84,6 @@ func TestUnreadableDue(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("beside the error (-want +got):\n%s", diff)
+		t.Errorf("the rows returned with the error (-want +got):\n%s", diff)
 	}
 }

@@ -6,25 +6,24 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// pooledBytes is the largest buffer that is kept for later readings.
+// pooledBytes is the largest buffer that is kept for reuse.
 const pooledBytes = 64 << 10
 
-// view is one reading of the database: all rows that it gives are of one state.
+// view is a snapshot of the database: all rows read from it are of one state.
 type view struct {
 	it *pebble.Iterator
-	// key and end are scratch for the keys that the caller looks for.
+	// key and end are scratch space for the keys to look up.
 	key, end []byte
-	// values are those of several rows, one after the other, and ends where each ends.
+	// values holds the values of several rows, one after the other, and ends the end of each.
 	values []byte
 	ends   []int
 }
 
-// open begins a reading of single rows of whatever table.
+// open opens a view for reading single rows of any table.
 func (s *Store) open() (*view, error) {
 	v := s.views.Get().(*view)
-	// The rows that a page asks for beside a header mostly lie in its block. So
-	// the filters of the oldest level, where most rows are, cost more than they
-	// save.
+	// The rows that a page reads with a header are mostly in the same block. So the filters of the
+	// oldest level, where most rows are, cost more than they save.
 	it, err := s.db.NewIter(&pebble.IterOptions{})
 	if err != nil {
 		s.views.Put(v)
@@ -34,8 +33,8 @@ func (s *Store) open() (*view, error) {
 	return v, nil
 }
 
-// openRange begins a reading of the rows whose keys lie in [v.key, v.end) as
-// bounds filled them; it gives no view where there can be none.
+// openRange opens a view of the rows whose keys are in [v.key, v.end) as set by bounds. It returns
+// a nil view if the database is empty in that range.
 func (s *Store) openRange(bounds func(v *view)) (*view, error) {
 	v := s.views.Get().(*view)
 	bounds(v)
@@ -52,7 +51,7 @@ func (s *Store) openRange(bounds func(v *view)) (*view, error) {
 	return v, nil
 }
 
-// done ends the reading. Its error is that of any read before it.
+// done closes the view. It returns the error of any read before it.
 func (s *Store) done(v *view) error {
 	err := v.it.Close()
 	v.it, v.values, v.ends = nil, v.values[:0], v.ends[:0]
@@ -63,7 +62,7 @@ func (s *Store) done(v *view) error {
 	return err
 }
 
-// get reads the row of v.key. The value is valid until the next read.
+// get reads the row at v.key. The value is valid until the next read.
 func (v *view) get() (value []byte, found bool, err error) {
 	if !v.it.SeekPrefixGE(v.key) {
 		return nil, false, v.it.Error()
@@ -72,7 +71,7 @@ func (v *view) get() (value []byte, found bool, err error) {
 	return value, err == nil, err
 }
 
-// collect reads the row of v.key and keeps its value, an empty one if there is none.
+// collect reads the row at v.key and keeps its value, or an empty one if there is none.
 func (v *view) collect() (found bool, err error) {
 	value, found, err := v.get()
 	if err == nil && found && len(value) == 0 {
@@ -83,8 +82,8 @@ func (v *view) collect() (found bool, err error) {
 	return found, err
 }
 
-// collected returns the values collected and where each ends: a page of rows is one piece
-// of memory.
+// collected returns the collected values and the end of each, so that a page of rows takes one
+// allocation.
 func (v *view) collected() (values string, ends []int) {
 	values = string(v.values)
 	return values, v.ends
