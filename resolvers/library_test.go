@@ -17,9 +17,9 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(25)
 	type costs struct {
-		Query                     library.LibraryQuery
+		Query                   library.LibraryQuery
 		Principals, Permissions int // calls
-		Counts                    int
+		Counts                  int
 	}
 	first := func(n int) cursor.PageArgs { return cursor.PageArgs{First: &n} }
 	last := func(n int) cursor.PageArgs { return cursor.PageArgs{Last: &n} }
