@@ -19,8 +19,9 @@ type price struct{ each, once int }
 
 // costing estimates how many objects an operation reads at most: every object
 // field is 1, what is below a connection counts once for each entry of its
-// page, leaves are free unless their text is long. It is done for each request,
-// because sizes may be in variables, and once a fragment.
+// page, leaves are free unless their text is long. A filter is 1 for each entry
+// that it may scan. It is done for each request, because sizes may be in variables,
+// and once a fragment.
 type costing struct {
 	document *document
 	sizes    []int // of its fields, see document.sizes
@@ -96,7 +97,8 @@ func (c *costing) field(f *ast.Field) price {
 		return price{once: countCost}
 	case isConnection(typ.Name()):
 		below := c.set(f.SelectionSet)
-		return price{each: plus(1+below.once, times(c.pageSize(f), below.each))}
+		scanned, _ := c.size(f.Arguments.ForName("filter"))
+		return price{each: plus(1+below.once+scanned, times(c.pageSize(f), below.each))}
 	case typ.Elem != nil && !isConnection(f.ObjectDefinition.Name):
 		below := c.set(f.SelectionSet)
 		return price{each: c.list(f, plus(below.each, below.once))}

@@ -27,6 +27,8 @@ type document struct {
 	pageSizes []*ast.Argument
 	// lists are the arguments that say which objects shall be read.
 	lists []*ast.Argument
+	// filters are the arguments that have a page read more than it shows.
+	filters []*ast.Argument
 	// sized has a place in the sizes of each operation for each of them.
 	sized map[*ast.Argument]int
 	// conditional says that directives select fields by the variables of each
@@ -234,6 +236,9 @@ func (d *document) collectField(f *ast.Field) {
 		switch {
 		case connection && (arg.Name == "first" || arg.Name == "last"):
 			d.pageSizes = append(d.pageSizes, arg)
+			d.sized[arg] = len(d.sized)
+		case connection && arg.Name == "filter":
+			d.filters = append(d.filters, arg)
 			d.sized[arg] = len(d.sized)
 		case f.Definition.Arguments.ForName(arg.Name).Type.Elem != nil:
 			d.lists = append(d.lists, arg)

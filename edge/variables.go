@@ -9,6 +9,8 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
+
+	"carrel/library"
 )
 
 // coerce checks the variables against their types and fills in defaults. The
@@ -163,9 +165,9 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 	return path, want
 }
 
-// sizes reads how many objects each field asks for, once for the limits and for the
-// cost, by the places of document.sized; -1 is null. It refuses more than any field
-// may be asked for. The Service has the last word on the arguments of a page.
+// sizes reads how many objects each field asks for, and how many entries a filter scans,
+// once for the limits and for the cost, by the places of document.sized; -1 is null. It
+// refuses more than any field may be asked for. The Service has the last word on the arguments of a page.
 func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal) {
 	asked := make([]int, len(d.sized))
 	for _, arg := range d.lists {
@@ -175,6 +177,11 @@ func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal
 				fmt.Sprintf("%s has %d elements; at most %d can be asked for at once", arg.Name, n, limits.IDs)), arg.Position)}
 		}
 		asked[d.sized[arg]] = n
+	}
+	for _, arg := range d.filters {
+		if !isNull(arg.Value, values) {
+			asked[d.sized[arg]] = library.MaxFilterScan
+		}
 	}
 	for _, arg := range d.pageSizes {
 		n, given := pageSize(arg.Value, values)
@@ -188,6 +195,14 @@ func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal
 		asked[d.sized[arg]] = int(n)
 	}
 	return asked, nil
+}
+
+// isNull reports whether a value is null, or a variable that is null or was not given.
+func isNull(value *ast.Value, values map[string]any) bool {
+	if value.Kind == ast.Variable {
+		return values[value.Raw] == nil
+	}
+	return value.Kind == ast.NullValue
 }
 
 // pageSize reads the size of a page. A variable of another operation is not given,

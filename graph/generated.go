@@ -83,7 +83,7 @@ type DraftResolver interface {
 	Body(ctx context.Context, obj *page.Draft) (string, error)
 }
 type GroupResolver interface {
-	Library(ctx context.Context, obj *principal.Group, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool) (*library.LibraryConnection, error)
+	Library(ctx context.Context, obj *principal.Group, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool, filter *library.LibraryFilter) (*library.LibraryConnection, error)
 	Members(ctx context.Context, obj *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error)
 	ViewerRole(ctx context.Context, obj *principal.Group) (*principal.GroupRole, error)
 }
@@ -161,7 +161,7 @@ type SuggestionResolver interface {
 }
 type UserResolver interface {
 	Email(ctx context.Context, obj *principal.User) (*string, error)
-	Library(ctx context.Context, obj *principal.User, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool) (*library.LibraryConnection, error)
+	Library(ctx context.Context, obj *principal.User, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool, filter *library.LibraryFilter) (*library.LibraryConnection, error)
 	Groups(ctx context.Context, obj *principal.User, first *int, after *string) (*principal.GroupConnection, error)
 	Drafts(ctx context.Context, obj *principal.User, first *int, after *string) (*page.DraftConnection, error)
 }
@@ -204,6 +204,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDiscardDraftInput,
 		ec.unmarshalInputGroupMemberChange,
 		ec.unmarshalInputLeaseDocumentInput,
+		ec.unmarshalInputLibraryFilter,
 		ec.unmarshalInputLibraryOrder,
 		ec.unmarshalInputMoveContentInput,
 		ec.unmarshalInputPublishDraftInput,
@@ -403,6 +404,8 @@ interface Principal implements Node {
     orderBy: LibraryOrder = {field: LAST_MODIFIED, direction: ASC}
     "Whether private items on which the viewer itself has a role are shown too."
     includeShared: Boolean = false
+    "Which items are shown; null: all of them. It changes neither the order nor the cursors nor the count. A cursor serves with any filter."
+    filter: LibraryFilter
   ): LibraryConnection!
 }
 
@@ -437,6 +440,8 @@ type User implements Node & Principal @key(fields: "id") {
     orderBy: LibraryOrder = {field: LAST_MODIFIED, direction: ASC}
     "Whether private items on which the viewer itself has a role are shown too."
     includeShared: Boolean = false
+    "Which items are shown; null: all of them. It changes neither the order nor the cursors nor the count. A cursor serves with any filter."
+    filter: LibraryFilter
   ): LibraryConnection!
   "The groups that the user is a direct member of, as many of them as the viewer may see, by id."
   groups(
@@ -491,6 +496,8 @@ type Group implements Node & Principal @key(fields: "id") {
     orderBy: LibraryOrder = {field: LAST_MODIFIED, direction: ASC}
     "Whether private items on which the viewer itself has a role are shown too."
     includeShared: Boolean = false
+    "Which items are shown; null: all of them. It changes neither the order nor the cursors nor the count. A cursor serves with any filter."
+    filter: LibraryFilter
   ): LibraryConnection!
   "Direct members only, as many of them as the viewer may see, by id."
   members(
@@ -583,6 +590,24 @@ input LibraryOrder {
   field: LibraryOrderField!
   "Which end comes first."
   direction: OrderDirection!
+}
+
+"""
+Narrows what a page of a library shows. All conditions that are given must hold; one that is null or left out holds for every item.
+A filtered page scans at most 2,000 entries. It may be short, and even empty, where few of them match: go on from endCursor while hasNextPage, or
+from startCursor while hasPreviousPage.
+"""
+input LibraryFilter {
+  "Words, each of which must begin a word of the title or the description, without regard to case and accents. At most 200 characters and 10 words. A text without letters and digits holds for every item."
+  text: String
+  "The item is of one of these kinds. Not empty."
+  kinds: [ContentKind!]
+  "The item has one of these visibilities. Not empty."
+  visibilities: [LibraryVisibility!]
+  "The id of the user who created the item, as createdBy shows it: an item whose creator the viewer may not see does not match."
+  createdBy: ID
+  "The library's owner has one of these roles on the item. Not empty."
+  roles: [ContentRole!]
 }
 
 "A page of a library."
@@ -3789,6 +3814,14 @@ func (ec *executionContext) field_Group_library_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["includeShared"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*library.LibraryFilter, error) {
+			return ec.unmarshalOLibraryFilter2ᚖcarrelᚋlibraryᚐLibraryFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg6
 	return args, nil
 }
 
@@ -4693,6 +4726,14 @@ func (ec *executionContext) field_User_library_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["includeShared"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*library.LibraryFilter, error) {
+			return ec.unmarshalOLibraryFilter2ᚖcarrelᚋlibraryᚐLibraryFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg6
 	return args, nil
 }
 
@@ -7759,7 +7800,7 @@ func (ec *executionContext) _Group_library(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Group().Library(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string), fc.Args["orderBy"].(*LibraryOrder), fc.Args["includeShared"].(*bool))
+			return ec.Resolvers.Group().Library(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string), fc.Args["orderBy"].(*LibraryOrder), fc.Args["includeShared"].(*bool), fc.Args["filter"].(*library.LibraryFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *library.LibraryConnection) graphql.Marshaler {
@@ -15609,7 +15650,7 @@ func (ec *executionContext) _User_library(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.User().Library(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string), fc.Args["orderBy"].(*LibraryOrder), fc.Args["includeShared"].(*bool))
+			return ec.Resolvers.User().Library(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string), fc.Args["orderBy"].(*LibraryOrder), fc.Args["includeShared"].(*bool), fc.Args["filter"].(*library.LibraryFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *library.LibraryConnection) graphql.Marshaler {
@@ -17722,6 +17763,64 @@ func (ec *executionContext) unmarshalInputLeaseDocumentInput(ctx context.Context
 				return it, err
 			}
 			it.Value = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputLibraryFilter(ctx context.Context, obj any) (library.LibraryFilter, error) {
+	var it library.LibraryFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"text", "kinds", "visibilities", "createdBy", "roles"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "text":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Text = data
+		case "kinds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kinds"))
+			data, err := ec.unmarshalOContentKind2ᚕcarrelᚋlibraryᚐContentKindᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kinds = data
+		case "visibilities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visibilities"))
+			data, err := ec.unmarshalOLibraryVisibility2ᚕcarrelᚋprincipalᚐVisibilityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visibilities = data
+		case "createdBy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("createdBy"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CreatedBy = data
+		case "roles":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roles"))
+			data, err := ec.unmarshalOContentRole2ᚕcarrelᚋlibraryᚐContentRoleᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Roles = data
 		}
 	}
 	return it, nil
@@ -26595,6 +26694,42 @@ func (ec *executionContext) marshalOContent2ᚖcarrelᚋlibraryᚐContent(ctx co
 	return ec._Content(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOContentKind2ᚕcarrelᚋlibraryᚐContentKindᚄ(ctx context.Context, v any) ([]library.ContentKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]library.ContentKind, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNContentKind2carrelᚋlibraryᚐContentKind(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOContentKind2ᚕcarrelᚋlibraryᚐContentKindᚄ(ctx context.Context, sel ast.SelectionSet, v []library.ContentKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNContentKind2carrelᚋlibraryᚐContentKind(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋlibraryᚐContentMemberChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
 	if v == nil {
 		return nil, nil
@@ -26610,6 +26745,42 @@ func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋlibraryᚐ
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOContentRole2ᚕcarrelᚋlibraryᚐContentRoleᚄ(ctx context.Context, v any) ([]library.ContentRole, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]library.ContentRole, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNContentRole2carrelᚋlibraryᚐContentRole(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOContentRole2ᚕcarrelᚋlibraryᚐContentRoleᚄ(ctx context.Context, sel ast.SelectionSet, v []library.ContentRole) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNContentRole2carrelᚋlibraryᚐContentRole(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOContentRole2ᚖcarrelᚋlibraryᚐContentRole(ctx context.Context, v any) (*library.ContentRole, error) {
@@ -26804,6 +26975,24 @@ func (ec *executionContext) marshalOID2ᚖcarrelᚋpasteᚐID(ctx context.Contex
 	return res
 }
 
+func (ec *executionContext) unmarshalOID2ᚖstring(ctx context.Context, v any) (*string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalID(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOID2ᚖstring(ctx context.Context, sel ast.SelectionSet, v *string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalID(*v)
+	return res
+}
+
 func (ec *executionContext) unmarshalOInt2ᚖint(ctx context.Context, v any) (*int, error) {
 	if v == nil {
 		return nil, nil
@@ -26862,12 +27051,56 @@ func (ec *executionContext) marshalOLibraryEdge2ᚖcarrelᚋlibraryᚐLibraryEdg
 	return ec._LibraryEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOLibraryFilter2ᚖcarrelᚋlibraryᚐLibraryFilter(ctx context.Context, v any) (*library.LibraryFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputLibraryFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalOLibraryOrder2ᚖcarrelᚋgraphᚐLibraryOrder(ctx context.Context, v any) (*LibraryOrder, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputLibraryOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOLibraryVisibility2ᚕcarrelᚋprincipalᚐVisibilityᚄ(ctx context.Context, v any) ([]principal.Visibility, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]principal.Visibility, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOLibraryVisibility2ᚕcarrelᚋprincipalᚐVisibilityᚄ(ctx context.Context, sel ast.SelectionSet, v []principal.Visibility) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLibraryVisibility2carrelᚋprincipalᚐVisibility(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOLibraryVisibility2ᚖcarrelᚋprincipalᚐVisibility(ctx context.Context, v any) (*principal.Visibility, error) {

@@ -175,7 +175,7 @@ func TestArgument_OfAVariableThatIsNotGiven(t *testing.T) {
 
 // TestPageField_ReadsItsArguments: those of the document and those of each request.
 func TestPageField_ReadsItsArguments(t *testing.T) {
-	three, five, text := 3, 5, "cursor"
+	three, five, text, word, creator := 3, 5, "cursor", "a", "u:a:b"
 	for _, c := range []struct {
 		arguments string
 		variables map[string]any
@@ -199,9 +199,17 @@ func TestPageField_ReadsItsArguments(t *testing.T) {
 		{`(includeShared: true)`, nil, library.LibraryQuery{IncludeShared: true}, true},
 		{`(includeShared: $s)`, map[string]any{"s": true}, library.LibraryQuery{IncludeShared: true}, true},
 		{`(includeShared: $s)`, map[string]any{"s": false}, library.LibraryQuery{}, true},
+		{`(filter: null)`, nil, library.LibraryQuery{}, true},
+		{`(filter: {text: "a", kinds: NOTE, roles: []})`, nil, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word, Kinds: []library.ContentKind{library.Note}, Roles: []library.ContentRole{}}}, true},
+		{`(filter: $f)`, map[string]any{"f": map[string]any{"text": "a"}}, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word}}, true},
+		{`(filter: $f)`, map[string]any{"f": nil}, library.LibraryQuery{}, true},
+		{`(filter: $f)`, nil, library.LibraryQuery{}, true},
+		{`(filter: $f)`, map[string]any{"f": map[string]any{"kinds": []any{"FILM"}}}, library.LibraryQuery{}, false},
+		{`(filter: {text: $t, createdBy: "u:a:b"})`, map[string]any{"t": "a"}, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word, CreatedBy: &creator}}, true},
+		{`(filter: {text: $t, createdBy: "u:a:b"})`, nil, library.LibraryQuery{Filter: &library.LibraryFilter{CreatedBy: &creator}}, true},
 	} {
 		var declared []string
-		for _, v := range []string{"$n: Int", "$after: Cursor", "$o: LibraryOrder", "$d: OrderDirection!", "$s: Boolean"} {
+		for _, v := range []string{"$n: Int", "$after: Cursor", "$o: LibraryOrder", "$d: OrderDirection!", "$s: Boolean", "$f: LibraryFilter", "$t: String"} {
 			if name, _, _ := strings.Cut(v, ":"); strings.Contains(c.arguments, name) {
 				declared = append(declared, v)
 			}

@@ -49,6 +49,7 @@ func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, 
 	if shared, _ := args["includeShared"].(*bool); shared != nil {
 		q.IncludeShared = *shared
 	}
+	q.Filter, _ = args["filter"].(*library.LibraryFilter)
 	p.setReads(&q)
 	return PageRequest{q, p}
 }

@@ -19,6 +19,8 @@ type LibraryQuery struct {
 	// Descending is newest first.
 	Descending    bool
 	IncludeShared bool
+	// Filter narrows what is shown; nil: nothing does. Cursors serve with any filter.
+	Filter *LibraryFilter
 	// What the answer needs beside the entries. Each costs reads, so callers
 	// that can see the selection leave out what is not in it.
 	NoEntries       bool // neither edges nor nodes nor page info: no slice is read

@@ -97,6 +97,14 @@ type Content struct {
 // Tenant is the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
 
+// description returns the description, "" where there is none.
+func (c *Content) description() string {
+	if c.Description == nil {
+		return ""
+	}
+	return *c.Description
+}
+
 // URL returns the canonical URL that names the item, nil where it has none.
 func (c *Content) URL() *string {
 	if c.CanonicalURL == "" {

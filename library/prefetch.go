@@ -29,7 +29,11 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 	if err != nil {
 		return
 	}
-	key := pageKeyOf(owner, args, &q)
+	filter, err := s.conditions(q.Filter)
+	if err != nil {
+		return
+	}
+	key := pageKeyOf(owner, args, &q, filter)
 	p := &prefetch{done: s.rt.Latch()}
 	if !prefetchesOf(v).begin(key, p) {
 		return
@@ -43,7 +47,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 		}()
 		ctx, end := s.rt.Deadline(ctx, sched.QueryWithin)
 		defer end()
-		p.opened = s.openAhead(ctx, v, owner, args, &q)
+		p.opened = s.openAhead(ctx, v, owner, args, &q, filter)
 	})
 }
 
@@ -53,7 +57,7 @@ func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead is what Library does until it has the first slice, but for the
 // visibility of the owner; nil where it is not known which slice that is.
-func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery) *opened {
+func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions) *opened {
 	r, err := s.StartReading(ctx, v, owner, q)
 	if err != nil {
 		return nil
@@ -62,6 +66,7 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 	if err != nil {
 		return nil
 	}
+	r.filter = filter
 	w := r.walk(args, from, q)
 	slice, any := r.sliceOf(w)
 	if !any {
@@ -119,12 +124,13 @@ type pageKey struct {
 	size                                          int
 	cursor                                        string
 	begins, backward, descending, includingShared bool
+	filtered                                      bool
 }
 
-func pageKeyOf(owner principal.ID, args cursor.Page, q *LibraryQuery) pageKey {
+func pageKeyOf(owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions) pageKey {
 	k := pageKey{
 		owner: owner, size: args.Size, begins: args.Cursor == nil, backward: args.Backward,
-		descending: q.Descending, includingShared: q.IncludeShared,
+		descending: q.Descending, includingShared: q.IncludeShared, filtered: filter != nil,
 	}
 	if args.Cursor != nil {
 		k.cursor = *args.Cursor

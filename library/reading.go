@@ -19,6 +19,10 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
+	filter, err := s.conditions(q.Filter)
+	if err != nil {
+		return nil, err
+	}
 	h, err := s.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, err
@@ -28,7 +32,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 		return nil, err
 	}
 	if s.remote && !q.NoEntries {
-		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, &q))
+		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, &q, filter))
 	}
 	from, err := r.begin(args.Cursor)
 	if err != nil {
@@ -37,6 +41,9 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	conn := &LibraryConnection{Bucket: r.Bucket, Owner: owner}
 	if q.NoEntries {
 		return conn, nil
+	}
+	if err := r.narrow(ctx, filter); err != nil {
+		return nil, err
 	}
 	return conn, r.page(ctx, conn, args, from, &q)
 }
@@ -96,7 +103,8 @@ type Reading struct {
 	// viewer's if it is signed in, not the owner, and its role matters.
 	Members []principal.ID
 	order   cursor.Order
-	Bound   []byte // what cursors are bound to
+	Bound   []byte      // what cursors are bound to
+	filter  *conditions // nil: all that the viewer may see is shown
 	// until is the newest position of the walk; nil where it has no bound.
 	until *clock.Instant
 	// ReadAt is when the reading began: what cursors of it tell.
@@ -173,7 +181,7 @@ func (r *Reading) page(ctx context.Context, conn *LibraryConnection, args cursor
 	other := false
 	if q.OtherSide && from != nil {
 		var err error
-		if other, err = r.otherSide(ctx, !w.newer, *from, shown, args.Size); err != nil {
+		if other, err = r.otherSide(ctx, w, *from, shown, args.Size); err != nil {
 			return err
 		}
 	}
@@ -206,6 +214,9 @@ func (r *Reading) walk(args cursor.Page, from *EntryKey, q *LibraryQuery) *scan 
 		left:  readBudget(args.Size),
 	}
 	w.fresh = from == nil && !w.newer
+	if r.filter != nil {
+		w.left, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch
+	}
 	return w
 }
 
@@ -280,13 +291,19 @@ func (r *Reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, 
 
 // otherSide tells whether there is anything to see on the side of the page
 // that the walk came from.
-func (r *Reading) otherSide(ctx context.Context, newer bool, from EntryKey, shown []finding, size int) (bool, error) {
-	back := &scan{newer: newer, want: 1, left: readBudget(size)}
-	if len(shown) > 0 {
+//
+// A filtered page has scanned what lies between the cursor and its first edge, and has
+// one budget for both sides.
+func (r *Reading) otherSide(ctx context.Context, w *scan, from EntryKey, shown []finding, size int) (bool, error) {
+	back := &scan{newer: !w.newer, want: 1, left: readBudget(size)}
+	if r.filter != nil {
+		back.left, back.texts, back.batch = w.left, w.texts, firstFilterBatch
+	}
+	if len(shown) > 0 && r.filter == nil {
 		back.from = &shown[0].at
 	} else {
 		// The entry of the cursor itself is on the other side of an empty page.
-		back.from, back.skipTo = from.outermost(newer), &from
+		back.from, back.skipTo = from.outermost(back.newer), &from
 	}
 	err := r.run(ctx, back)
 	return back.cut || back.behind || len(back.found) > 0, err

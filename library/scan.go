@@ -32,6 +32,9 @@ type scan struct {
 	skipTo *EntryKey
 	want   int
 	left   int // entries that may still be scanned
+	// Of a filtered page: how many entries are read at once next, and how many bytes of
+	// texts may still be compared. batch is 0 of other pages.
+	batch, texts int
 
 	found []finding
 	// elsewhere are items whose headers say that they have moved on since their
@@ -74,15 +77,19 @@ func (r *Reading) run(ctx context.Context, w *scan) error {
 			}
 			continue
 		}
-		n := min(len(w.pending), max(w.want-len(w.found), least), w.left)
+		n := min(len(w.pending), w.left)
+		if w.batch == 0 {
+			n = min(n, max(w.want-len(w.found), least))
+		}
 		if n == 0 {
 			w.cut = true
 			break
 		}
-		if err := r.verify(ctx, w, w.pending[:n]); err != nil {
+		scanned, err := r.verify(ctx, w, w.pending[:n])
+		if err != nil {
 			return err
 		}
-		w.pending = w.pending[n:]
+		w.pending = w.pending[scanned:]
 	}
 	if w.moved {
 		// Newest first: only a fresh page has moved items.
@@ -142,11 +149,17 @@ func (r *Reading) slice(ctx context.Context, w *scan) error {
 
 // sliceOf is the slice to read next: one entry beyond the budget at most, which
 // tells whether the budget cuts anything off. There is none where the scan has
-// got to its bound.
+// got to its bound, and where nothing matches the filter.
 func (r *Reading) sliceOf(w *scan) (q Slice, any bool) {
+	if r.filter != nil && r.filter.nothing {
+		return q, false
+	}
 	q = Slice{
 		Owner: r.owner, Bucket: r.source, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.left+1),
+	}
+	if w.batch > 0 {
+		q.Limit = min(w.batch, w.left+1)
 	}
 	if w.newer && r.until != nil {
 		q.Bound = boundAt(*r.until)
@@ -164,6 +177,7 @@ func boundAt(p clock.Instant) *EntryKey { return &EntryKey{Position: p + 1} }
 // took goes on with the entries of a slice of at most limit.
 func (w *scan) took(limit int, es []Entry) {
 	w.slices++
+	w.batch = min(2*w.batch, maxFilterBatch)
 	w.ended = len(es) < limit
 	if len(es) > 0 {
 		end := es[len(es)-1]
@@ -183,28 +197,61 @@ func (w *scan) skips(k EntryKey) bool {
 }
 
 // verify reads the items of entries and adds those to the findings that the
-// viewer may see.
-func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) error {
+// viewer may see and that the page shows. It returns how many entries it has
+// scanned: all, unless the texts that they have are too long to be compared.
+func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) (scanned int, err error) {
 	rows, err := r.items(ctx, es)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	decisions, err := r.authorize(ctx, es, rows)
+	if err != nil {
+		return 0, err
+	}
+	for scanned < len(es) && (w.batch == 0 || w.texts > 0) {
+		if decisions[scanned] == principal.Granted {
+			r.show(w, es[scanned], &rows[scanned])
+		}
+		scanned++
 	}
 	if !w.scanned {
 		w.scanned, w.first = true, EntryKey{es[0].Position, es[0].Content}
 	}
-	end := es[len(es)-1]
+	end := es[scanned-1]
 	w.last = EntryKey{end.Position, end.Content}
-	w.left -= len(es)
-	decisions, err := r.authorize(ctx, es, rows)
-	if err != nil {
-		return err
+	if w.left -= scanned; w.batch > 0 && w.texts <= 0 {
+		w.left = 0
 	}
-	for i := range es {
-		if decisions[i] == principal.Granted {
-			w.add(es[i], &rows[i])
-		}
+	return scanned, nil
+}
+
+// show adds an item that the viewer may see, unless the page is filtered and the item
+// does not match. A filtered page does not keep the rows of the other items it has read.
+func (r *Reading) show(w *scan, e Entry, rows *ContentRows) {
+	if r.filter == nil {
+		w.add(e, rows)
+		return
 	}
-	return nil
+	h := &rows.Header
+	w.texts -= len(h.Title) + len(h.description())
+	if !r.filter.match(rows) {
+		w.drop(h.ID)
+		return
+	}
+	kept := *rows
+	w.add(e, &kept)
+}
+
+// drop takes the earlier readings of an item out that does not match any more: a
+// scan towards newer entries meets an item again that has moved, and the latest
+// reading counts.
+func (w *scan) drop(id ContentID) {
+	if !w.newer {
+		return
+	}
+	same := func(f finding) bool { return f.at.Content == id }
+	w.found = slices.DeleteFunc(w.found, same)
+	w.elsewhere = slices.DeleteFunc(w.elsewhere, same)
 }
 
 // authorize decides which items the viewer sees in this library. It asks for the repair

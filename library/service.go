@@ -92,6 +92,7 @@ type Service struct {
 
 	feeds   *timeline.Timelines
 	listed  listedContent
+	folding *folding
 	fanOuts fanOutQueues
 	shares  shareTable
 
@@ -111,6 +112,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, inFlightLists: c.InFlightLists, claims: c.Claims,
 		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
+		folding: new(folding),
 	}
 	var err error
 	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {

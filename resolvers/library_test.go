@@ -10,6 +10,7 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/principal"
 )
 
 // TestAPageReadsWhatIsSelected looks at what each selection costs.
@@ -22,6 +23,7 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 		Counts                  int
 	}
 	first := func(n int) cursor.PageArgs { return cursor.PageArgs{First: &n} }
+	word := "a"
 	last := func(n int) cursor.PageArgs { return cursor.PageArgs{Last: &n} }
 	cases := []struct {
 		name, selection string
@@ -37,6 +39,8 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 		{"the other flag backwards", `library(last: 3) { pageInfo { hasNextPage } }`, costs{Query: library.LibraryQuery{PageArgs: last(3), OtherSide: true}}},
 		{"newest first", `library(first: 3, orderBy: {field: LAST_MODIFIED, direction: DESC}) { nodes { id } }`, costs{Query: library.LibraryQuery{PageArgs: first(3), Descending: true}}},
 		{"include shared", `library(first: 3, includeShared: true) { nodes { id } }`, costs{Query: library.LibraryQuery{PageArgs: first(3), IncludeShared: true}}},
+		{"a filter", `library(first: 3, filter: {text: "a", visibilities: [PUBLIC, PRIVATE]}) { nodes { id } }`, costs{Query: library.LibraryQuery{PageArgs: first(3), Filter: &library.LibraryFilter{Text: &word, Visibilities: []principal.Visibility{principal.Public, principal.Private}}}}},
+		{"no filter", `library(first: 3, filter: null) { nodes { id } }`, costs{Query: library.LibraryQuery{PageArgs: first(3)}}},
 		{"20 creators", `library(first: 20) { edges { node { createdBy { id } } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
 		{"creators under two names", `library(first: 20) { edges { node { createdBy { id } c: createdBy { displayName } } } nodes { createdBy { id } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
 		{"standing", `library(first: 20) { edges { node { viewerRole viewerCanShare viewerCanManage } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
@@ -130,6 +134,8 @@ func TestABadPageIsTheCallersFault(t *testing.T) {
 		`first: 1, after: "x"`:     fault.ReasonBadCursor,
 		`first: 1, after: ""`:      fault.ReasonBadCursor,
 		`before: "0000000000000="`: fault.ReasonBadCursor,
+		`filter: {kinds: []}`:      fault.ReasonBadInput,
+		`filter: {createdBy: "x"}`: fault.ReasonBadInput,
 	} {
 		a := g.do(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library(`+arguments+`) { bucket nodes { id } } } }`)
 		if len(a.errs) != 1 || fault.ReasonOf(a.errs[0]) != want {

@@ -197,7 +197,15 @@ func (d *drawer) item() string {
 func (d *drawer) library(alias string) string {
 	n, after := d.variable, func() string { return d.variable("after", "Cursor") }
 	var arguments string
-	switch d.IntN(22) {
+	switch d.IntN(27) {
+	case 22, 23:
+		arguments = "(filter: " + n("f", "LibraryFilter") + ", first: " + n("m", "Int = 2") + ", after: " + after() + ")"
+	case 24:
+		arguments = "(last: 3, filter: {text: " + n("t", "String") + ", kinds: " + pick(d, "NOTE", "[LINK, NOTE]", n("k", "[ContentKind!]"), "null", "[]") + "})"
+	case 25:
+		arguments = "(first: 4, filter: {createdBy: " + n("by", "ID") + ", visibilities: [" + pick(d, "PUBLIC", "PRIVATE, LOGGEDIN") + "]}, includeShared: " + pick(d, "true", "false") + ")"
+	case 26:
+		arguments = pick(d, `(filter: null)`, `(filter: {})`, `(filter: {text: "no"}, first: 5)`, `(filter: {roles: [EDITOR], text: "o"})`, `(filter: {createdBy: "u:acme:ghost"})`, `(filter: {createdBy: "ghost"})`)
 	case 0, 1, 2:
 		arguments = "(first: " + strconv.Itoa(d.IntN(6)) + ")"
 	case 3:
@@ -310,6 +318,30 @@ func (d *drawer) value(typ string) any {
 		return map[string]any{"field": "LAST_MODIFIED", "direction": pick(d, "ASC", "DESC")}
 	case "OrderDirection":
 		return pick(d, "ASC", "DESC")
+	case "LibraryFilter":
+		f := map[string]any{}
+		if d.oneIn(2) {
+			f["text"] = pick(d, "note", "Notiz", "ITEM", "quot item", "none", "")
+		}
+		if d.oneIn(2) {
+			f["kinds"] = pick[any](d, "NOTE", []any{"LINK"}, []any{"LINK", "NOTE"}, nil, []any{})
+		}
+		if d.oneIn(3) {
+			f["visibilities"] = pick[any](d, []any{"PUBLIC"}, []any{"PRIVATE", "LOGGEDIN"})
+		}
+		if d.oneIn(3) {
+			f["createdBy"] = pick(d, "u:acme:ann", "u:acme:bob", "u:acme:ghost", "u:acme:nobody", "g:acme:crew", "ann")
+		}
+		if d.oneIn(3) {
+			f["roles"] = pick[any](d, "VIEWER", []any{"EDITOR", "MANAGER"})
+		}
+		return f
+	case "String":
+		return pick(d, "note", "item", "ünï", "")
+	case "[ContentKind!]":
+		return pick[any](d, "NOTE", []any{"LINK"})
+	case "ID":
+		return pick(d, "u:acme:ann", "U:acme:bob", "u:acme:ghost", "x")
 	}
 	return d.oneIn(2)
 }

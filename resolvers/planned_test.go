@@ -93,7 +93,7 @@ func TestPlansWriteTheSameBytes(t *testing.T) {
 	viewers := map[string]*principal.Viewer{"the owner": as("u:acme:eve"), "a colleague": as("u:acme:bob"), "anonymous": {}, "an administrator": admin()}
 	rapid.Check(t, func(rt *rapid.T) {
 		viewer := viewers[rapid.SampledFrom([]string{"the owner", "a colleague", "anonymous", "an administrator"}).Draw(rt, "viewer")]
-		arguments := rapid.SampledFrom([]string{"", "(first: 3)", "(last: 2)", "(first: 0)", "(first: 4, orderBy: {field: LAST_MODIFIED, direction: DESC})"}).Draw(rt, "arguments")
+		arguments := rapid.SampledFrom([]string{"", "(first: 3)", "(last: 2)", "(first: 0)", "(first: 3, filter: {text: \"item\"})", "(last: 2, filter: {createdBy: \"u:acme:ann\", kinds: [LINK]})", "(filter: {text: \"nowhere\"})", "(first: 4, orderBy: {field: LAST_MODIFIED, direction: DESC})"}).Draw(rt, "arguments")
 		query := `query($yes: Boolean = true, $no: Boolean = false) { user(id: "u:acme:eve") { library` + arguments + ` ` + page.draw(rt, 5) + ` id @include(if: $yes) @skip(if: $no) } }`
 		fast, slow := g.doWith(g.exec, viewer, query), g.doWith(g.slow, viewer, query)
 		if diff := cmp.Diff(slow.raw, fast.raw); diff != "" {

@@ -1,0 +1,153 @@
+package library
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"carrel/core/fault"
+)
+
+// Bounds of a text that is searched for. It is typed by hand, or copied from a title.
+const (
+	maxSearchText  = 200 // characters
+	maxSearchWords = 10
+)
+
+// search is the words of a text that is searched for. A page uses it at a time.
+type search struct {
+	folding *folding
+	words   []string // folded, each once
+	longest int      // bytes
+	word    []byte   // of the text that is searched, as far as it is compared
+}
+
+// newSearch returns nil for a text without words.
+func (f *folding) newSearch(text string) (*search, error) {
+	if n := utf8.RuneCountInString(text); n > maxSearchText {
+		return nil, fault.BadInputf("filter.text has at most %d characters; this one has %d", maxSearchText, n)
+	}
+	s := &search{folding: f}
+	for text != "" {
+		var word strings.Builder
+		for text != "" {
+			key, n := f.first(text)
+			text = text[n:]
+			if key == separator {
+				break
+			}
+			word.WriteString(key)
+		}
+		if w := word.String(); w != "" && !slices.Contains(s.words, w) {
+			s.words, s.longest = append(s.words, w), max(s.longest, len(w))
+		}
+	}
+	if len(s.words) > maxSearchWords {
+		return nil, fault.BadInputf("filter.text has at most %d words; this one has %d: leave out the most frequent of them", maxSearchWords, len(s.words))
+	}
+	if len(s.words) == 0 {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// matches reports whether each word begins a word of one of the texts.
+func (s *search) matches(texts ...string) bool {
+	missing := uint(1)<<len(s.words) - 1
+	for _, text := range texts {
+		if missing = s.find(text, missing); missing == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns those of the missing words, a bit for each, that begin no word of the text.
+func (s *search) find(text string, missing uint) uint {
+	s.word = s.word[:0]
+	compared := false // the word that is read
+	for text != "" && missing != 0 {
+		key, n := s.folding.first(text)
+		text = text[n:]
+		switch {
+		case key == separator:
+			missing = s.compare(missing)
+			compared = false
+		case !compared:
+			if s.word = append(s.word, key...); len(s.word) >= s.longest {
+				missing = s.compare(missing)
+				compared = true
+			}
+		}
+	}
+	return s.compare(missing)
+}
+
+// compare takes the words away that begin the word that was read.
+func (s *search) compare(missing uint) uint {
+	for i, w := range s.words {
+		if missing&(1<<i) != 0 && len(s.word) >= len(w) && string(s.word[:len(w)]) == w {
+			missing &^= 1 << i
+		}
+	}
+	s.word = s.word[:0]
+	return missing
+}
+
+// folding brings characters into the form in which words are compared: without accents and
+// case. It computes 256 characters at a time, when one of them is met first, because
+// Unicode's tables take a hundred times as long as a look-up.
+type folding struct {
+	blocks [foldedChars >> 8]atomic.Pointer[[256]string]
+}
+
+// foldedChars is beyond all letters, digits and marks of Unicode but for marks that select a variant.
+const foldedChars = 0x40000
+
+// separator is what characters fold to that are part of no word.
+const separator = " "
+
+// first folds the first character of a text, which has n bytes. The key is empty for
+// an accent, and separator where no word goes on.
+func (f *folding) first(text string) (key string, n int) {
+	r, n := rune(text[0]), 1
+	if r >= utf8.RuneSelf {
+		r, n = utf8.DecodeRuneInString(text)
+	}
+	if r >= foldedChars {
+		return fold(r), n
+	}
+	block := f.blocks[r>>8].Load()
+	if block == nil {
+		block = new([256]string)
+		for i := range block {
+			block[i] = fold(r&^0xff + rune(i))
+		}
+		f.blocks[r>>8].Store(block)
+	}
+	return block[r&0xff], n
+}
+
+// fold returns the key of a character: its canonical decomposition without accents and
+// invisible characters, in Unicode's full case folding. Cherokee letters need the lower
+// case after that, because package cases exchanges their cases.
+func fold(r rune) string {
+	letters := strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(string(r)))
+	key := strings.ToLower(cases.Fold().String(letters))
+	for _, r := range key {
+		if !unicode.In(r, unicode.L, unicode.N, unicode.Mc) {
+			return separator
+		}
+	}
+	return key
+}
