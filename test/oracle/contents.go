@@ -15,7 +15,7 @@ func (g *game) title() string {
 	if g.rarely(25) {
 		return ""
 	}
-	return one(g, []string{"a", "b", "c"})
+	return one(g, []string{"a", "b", "c", "É-b"})
 }
 
 // text draws a text that may be null; bad is drawn rarely.
@@ -76,7 +76,7 @@ func (g *game) createContent() {
 	v := g.viewer(g.w.stored)
 	in := library.CreateContent{
 		Kind: one(g, []library.ContentKind{library.Link, library.Note}), Title: g.title(),
-		Description: g.text("d", "e", badText), Visibility: g.visibility(), ExpiresAt: g.expiry(), IdempotencyKey: g.key(),
+		Description: g.text("D a2", "e", badText), Visibility: g.visibility(), ExpiresAt: g.expiry(), IdempotencyKey: g.key(),
 	}
 	if (in.Kind == library.Link) != g.rarely(15) {
 		in.Link = g.text("https://e.com/a", "https://e.com/b", badLink)
@@ -225,7 +225,7 @@ func (g *game) updateContent() {
 		in.Title = input.Some(&title)
 	}
 	if g.rarely(4) {
-		in.Description = input.Some(g.text("d", "e", badText))
+		in.Description = input.Some(g.text("D a2", "e", badText))
 	}
 	if c := g.w.items[library.ContentID(id)]; c != nil && c.kind == library.Link && g.rarely(3) || g.rarely(30) {
 		in.Link = input.Some(g.text("https://e.com/a", "https://e.com/b", badLink))

@@ -19,6 +19,9 @@ func (g *game) readSomething() {
 	q := library.LibraryQuery{
 		Descending: g.rarely(2), IncludeShared: g.rarely(2), WithPermissions: g.rarely(2), OtherSide: true,
 	}
+	if g.rarely(2) {
+		q.Filter = g.filter()
+	}
 	g.readLibrary(v, owner, q, g.rarely(2), one(g, []int{1, 2, 3, 20}))
 	g.readLists(v, owner)
 	if id, err := library.ParseContentID(g.contentID()); err == nil {
@@ -33,6 +36,8 @@ func (g *game) readEverything() {
 		for i, owner := range slices.Concat(g.users, g.groups) {
 			q := library.LibraryQuery{OtherSide: true, WithPermissions: true, Descending: i%2 == 0, IncludeShared: i%3 == 0}
 			g.readLibrary(v, owner, q, i%4 < 2, 3)
+			q.Filter = g.filter()
+			g.readLibrary(v, owner, q, i%3 < 1, 2)
 			g.readLists(v, owner)
 		}
 		for _, tenant := range []string{g.home, g.away} {
@@ -58,6 +63,9 @@ func (g *game) readEverything() {
 func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, size int) {
 	g.Helper()
 	want, count := g.w.library(v, owner, q.IncludeShared)
+	if q.Filter != nil {
+		want = slices.DeleteFunc(want, func(c *item) bool { return !g.w.matches(v, owner, c, q.Filter) })
+	}
 	if q.Descending != backwards {
 		slices.Reverse(want)
 	}
@@ -68,6 +76,10 @@ func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery,
 			g.svc.Prefetch(g.ctx, as, owner, q)
 		}
 		page, err := g.svc.Library(g.ctx, as, owner, q)
+		if isBad(q.Filter) {
+			g.agrees("library", *q.Filter, v, faults{"BAD_USER_INPUT"}, err)
+			return
+		}
 		if !g.w.sees(v, owner) {
 			g.agrees("library", owner, v, faults{"NOT_FOUND"}, err)
 			return
