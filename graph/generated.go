@@ -324,7 +324,7 @@ extend schema
 "A point in time: RFC 3339 in UTC with microseconds, e.g. 2026-11-21T09:30:00.123456Z. Library order is decided by these microseconds. On input any zone is understood, and what is finer than a microsecond is cut off."
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time")
 
-"Opaque position in a connection. Only ever passed back to the connection it came from, with the same arguments and viewer class."
+"Opaque position in a connection. Only ever passed back to the connection it came from, with the same arguments and viewer class. It has no specification, because only the gateway reads it."
 scalar Cursor
 
 # ---------------------------------------------------------------- global objects
