@@ -71,6 +71,7 @@ type ContentResolver interface {
 	ViewerCanShare(ctx context.Context, obj *library.Content) (bool, error)
 	ViewerCanEdit(ctx context.Context, obj *library.Content) (bool, error)
 	ViewerCanManage(ctx context.Context, obj *library.Content) (bool, error)
+	ViewerCanDelete(ctx context.Context, obj *library.Content) (bool, error)
 
 	Branch(ctx context.Context, obj *library.Content, number *int, working *bool) (*page.Branch, error)
 	Branches(ctx context.Context, obj *library.Content, first *int, after *string) (*page.BranchConnection, error)
@@ -695,6 +696,8 @@ type Content implements Node @key(fields: "id") {
   viewerCanEdit: Boolean!
   "Whether the viewer may also change visibility, expiry and members, and delete the item: its managers, and administrators."
   viewerCanManage: Boolean!
+  "Whether the viewer may delete the item for good: its managers, direct or through groups, and administrators."
+  viewerCanDelete: Boolean!
   "After this instant the item is gone from everywhere; null: it stays."
   expiresAt: DateTime
   "A branch of a NOTE; null where there is none that the viewer may see. Visitors, who may not edit the item, see the current one only."
@@ -2545,6 +2548,8 @@ func (ec *executionContext) childFields_Content(ctx context.Context, field graph
 		return ec.fieldContext_Content_viewerCanEdit(ctx, field)
 	case "viewerCanManage":
 		return ec.fieldContext_Content_viewerCanManage(ctx, field)
+	case "viewerCanDelete":
+		return ec.fieldContext_Content_viewerCanDelete(ctx, field)
 	case "expiresAt":
 		return ec.fieldContext_Content_expiresAt(ctx, field)
 	case "branch":
@@ -5878,6 +5883,29 @@ func (ec *executionContext) _Content_viewerCanManage(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_Content_viewerCanManage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Content", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Content_viewerCanDelete(ctx context.Context, field graphql.CollectedField, obj *library.Content) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Content_viewerCanDelete(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Content().ViewerCanDelete(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Content_viewerCanDelete(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Content", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -19724,6 +19752,44 @@ func (ec *executionContext) _Content(ctx context.Context, sel ast.SelectionSet, 
 					}
 				}()
 				res = ec._Content_viewerCanManage(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "viewerCanDelete":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Content_viewerCanDelete(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

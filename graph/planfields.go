@@ -53,6 +53,7 @@ var standingFields = map[string]writer[*Row]{
 	"viewerCanShare":  func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanShare) },
 	"viewerCanEdit":   func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanEdit) },
 	"viewerCanManage": func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanManage) },
+	"viewerCanDelete": func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanDelete()) },
 }
 
 // principalFields are those that users and groups have in common.

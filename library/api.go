@@ -70,6 +70,9 @@ type Permissions struct {
 	CanManage bool
 }
 
+// CanDelete reports whether the viewer may delete the item: whoever manages it may.
+func (t *Permissions) CanDelete() bool { return t.CanManage }
+
 // MaxCount is how far counts are exact.
 const MaxCount = 10_000
 

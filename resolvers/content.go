@@ -47,7 +47,13 @@ func (r contents) ViewerCanManage(ctx context.Context, c *library.Content) (bool
 	return err == nil && s.CanManage, err
 }
 
-// standing is never nil without an error: an item that has just become
+// ViewerCanDelete reports whether the viewer may delete the item.
+func (r contents) ViewerCanDelete(ctx context.Context, c *library.Content) (bool, error) {
+	s, err := permissions(ctx, c)
+	return err == nil && s.CanDelete(), err
+}
+
+// permissions is never nil without an error: an item that has just become
 // invisible is one that the viewer may do nothing with.
 func permissions(ctx context.Context, c *library.Content) (*library.Permissions, error) {
 	s, err := dataloader.From(ctx).Permissions.Load(ctx, c.ID)

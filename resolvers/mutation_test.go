@@ -138,9 +138,9 @@ func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	a := g.must(as("u:acme:ann"), `mutation {
-		a: createContent(input: {name: "page", kind: NOTE, title: "t", members: [{principalId: "u:acme:bob", role: MANAGER}]}) { content { createdBy { displayName } visibility viewerRole viewerCanEdit viewerCanManage } libraryEdge { role node { id } } userErrors { code } }
+		a: createContent(input: {name: "page", kind: NOTE, title: "t", members: [{principalId: "u:acme:bob", role: MANAGER}]}) { content { createdBy { displayName } visibility viewerRole viewerCanEdit viewerCanManage viewerCanDelete } libraryEdge { role node { id } } userErrors { code } }
 		b: updateUser(input: {id: "u:acme:ann", displayName: "Ann"}) { user { displayName } userErrors { code } }
-		c: setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:ann", role: VIEWER}]}) { content { createdBy { displayName } viewerRole viewerCanEdit viewerCanManage } userErrors { code } }
+		c: setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:ann", role: VIEWER}]}) { content { createdBy { displayName } viewerRole viewerCanEdit viewerCanManage viewerCanDelete } userErrors { code } }
 		d: removeFromLibrary(input: {principalId: "u:acme:ann", contentId: "c:acme:page"}) { removedContentId principal { displayName } fanOut { libraries } userErrors { code } } }`)
 	for path, want := range map[string]any{
 		"a content createdBy displayName": "ann",
@@ -148,6 +148,7 @@ func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
 		"a content visibility":            "PRIVATE",
 		"a content viewerCanEdit":         true,
 		"a content viewerCanManage":       true,
+		"a content viewerCanDelete":       true,
 		"a libraryEdge role":              "MANAGER",
 		"a libraryEdge node id":           "c:acme:page",
 		"b user displayName":              "Ann",
@@ -155,6 +156,7 @@ func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
 		"c content viewerRole":            "VIEWER",
 		"c content viewerCanEdit":         false,
 		"c content viewerCanManage":       false,
+		"c content viewerCanDelete":       false,
 		"d removedContentId":              "c:acme:page",
 		"d principal displayName":         "Ann",
 		"d fanOut libraries":              1.0,

@@ -186,7 +186,7 @@ func (d *drawer) item() string {
 	case 0, 1:
 		b += "createdBy { id " + d.fields("__typename tenant displayName visibility createdAt") + "} "
 	case 2:
-		b += d.fields("viewerRole viewerCanShare viewerCanEdit viewerCanManage") + "viewerRole "
+		b += d.fields("viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete") + "viewerRole "
 	case 3:
 		b += "... on KeyedObject { __typename } createdBy { displayName } viewerCanEdit "
 	}

@@ -27,7 +27,7 @@ type shape struct {
 func shapes() *shape {
 	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"), on: []string{"Node { id }", "Principal { id }", "_Entity { ... on User { tenant } }"}}
 	content := &shape{typename: "Content", on: []string{"Node { id }", "KeyedObject { ... on Content { kind } }", "_Entity { ... on Content { version } }"},
-		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanEdit viewerCanManage expiresAt"),
+		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete expiresAt"),
 		objects: map[string]*shape{"createdBy": user}}
 	edge := &shape{typename: "LibraryEdge", leaves: strings.Fields("__typename cursor role"), objects: map[string]*shape{"node": content}}
 	return &shape{typename: "LibraryConnection", leaves: []string{"__typename", "bucket"}, objects: map[string]*shape{
@@ -113,7 +113,7 @@ func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	g.must(as("u:acme:ann"), `mutation { setContentMembers(input: {contentId: "c:acme:item000", members: [{principalId: "u:acme:bob", role: EDITOR}]}) { userErrors { message } } }`)
 	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", description: "text", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 	const (
-		item  = `{ __typename id tenant kind title description link visibility createdAt lastModified version expiresAt viewerRole viewerCanShare viewerCanEdit viewerCanManage createdBy { __typename id tenant displayName visibility createdAt } }`
+		item  = `{ __typename id tenant kind title description link visibility createdAt lastModified version expiresAt viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete createdBy { __typename id tenant displayName visibility createdAt } }`
 		query = `{ user(id: "u:acme:eve") { library(first: 3) { __typename bucket edges { __typename cursor role node ` + item + ` } nodes ` + item + ` count { __typename value precision } pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } } }`
 		twice = `{ user(id: "u:acme:eve") { library { nodes { createdBy { ... on Node { id } ... on Principal { id } ... on User { id } ... on _Entity { ... on Node { id } __typename } ... on User { __typename } } } } } }`
 	)

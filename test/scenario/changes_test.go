@@ -106,17 +106,17 @@ func TestEditors(t *testing.T) {
 	ben := g.user("acme", "ben", "PUBLIC")
 	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "LINK", "title": "x", "link": "https://example.com/",
 		"members": []vars{{"principalId": "u:acme:ben", "role": "EDITOR"}}}})
-	const look = `{ content(id: "c:acme:x") { title visibility viewerRole viewerCanShare viewerCanEdit viewerCanManage } }`
+	const look = `{ content(id: "c:acme:x") { title visibility viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete } }`
 	may := func(token, want string) {
 		t.Helper()
 		a := g.must(token, look, nil)
 		got := fmt.Sprint(a.at("content.title"), " ", a.at("content.visibility"), " ", a.at("content.viewerRole"),
-			" share ", a.at("content.viewerCanShare"), " edit ", a.at("content.viewerCanEdit"), " manage ", a.at("content.viewerCanManage"))
+			" share ", a.at("content.viewerCanShare"), " edit ", a.at("content.viewerCanEdit"), " manage ", a.at("content.viewerCanManage"), " delete ", a.at("content.viewerCanDelete"))
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	may(ben, "x PRIVATE EDITOR share false edit true manage false")
+	may(ben, "x PRIVATE EDITOR share false edit true manage false delete false")
 	g.must(ben, updateItem, vars{"in": vars{"id": "c:acme:x", "title": "y", "description": "d", "link": "https://example.com/y"}})
 	for field, value := range (vars{"visibility": "PRIVATE", "expiresAt": nil}) {
 		a := g.ask(ben, updateItem, vars{"in": vars{"id": "c:acme:x", "title": "z", field: value}})
@@ -128,7 +128,7 @@ func TestEditors(t *testing.T) {
 	if got := a.userErrors("deleteContent"); !slices.Equal(got, []string{"FORBIDDEN id"}) {
 		t.Errorf("an editor deletes: %v", got)
 	}
-	may(ann, "y PRIVATE MANAGER share true edit true manage true")
+	may(ann, "y PRIVATE MANAGER share true edit true manage true delete true")
 }
 
 // TestWithdrawnAtOnce turns an item PRIVATE: nobody without a role sees it in
