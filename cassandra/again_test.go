@@ -19,15 +19,15 @@ import (
 	"carrel/principal"
 )
 
-// secondTries is a store on a node that can be held, and that takes second tries
-// too, as if it were two nodes.
+// secondTries is a store on a node whose answers can be held back. Second attempts go to the same
+// node, as if it were two nodes.
 type secondTries struct {
 	*Store
 	t     *testing.T
 	slow  *slowNode
-	tries chan string // what a second try was made of
+	tries chan string // the operation of each second attempt
 	asked chan struct{}
-	// begun and ended count second tries.
+	// begun and ended count second attempts.
 	begun, ended atomic.Int64
 }
 
@@ -35,7 +35,7 @@ func newSecondTries(t *testing.T) *secondTries {
 	o := options(t)
 	s := &secondTries{t: t, slow: newSlowNode(t, o.Hosts[0]), tries: make(chan string, 1000), asked: make(chan struct{}, 1000)}
 	o.Hosts = []string{s.slow.address}
-	// What is never tried again ends by this, and nothing else does.
+	// A statement without a second attempt ends by this timeout, and nothing else does.
 	o.HedgeAfter, o.Timeout = time.Millisecond, 6*time.Second
 	o.Observe = func(_ context.Context, seen session.Observation) {
 		if seen.Hedged {
@@ -61,8 +61,8 @@ func newSecondTries(t *testing.T) *secondTries {
 	return s
 }
 
-// begin has the node held. From then on asked gets each look for a node for a second
-// try.
+// begin makes the node hold its answers. From then on every search for a node for a second attempt
+// is counted.
 func (s *secondTries) begin() {
 	s.t.Helper()
 	s.over()
@@ -75,17 +75,17 @@ func (s *secondTries) begin() {
 	s.slow.hold()
 }
 
-// over waits until no second try is under way.
+// over waits until no second attempt is running.
 func (s *secondTries) over() {
 	s.t.Helper()
 	until(s.t, "the end of all second tries", func() bool { return s.begun.Load() == s.ended.Load() })
 }
 
-// held makes a call while the node is held, and gives what a second try was made
-// of; "" where there was none until the call has ended.
+// held makes a call while the node holds its answers. It returns the operation of the second
+// attempt, or "" if the call ended without one.
 func (s *secondTries) held(call func(context.Context) error) (again string) {
 	s.t.Helper()
-	// Its statements are prepared, which waits for the node too.
+	// The call prepares its statements, which needs the node too.
 	if err := call(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
@@ -96,18 +96,18 @@ func (s *secondTries) held(call func(context.Context) error) (again string) {
 	select {
 	case <-s.asked:
 	case err := <-ended:
-		s.t.Logf("it ended with %v", err)
+		s.t.Logf("the call ended with %v", err)
 		return ""
 	}
 	s.slow.release()
 	if err := <-ended; err != nil {
 		s.t.Error(err)
 	}
-	// The second try may end after the call.
+	// The second attempt may end after the call.
 	return <-s.tries
 }
 
-// until waits for something that other goroutines do.
+// until waits for a condition that other goroutines make true.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	limit := time.NewTimer(time.Minute)
@@ -123,9 +123,9 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// What may be repeated, and may come late, is sent once more where a node takes
-// long, each page of a reading included.
-func TestWhatIsTriedAgain(t *testing.T) {
+// TestHedging_RepeatableStatementsAreSentTwice: statements that may be executed twice and late are
+// sent once more if the node is slow, and so is each page of a read.
+func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 	s := newSecondTries(t)
 	stamp := int64(someTime)
 	next := func() int64 { stamp++; return stamp }
@@ -152,44 +152,45 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			person.MTS = clock.Instant(next())
 			return s.ApplyDirectory(ctx, &principal.DirectoryUpdate{Header: &person})
 		}},
-		{"a name that is dropped", "drop a row of the directory", func(ctx context.Context) error {
+		{"the deletion of a name", "drop a row of the directory", func(ctx context.Context) error {
 			return s.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
 		}},
 		{"a due", "write a due", func(ctx context.Context) error {
 			return s.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"a due that is dropped", "drop a due", func(ctx context.Context) error {
+		{"the deletion of a due", "drop a due", func(ctx context.Context) error {
 			return s.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"an in-flight list that is dropped", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "lane", next()) }},
+		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "lane", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
 		}},
 		{"a mark", "mark a process", func(ctx context.Context) error { return s.renew(ctx, &mark{host: "host"}) }},
-		{"a day that is forgotten", "forget a day", func(ctx context.Context) error {
+		{"the deletion of a day", "forget a day", func(ctx context.Context) error {
 			return s.session.WriteStamped(ctx, "forget a day", forgetDay, next(), dayOf(someTime))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if again := s.held(c.call); again != c.again {
-				t.Errorf("a second try was made of %q, want %q", again, c.again)
+				t.Errorf("the second attempt was of %q, want %q", again, c.again)
 			}
 		})
 	}
 }
 
-// What must not come late is sent once, however long the node takes.
-func TestWhatIsNotTriedAgain(t *testing.T) {
+// TestHedging_OthersAreSentOnce: statements that must not be executed late are sent once, however
+// slow the node is.
+func TestHedging_OthersAreSentOnce(t *testing.T) {
 	s := newSecondTries(t)
 	n := 0
 	calls := map[string]func(context.Context) error{
-		"a day that is noted": func(ctx context.Context) error { return s.session.Write(ctx, "note a day", noteDay, dayOf(someTime)) },
+		"the note of a day": func(ctx context.Context) error { return s.session.Write(ctx, "note a day", noteDay, dayOf(someTime)) },
 		"a decision": func(ctx context.Context) error {
 			n++
 			_, err := s.Commit(ctx, creation(library.ContentID(fmt.Sprintf("c:t:once%d", n)), someTime))
 			return err
 		},
-		"a serial reading": func(ctx context.Context) error {
+		"a serial read": func(ctx context.Context) error {
 			_, err := s.Read(ctx, "c:t:once", library.ContentQuery{Serial: true})
 			return err
 		},
@@ -207,8 +208,8 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			defer s.slow.release()
 			ended := make(chan error, 2)
 			go func() { ended <- call(t.Context()) }()
-			until(t, "a statement under way", func() bool { under, _ := s.Load(); return under > 0 })
-			// A reading that begins later is tried again.
+			until(t, "a statement in flight", func() bool { under, _ := s.Load(); return under > 0 })
+			// A read that starts later is hedged.
 			go func() { ended <- count(t.Context()) }()
 			<-s.asked
 			s.slow.release()
@@ -218,20 +219,20 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			s.over()
 			for len(s.tries) > 0 {
 				if again := <-s.tries; again != "count a library" {
-					t.Errorf("a second try was made of %q", again)
+					t.Errorf("the second attempt was of %q", again)
 				}
 			}
 		})
 	}
 }
 
-// Each page of a reading is a statement: it is observed, and has a place of its
-// own, so that many long readings do not exceed the bound together.
+// TestEachPageIsAStatement: each page of a read is a statement of its own. It is observed and
+// passes the gate, so that many long reads together do not exceed the limit.
 func TestEachPageIsAStatement(t *testing.T) {
 	const rows, readers = countPage + 1, 8
 	o := options(t)
 	counts := new(counter)
-	// All readers need the only place for each page.
+	// The gate has one slot, for which all readers compete with each page.
 	o.Observe, o.MaxInFlight, o.MaxWaiting, o.Patience, o.HedgeAfter = counts.add, 1, readers, time.Minute, time.Hour
 	s := open(t, o)
 	var ch session.Batch
@@ -256,7 +257,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 			t.Errorf("a count to %d has %d statements, want %d", c.limit, pages, c.pages)
 		}
 	}
-	// Whoever wants no more rows asks for no more pages.
+	// A reader that needs no more rows fetches no more pages.
 	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{"u:t:long", int8(principal.Private), rows}, PageSize: 10}
 	left := 15
 	var role int8
@@ -268,7 +269,7 @@ func TestEachPageIsAStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pages := counts.take()["count a library ok"]; pages != 2 {
-		t.Errorf("15 rows by 10 took %d statements", pages)
+		t.Errorf("15 rows in pages of 10 took %d statements", pages)
 	}
 	err = session.ForEach(t.Context(), readers, readers, func(ctx context.Context, _ int) error {
 		n, err := s.CountLibrary(ctx, "u:t:long", principal.Private, rows)

@@ -18,34 +18,33 @@ import (
 
 var _ archive.Source = (*Store)(nil)
 
-// An archive is read along the tokens of the partitions, which is the order in
-// which a cluster keeps them, and within a partition in the order of its rows.
-// That order lasts and is the same for every process, so the row read last is
-// the place where any of them can go on.
+// An archive is read in the order of the partitions' tokens, which is the order in which a cluster
+// stores them, and within a partition in the order of its rows. That order is stable and the same
+// for every process, so any process can continue after the last row that another has read.
 
-// rowPlace is where a row stands in its table.
+// rowPlace is the position of a row in its table.
 type rowPlace struct {
 	Token int64  `json:"token"`
 	Part  []byte `json:"part"`          // the key of its partition
-	Row   []byte `json:"row,omitempty"` // its own key there; empty where a partition is one row
+	Row   []byte `json:"row,omitempty"` // its key within the partition; empty if the partition is a single row
 }
 
-// archiveTable is how the rows of a chapter are read. Its statements give the
-// same columns.
+// archiveTable describes how to read the rows of a chapter. All its statements return the same
+// columns.
 type archiveTable struct {
 	doing string
-	// beyond reads the rows behind a token, and within the rows of a partition
-	// behind one of them; beside lists the keys of the partitions of a token.
+	// beyond reads the rows after a token, within the rows of a partition after one of them, and
+	// beside lists the keys of the partitions with a given token.
 	beyond, within, beside string
-	// single: a partition is one row, so that nothing stands behind it there.
+	// single: a partition has only one row.
 	single bool
-	// partition and row are a place's keys as the statements bind them; row of
-	// nothing is the place before the first one.
+	// partition and row convert the keys of a position to the arguments of the statements. row of
+	// nil is the position before the first row.
 	partition func(part []byte) ([]any, error)
 	row       func(row []byte) ([]any, error)
-	// key makes the key of a partition that beside has listed.
+	// key returns the key of a partition that beside has listed.
 	key func(*gocql.Iter) (part []byte, ok bool)
-	// rows makes a reader of rows.
+	// rows returns a reader of rows.
 	rows func() rowReader
 }
 
@@ -55,8 +54,7 @@ type rowReader func(*gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error
 // beforeAllTokens is smaller than the token of any partition.
 const beforeAllTokens int64 = math.MinInt64
 
-// archivePage is how many rows are fetched at a time: a row may have tens of
-// kilobytes.
+// archivePage is the number of rows in a page. A row may have tens of kilobytes.
 const archivePage = 100
 
 // ReadRows implements library.Archive.
@@ -88,11 +86,11 @@ type archiveWalk struct {
 	table *archiveTable
 	limit int
 	rows  []archive.Row
-	at    *rowPlace // of the last row; nil before the first
+	at    *rowPlace // the position of the last row; nil before the first
 }
 
-// run reads what is left of the partition in which the last page has ended,
-// then the partitions that share its token, then all that is behind the token.
+// run reads the rest of the partition in which the last page ended, then the partitions with the
+// same token, then everything after the token.
 func (w *archiveWalk) run(ctx context.Context) error {
 	token := beforeAllTokens
 	if w.at != nil {
@@ -107,7 +105,7 @@ func (w *archiveWalk) run(ctx context.Context) error {
 	return w.collect(ctx, w.table.beyond, token)
 }
 
-// rest reads what is left of one token.
+// rest reads the remaining rows of one token.
 func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
 	if !w.table.single {
 		if err := w.partition(ctx, at.Part, at.Row); err != nil {
@@ -121,7 +119,7 @@ func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
 	if err != nil {
 		return err
 	}
-	// Partitions of one token stand in the order of their keys.
+	// Partitions with the same token are stored in the order of their keys.
 	for _, part := range parts {
 		if bytes.Compare(part, at.Part) <= 0 || len(w.rows) >= w.limit {
 			continue
@@ -133,7 +131,7 @@ func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
 	return nil
 }
 
-// beside lists the partitions of a token; hardly ever is there more than one.
+// beside lists the partitions with a token. There is hardly ever more than one.
 func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, err error) {
 	r := session.Query{Operation: w.table.doing, Stmt: w.table.beside, Args: []any{token}}
 	err = w.store.withRetries(ctx, func() error {
@@ -150,7 +148,7 @@ func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, 
 	return parts, err
 }
 
-// partition reads the rows of a partition behind one of them.
+// partition reads the rows of a partition after one of them.
 func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 	args, err := w.table.partition(part)
 	if err != nil {
@@ -166,7 +164,7 @@ func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
 	return w.collect(ctx, w.table.within, args...)
 }
 
-// collect runs a statement that ends with a limit, and adds its rows.
+// collect runs a statement that ends with a limit and collects its rows.
 func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) error {
 	had := len(w.rows)
 	r := session.Query{Operation: w.table.doing, Stmt: stmt, Args: append(args, w.limit-had), PageSize: archivePage}
@@ -196,14 +194,14 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 	})
 }
 
-// A copy takes long, and a node that is restarted meanwhile must not end it.
+// A copy takes long, and must survive the restart of a node.
 const (
 	patientTries = 6
 	patientPause = 500 * time.Millisecond
 )
 
-// withRetries does again, after a pause that doubles, what failed because the
-// cluster could not do it. It must be something that may be repeated.
+// withRetries calls do, which must be repeatable, and calls it again after a doubling pause while
+// the cluster is unavailable.
 func (s *Store) withRetries(ctx context.Context, do func() error) error {
 	wait := patientPause
 	for n := 1; ; n++ {

@@ -21,10 +21,10 @@ import (
 	"carrel/principal"
 )
 
-// distant is an instant of 2040, by which rows of tests are forgotten.
+// distant is an instant in 2040. The rows of these tests expire then.
 const distant clock.Instant = 2208988800000000
 
-// archived reads a chapter in pages of a size.
+// archived reads a chapter in pages of limit rows.
 func archived(t *testing.T, s *Store, c archive.Chapter, limit int) []archive.Row {
 	t.Helper()
 	var all []archive.Row
@@ -39,11 +39,11 @@ func archived(t *testing.T, s *Store, c archive.Chapter, limit int) []archive.Ro
 		}
 		after = next
 	}
-	t.Fatal("the chapter has no end")
+	t.Fatal("the chapter does not end")
 	return nil
 }
 
-// murmur is how Murmur3 takes a block of 16 bytes in (x64, 128 bits).
+// murmur is the state of Murmur3 (x64, 128 bits), which takes in blocks of 16 bytes.
 type murmur struct{ h1, h2 uint64 }
 
 const (
@@ -51,7 +51,7 @@ const (
 	murmurC2 uint64 = 0x4cf5ad432745937f
 )
 
-// inverse is that of an odd number modulo 2^64.
+// inverse returns the inverse of an odd number modulo 2^64.
 func inverse(n uint64) uint64 {
 	x := n
 	for range 6 {
@@ -68,7 +68,7 @@ func (m murmur) block(k1, k2 uint64) murmur {
 	return m
 }
 
-// leadingTo is the block that leads from m to a state.
+// leadingTo returns the block that leads from m to a state.
 func (m murmur) leadingTo(to murmur) (k1, k2 uint64) {
 	h1 := bits.RotateLeft64((to.h1-0x52dce729)*inverse(5)-m.h2, -27)
 	h2 := bits.RotateLeft64((to.h2-0x38495ab5)*inverse(5)-to.h1, -31)
@@ -77,7 +77,7 @@ func (m murmur) leadingTo(to murmur) (k1, k2 uint64) {
 	return k1, k2
 }
 
-// sameToken are keys of 32 bytes that share a token.
+// sameToken returns keys of 32 bytes that share a token.
 func sameToken(n int) []commit.RequestKey {
 	to := murmur{}.block(0, 0).block(0, 0)
 	keys := make([]commit.RequestKey, n)
@@ -91,8 +91,9 @@ func sameToken(n int) []commit.RequestKey {
 	return keys
 }
 
-// Whoever chooses ids or keys can choose some that share a token.
-func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
+// TestReadRows_KeysOfOneTokenAreReadOnce: clients choose ids and keys, and so can choose some that
+// share a token.
+func TestReadRows_KeysOfOneTokenAreReadOnce(t *testing.T) {
 	s := open(t, options(t))
 	var rows []archive.Row
 	want := map[string]bool{}
@@ -110,7 +111,7 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 		tokens[token]++
 	}
 	if err := iter.Close(); err != nil || len(tokens) != 3 {
-		t.Fatalf("nine keys have the tokens %v, want seven of one: %v", tokens, err)
+		t.Fatalf("nine keys have the tokens %v, want seven equal ones: %v", tokens, err)
 	}
 	for limit := 1; limit <= 10; limit++ {
 		got := map[string]bool{}
@@ -124,8 +125,9 @@ func TestRowsOfOneTokenAreGivenOnceEach(t *testing.T) {
 	}
 }
 
-// A partition may have more rows than a page, and than one write.
-func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
+// TestPutRows_LargePartitionIsSplit: a partition may have more rows than a page, and more than one
+// write can put.
+func TestPutRows_LargePartitionIsSplit(t *testing.T) {
 	s := open(t, options(t))
 	header := library.Header{Content: library.Content{ID: "c:a:big", Kind: library.Note, Title: "Big", Visibility: principal.Public},
 		State: commit.Live, Seq: 3, MTS: 7, Position: 7, Widest: principal.Public, Members: 1203}
@@ -144,7 +146,7 @@ func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
 	}
 	for _, limit := range []int{100, 401, 5000} {
 		read := archived(t, s, archive.ChapterContents, limit)
-		// Which of the two items comes first is the cluster's affair.
+		// The cluster determines which of the two items comes first.
 		if read[0].Content.ID == other.ID {
 			read = append(read[1:], read[0])
 		}
@@ -154,9 +156,9 @@ func TestALargePartitionIsPutAndReadInPieces(t *testing.T) {
 	}
 }
 
-// A copy costs a decision an item, whatever the number of its rows, and rows
-// that are forgotten by now are not put.
-func TestWhatAPutCosts(t *testing.T) {
+// TestPutRows_CostsOneDecisionPerItem: the number of rows of an item does not matter, and expired
+// rows are not put.
+func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 	o := options(t)
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -184,9 +186,9 @@ func TestWhatAPutCosts(t *testing.T) {
 	if err := s.PutRows(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
-	// The day, and each of its shards that has one.
+	// One write for the day, and one for each of its shards that has a hint.
 	if dues := asked["put dues ok"]; dues < 3 || dues > 1+dueShards {
-		t.Errorf("twenty dues of one day were put by %d writes", dues)
+		t.Errorf("putting twenty dues of one day took %d writes", dues)
 	}
 	delete(asked, "put dues ok")
 	if diff := cmp.Diff(map[string]int{"put a content applied": 20, "fix a creation applied": 1}, asked); diff != "" {
@@ -194,17 +196,18 @@ func TestWhatAPutCosts(t *testing.T) {
 	}
 	var left int
 	if err := s.session.Driver().Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil || left < 1 || left > 51 {
-		t.Errorf("a creation that is kept for 50 s more has a time to live of %d s, %v", left, err)
+		t.Errorf("a creation that expires in 50 s has a time to live of %d s, %v", left, err)
 	}
 	for _, r := range archived(t, s, archive.ChapterContents, 1000) {
 		if r.Request != nil {
-			t.Errorf("a request that may be forgotten was put: %+v", r.Request)
+			t.Errorf("an expired request was put: %+v", r.Request)
 		}
 	}
 }
 
-// A write that was given up may come late, when the store is served already.
-func TestAPutThatComesLateChangesNothing(t *testing.T) {
+// TestPutRows_LateWriteChangesNothing: a write that was given up may be executed late, when the
+// store is already in use.
+func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	s := open(t, options(t))
 	late := func(stmt string, args ...any) {
 		t.Helper()
@@ -255,8 +258,8 @@ func TestAPutThatComesLateChangesNothing(t *testing.T) {
 	}
 }
 
-// Rows are put beside a header, or not at all: a partition without one is none.
-func TestRowsAreNotPutWithoutTheirHeader(t *testing.T) {
+// TestPutRows_NeedTheirHeader: rows are only put into a partition that has a header.
+func TestPutRows_NeedTheirHeader(t *testing.T) {
 	s := open(t, options(t))
 	for name, row := range map[string]archive.Row{
 		"content":   {Member: &archive.MemberAt{Content: "c:a:none", Member: library.Member{Principal: "u:a:b", Role: library.Manages, Seq: 1}}},
@@ -268,13 +271,13 @@ func TestRowsAreNotPutWithoutTheirHeader(t *testing.T) {
 	}
 }
 
-// A row that another one changes again and again is not fought over: the copy
-// ends, and tells why.
-func TestACopyTellsThatItIsNotAlone(t *testing.T) {
+// TestPutRows_ConcurrentWriterIsReported: if another process keeps changing a row, the copy gives
+// up with a clear error.
+func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 	o := options(t)
 	var (
 		mu     sync.Mutex
-		change func() // what somebody else does after each request of the copy
+		change func() // what the other process does after each request of the copy
 	)
 	others := func(do func()) {
 		mu.Lock()

@@ -51,11 +51,11 @@ func (w *restorePaste) put(ctx context.Context, s *Store) error {
 	p := paste.Row(*w)
 	stmt, args := insertPaste, []any{string(p.ID), p.Seq, notNull(p.Data)}
 	for range restoreTries {
-		applied, standing, err := s.session.DecideOne(ctx, doing, stmt, args...)
+		applied, current, err := s.session.DecideOne(ctx, doing, stmt, args...)
 		if err != nil || applied {
 			return err
 		}
-		seq, _ := standing["seq"].(int64)
+		seq, _ := current["seq"].(int64)
 		stmt, args = replacePaste, []any{p.Seq, notNull(p.Data), string(p.ID), seq}
 	}
 	return notAlone(doing)

@@ -19,12 +19,11 @@ import (
 	"carrel/principal"
 )
 
-// What is copied into the tables of compare-and-set is written by
-// compare-and-set too, a partition at a time: on nothing at first, and on what
-// stands where that is refused. So there is no second kind of write whose
-// timestamps could be compared with those of decisions; and one that was given
-// up, and comes late all the same, when the store is served already, is refused
-// like any other that rests on a state of before.
+// A copy writes tables that use compare-and-set by compare-and-set too, one partition at a time:
+// first on the condition that there is no row, and if that is refused, on the current row. So there
+// is no second kind of write whose timestamps would compete with those of decisions. A write that
+// was given up and is executed late, when the store is already in use, is refused because its
+// condition no longer holds.
 const (
 	restoreContent = assignContentCells + `, writers = ?, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	holdContent    = `UPDATE content SET seq = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
@@ -40,20 +39,20 @@ const (
 )
 
 const (
-	// restoreWidth is how many partitions are written at a time.
+	// restoreWidth is the number of partitions that are written at the same time.
 	restoreWidth = 64
-	// restoreRows is how many rows of a partition are written at once. A header
-	// may have 50 KB and other rows some hundred bytes, so that is far below the
-	// megabytes that are too large for a node.
+	// restoreRows is the number of rows of a partition in one write. A header may have 50 KB and
+	// other rows have some hundred bytes, so a write stays far below the megabytes that are too
+	// large for a node.
 	restoreRows = 500
-	// restoreTries is how often a row is put in place of what stands. One is
-	// enough where nobody else uses the store.
+	// restoreTries is how often a row that keeps changing is replaced. One attempt is enough if no
+	// other process uses the store.
 	restoreTries = 3
 )
 
-// PutRows implements library.Archive: one decision for the rows of each
-// partition, so that a copy makes as many as there are items, restoreWidth at a
-// time. Rows whose time to live is over are left out.
+// PutRows implements library.Archive. It makes one decision for the rows of each partition, so a
+// copy makes as many as there are items, restoreWidth at a time. Rows that have expired are
+// skipped.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := ctx.Err(); err != nil {
 		return session.NotSent(err)
@@ -74,13 +73,13 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	})
 }
 
-// restore is one write; it may be repeated.
+// restore is one write. It may be repeated.
 type restore interface {
 	put(ctx context.Context, s *Store) error
 }
 
-// restoring collects the writes for rows, those of a partition one after the
-// other: decisions of one partition at the same time hinder each other.
+// restoring collects the writes of rows. Those of one partition are made one after the other,
+// because concurrent decisions on a partition hinder each other.
 type restoring struct {
 	store *Store
 	now   clock.Instant
@@ -88,11 +87,11 @@ type restoring struct {
 	at    map[restorePlace]int
 }
 
-// restorePlace is what rows are put into together: a partition, or a row of the
-// days that are listed.
+// restorePlace is the target of rows that are written together: a partition, or a row in the list
+// of days.
 type restorePlace struct{ table, key string }
 
-// place is the writes of one place, and the last of them.
+// place returns the number of writes to a target, and the last of them.
 func (p *restoring) place(at restorePlace) (n int, last restore) {
 	n, known := p.at[at]
 	if !known {
@@ -106,11 +105,11 @@ func (p *restoring) place(at restorePlace) (n int, last restore) {
 	return n, last
 }
 
-// single adds the write of a partition that is one row.
+// single adds the write of a single-row partition.
 func (p *restoring) single(w restore) { p.parts = append(p.parts, []restore{w}) }
 
-// partition is the write that takes one more row of a partition of content or
-// of principals. header tells that the row is its header.
+// partition returns the write that takes one more row of a partition of content or of principals.
+// header reports that the row is the partition's header.
 func (p *restoring) partition(t *restoreTable, id string, header bool) *restorePartition {
 	n, last := p.place(restorePlace{t.name, id})
 	w, _ := last.(*restorePartition)
@@ -166,12 +165,12 @@ func (p *restoring) add(r *archive.Row) error {
 	case r.Request != nil:
 		p.reply(r.Request)
 	default:
-		return &fault.Error{Code: fault.Internal, Msg: "put rows: a row of no kind"}
+		return &fault.Error{Code: fault.Internal, Msg: "put rows: an empty archive row"}
 	}
 	return nil
 }
 
-// reply adds the write of an answered request, with what is left of its time.
+// reply adds the write of an answered request with its remaining time to live.
 func (p *restoring) reply(r *archive.RequestAt) {
 	if r.Until <= p.now {
 		return
@@ -184,7 +183,7 @@ func (p *restoring) reply(r *archive.RequestAt) {
 		p.store.timeToLive(r.Until), r.InputHash[:], notNull(r.Answer), int64(r.Until), id, requestKey(&r.Key))
 }
 
-// due adds the write of a hint, as PutDue makes it.
+// due adds the write of a hint, as PutDue would write it.
 func (p *restoring) due(d commit.Due) {
 	day, shard := dayOf(d.At), shardOf(d.Row())
 	n, last := p.place(restorePlace{"due", string(duePartOf(day, shard))})
@@ -201,7 +200,7 @@ func (p *restoring) due(d commit.Due) {
 	}
 }
 
-// restoreDues are plain writes of one partition.
+// restoreDues is a batch of unconditional writes to one partition.
 type restoreDues struct{ session.Batch }
 
 func (w *restoreDues) put(ctx context.Context, s *Store) error {
@@ -211,10 +210,10 @@ func (w *restoreDues) put(ctx context.Context, s *Store) error {
 // restoreTable is a table whose partitions have a header and other rows.
 type restoreTable struct {
 	name, doing string
-	// restore puts the header where that of a seq stands, and hold writes the seq
-	// that stands, which is how rows are put beside the header.
+	// restore replaces the header with a given seq. hold writes the current seq again, which is the
+	// condition under which other rows are put.
 	restore, hold string
-	// seq is the one of the header that stands, 0 without one.
+	// seq reads the seq of the current header. It is 0 if there is none.
 	seq func(ctx context.Context, s *Store, id string) (int64, error)
 }
 
@@ -244,7 +243,7 @@ func principalTable() *restoreTable {
 type restorePartition struct {
 	table  *restoreTable
 	id     string
-	header []any // its values; nil where rows are put beside the one that stands
+	header []any // its values; nil if rows are added to an existing header
 	others session.Batch
 }
 
@@ -260,25 +259,25 @@ func (w *restorePartition) put(ctx context.Context, s *Store) error {
 	for range restoreTries {
 		if w.header == nil {
 			if base == 0 {
-				return &fault.Error{Code: fault.Internal, Msg: w.table.doing + ": the header of " + w.id + " comes before its other rows"}
+				return &fault.Error{Code: fault.Internal, Msg: w.table.doing + ": the header of " + w.id + " must come before its other rows"}
 			}
 			values = []any{base, w.id}
 		}
 		var ch session.Batch
 		ch.Append(stmt, append(slices.Clone(values), baseOf(base))...)
 		ch.Entries = append(ch.Entries, w.others.Entries...)
-		applied, standing, err := s.session.DecideReturning(ctx, w.table.doing, &ch)
+		applied, current, err := s.session.DecideReturning(ctx, w.table.doing, &ch)
 		if err != nil || applied {
 			return err
 		}
-		base, _ = standing["seq"].(int64)
+		base, _ = current["seq"].(int64)
 	}
 	return notAlone(w.table.doing)
 }
 
-// notAlone is what is told where rows change under a copy.
+// notAlone returns the error for rows that another process changes during a copy.
 func notAlone(doing string) error {
-	return &fault.Error{Code: fault.Conflict, Msg: doing + ": somebody else writes to this store"}
+	return &fault.Error{Code: fault.Conflict, Msg: doing + ": another process writes to this store"}
 }
 
 type (
@@ -301,7 +300,7 @@ func (w *restoreDraft) put(ctx context.Context, s *Store) error {
 			return err
 		}
 		if over = &there.Token; there.User == "" {
-			over = nil // it has been removed meanwhile
+			over = nil // it was deleted meanwhile
 		}
 	}
 	return notAlone("put a draft")
@@ -310,11 +309,11 @@ func (w *restoreDraft) put(ctx context.Context, s *Store) error {
 func (w *restoreSetting) put(ctx context.Context, s *Store) error {
 	const doing = "put a setting"
 	for range restoreTries {
-		stands, err := s.PutSettingIfAbsent(ctx, w.Name, w.Value)
-		if err != nil || bytes.Equal(stands, w.Value) {
+		stored, err := s.PutSettingIfAbsent(ctx, w.Name, w.Value)
+		if err != nil || bytes.Equal(stored, w.Value) {
 			return err
 		}
-		applied, _, err := s.session.DecideOne(ctx, doing, replaceSetting, notNull(w.Value), w.Name, stands)
+		applied, _, err := s.session.DecideOne(ctx, doing, replaceSetting, notNull(w.Value), w.Name, stored)
 		if err != nil || applied {
 			return err
 		}
@@ -326,11 +325,11 @@ func (w *restoreBlock) put(ctx context.Context, s *Store) error {
 	const doing = "put a block"
 	stmt, args := firstBlock, []any{w.Host, w.Next}
 	for range restoreTries {
-		applied, standing, err := s.session.DecideOne(ctx, doing, stmt, args...)
+		applied, current, err := s.session.DecideOne(ctx, doing, stmt, args...)
 		if err != nil || applied {
 			return err
 		}
-		next, _ := standing["next"].(int64)
+		next, _ := current["next"].(int64)
 		if next == w.Next {
 			return nil
 		}
@@ -344,11 +343,11 @@ func (w *restoreLease) put(ctx context.Context, s *Store) error {
 	l := lease.Row(*w)
 	stmt, args := insertLease, []any{string(l.ID), l.Seq, notNull(l.Data)}
 	for range restoreTries {
-		applied, standing, err := s.session.DecideOne(ctx, doing, stmt, args...)
+		applied, current, err := s.session.DecideOne(ctx, doing, stmt, args...)
 		if err != nil || applied {
 			return err
 		}
-		seq, _ := standing["seq"].(int64)
+		seq, _ := current["seq"].(int64)
 		stmt, args = replaceLease, []any{l.Seq, notNull(l.Data), string(l.ID), seq}
 	}
 	return notAlone(doing)
@@ -358,18 +357,18 @@ func (w *restoreCreation) put(ctx context.Context, s *Store) error {
 	c := commit.Creation(*w)
 	var replace *commit.Creation
 	for range restoreTries {
-		stands, err := s.PutCreationIfAbsent(ctx, c, replace)
-		if err != nil || stands == c {
+		stored, err := s.PutCreationIfAbsent(ctx, c, replace)
+		if err != nil || stored == c {
 			return err
 		}
-		if replace = &stands; stands == (commit.Creation{}) {
-			replace = nil // it has been forgotten meanwhile
+		if replace = &stored; stored == (commit.Creation{}) {
+			replace = nil // it expired meanwhile
 		}
 	}
 	return notAlone("put a creation")
 }
 
-// writersValue is a ring of writers as the column has it.
+// writersValue returns a ring of writers as a value of the column.
 func writersValue(ws []commit.Writer, seq int64) map[int8]gocql.UUID {
 	ring := make(map[int8]gocql.UUID, len(ws))
 	for _, w := range ws {
@@ -380,7 +379,7 @@ func writersValue(ws []commit.Writer, seq int64) map[int8]gocql.UUID {
 	return ring
 }
 
-// unsettledValue are unsettled positions as the column has them.
+// unsettledValue returns unsettled positions as a value of the column.
 func unsettledValue(us []library.Superseded) map[int64]int8 {
 	all := make(map[int64]int8, len(us))
 	for _, u := range us {

@@ -66,7 +66,7 @@ const (
 	archiveBodiesBeside = `SELECT DISTINCT paste_id FROM paste_body WHERE token(paste_id) = ?`
 )
 
-// archiveTableOf is the table of a chapter.
+// archiveTableOf returns the table of a chapter.
 func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 	switch c {
 	case archive.ChapterSettings:
@@ -97,10 +97,10 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 		return &archiveTable{doing: "read bodies of pastes", beyond: archiveBodies, within: archiveBody, beside: archiveBodiesBeside,
 			key: textKey, partition: textPart, row: bytesPart, rows: readBodyRows}, nil
 	}
-	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: there is no chapter %d", c)}
+	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: unknown chapter %d", c)}
 }
 
-// singleRows is a table whose partitions are one row each.
+// singleRows returns a table whose partitions have one row each.
 func singleRows(doing, beyond, within, beside string, key func(*gocql.Iter) ([]byte, bool),
 	partition func([]byte) ([]any, error), rows func() rowReader) *archiveTable {
 	return &archiveTable{doing: doing, beyond: beyond, within: within, beside: beside, single: true, key: key, partition: partition, rows: rows}
@@ -124,11 +124,11 @@ func bytesKey(iter *gocql.Iter) ([]byte, bool) {
 
 func bytesPart(part []byte) ([]any, error) { return []any{part}, nil }
 
-// A day is kept as the days since 1970 with the sign turned, which has the
-// order in which the cluster keeps days.
+// A day is stored as the number of days since 1970 with the sign bit inverted, which sorts as the
+// cluster sorts days.
 const dayZero = 1 << 31
 
-// duePartOf is the key of a partition of dues, in the order of the cluster's.
+// duePartOf returns the key of a partition of dues, which sorts as in the cluster.
 func duePartOf(day time.Time, shard int8) []byte {
 	days := day.Unix() / (24 * 60 * 60)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(days+dayZero)), byte(shard))
@@ -151,8 +151,8 @@ func duePart(part []byte) ([]any, error) {
 
 // Keys of rows within their partitions.
 
-// kindRow is the key of a row of content or of a principal: its kind, and its
-// key within that.
+// kindRow decodes the key of a row of content or of a principal: its kind, and its key within the
+// kind.
 func kindRow(row []byte) ([]any, error) {
 	if len(row) == 0 {
 		return []any{int8(-1), ""}, nil
@@ -165,7 +165,7 @@ func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)},
 // beforeAllInstants is before the instant of any due.
 const beforeAllInstants int64 = math.MinInt64
 
-// dueRow is the key of a due: its instant and the item.
+// dueRow decodes the key of a due: its instant and the item.
 func dueRow(row []byte) ([]any, error) {
 	switch {
 	case len(row) == 0:
@@ -290,7 +290,7 @@ func readContentRows() rowReader {
 	}
 }
 
-// archived is the answered request of a row, whose key is the request's.
+// archived returns an answered request. key is the key of its row, which is the request's.
 func (c *requestCells) archived(key string) (commit.RequestRow, error) {
 	b, err := hex.DecodeString(key)
 	if err != nil || len(b) != len(commit.RequestKey{}) {
@@ -343,7 +343,7 @@ func readDueRows() rowReader {
 		var shard int8
 		var instant int64
 		var row string
-		var mts int64 // 0 where an earlier version wrote the hint
+		var mts int64 // 0 if an earlier version wrote the hint
 		if !iter.Scan(&at.Token, &day, &shard, &instant, &row, &mts) {
 			return r, at, false, nil
 		}

@@ -14,9 +14,9 @@ import (
 	"carrel/principal"
 )
 
-// slowNode stands between the driver and a node, and keeps its answers back
-// while it is held. It listens on the node's address, which is the one that the
-// node tells drivers to use, at another port.
+// slowNode is a proxy between the driver and a node that can hold the node's answers back. It
+// listens on the node's address, because the node reports that address to drivers, but on another
+// port.
 type slowNode struct {
 	address string
 	node    string
@@ -24,19 +24,19 @@ type slowNode struct {
 
 	mu    sync.Mutex
 	gate  chan struct{} // closed while answers pass
-	hangs int           // how many connections are closed as soon as they are made
+	hangs int           // number of connections to close as soon as they are made
 	conns []net.Conn
 }
 
-// wantBusy checks an error that says: nothing was sent, come again.
+// wantBusy checks that an error says that nothing was sent and that the caller may retry.
 func wantBusy(t *testing.T, err error) {
 	t.Helper()
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != fault.Unavailable || fault.MayHaveCommitted(err) {
-		t.Fatalf("it is told %v", err)
+		t.Fatalf("the error is %v", err)
 	}
 	if e.RetryAfter != 1 || e.Reason != "" {
-		t.Errorf("it is told %+v", e)
+		t.Errorf("the error is %+v", e)
 	}
 }
 
@@ -92,7 +92,7 @@ func (n *slowNode) hangsUp() bool {
 	return n.hangs >= 0
 }
 
-// heldWriter writes what the node answers to the driver.
+// heldWriter writes the node's answers to the driver.
 type heldWriter struct {
 	n  *slowNode
 	to io.Writer
@@ -122,17 +122,17 @@ func (n *slowNode) release() {
 	}
 }
 
-// Hundreds of requests meet a cluster that does not answer: as many as have
-// places are under way, some wait, and all others are told at once that nothing
-// was done and that they may come again. When the cluster answers, those that
-// were let in are done, and everything goes on.
+// TestASlowClusterGetsNoMoreWork sends hundreds of requests to a cluster that does not answer. As
+// many as there are slots are in flight, some wait, and all others fail at once with an error that
+// says that nothing was done and that the caller may retry. When the cluster answers again, the
+// admitted requests succeed.
 func TestASlowClusterGetsNoMoreWork(t *testing.T) {
-	const places, most, callers = 8, 16, 300
+	const slots, most, callers = 8, 16, 300
 	o := options(t)
 	slow := newSlowNode(t, o.Hosts[0])
 	o.Hosts = []string{slow.address}
-	// Nothing ends by time here.
-	o.MaxInFlight, o.MaxWaiting, o.Patience, o.Timeout = places, most, time.Hour, time.Minute
+	// The timeouts are too long to matter here.
+	o.MaxInFlight, o.MaxWaiting, o.Patience, o.Timeout = slots, most, time.Hour, time.Minute
 	s := open(t, o)
 	page := func() error {
 		_, err := s.OpenLibrary(t.Context(), library.Slice{Owner: "u:t:reader", Bucket: principal.Private, Limit: 20}, false)
@@ -146,7 +146,7 @@ func TestASlowClusterGetsNoMoreWork(t *testing.T) {
 		}
 		return err
 	}
-	// The statements are prepared, which waits for the node too.
+	// This prepares the statements, which needs the node too.
 	mustCommit(t, s, creation("c:t:slow", someTime))
 	if err := page(); err != nil {
 		t.Fatal(err)
@@ -168,23 +168,23 @@ func TestASlowClusterGetsNoMoreWork(t *testing.T) {
 		}()
 	}
 	refused := map[int]bool{}
-	for range callers - places - most {
+	for range callers - slots - most {
 		e := <-ends
 		wantBusy(t, e.err)
 		refused[e.n] = true
 	}
-	if under, waiting := s.Load(); under != places || waiting != most {
-		t.Errorf("%d are under way and %d wait, want %d and %d", under, waiting, places, most)
+	if under, waiting := s.Load(); under != slots || waiting != most {
+		t.Errorf("%d are in flight and %d wait, want %d and %d", under, waiting, slots, most)
 	}
 
 	slow.release()
-	for range places + most {
+	for range slots + most {
 		if e := <-ends; e.err != nil || refused[e.n] {
-			t.Errorf("caller %d, who was let in: %v", e.n, e.err)
+			t.Errorf("caller %d, who was admitted: %v", e.n, e.err)
 		}
 	}
 	if under, waiting := s.Load(); under != 0 || waiting != 0 {
-		t.Errorf("%d are still under way and %d wait", under, waiting)
+		t.Errorf("%d are still in flight and %d wait", under, waiting)
 	}
 	if err := page(); err != nil {
 		t.Errorf("a page afterwards: %v", err)
@@ -194,8 +194,8 @@ func TestASlowClusterGetsNoMoreWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stands := rows.Header.Seq != 0; stands == refused[n] {
-			t.Errorf("the commit of %s was refused: %v, and stands: %v", itemOf(n), refused[n], stands)
+		if stored := rows.Header.Seq != 0; stored == refused[n] {
+			t.Errorf("the commit of %s was refused: %v, and is stored: %v", itemOf(n), refused[n], stored)
 		}
 	}
 }

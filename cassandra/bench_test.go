@@ -9,8 +9,7 @@ import (
 	"carrel/principal"
 )
 
-// BenchmarkPage reads what a page of 20 costs: one slice, and the headers of
-// its items.
+// BenchmarkPage measures a page of 20: one slice, and the headers of its items.
 func BenchmarkPage(b *testing.B) {
 	s := open(b, options(b))
 	const reader principal.ID = "u:t:pages"

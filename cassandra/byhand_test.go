@@ -25,20 +25,20 @@ import (
 	"carrel/principal"
 )
 
-// What an operator does to derived rows by hand, with the clock of his machine
-// for timestamps: later than those of the states that the rows are derived from.
+// These tests change derived rows as an operator might, with the time of the operator's machine as
+// the timestamp, which is later than those of the states that the rows were derived from.
 
-// desk is a Service on a keyspace of its own.
-type desk struct {
+// fixture is a Service on its own keyspace.
+type fixture struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
 	svc     *repair.Service
 }
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	d := &desk{t: t, store: open(t, options(t))}
+	d := &fixture{t: t, store: open(t, options(t))}
 	rt := sched.NewReal()
 	d.journal = journal.New(t.Context(), d.store, rt, nil)
 	names, err := naming.New(d.store, "desk", naming.DefaultBlockSize)
@@ -55,16 +55,16 @@ func newDesk(t *testing.T) *desk {
 
 func viewer(p principal.ID) *principal.Viewer { return &principal.Viewer{User: p} }
 
-func (d *desk) ok(err error) {
+func (d *fixture) ok(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-// byHand runs a statement as an operator does. It repeats one without an answer: a node that
-// does much else may take longer for a TRUNCATE than the driver waits.
-func (d *desk) byHand(stmt string, args ...any) {
+// byHand runs a statement as an operator would. It repeats one that times out: a busy node may take
+// longer for a TRUNCATE than the driver waits.
+func (d *fixture) byHand(stmt string, args ...any) {
 	d.t.Helper()
 	err := gocql.ErrTimeoutNoResponse
 	for range 10 {
@@ -77,16 +77,16 @@ func (d *desk) byHand(stmt string, args ...any) {
 
 const crew principal.ID = "g:t:crew"
 
-// in is the desk in a subtest.
-func (d *desk) in(t *testing.T) *desk {
+// in returns the fixture for a subtest.
+func (d *fixture) in(t *testing.T) *fixture {
 	mine := *d
 	mine.t = t
 	return &mine
 }
 
-// furnish makes ann and bob, a group that both are in, and items of ann's that
-// both the group and, every third, bob were given.
-func (d *desk) furnish(items int) {
+// seed creates ann and bob, a group of both, and items of ann's. All are shared with the group, and
+// every third with bob.
+func (d *fixture) seed(items int) {
 	d.t.Helper()
 	ctx := d.t.Context()
 	for _, p := range []principal.ID{ann, bob} {
@@ -111,8 +111,8 @@ func (d *desk) furnish(items int) {
 	d.rest()
 }
 
-// rest has what is under way end, and the lane say so.
-func (d *desk) rest() {
+// rest waits until all changes have finished and the in-flight list is empty.
+func (d *fixture) rest() {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
@@ -124,13 +124,13 @@ func (d *desk) rest() {
 
 func ptr[T any](v T) *T { return &v }
 
-// shown is what readers get of all libraries: every item of every page, with
-// its role, and the cursors between.
+// shown is what readers get from all libraries: every item of every page, with its role, and the
+// cursors.
 type shown map[string][]string
 
-// page reads on from a cursor; where the library is being rebuilt it comes back
-// as often as it is told to.
-func (d *desk) page(v *principal.Viewer, owner principal.ID, descending bool, after *string) *library.LibraryConnection {
+// page reads the page after a cursor. While the library is being rebuilt it retries as the error
+// says.
+func (d *fixture) page(v *principal.Viewer, owner principal.ID, descending bool, after *string) *library.LibraryConnection {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
@@ -146,7 +146,7 @@ func (d *desk) page(v *principal.Viewer, owner principal.ID, descending bool, af
 	}
 }
 
-func (d *desk) walk(v *principal.Viewer, owner principal.ID, descending bool) (items []string) {
+func (d *fixture) walk(v *principal.Viewer, owner principal.ID, descending bool) (items []string) {
 	d.t.Helper()
 	var after *string
 	for {
@@ -161,7 +161,7 @@ func (d *desk) walk(v *principal.Viewer, owner principal.ID, descending bool) (i
 	}
 }
 
-func (d *desk) everything() shown {
+func (d *fixture) everything() shown {
 	d.t.Helper()
 	all := shown{}
 	for _, owner := range []principal.ID{ann, bob, crew} {
@@ -176,8 +176,8 @@ func (d *desk) everything() shown {
 	return all
 }
 
-// wantClean has the audit find nothing.
-func (d *desk) wantClean() {
+// wantClean checks that the audit finds nothing.
+func (d *fixture) wantClean() {
 	d.t.Helper()
 	d.rest()
 	report, err := d.svc.Audit(d.t.Context())
@@ -187,8 +187,8 @@ func (d *desk) wantClean() {
 	}
 }
 
-// scrub has the scrubber go over everything once, and gives what it found.
-func (d *desk) scrub() (mismatches int) {
+// scrub runs the scrubber over everything once and returns the number of mismatches.
+func (d *fixture) scrub() (mismatches int) {
 	d.t.Helper()
 	var place repair.ScrubPlace
 	for range 1000 {
@@ -199,16 +199,16 @@ func (d *desk) scrub() (mismatches int) {
 			return mismatches
 		}
 	}
-	d.t.Fatal("the scrubber does not come to an end")
+	d.t.Fatal("the scrubber does not finish")
 	return 0
 }
 
-// TestLibrariesDeletedByHand: whatever derived partitions are deleted, readers
-// are told to come back or get the whole library, and at the end all is as before.
+// TestLibrariesDeletedByHand: whichever derived partitions are deleted, readers are asked to retry
+// or get the whole library, and in the end everything is as before.
 func TestLibrariesDeletedByHand(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	d.furnish(16)
+	d := newFixture(t)
+	d.seed(16)
 	before := d.everything()
 	for _, c := range []struct {
 		name   string
@@ -225,13 +225,13 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 				rest := d.page(viewer(ann), p, false, first.PageInfo.EndCursor())
 				for _, table := range c.delete {
 					if table == "" {
-						// What is shared now does not make a record whole that was lost.
+						// New shares do not complete a record that was lost.
 						d.shareAgain(p)
 						continue
 					}
 					d.byHand("DELETE FROM "+table+" WHERE principal_id = ?", string(p))
 				}
-				// A walk that had begun goes on where it was.
+				// A walk continues where it was.
 				if diff := cmp.Diff(idsOf(rest), idsOf(d.page(viewer(ann), p, false, first.PageInfo.EndCursor()))); diff != "" {
 					t.Errorf("the next page (-before +after):\n%s", diff)
 				}
@@ -240,12 +240,12 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 				}
 				d.wantClean()
 				if n := d.scrub(); n != 0 {
-					t.Errorf("the scrubber found %d rows to mend", n)
+					t.Errorf("the scrubber found %d rows to repair", n)
 				}
 			})
 		}
 	}
-	// What was raised can be changed like everything else.
+	// Restored items can be changed like all others.
 	for n := range 16 {
 		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: input.Some(ptr("changed"))})
 		d.ok(err)
@@ -257,9 +257,9 @@ func TestLibrariesDeletedByHand(t *testing.T) {
 	d.wantClean()
 }
 
-// shareAgain takes p's role on an item away and gives it back, or where it
-// manages all, shares another one.
-func (d *desk) shareAgain(p principal.ID) {
+// shareAgain removes p's role on an item and restores it. If p manages all items, it shares another
+// one.
+func (d *fixture) shareAgain(p principal.ID) {
 	d.t.Helper()
 	if p == ann {
 		return
@@ -279,12 +279,12 @@ func idsOf(c *library.LibraryConnection) (ids []library.ContentID) {
 	return ids
 }
 
-// TestReadersWhileALibraryIsDeletedByHand: every page that is answered is one
-// of the whole library, while it is deleted again and again.
+// TestReadersWhileALibraryIsDeletedByHand: every page that is returned is one of the whole library,
+// even while it is being deleted repeatedly.
 func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	d.furnish(12)
+	d := newFixture(t)
+	d.seed(12)
 	want := d.walk(viewer(ann), crew, false)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -315,12 +315,12 @@ func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 	d.wantClean()
 }
 
-// TestTheScrubberMendsWhatWasDoneByHand plants rows that should not be there,
-// changes some and deletes some; one walk of the scrubber finds and mends them.
-func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
+// TestTheScrubberRepairsManualChanges adds rows that should not exist, changes some and deletes
+// some. One pass of the scrubber finds and repairs them.
+func TestTheScrubberRepairsManualChanges(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	d.furnish(9)
+	d := newFixture(t)
+	d.seed(9)
 	d.ok(d.svc.FillDirectory(t.Context()))
 	before := d.everything()
 	named := func(whole bool, name string, p principal.ID) []any {
@@ -341,60 +341,60 @@ func TestTheScrubberMendsWhatWasDoneByHand(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name string
-		do   func(d *desk)
-		rows int // at least, that are wrong
+		do   func(d *fixture)
+		rows int // minimal number of wrong rows
 	}{
-		{"an item that was never shared", func(d *desk) {
+		{"an item that was never shared", func(d *fixture) {
 			d.byHand(plant, string(bob), int8(1), position("c:t:001"), "c:t:001", int64(5), int8(1))
 		}, 1},
-		{"an item at a place where it never was", func(d *desk) { d.byHand(plant, string(bob), int8(1), int64(17), "c:t:000", int64(5), int8(1)) }, 1},
-		{"a place of years to come", func(d *desk) { d.byHand(plant, string(bob), int8(1), int64(4e15), "c:t:000", int64(4e15), int8(1)) }, 1},
-		{"an item that does not exist", func(d *desk) { d.byHand(plant, string(ann), int8(3), int64(18), "c:t:never", int64(5), int8(1)) }, 1},
-		{"a row without a role and a state", func(d *desk) {
+		{"an item at a position that it never had", func(d *fixture) { d.byHand(plant, string(bob), int8(1), int64(17), "c:t:000", int64(5), int8(1)) }, 1},
+		{"a position years in the future", func(d *fixture) { d.byHand(plant, string(bob), int8(1), int64(4e15), "c:t:000", int64(4e15), int8(1)) }, 1},
+		{"an item that does not exist", func(d *fixture) { d.byHand(plant, string(ann), int8(3), int64(18), "c:t:never", int64(5), int8(1)) }, 1},
+		{"a row without a role and a state", func(d *fixture) {
 			d.byHand("INSERT INTO library_by_principal (principal_id, bucket, position, content_id) VALUES (?, 2, 19, 'c:t:001')", string(crew))
 		}, 1},
-		{"a private item in the public bucket", func(d *desk) {
+		{"a private item in the public bucket", func(d *fixture) {
 			d.byHand(plant, string(ann), int8(3), position("c:t:000"), "c:t:000", int64(5), int8(3))
 		}, 1},
-		{"another role in a library", func(d *desk) {
+		{"another role in a library", func(d *fixture) {
 			d.byHand(plant, string(bob), int8(1), position("c:t:003"), "c:t:003", int64(5), int8(3))
 		}, 1},
-		{"another role in the record", func(d *desk) {
+		{"another role in the record", func(d *fixture) {
 			d.byHand("UPDATE content_by_principal SET role = 3 WHERE principal_id = ? AND content_id = 'c:t:003'", string(bob))
 		}, 1},
-		{"a record of an item that does not exist", func(d *desk) {
+		{"a record of an item that does not exist", func(d *fixture) {
 			d.byHand("INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, 'c:t:never', 1)", string(bob))
 		}, 1},
-		{"an entry deleted", func(d *desk) { d.byHand(unplant, string(crew), int8(1), position("c:t:004"), "c:t:004") }, 1},
-		{"a bucket deleted", func(d *desk) {
+		{"an entry deleted", func(d *fixture) { d.byHand(unplant, string(crew), int8(1), position("c:t:004"), "c:t:004") }, 1},
+		{"a bucket deleted", func(d *fixture) {
 			d.byHand("DELETE FROM library_by_principal WHERE principal_id = ? AND bucket = 3", string(ann))
 		}, 3},
-		{"the record deleted", func(d *desk) { d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(crew)) }, 9},
-		{"memberships deleted", func(d *desk) { d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(bob)) }, 1},
-		{"another role in a group", func(d *desk) {
+		{"the record deleted", func(d *fixture) { d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(crew)) }, 9},
+		{"memberships deleted", func(d *fixture) { d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(bob)) }, 1},
+		{"another role in a group", func(d *fixture) {
 			d.byHand("UPDATE groups_by_member SET role = 2 WHERE member_id = ? AND group_id = ?", string(bob), string(crew))
 		}, 1},
-		{"a member of a group that does not exist", func(d *desk) {
+		{"a member of a group that does not exist", func(d *fixture) {
 			d.byHand("INSERT INTO groups_by_member (member_id, group_id, role) VALUES (?, 'g:t:never', 1)", string(bob))
 		}, 1},
-		{"a name deleted", func(d *desk) { d.byHand(leave, named(false, "bob", bob)...) }, 1},
-		{"the whole name deleted", func(d *desk) { d.byHand(leave, named(true, "crew", crew)...) }, 1},
-		{"a name that is not had", func(d *desk) { d.byHand(enter, named(false, "zed", bob)...) }, 1},
-		{"the name of somebody who does not exist", func(d *desk) { d.byHand(enter, named(true, "never", "u:t:never")...) }, 1},
-		{"another visibility beside a name", func(d *desk) { d.byHand(show, named(false, "ann", ann)...) }, 1},
+		{"a name deleted", func(d *fixture) { d.byHand(leave, named(false, "bob", bob)...) }, 1},
+		{"the whole name deleted", func(d *fixture) { d.byHand(leave, named(true, "crew", crew)...) }, 1},
+		{"a name that nobody has", func(d *fixture) { d.byHand(enter, named(false, "zed", bob)...) }, 1},
+		{"the name of somebody who does not exist", func(d *fixture) { d.byHand(enter, named(true, "never", "u:t:never")...) }, 1},
+		{"another visibility with a name", func(d *fixture) { d.byHand(show, named(false, "ann", ann)...) }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)
 			c.do(d)
 			if report, err := d.svc.Audit(t.Context()); err != nil || report.Mismatches == 0 {
-				t.Fatalf("the audit does not see it: %+v, %v", report, err)
+				t.Fatalf("the audit does not find it: %+v, %v", report, err)
 			}
 			if n := d.scrub(); n < c.rows {
-				t.Errorf("the scrubber found %d rows to mend, want %d", n, c.rows)
+				t.Errorf("the scrubber found %d rows to repair, want %d", n, c.rows)
 			}
 			d.wantClean()
 			if n := d.scrub(); n != 0 {
-				t.Errorf("a second time it found %d", n)
+				t.Errorf("the second pass found %d", n)
 			}
 			if diff := cmp.Diff(before, d.everything()); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)

@@ -13,11 +13,11 @@ import (
 	"carrel/principal"
 )
 
-// Cells that the driver would read by reflection, row after row, are read here
-// from their wire form (native protocol v4, section 6): a collection is a count
-// of 4 bytes, then its parts, each with its length in 4 bytes in front.
+// Some cells would be decoded by the driver with reflection, row by row. They are decoded here from
+// their wire format (native protocol v4, section 6): a collection is a count of 4 bytes, then its
+// elements, each with its length in 4 bytes in front.
 
-// cutPart takes a part with its length off data.
+// cutPart splits a length-prefixed element off data.
 func cutPart(data []byte) (part, rest []byte, err error) {
 	if len(data) < 4 {
 		return nil, nil, session.ErrMalformedCell
@@ -29,7 +29,7 @@ func cutPart(data []byte) (part, rest []byte, err error) {
 	return data[4 : 4+n], data[4+n:], nil
 }
 
-// cutPair takes a key and a value of these lengths off data.
+// cutPair splits a key and a value of these lengths off data.
 func cutPair(data []byte, keyLen, valueLen int) (key, value, rest []byte, err error) {
 	if key, data, err = cutPart(data); err != nil {
 		return nil, nil, nil, err
@@ -43,7 +43,7 @@ func cutPair(data []byte, keyLen, valueLen int) (key, value, rest []byte, err er
 	return key, value, data, nil
 }
 
-// countOf takes the number of parts off data.
+// countOf splits the number of elements off data.
 func countOf(data []byte) (n int, rest []byte, err error) {
 	if len(data) < 4 {
 		return 0, nil, session.ErrMalformedCell
@@ -80,7 +80,7 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 	return nil
 }
 
-// unsettledMap is the value of the column unsettled: the positions of a header and one more.
+// unsettledMap returns the value of the column unsettled: the positions of a header and one more.
 func unsettledMap(list []library.Superseded, one library.Superseded) map[int64]int8 {
 	m := make(map[int64]int8, len(list)+1)
 	for _, u := range list {
@@ -90,15 +90,15 @@ func unsettledMap(list []library.Superseded, one library.Superseded) map[int64]i
 	return m
 }
 
-// writersCell is map<tinyint, uuid>: slot -> entry. Every compare-and-set
-// writes the slot of its seq, so a slot holds the entry of the last seq that
-// falls on it, and nothing ever needs to be removed.
+// writersCell is map<tinyint, uuid>: slot -> entry. Every compare-and-set writes the slot of its
+// seq, so a slot holds the entry of the latest seq that maps to it, and no slot ever needs to be
+// removed.
 type writersCell struct {
 	entries [commit.MaxWriters]commit.EntryID
 	stands  [commit.MaxWriters]bool
 }
 
-// slotOf is the slot of a seq.
+// slotOf returns the slot of a seq.
 func slotOf(seq int64) int8 { return int8(seq % commit.MaxWriters) }
 
 // UnmarshalCQL implements the driver's Unmarshaler.
@@ -125,7 +125,7 @@ func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 	return nil
 }
 
-// upTo are the writers of the last states up to seq.
+// upTo returns the writers of the last states up to seq.
 func (w *writersCell) upTo(seq int64) []commit.Writer {
 	var ws []commit.Writer
 	for n := max(1, seq-commit.MaxWriters+1); n <= seq; n++ {
@@ -139,7 +139,7 @@ func (w *writersCell) upTo(seq int64) []commit.Writer {
 	return ws
 }
 
-// rowKeys is list<tuple<tinyint, text>>: the rows of a partition that are read.
+// rowKeys is list<tuple<tinyint, text>>: the rows of a partition to read.
 type rowKeys []rowKey
 
 type rowKey struct {
@@ -162,25 +162,24 @@ func (ks rowKeys) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
 	return b, nil
 }
 
-// The kinds of rows of a partition of content or of a principal, in the order
-// in which they stand.
+// The kinds of rows of a partition of content or of a principal, in their order.
 const (
 	kindHeader  int8 = 0
 	kindMember  int8 = 1
 	kindRequest int8 = 2
 )
 
-// headerKey is the key of a header. It sorts behind every principal, so that
-// one slice reads the header and the member rows after any of them.
+// headerKey is the key of a header. It sorts after every principal, so that one slice reads the
+// header and the member rows that follow any of them.
 const headerKey = "~"
 
-// memberLeaving is the state of a member row that is leaving.
+// memberLeaving is the state of the row of a member that is leaving.
 const memberLeaving int8 = 1
 
-// partitionKeys are the header, the member rows, the request row and the further rows
-// asked for.
-func partitionKeys(members []principal.ID, request *commit.RequestKey, further ...library.RowKey) rowKeys {
-	keys := make(rowKeys, 0, len(members)+len(further)+2)
+// partitionKeys returns the keys of the header, the member rows, the request row and additional
+// rows.
+func partitionKeys(members []principal.ID, request *commit.RequestKey, rows ...library.RowKey) rowKeys {
+	keys := make(rowKeys, 0, len(members)+len(rows)+2)
 	keys = append(keys, rowKey{kindHeader, headerKey})
 	for _, p := range members {
 		keys = append(keys, rowKey{kindMember, string(p)})
@@ -188,7 +187,7 @@ func partitionKeys(members []principal.ID, request *commit.RequestKey, further .
 	if request != nil {
 		keys = append(keys, rowKey{kindRequest, requestKey(request)})
 	}
-	for _, k := range further {
+	for _, k := range rows {
 		keys = append(keys, rowKey{int8(k.Kind), k.Key})
 	}
 	return keys
@@ -200,8 +199,8 @@ type requestCells struct {
 	until        int64
 }
 
-// row is the answered request of a key. The cells' memory is the driver's to
-// use again.
+// row returns the answered request of a key. It copies the cells, because the driver reuses their
+// memory.
 func (c *requestCells) row(key commit.RequestKey) (*commit.RequestRow, error) {
 	r := &commit.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: clock.Instant(c.until)}
 	if copy(r.InputHash[:], c.hash) != len(r.InputHash) || len(c.hash) != len(r.InputHash) {

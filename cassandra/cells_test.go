@@ -15,14 +15,14 @@ import (
 	"carrel/principal"
 )
 
-// types of the columns that are read and written without the driver's own code.
+// typeOf returns the type of a column that is read and written without the driver's own code.
 func typeOf(t gocql.Type) gocql.NativeType { return gocql.NewNativeType(4, t, "") }
 
 func mapOf(key, elem gocql.Type) gocql.TypeInfo {
 	return gocql.CollectionType{NativeType: typeOf(gocql.TypeMap), Key: typeOf(key), Elem: typeOf(elem)}
 }
 
-// marshalled is a value as the driver itself would send it.
+// marshalled returns a value as the driver itself would send it.
 func marshalled(t *testing.T, info gocql.TypeInfo, v any) []byte {
 	t.Helper()
 	data, err := gocql.Marshal(info, v)
@@ -57,8 +57,8 @@ func TestUnsettledCell(t *testing.T) {
 	}
 }
 
-// brokenCells cuts the wire form of a cell at every place: that is an error,
-// and nothing worse.
+// brokenCells truncates the wire format of a cell at every byte. Each must be an error and must not
+// panic.
 func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
 	t.Helper()
 	for n := 1; n < len(data); n++ {
@@ -73,7 +73,7 @@ func TestWritersCell(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		seq         int64
-		first, last int64 // seqs whose writers are told
+		first, last int64 // seqs whose writers are returned
 	}{
 		{"none", 0, 1, 0}, {"one", 1, 1, 1}, {"some", 5, 1, 5}, {"all slots", 32, 1, 32}, {"one slot used again", 33, 2, 33}, {"many times", 1000, 969, 1000},
 	} {
@@ -99,7 +99,7 @@ func TestWritersCell(t *testing.T) {
 	}
 	beyond := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), map[int8]gocql.UUID{commit.MaxWriters: {}})
 	if err := new(writersCell).UnmarshalCQL(nil, beyond); !errors.Is(err, session.ErrMalformedCell) {
-		t.Errorf("a slot that there is not: %v", err)
+		t.Errorf("a slot that does not exist: %v", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestRowKeys(t *testing.T) {
 	}
 	for _, first := range []principal.ID{"u:zzz:zzz", "g:a:a"} {
 		if headerKey <= string(first) {
-			t.Errorf("the header's key does not sort behind %q", first)
+			t.Errorf("the header's key does not sort after %q", first)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestTimeToLive(t *testing.T) {
 		{"for ever", 1 << 62, maxTimeToLive},
 	} {
 		if got := s.timeToLive(c.until); got != c.want {
-			t.Errorf("%s: %d s, not %d", c.name, got, c.want)
+			t.Errorf("%s: %d s, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -16,9 +16,8 @@ import (
 	"carrel/principal"
 )
 
-// A change is kept for as long as a follower may ask for it, and an
-// announcement twice as long as it must be: a gateway that writes none has
-// changed nothing.
+// A change is stored for as long as a follower may request it. An announcement is stored twice as
+// long as it must be: a gateway without one has changed nothing.
 const (
 	changeTTL       = int(library.ChangesKept / time.Second)
 	announcementTTL = int(2 * library.AnnouncementKept / time.Second)
@@ -54,7 +53,7 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 	return cs, err
 }
 
-// All announcements stand in one partition: each gateway reads all of them.
+// All announcements are in one partition, because each gateway reads all of them.
 const (
 	putAnnouncement     = `INSERT INTO announcement (part, process, body) VALUES (0, ?, ?) USING TIMESTAMP ? AND TTL ?`
 	selectAnnouncements = `SELECT process, body, writetime(body) FROM announcement WHERE part = 0`
@@ -62,7 +61,7 @@ const (
 
 var _ library.Notifier = (*Store)(nil)
 
-// announcementBody is what the row of a process holds: times by id.
+// announcementBody is the content of the row of a process: times by id.
 type announcementBody struct {
 	All     int64            `json:"all,omitempty"`
 	Touched map[string]int64 `json:"touched,omitempty"`

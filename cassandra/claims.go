@@ -25,7 +25,7 @@ const (
 // ReadClaim implements claim.Store.
 func (s *Store) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	const doing = "read a claim"
-	var stands claim.Claim
+	var current claim.Claim
 	malformed := false
 	q := session.Query{Operation: doing, Stmt: selectClaim, Args: []any{k.Space, k.Name}, Serial: serial}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
@@ -33,11 +33,11 @@ func (s *Store) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.
 			token []byte
 			until int64
 		)
-		if !iter.Scan(&stands.Record, &token, &until) {
+		if !iter.Scan(&current.Record, &token, &until) {
 			return false
 		}
-		stands.Key, stands.Until = k, clock.Instant(until)
-		malformed = copy(stands.Token[:], token) != len(stands.Token)
+		current.Key, current.Until = k, clock.Instant(until)
+		malformed = copy(current.Token[:], token) != len(current.Token)
 		return true
 	})
 	if err == nil && malformed {
@@ -46,11 +46,11 @@ func (s *Store) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.
 	if err != nil {
 		return claim.Claim{}, err
 	}
-	return stands, nil
+	return current, nil
 }
 
-// PutClaim implements claim.Store. A refused insertion answers with the row that is
-// there. A refused replacement names the token alone, so the row is read.
+// PutClaim implements claim.Store. A refused insertion returns the existing row. A refused
+// replacement returns only the token, so the row is read.
 func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
 	const doing = "put a claim"
 	if over != nil {
@@ -73,17 +73,17 @@ func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) 
 	return claimRow(doing, c.Key, row)
 }
 
-// claimRow returns the claim that a refused statement has answered with.
+// claimRow returns the claim that a refused statement has returned.
 func claimRow(doing string, k claim.Key, row map[string]any) (claim.Claim, error) {
-	stands := claim.Claim{Key: k}
+	current := claim.Claim{Key: k}
 	token, _ := row["claim_token"].([]byte)
 	until, _ := row["until"].(int64)
-	stands.Record, _ = row["record"].(string)
-	stands.Until = clock.Instant(until)
-	if copy(stands.Token[:], token) != len(stands.Token) {
+	current.Record, _ = row["record"].(string)
+	current.Until = clock.Instant(until)
+	if copy(current.Token[:], token) != len(current.Token) {
 		return claim.Claim{}, session.WrapError(doing, session.ErrMalformedCell)
 	}
-	return stands, nil
+	return current, nil
 }
 
 // DropClaim implements claim.Store.
@@ -132,7 +132,7 @@ func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]c
 	if err != nil {
 		return nil, err
 	}
-	// The slice begins at the token of after. Keys of one token are in their own order.
+	// The slice starts at the token of after. Keys with the same token have their own order.
 	if at := slices.IndexFunc(all, func(c claim.Claim) bool { return c.Key == after }); at >= 0 {
 		all = all[at+1:]
 	}

@@ -15,7 +15,7 @@ import (
 	"carrel/principal"
 )
 
-// contentRow is a row of the table content, of whatever kind.
+// contentRow is a row of the table content, of any kind.
 type contentRow struct {
 	kind                                                    int8
 	key                                                     string
@@ -32,10 +32,10 @@ type contentRow struct {
 	requestCells
 }
 
-// shownColumns are the columns of contentRow.shownCells, in their order: what
-// pages need of a header and of member rows; each cell costs a page forty times.
-// contentColumns are those of contentRow.cells: with what changes need, the two
-// maps of up to 32 cells each among it, and requests.
+// shownColumns are the columns of contentRow.shownCells, in their order: the part of a header and
+// of member rows that pages need. They are few, because a page reads each cell forty times.
+// contentColumns are the columns of contentRow.cells: also those that only changes need, among them
+// two maps of up to 32 cells each, and those of requests.
 const (
 	shownColumns = `kind, key, seq, mts, last_modified, position, created_at, state, item_kind, visibility, present, role, version,
  title, description, link, creator, expires_at, mseq, url, page`
@@ -55,15 +55,15 @@ func (r *contentRow) cells() []any {
 		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until, &r.data)
 }
 
-// The optional parts of an item, as bits of the column present. A part that is
-// absent is stored as its zero value, because a null would leave a tombstone.
+// The optional parts of an item, as bits of the column present. An absent part is stored as its
+// zero value, because a null would write a tombstone.
 const (
 	hasDescription int8 = 1 << iota
 	hasLink
 	hasExpiry
 )
 
-// header makes the header of an item of the row.
+// header returns the header of an item from the row.
 func (r *contentRow) header(id library.ContentID) library.Header {
 	h := library.Header{
 		Content: library.Content{
@@ -95,7 +95,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 	return h
 }
 
-// member makes the member row of the row.
+// member returns the member row from the row.
 func (r *contentRow) member() library.Member {
 	return library.Member{Principal: principal.ID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
 		Since: clock.Instant(r.since), Left: library.Buckets(r.left)}
@@ -112,8 +112,7 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 	return rows, nil
 }
 
-// readContent reads rows of one partition in one statement, which the node
-// answers from one state of it.
+// readContent reads rows of one partition in one statement, so that they come from one state.
 func (s *Store) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
 	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request, q.Rows...)}}
 	rows.Members = noMembers(q.Members)
@@ -137,17 +136,17 @@ func (s *Store) readContent(ctx context.Context, doing string, id library.Conten
 	return err
 }
 
-// eachContentRow runs a SELECT of contentColumns. The row is used again.
+// eachContentRow runs a SELECT of contentColumns. The row that it passes to see is reused.
 func (s *Store) eachContentRow(ctx context.Context, r session.Query, see func(*contentRow)) error {
 	row := new(contentRow)
 	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
 }
 
-// The header's key sorts behind every principal, so it is in the slice.
+// The header's key sorts after every principal, so it is in the slice.
 const selectMembersPage = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND kind IN (0, 1) AND key > ? LIMIT ?`
 
-// MembersPage implements library.ContentStore. Header and rows are of one
-// statement, and so of one state.
+// MembersPage implements library.ContentStore. Header and rows come from one statement, and so from
+// one state.
 func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	rows := new(library.ContentRows)
 	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial, Args: []any{string(id), string(after), max(limit, 0) + 1}}
@@ -156,7 +155,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 		case row.kind == kindHeader:
 			rows.Header = row.header(id)
 		case len(rows.Members) < limit:
-			// A partition without a header cannot be; it would give one row more.
+			// A partition always has a header. Without one this would return one row too many.
 			rows.Members = append(rows.Members, row.member())
 		}
 	})
@@ -166,11 +165,11 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 	return rows, nil
 }
 
-// With base 0 the condition is bound to null: no header must exist. The map
-// writers has a fixed number of elements, which are overwritten: assigning one leaves
-// no tombstone. The elements of unsettled come and go, and each removed one would stay as
-// a tombstone that every reading of the header passes. Assigning the whole map leaves one
-// tombstone, which replaces that of the assignment before.
+// With base 0 the condition is bound to null, which means that no header must exist. The map
+// writers has a fixed number of elements, and overwriting one writes no tombstone. The elements of
+// unsettled are added and removed, and each removal would leave a tombstone that every read of the
+// header passes. Assigning the whole map writes one tombstone, which replaces that of the previous
+// assignment.
 const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
@@ -210,14 +209,14 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	}
 	rows := new(library.ContentRows)
 	if err := s.readContent(ctx, doing, c.ID, library.ContentQuery{Serial: true}, rows); err != nil {
-		// This write was refused, but an earlier one of the same entry may not have
-		// been, and only the verdict would tell.
+		// This write was refused, but an earlier attempt of the same entry may have been applied,
+		// and only the verdict would show that.
 		return commit.Verdict{}, fault.Uncertain(err)
 	}
 	return commit.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
 
-// headerValues are the values of assignContentCells.
+// headerValues returns the values of assignContentCells.
 func headerValues(h *library.Header) []any {
 	var present int8
 	var description, link string
@@ -239,8 +238,7 @@ func headerValues(h *library.Header) []any {
 	}
 }
 
-// baseOf is what the standing seq is compared with: null where no header must
-// stand.
+// baseOf returns the value for the condition on seq: null if no header must exist.
 func baseOf(base int64) any {
 	if base == 0 {
 		return nil
@@ -255,7 +253,8 @@ func memberState(leaving bool) int8 {
 	return 0
 }
 
-// notNull is b as a value: nil would be bound as a null, which is a tombstone.
+// notNull returns b, or an empty slice for nil, which would be bound as a null and write a
+// tombstone.
 func notNull(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -263,13 +262,13 @@ func notNull(b []byte) []byte {
 	return b
 }
 
-// requestKey is the key of an answered request's row.
+// requestKey returns the key of an answered request's row.
 func requestKey(key *commit.RequestKey) string { return hex.EncodeToString(key[:]) }
 
-// maxTimeToLive is the longest that Cassandra takes: 20 years.
+// maxTimeToLive is the longest time to live that Cassandra accepts: 20 years.
 const maxTimeToLive = 630720000
 
-// timeToLive is, in whole seconds, how long a row must be kept at least.
+// timeToLive returns, in whole seconds, how long a row must be kept at least.
 func (s *Store) timeToLive(until clock.Instant) int {
 	return int(min(max(int64(until-s.now())/1e6+1, 1), maxTimeToLive))
 }

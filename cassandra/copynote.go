@@ -8,8 +8,8 @@ import (
 	"carrel/cassandra/session"
 )
 
-// A note that was taken away stays as an empty one: a write of the first note
-// that comes late, and rests on there being none, is refused then.
+// A deleted note stays as an empty one, so that a late write of the first note, whose condition is
+// that there is none, is refused.
 const (
 	selectCopyNote = `SELECT note FROM copying WHERE part = 0`
 	putCopyNote    = `UPDATE copying SET note = ? WHERE part = 0 IF note = ?`
@@ -24,7 +24,7 @@ func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 	return note, nil
 }
 
-// copyNote is the note as it stands: nil where there never was one.
+// copyNote returns the current note. It is nil if there never was one.
 func (s *Store) copyNote(ctx context.Context) (note []byte, err error) {
 	r := session.Query{Operation: "read the note of a copy", Stmt: selectCopyNote, Serial: true}
 	var cell []byte
@@ -32,18 +32,19 @@ func (s *Store) copyNote(ctx context.Context) (note []byte, err error) {
 	return note, err
 }
 
-// PutCopyNote implements library.Archive: one decision on the note that stands.
+// PutCopyNote implements library.Archive. It makes one decision, on the condition that the note is
+// unchanged.
 func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
 	const doing = "write the note of a copy"
 	return s.withRetries(ctx, func() error {
 		for range restoreTries {
-			stands, err := s.copyNote(ctx)
-			if err != nil || note == nil && stands == nil || stands != nil && bytes.Equal(stands, note) {
+			current, err := s.copyNote(ctx)
+			if err != nil || note == nil && current == nil || current != nil && bytes.Equal(current, note) {
 				return err
 			}
-			var base any // null where there never was a note
-			if stands != nil {
-				base = stands
+			var base any // null if there never was a note
+			if current != nil {
+				base = current
 			}
 			applied, _, err := s.session.DecideOne(ctx, doing, putCopyNote, notNull(note), base)
 			if err != nil || applied {

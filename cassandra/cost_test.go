@@ -25,8 +25,8 @@ import (
 	"carrel/principal"
 )
 
-// bill counts what the driver sends, as its own observers are told: each
-// statement, and each batch by its first one.
+// bill counts the statements and batches that the driver sends, as reported by its observers. A
+// batch counts as its first statement.
 type bill struct {
 	mu   sync.Mutex
 	sent map[string]int
@@ -47,8 +47,8 @@ func (b *bill) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { b.add(q.
 // ObserveBatch implements the driver's BatchObserver.
 func (b *bill) ObserveBatch(_ context.Context, q gocql.ObservedBatch) { b.add(q.Statements[0], q.Err) }
 
-// take gives what was sent since the last time, without lanes, which the
-// background reads and writes too.
+// take returns the counts since the last call, without those of in-flight lists, which background
+// work reads and writes too.
 func (b *bill) take() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,8 +58,7 @@ func (b *bill) take() map[string]int {
 	return sent
 }
 
-// billed is a Service over a store whose driver is observed, and which waits
-// for whole fan-outs.
+// billed is a Service that waits for whole fan-outs, on a store whose driver is observed.
 type billed struct {
 	*bill
 	t       *testing.T
@@ -72,7 +71,7 @@ type billed struct {
 type noNames struct{}
 
 func (noNames) ContentName(context.Context) (string, error) {
-	return "", fmt.Errorf("nothing is named")
+	return "", fmt.Errorf("no name")
 }
 
 func newBilled(t *testing.T) *billed { return newBilledOn(t, options(t)) }
@@ -96,7 +95,7 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	// No background: the journal does only what changes ask of it.
+	// There is no background work: the journal does only what changes need.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil)
 	services := backendtest.OpenAll(t, backend.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
@@ -111,7 +110,7 @@ func (b *billed) want(what string, want map[string]int) {
 	got := b.take()
 	for _, stmt := range slices.Sorted(maps.Keys(got)) {
 		if got[stmt] != want[stmt] {
-			b.t.Errorf("%s sends %d times, and not %d: %s", what, got[stmt], want[stmt], stmt)
+			b.t.Errorf("%s sends %d times, want %d: %s", what, got[stmt], want[stmt], stmt)
 		}
 	}
 	for stmt, n := range want {
@@ -130,7 +129,7 @@ func memberOf(n int) principal.ID {
 	return principal.ID(fmt.Sprintf("u:t:member%03d", n))
 }
 
-// shelve makes an item with members besides the owner, straight in the store.
+// shelve writes an item with members in addition to the owner directly to the store.
 func (b *billed) shelve(id library.ContentID, position clock.Instant, members int) {
 	b.t.Helper()
 	c := creation(id, position)
@@ -140,7 +139,7 @@ func (b *billed) shelve(id library.ContentID, position clock.Instant, members in
 		all = append(all, library.Member{Principal: memberOf(n), Role: library.Viewing})
 	}
 	c.Header.Managers, c.Header.Members = 1, len(all)
-	for rest := range slices.Chunk(all, input.MaxList) { // as many as a mutation takes
+	for rest := range slices.Chunk(all, input.MaxList) { // as many as one mutation accepts
 		for i := range rest {
 			rest[i].Seq = c.Header.Seq
 		}
@@ -162,9 +161,8 @@ func (b *billed) person(id principal.ID) {
 	}
 }
 
-// A change costs two decisions, the one that makes it and the one that settles
-// it, and each member's library one mutation and no reading, however many
-// members there are.
+// TestWhatAChangeCosts: a change makes two decisions, the change itself and its settlement, and one
+// mutation and no read for the library of each member, however many members there are.
 func TestWhatAChangeCosts(t *testing.T) {
 	t.Parallel()
 	b := newBilled(t)
@@ -185,13 +183,13 @@ func TestWhatAChangeCosts(t *testing.T) {
 			}
 			want := map[string]int{
 				selectShownPrincipal: 1, // the actor
-				selectContentRows:    3, // the item with the actor's row: to judge, to begin with the actor's library, to answer
+				selectContentRows:    3, // the item with the actor's row: to authorize, to start with the actor's library, to answer
 				moveContent:          1, // the decision
 				selectMembersPage:    1 + (members+1)/500,
-				dropEntry:            members + 1, // one batch a member, which begins with what goes
+				dropEntry:            members + 1, // one batch for each member, whose first statement is a deletion
 				settlePositions:      1,           // settling, in one decision
 			}
-			if round == 0 { // the first change that this process makes of a PUBLIC item
+			if round == 0 { // the first change of a PUBLIC item by this process
 				want[putFeedEntry] = 1
 			}
 			if round == 0 && members == 0 { // the first entry of the day in the feed of the tenant
@@ -214,15 +212,16 @@ func TestWhatAChangeCosts(t *testing.T) {
 			}
 		}
 		if decisions > 2 {
-			t.Errorf("a share with three beside %d members costs %d decisions", members, decisions)
+			t.Errorf("a share with three on an item with %d members costs %d decisions", members, decisions)
 		}
 	}
 }
 
-// A page of pastes costs one slice of each partition of a day, and each row once.
+// TestWhatAPageOfPastesCosts: a page of pastes reads one slice of each partition of a day, and each
+// row once.
 func TestWhatAPageOfPastesCosts(t *testing.T) {
 	b := newBilled(t)
-	for n := range 30 { // of fixed ids, which decide into which partitions they fall
+	for n := range 30 { // with fixed ids, which determine their partitions
 		created := someTime + clock.Instant(n)
 		if _, err := b.pastes.Import(t.Context(), paste.Import{ID: fmt.Sprintf("p:%032x", n), Body: "x", CreatedAt: &created}); err != nil {
 			t.Fatal(err)
@@ -232,24 +231,24 @@ func TestWhatAPageOfPastesCosts(t *testing.T) {
 	if err != nil || len(first.Edges) != 20 || !first.PageInfo.HasNextPage {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	b.take() // the days are known from here on
+	b.take() // the days are cached from here on
 	for range 2 {
 		if _, err := b.pastes.Latest(t.Context(), backendtest.First(20)); err != nil {
 			t.Fatal(err)
 		}
-		// No paste is of today, so each walk asks whether there is one by now.
+		// No paste is from today, so each walk checks whether there is one by now.
 		b.want("the newest page", map[string]int{selectOlder: 4, selectPaste: 21, selectBuckets: 1})
 	}
 	next, err := b.pastes.Latest(t.Context(), backendtest.FirstAfter(5, first.PageInfo.EndCursor()))
 	if err != nil || len(next.Edges) != 5 {
 		t.Fatalf("%+v, %v", next, err)
 	}
-	// The paste at the cursor says that there is something newer.
+	// The paste at the cursor shows that there is something newer.
 	b.want("a page after a cursor", map[string]int{selectOlder: 4, selectPaste: 7, selectBuckets: 2})
 }
 
-// A page costs one slice, beside which the newest entry is read where a walk
-// begins, and each header once.
+// TestWhatAPageCosts: a page reads one slice, also the newest entry if a walk starts, and each
+// header once.
 func TestWhatAPageCosts(t *testing.T) {
 	b := newBilled(t)
 	b.person(costOwner)
@@ -278,7 +277,7 @@ func TestWhatAPageCosts(t *testing.T) {
 			for i, e := range page.Edges {
 				creators[i] = e.Node.Creator
 			}
-			// Whoever was read in this request is not read again.
+			// Principals that this request has read are not read again.
 			if _, err := b.service.Principals(t.Context(), v, creators); err != nil {
 				t.Fatal(err)
 			}

@@ -16,10 +16,9 @@ import (
 	"carrel/principal"
 )
 
-// directoryShards is over how many partitions the names of one letter in one
-// tenant are spread. A look-up reads all of them at the same time: that is one
-// round trip, and with a million principals in a tenant a partition of whole
-// names has 62,500 rows.
+// directoryShards is the number of partitions for the names with one initial in one tenant. A
+// look-up reads all of them at the same time, in one round trip. With a million principals in a
+// tenant, a partition of whole names has 62,500 rows.
 const directoryShards = 16
 
 // names is a partition of the directory.
@@ -28,11 +27,11 @@ type names struct {
 	shard           int8
 }
 
-// namesOf is the partition of a row. The partition of a name is that of its
-// first character, and so that of all prefixes of it.
+// namesOf returns the partition of a row. It depends on the first character of a name, which the
+// name shares with all its prefixes.
 func namesOf(k principal.DirectoryKey, id principal.ID) names {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // a hash takes everything
+	_, _ = h.Write([]byte(id)) // hash writes never fail
 	n := names{tenant: id.Tenant(), shard: int8(h.Sum32() % directoryShards)}
 	if !k.Whole {
 		n.initial = initialOf(k.Name)
@@ -40,7 +39,7 @@ func namesOf(k principal.DirectoryKey, id principal.ID) names {
 	return n
 }
 
-// initialOf is the first character of a name.
+// initialOf returns the first character of a name.
 func initialOf(name string) string {
 	_, size := utf8.DecodeRuneInString(name)
 	return name[:size]
@@ -51,8 +50,8 @@ const (
 	dropName = `DELETE FROM principal_names USING TIMESTAMP ? WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 )
 
-// ApplyDirectory implements principal.DirectoryStore: a mutation a row, with
-// the timestamp of the state.
+// ApplyDirectory implements principal.DirectoryStore. It writes one mutation per row, with the
+// timestamp of the state.
 func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	const doing = "enforce the directory"
 	h := e.Header
@@ -75,8 +74,8 @@ const (
 	selectNamesUntil = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND (name, principal_id) > (?, ?) AND (name) < (?) LIMIT ?`
 )
 
-// PageDirectory implements principal.DirectoryStore. Each shard gives its first
-// rows of the slice, and the first of all of them are the slice.
+// PageDirectory implements principal.DirectoryStore. It reads the first rows of the slice from each
+// shard and merges them.
 func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	if p.Limit <= 0 {
 		return nil, ctx.Err()
@@ -108,17 +107,17 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 	return rows[:min(len(rows), p.Limit)], nil
 }
 
-// beyond is the least text that comes after all that begin with prefix; bounded
-// is false where there is none. Texts are ordered as their characters are.
+// beyond returns the smallest text after all that start with prefix. bounded is false if there is
+// none. Texts are ordered by code point.
 func beyond(prefix string) (until string, bounded bool) {
 	for prefix != "" {
 		last, size := utf8.DecodeLastRuneInString(prefix)
 		prefix = prefix[:len(prefix)-size]
 		switch {
 		case last == utf8.MaxRune:
-			continue // what is before it decides
+			continue // there is no next code point: increment an earlier one
 		case last == 0xd7ff:
-			last = 0xdfff // the surrogates are no characters
+			last = 0xdfff // surrogates are not valid code points
 		}
 		return prefix + string(last+1), true
 	}
@@ -157,7 +156,7 @@ func (s *Store) names(ctx context.Context, r session.Query) ([]principal.Directo
 			return false
 		}
 		if n.tenant != "" {
-			// A row inserted by hand may tell no mts, and is one all the same.
+			// A row that was inserted by hand may have no mts, but is still a row.
 			rows = append(rows, principal.DirectoryRow{DirectoryKey: principal.DirectoryKey{Whole: n.initial == "", Name: name},
 				Principal: principal.ID(id), Visibility: principal.Visibility(visibility), MTS: clock.Instant(max(mts, 1))})
 		}
@@ -169,12 +168,12 @@ func (s *Store) names(ctx context.Context, r session.Query) ([]principal.Directo
 const (
 	scanNames      = nameColumns + ` LIMIT ?`
 	scanNamesAfter = nameColumns + ` WHERE token(tenant, initial, shard) > token(?, ?, ?) LIMIT ?`
-	// Partitions of one token stand in their own order, after one another.
+	// Partitions with the same token have their own order.
 	selectSameToken = `SELECT DISTINCT tenant, initial, shard FROM principal_names WHERE token(tenant, initial, shard) = token(?, ?, ?)`
 )
 
-// ScanDirectory implements principal.DirectoryStore: along the tokens of the
-// partitions. A place is the row that was read last.
+// ScanDirectory implements principal.DirectoryStore. It reads the partitions in the order of their
+// tokens. The position is the last row that was read.
 func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	const doing = "scan the directory"
 	if limit <= 0 {
@@ -206,8 +205,8 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	return cutScan(append(rows, some...), err, limit)
 }
 
-// partsOfToken are the partition and those that stand behind it under the same
-// token, which is hardly ever one.
+// partsOfToken returns the partition and those that follow it with the same token. There are hardly
+// ever any.
 func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
 	var parts []names
 	var n names
@@ -222,12 +221,12 @@ func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
 	if i := slices.Index(parts, at); i >= 0 {
 		return parts[i:], err
 	}
-	// Its last row has gone meanwhile.
+	// Its last row was deleted meanwhile.
 	return append([]names{at}, parts...), err
 }
 
-// cutScan gives the first rows of a scan. One more was asked for, to know whether
-// there are any, and one in the place of the row that is nobody's.
+// cutScan returns the first limit rows of a scan. The scan reads one more to know whether there are
+// more, and another in case one is the row that marks the directory as filled.
 func cutScan(rows []principal.DirectoryRow, err error, limit int) ([]principal.DirectoryRow, []byte, error) {
 	if err != nil || len(rows) <= limit {
 		return rows, nil, err
@@ -240,7 +239,7 @@ func cutScan(rows []principal.DirectoryRow, err error, limit int) ([]principal.D
 	return rows[:limit], []byte(strings.Join([]string{list, string(last.Principal), strconv.Quote(last.Name)}, " ")), nil
 }
 
-// placeOfName is the row that a place tells.
+// placeOfName decodes a position to its row.
 func placeOfName(place []byte) (r principal.DirectoryRow, err error) {
 	parts := strings.SplitN(string(place), " ", 3)
 	if len(parts) != 3 {
@@ -251,8 +250,8 @@ func placeOfName(place []byte) (r principal.DirectoryRow, err error) {
 	return r, err
 }
 
-// DropDirectory implements principal.DirectoryStore: at the timestamps at which
-// the rows were written, so that what was written since stays.
+// DropDirectory implements principal.DirectoryStore. It deletes with the timestamps of the rows, so
+// that newer writes stay.
 func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	return s.session.WriteEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]

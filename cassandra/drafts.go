@@ -62,8 +62,8 @@ func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []strin
 	return drafts, nil
 }
 
-// readDraft reads a draft, the zero one where there is none. A serial reading finishes a
-// write under way.
+// readDraft reads a draft. It returns a zero row if there is none. A serial read completes a write
+// in progress.
 func (s *Store) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (page.DraftRow, error) {
 	const doing = "read a draft"
 	var d page.DraftRow
@@ -87,7 +87,7 @@ func (s *Store) readDraft(ctx context.Context, user principal.ID, name string, s
 	return d, nil
 }
 
-// PutDraft implements page.Store. A refused statement is followed by a reading.
+// PutDraft implements page.Store. If the statement is refused, it reads the current row.
 func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
 	stmt, args := insertDraft, []any{string(d.User), d.Name, d.Token[:], notNull(d.Value)}
 	if over != nil {

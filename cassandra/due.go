@@ -12,16 +12,14 @@ import (
 	"carrel/core/commit"
 )
 
-// dueShards is over how many partitions a day's items are spread.
+// dueShards is the number of partitions of a day.
 const dueShards = 16
 
-// dueDaysKept is how long a day that is over stays on the list of days though
-// nothing is left of it. Hints of days further back are written only by imports and
-// by the scrubber, which put their day on the list again.
+// dueDaysKept is how long a past day without hints stays in the list of days. Only imports and the
+// scrubber write hints of older days, and they add the day to the list again.
 const dueDaysKept = 2 * 24 * time.Hour
 
-// The list of days that may hold items is the checkpoint from which they are
-// scanned: a day without any costs nothing.
+// The list of days that may have hints limits the scan: a day without hints costs nothing.
 const (
 	noteDay    = `INSERT INTO due_day (part, day, noted) VALUES (0, ?, 1)`
 	forgetDay  = `DELETE FROM due_day USING TIMESTAMP ? WHERE part = 0 AND day = ?`
@@ -33,16 +31,16 @@ const (
  WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) AND (at) <= (?) LIMIT ?`
 )
 
-// dayOf is the day of an instant, in UTC.
+// dayOf returns the UTC day of an instant.
 func dayOf(at clock.Instant) time.Time {
 	t := at.Time()
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// shardOf returns the shard of a hint, by what Due.Row has written.
+// shardOf returns the shard of a hint, given its Due.Row.
 func shardOf(row string) int8 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(row)) // a hash takes everything
+	_, _ = h.Write([]byte(row)) // hash writes never fail
 	return int8(h.Sum32() % dueShards)
 }
 
@@ -72,7 +70,7 @@ func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
 	return err
 }
 
-// dueDay is a day that may hold items, and when that was noted.
+// dueDay is a day that may have hints, and the time when that was noted.
 type dueDay struct {
 	day   time.Time
 	noted int64
@@ -93,9 +91,8 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 	return days, err
 }
 
-// readDues reads hints of a partition in their order: those after one place and
-// until an instant. The write time of a hint of an earlier version is not known;
-// it is not after now.
+// readDues reads hints of a partition in order: those after a position and up to an instant. The
+// write time of a hint of an earlier version is unknown, but not after now.
 func (s *Store) readDues(ctx context.Context, p *duePartition, from duePlace, to, now clock.Instant, limit int) ([]commit.Due, error) {
 	var (
 		dues []commit.Due

@@ -10,13 +10,13 @@ import (
 	"carrel/core/commit"
 )
 
-// mostDuesKept is how many hints that this process writes behind the place it
-// has read to are remembered, a partition. More are found by a full reading,
-// which begins at once.
+// mostDuesKept is the number of hints per partition that are remembered because this process wrote
+// them before the position that it has read to. If there are more, a full read starts at once and
+// finds them.
 const mostDuesKept = 1000
 
-// duePlace is a place in a partition of dues: right behind a hint, or before all
-// hints of an instant.
+// duePlace is a position in a partition of dues: right after a hint, or before all hints of an
+// instant.
 type duePlace struct {
 	at  clock.Instant
 	row string
@@ -33,11 +33,11 @@ func (p duePlace) before(q duePlace) bool { return comparePlaces(p, q) < 0 }
 // knownDue is a hint that was read or written and not dropped since.
 type knownDue struct {
 	mts clock.Instant
-	// call is the number of the call of DueUntil in or after which that was.
+	// call is the number of the call of DueUntil during or after which that happened.
 	call int
 }
 
-// duePartition is what this process knows of one partition of dues.
+// duePartition is the state of this process for one partition of dues.
 type duePartition struct {
 	day   time.Time
 	shard int8
@@ -45,26 +45,26 @@ type duePartition struct {
 	last  clock.Instant
 
 	near  dueWalk
-	ahead duePlace // where the read under way ends
+	ahead duePlace // where the current read ends
 	known map[duePlace]knownDue
 
-	full  bool // all is being read again
+	full  bool // everything is being read again
 	again dueWalk
-	since clock.Instant // when that began last
-	// skipped: a slice could not be read since then.
+	since clock.Instant // when the last full read started
+	// skipped reports that a slice has been unreadable since then.
 	skipped bool
 	most    time.Duration // the largest slice
 }
 
-// dueDayState is what this process knows of a day.
+// dueDayState is the state of this process for a day.
 type dueDayState struct {
-	noted int64 // what it was noted with when the last full reading began
+	noted int64 // the note of the day when the last full read started
 	parts [dueShards]duePartition
 }
 
-// dueScan remembers how far the dues were read, and which are there.
+// dueScan remembers how far the dues have been read, and which exist.
 type dueScan struct {
-	scanning sync.Mutex // held by DueUntil; guards the walks, but for near.place
+	scanning sync.Mutex // held by DueUntil; guards the walks except near.place
 
 	mu   sync.Mutex // guards days, near.place, ahead and known
 	days map[time.Time]*dueDayState
@@ -72,7 +72,7 @@ type dueScan struct {
 	now  clock.Instant
 }
 
-// begin begins a call: days are those that are listed.
+// begin starts a call with the listed days.
 func (s *dueScan) begin(days []dueDay, now clock.Instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func newDueDay(d dueDay, now clock.Instant) *dueDayState {
 	return state
 }
 
-// day returns the state of a listed day, with what is to be read again.
+// day returns the state of a listed day and marks what must be read again.
 func (s *dueScan) day(d dueDay) *dueDayState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,13 +105,13 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 	read, full := true, false
 	for i := range state.parts {
 		p := &state.parts[i]
-		// After a clock that ran ahead was corrected.
+		// This happens after a clock that ran ahead was corrected.
 		if now := (duePlace{at: max(s.now+1, p.first)}); now.before(p.near.place) {
 			p.near.place = now
 		}
 		read, full = read && p.near.place.at > p.last, full || p.full
 	}
-	// Somebody has written a hint of a day that was read to its end.
+	// Another process has written a hint to a day that was read to its end.
 	renoted := read && !full && state.noted != d.noted
 	if renoted {
 		state.noted = d.noted
@@ -131,10 +131,9 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 	return state
 }
 
-// look counts the known hints of a day that are due, and reports whether the day
-// is long over and nothing is left of it. A hint is written at the same time as the
-// note of its day and may arrive later, so only a reading that began well after the
-// note tells.
+// look counts the known hints of a day that are due, and reports whether the day is long over and
+// has no hints. A hint is written at the same time as the note of its day and may arrive later, so
+// only a read that started well after the note can show that there are none.
 func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +148,7 @@ func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over boo
 }
 
 func (p *duePartition) count(until clock.Instant) (n int) {
-	for place := range p.known { // in any order: they are counted
+	for place := range p.known { // in any order: they are only counted
 		if place.at <= until {
 			n++
 		}
@@ -157,21 +156,21 @@ func (p *duePartition) count(until clock.Instant) (n int) {
 	return n
 }
 
-// count counts the known hints of a partition that are due.
+// count returns the number of known hints of a partition that are due.
 func (s *dueScan) count(p *duePartition, until clock.Instant) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return p.count(until)
 }
 
-// reading notes that a read up to a place begins.
+// reading notes that a read up to a position starts.
 func (s *dueScan) reading(p *duePartition, to duePlace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.ahead = to
 }
 
-// passed moves a walk on to a place, and never back.
+// passed advances a walk to a position. It never moves it back.
 func (s *dueScan) passed(w *dueWalk, to duePlace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,12 +179,12 @@ func (s *dueScan) passed(w *dueWalk, to duePlace) {
 	}
 }
 
-// learn takes in the hints that a walk has read between two places. Those that
-// were known there before, and are not among them, were dropped by others.
+// learn records the hints that a walk has read between two positions. Hints that were known there
+// but were not read have been dropped by other processes.
 func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for place, k := range p.known { // in any order: each is judged by itself
+	for place, k := range p.known { // in any order: each is checked on its own
 		if from.before(place) && !to.before(place) && k.call < s.call {
 			delete(p.known, place)
 		}
@@ -198,8 +197,7 @@ func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []c
 	}
 }
 
-// part returns the partition of a hint, if it is being read; nil otherwise. The
-// caller holds mu.
+// part returns the partition of a hint, or nil if it is not being read. The caller holds mu.
 func (s *dueScan) part(d commit.Due) *duePartition {
 	state := s.days[dayOf(d.At)]
 	if state == nil {
@@ -208,8 +206,8 @@ func (s *dueScan) part(d commit.Due) *duePartition {
 	return &state.parts[shardOf(d.Row())]
 }
 
-// wrote takes in a hint that this process has written. One that lies behind what
-// was read, or is being read, would not be read soon.
+// wrote records a hint that this process has written. A hint before the current position would
+// otherwise not be read soon.
 func (s *dueScan) wrote(d commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +217,7 @@ func (s *dueScan) wrote(d commit.Due) {
 	}
 	known, ok := p.known[place]
 	if !ok && len(p.known) >= mostDuesKept {
-		p.since = 0 // a full reading finds it
+		p.since = 0 // a full read finds it
 		return
 	}
 	p.known[place] = knownDue{max(d.MTS, known.mts), s.call}
@@ -239,7 +237,7 @@ func (s *dueScan) list(until clock.Instant, limit int) []commit.Due {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []commit.Due
-	for _, day := range s.days { // in any order: they are sorted
+	for _, day := range s.days { // in any order: they are sorted below
 		for i := range day.parts {
 			for place, k := range day.parts[i].known {
 				if place.at <= until {

@@ -11,51 +11,50 @@ import (
 	"carrel/core/commit"
 )
 
-// Every hint that was removed leaves a tombstone, for hours. A read that begins
-// at the start of a day's partition crosses all of them, and a node refuses a
-// read that crosses 100,000. So DueUntil reads each partition from where it has
-// got to, in slices of time, and remembers what it has listed until it is
-// dropped. Hints that were written behind that place are found in three ways:
-// this process remembers its own; the last minute is read again each time; and
-// all is read again every ten minutes.
+// Every removed hint leaves a tombstone for hours. A read that starts at the beginning of a day's
+// partition passes all of them, and a node refuses a read that passes 100,000. So DueUntil reads
+// each partition from where it stopped last, in slices of time, and remembers the hints that it has
+// listed until they are dropped. Hints that are written before that position are found in three
+// ways: this process remembers its own; the last minute is read again each time; and everything is
+// read again every ten minutes.
 const (
-	// dueOverlap is how far back every call reads again. Others write a hint at
-	// most 5 s after they have found its instant to be in the future, by clocks
-	// that differ by less than a second from ours or are reported.
+	// dueOverlap is how far back every call reads again. Other processes write a hint at most 5 s
+	// after they have found its instant to be in the future, and their clocks differ from ours by
+	// less than a second, or the difference is reported.
 	dueOverlap = time.Minute
-	// dueFullEvery is how often a partition is read again from its start, for hints
-	// that were written later than that.
+	// dueFullEvery is how often a partition is read again from its start, for hints that were
+	// written even later.
 	dueFullEvery = 10 * time.Minute
-	// dueSlice is the most that one read covers, and dueWholeDay that of a day that
-	// is long over: its tombstones have been collected, or come from this process.
-	// A slice that cannot be read is halved, down to dueSliceLeast.
+	// dueSlice is the longest period that one read covers. dueWholeDay is that for a day that is
+	// long over, whose tombstones have been collected or come from this process. A slice that
+	// cannot be read is halved, down to dueSliceLeast.
 	dueSlice      = time.Hour
 	dueWholeDay   = 24 * time.Hour
 	dueSliceLeast = time.Second
-	// dueReadWithin bounds one read, so that a partition that hangs delays the
-	// others by that at most, and not each time.
+	// dueReadWithin limits one read, so that a hanging partition delays the others by at most that,
+	// and not every time.
 	dueReadWithin = 5 * time.Second
-	// The pauses after which a read that failed is tried again.
+	// The pauses before a failed read is retried.
 	duePauseLeast = time.Second
 	duePauseMost  = 5 * time.Minute
 )
 
 // dueWalk is one walk over a partition.
 type dueWalk struct {
-	place    duePlace // all up to it has been read
+	place    duePlace // everything up to it has been read
 	slice    time.Duration
 	failures int
 	retry    clock.Instant
 }
 
-// waits reports whether the walk has failed and is not to be tried again yet. A
-// clock that was set back ends the pause.
+// waits reports whether the walk has failed and its pause is not over. If the clock was set back,
+// the pause ends.
 func (w *dueWalk) waits(now clock.Instant) bool {
 	return w.failures > 0 && now < w.retry && now.Add(duePauseMost) >= w.retry
 }
 
-// failed puts the walk off, with a smaller slice. It reports whether the slice
-// could not be made smaller.
+// failed delays the walk and halves its slice. It reports whether the slice already had the minimal
+// size.
 func (w *dueWalk) failed(now clock.Instant) (least bool) {
 	pause := duePauseMost
 	if w.failures < 10 {
@@ -68,8 +67,8 @@ func (w *dueWalk) failed(now clock.Instant) (least bool) {
 	return least
 }
 
-// DueUntil implements library.JournalStore: day by day, the shards of one at the
-// same time. A shard that cannot be read is put off by itself.
+// DueUntil implements library.JournalStore. It reads day by day, the shards of a day at the same
+// time. A shard that cannot be read is delayed without affecting the others.
 func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	s.dues.scanning.Lock()
 	defer s.dues.scanning.Unlock()
@@ -95,7 +94,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 	return s.dues.list(until, limit), errors.Join(errs...)
 }
 
-// scanDay reads the partitions of a day on.
+// scanDay continues to read the partitions of a day.
 func (s *Store) scanDay(ctx context.Context, day *dueDayState, until clock.Instant, limit int) error {
 	var errs [dueShards]error
 	err := session.ForEach(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
@@ -105,8 +104,8 @@ func (s *Store) scanDay(ctx context.Context, day *dueDayState, until clock.Insta
 	return errors.Join(append(errs[:], err)...)
 }
 
-// scanPart reads on to an instant, and one slice of the full reading if one is
-// due.
+// scanPart continues to read a partition up to an instant, and reads one slice of the full read if
+// that is due.
 func (s *Store) scanPart(ctx context.Context, p *duePartition, until clock.Instant, limit int) error {
 	end := min(until, p.last)
 	var errs []error
@@ -131,9 +130,8 @@ func (s *Store) scanPart(ctx context.Context, p *duePartition, until clock.Insta
 	return errors.Join(errs...)
 }
 
-// readSlice reads one slice of a walk and returns the place it has got to. A
-// slice that cannot be read however small it is, is left to the next full
-// reading, so that it does not hide what comes after it.
+// readSlice reads one slice of a walk and returns the position that it has reached. A minimal slice
+// that cannot be read is skipped until the next full read, so that it does not hide what follows.
 func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from duePlace, end, now clock.Instant, limit int) (duePlace, error) {
 	to := min(end, from.at.Add(w.slice))
 	next := duePlace{at: to + 1}
@@ -149,7 +147,7 @@ func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from
 			p.skipped = true
 			s.dues.passed(w, next)
 		}
-		return from, fmt.Errorf("the dues of %s, shard %d, from %s to %s: %w", p.day.Format(time.DateOnly), p.shard, from.at, to, err)
+		return from, fmt.Errorf("cannot read the dues of %s, shard %d, from %s to %s: %w", p.day.Format(time.DateOnly), p.shard, from.at, to, err)
 	}
 	w.failures, w.slice = 0, min(2*w.slice, p.most)
 	if len(rows) >= limit {

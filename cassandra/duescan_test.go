@@ -16,7 +16,7 @@ import (
 	"carrel/library"
 )
 
-// bury leaves n tombstones in the partition of an item, evenly within a time.
+// purge leaves n tombstones in the partition of an item, spread evenly over a period.
 func purge(t *testing.T, s *Store, id library.ContentID, from clock.Instant, within time.Duration, n int) {
 	t.Helper()
 	const batch = 500
@@ -33,7 +33,7 @@ func purge(t *testing.T, s *Store, id library.ContentID, from clock.Instant, wit
 	}
 }
 
-// hintAt puts a hint and returns it.
+// hintAt writes a hint and returns it.
 func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) commit.Due {
 	t.Helper()
 	d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: at - 1}
@@ -43,7 +43,7 @@ func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) comm
 	return d
 }
 
-// wantDues compares what is due.
+// wantDues compares the hints that are due.
 func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...commit.Due) {
 	t.Helper()
 	got, err := s.DueUntil(t.Context(), until, 100)
@@ -55,7 +55,7 @@ func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...
 	}
 }
 
-// idOfShard is an item of a shard.
+// idOfShard returns an item of a shard.
 func idOfShard(shard int8) library.ContentID {
 	for n := 0; ; n++ {
 		if id := library.ContentID(fmt.Sprintf("c:t:%d", n)); shardOf(string(id)) == shard {
@@ -64,8 +64,8 @@ func idOfShard(shard int8) library.ContentID {
 	}
 }
 
-// More hints of a day were removed than one read may cross tombstones of. What is
-// due after them is found, by a process that has just begun too.
+// TestTombstonesDoNotStopExpiry removes more hints of a day than the tombstones that one read may
+// pass. Due hints after them are found, even by a process that has just started.
 func TestTombstonesDoNotStopExpiry(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -76,7 +76,7 @@ func TestTombstonesDoNotStopExpiry(t *testing.T) {
 	first, id := dayInstant(2030, 5, 5), idOfShard(3)
 	early := hintAt(t, s, first+1, id)
 	purge(t, s, id, first.Add(time.Minute), 2*time.Hour, 60_000)
-	purge(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may cross
+	purge(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may pass
 	late := hintAt(t, s, first.Add(5*time.Hour), id)
 	now := first.Add(6 * time.Hour)
 	var got []commit.Due
@@ -84,23 +84,23 @@ func TestTombstonesDoNotStopExpiry(t *testing.T) {
 		if n == 30 {
 			t.Fatalf("after %d calls: %v", n, got)
 		}
-		got, _ = s.DueUntil(t.Context(), now, 100) // errors while slices become smaller
+		got, _ = s.DueUntil(t.Context(), now, 100) // errors, while slices become smaller
 		now = now.Add(10 * time.Second)
 	}
 	if diff := cmp.Diff([]commit.Due{early, late}, got); diff != "" {
 		t.Error(diff)
 	}
-	// From then on one read a partition is enough.
+	// From then on one read per partition is enough.
 	next := hintAt(t, other, now.Add(time.Second), id)
 	counts.take()
 	wantDues(t, s, "a hint that becomes due", now.Add(time.Second), early, late, next)
 	if n := counts.take()["read dues ok"]; n != 1+dueShards {
-		t.Errorf("%d reads, want one of the days and one of each shard", n)
+		t.Errorf("%d reads, want one of the days and one per shard", n)
 	}
 }
 
-// A partition that cannot be read fails by itself: what others hold comes beside
-// its error, and it is tried again after a pause.
+// TestAPartitionThatFailsHidesNoOther: if a partition cannot be read, the hints of others are
+// returned with the error, and it is retried after a pause.
 func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -120,25 +120,25 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 	now := first.Add(31 * time.Hour)
 	got, err := s.DueUntil(t.Context(), now, 100)
 	if err == nil {
-		t.Error("the partition that cannot be read is no error")
+		t.Error("no error for the partition that cannot be read")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("beside the error:\n%s", diff)
+		t.Errorf("the hints returned with the error:\n%s", diff)
 	}
 	counts.take()
-	wantDues(t, s, "while it is put off", now, want...)
+	wantDues(t, s, "during its pause", now, want...)
 	if _, err := s.DueUntil(t.Context(), now.Add(duePauseLeast-1), 100); err != nil {
-		t.Errorf("it was tried within its pause: %v", err)
+		t.Errorf("it was read during its pause: %v", err)
 	}
 	if _, err := s.DueUntil(t.Context(), now.Add(duePauseLeast), 100); err == nil {
-		t.Error("it was not tried after its pause")
+		t.Error("it was not read after its pause")
 	}
-	// However small its slices are it cannot be read: what comes after is.
+	// Its smallest slice cannot be read either, but what follows is.
 	behind := hintAt(t, s, first.Add(time.Hour), bad)
 	skipped := false
 	for n := 0; ; n++ {
 		if n == 100 {
-			t.Fatal("what comes behind the tombstones is not found")
+			t.Fatal("the hint after the tombstones was not found")
 		}
 		got, _ = s.DueUntil(t.Context(), now, 100)
 		skipped = skipped || s.dues.days[dayOf(first)].parts[3].skipped
@@ -148,63 +148,63 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 		now = now.Add(duePauseMost)
 	}
 	if !skipped {
-		t.Error("that a slice was not read is not remembered")
+		t.Error("the scan has forgotten that it skipped a slice")
 	}
 }
 
-// Hints that are written behind what was read are found: those of this process at
-// once, those of others within a minute at once, and older ones by the full
-// reading.
+// TestHintsThatComeLate: hints that are written before the position of the read are found. Those of
+// this process are found at once, recent ones of others at once too, and older ones by the full
+// read.
 func TestHintsThatComeLate(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	s, other := open(t, o), open(t, o)
 	first := dayInstant(2030, 5, 5)
 	now := first.Add(10 * time.Hour)
-	standing := hintAt(t, s, first.Add(time.Hour), "c:t:standing")
-	wantDues(t, s, "at the beginning", now, standing)
+	stored := hintAt(t, s, first.Add(time.Hour), "c:t:standing")
+	wantDues(t, s, "at the start", now, stored)
 	mine := hintAt(t, s, first.Add(2*time.Hour), "c:t:mine")
-	wantDues(t, s, "a hint of this process", now, standing, mine)
+	wantDues(t, s, "a hint of this process", now, stored, mine)
 	recent := hintAt(t, other, now.Add(-dueOverlap+time.Second), "c:t:recent")
-	wantDues(t, s, "a hint that is a little late", now, standing, mine, recent)
+	wantDues(t, s, "a recent hint of another process", now, stored, mine, recent)
 	old := hintAt(t, other, first.Add(3*time.Hour), "c:t:old")
-	wantDues(t, s, "before the full reading", now.Add(dueFullEvery-1), standing, mine, recent)
+	wantDues(t, s, "before the full read", now.Add(dueFullEvery-1), stored, mine, recent)
 	now = now.Add(dueFullEvery)
 	for range 4 {
 		if _, err := s.DueUntil(t.Context(), now, 100); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantDues(t, s, "after the full reading", now, standing, mine, old, recent)
-	// What others drop is forgotten by it, and what this process drops at once.
+	wantDues(t, s, "after the full read", now, stored, mine, old, recent)
+	// The full read notices what others have dropped. What this process drops is forgotten at once.
 	if err := other.DropDue(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.DropDue(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
-	wantDues(t, s, "after a removal", now, standing, old, recent)
+	wantDues(t, s, "after a removal", now, stored, old, recent)
 	now = now.Add(dueFullEvery)
 	for range 12 {
 		if _, err := s.DueUntil(t.Context(), now, 100); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantDues(t, s, "after the next full reading", now, standing, recent)
-	// A hint of a day that was read to its end makes that day be read again.
+	wantDues(t, s, "after the next full read", now, stored, recent)
+	// A hint of a day that was read to its end causes the day to be read again.
 	now = first.Add(26 * time.Hour)
-	wantDues(t, s, "on the next day", now, standing, recent)
-	for range 60 { // two full readings: one that is due, one for the hints noted since
+	wantDues(t, s, "on the next day", now, stored, recent)
+	for range 60 { // two full reads: one that is due, one for the hints noted since
 		if _, err := s.DueUntil(t.Context(), now, 100); err != nil {
 			t.Fatal(err)
 		}
 	}
 	yesterday := hintAt(t, other, first.Add(time.Minute), "c:t:yesterday")
-	wantDues(t, s, "a hint of a day that is over", now, yesterday, standing, recent)
+	wantDues(t, s, "a hint of a day that is over", now, yesterday, stored, recent)
 }
 
-// A hint that cannot be dropped stays listed, though the place that was read to
-// has passed it, and those after it come as there is room.
+// TestDuesThatStay: a hint that cannot be dropped stays listed although the read position has
+// passed it, and the limit does not hide those after it.
 func TestDuesThatStay(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -240,7 +240,7 @@ func TestDuesThatStay(t *testing.T) {
 	if len(seen) != len(all) {
 		t.Errorf("%d of %d were listed", len(seen), len(all))
 	}
-	// The scrubber writes it again: it is the same one, with another mts.
+	// The scrubber writes it again: it is the same hint with another mts.
 	stays.MTS = now
 	if err := s.PutDue(t.Context(), stays); err != nil {
 		t.Fatal(err)
@@ -248,8 +248,8 @@ func TestDuesThatStay(t *testing.T) {
 	wantDues(t, s, "written again", now, stays)
 }
 
-// A hint that this process writes while its partition is being read may be
-// missing from what is read, though the walk passes its place. It is remembered.
+// TestHintsWrittenDuringARead: a hint that this process writes during a read of its partition may
+// be missing from the result, although the walk passes its position. It is remembered.
 func TestHintsWrittenDuringARead(t *testing.T) {
 	t.Parallel()
 	first, id := dayInstant(2030, 5, 5), idOfShard(3)
@@ -267,7 +267,7 @@ func TestHintsWrittenDuringARead(t *testing.T) {
 	if diff := cmp.Diff([]commit.Due{d}, s.list(now.Add(2*time.Hour), 10)); diff != "" {
 		t.Errorf("known after the read:\n%s", diff)
 	}
-	// The next call sees what was written before it began: others have dropped it.
+	// The next call sees what was written before it started: others have dropped the hint.
 	s.begin([]dueDay{day}, now)
 	s.learn(p, &p.near, from, to, nil)
 	if got := s.list(now, 10); len(got) != 0 {
@@ -275,7 +275,7 @@ func TestHintsWrittenDuringARead(t *testing.T) {
 	}
 }
 
-// More hints behind what was read than are remembered make all be read again at
+// TestManyHintsOfThePast: more hints before the position than are remembered cause a full read at
 // once.
 func TestManyHintsOfThePast(t *testing.T) {
 	t.Parallel()
@@ -290,23 +290,24 @@ func TestManyHintsOfThePast(t *testing.T) {
 		s.wrote(commit.Due{At: first.Add(time.Duration(n) * time.Second), Kind: commit.Content, Key: string(id), MTS: 1})
 	}
 	if s.day(day); p.full {
-		t.Error("all is read again though each hint is remembered")
+		t.Error("a full read started although each hint is remembered")
 	}
 	s.wrote(commit.Due{At: first + 1, Kind: commit.Content, Key: string(id), MTS: 1})
 	if s.day(day); !p.full || len(p.known) != mostDuesKept {
-		t.Errorf("read again: %t, remembered: %d", p.full, len(p.known))
+		t.Errorf("full read: %t, remembered: %d", p.full, len(p.known))
 	}
 }
 
-// A hint arrives later than the note of its day. A day that is long over is forgotten
-// only after a reading that began a minute after the note, and read every slice.
+// TestADayIsForgottenAfterItsHintsMustHaveArrived: a hint may arrive later than the note of its
+// day. So a past day is forgotten only after a read that started a minute after the note and read
+// every slice.
 func TestADayIsForgottenAfterItsHintsMustHaveArrived(t *testing.T) {
 	t.Parallel()
 	first := dayInstant(2030, 5, 5)
 	now := first.Add(10 * 24 * time.Hour)
 	day := dueDay{day: dayOf(first), noted: int64(now)}
 	var s dueScan
-	// over reads the day to its end, and reports whether it would be forgotten.
+	// over reads the day to its end and reports whether it would be forgotten.
 	over := func() bool {
 		s.begin([]dueDay{day}, now)
 		state := s.day(day)
@@ -322,13 +323,13 @@ func TestADayIsForgottenAfterItsHintsMustHaveArrived(t *testing.T) {
 		t.Error("it was forgotten a second after its note")
 	}
 	if now = now.Add(2 * dueOverlap); over() {
-		t.Error("it was forgotten though nothing was read since a second after its note")
+		t.Error("it was forgotten although the last read started a second after its note")
 	}
 	now = now.Add(dueFullEvery)
 	s.begin([]dueDay{day}, now)
-	s.day(day).parts[5].skipped = true // by the reading that begins here
+	s.day(day).parts[5].skipped = true // by the read that starts here
 	if over() {
-		t.Error("it was forgotten though a slice could not be read")
+		t.Error("it was forgotten although a slice could not be read")
 	}
 	if now = now.Add(dueFullEvery); !over() {
 		t.Error("it was not forgotten after it was read once more")

@@ -7,12 +7,12 @@ import (
 	"carrel/library"
 )
 
-// ApplyIndexBatch implements library.ContentStore: one principal a mutation. The
-// caller decides how many are under way.
+// ApplyIndexBatch implements library.ContentStore. A mutation writes the rows of one principal; the
+// caller decides how many mutations are in flight.
 func (s *Store) ApplyIndexBatch() int { return 1 }
 
-// Every derived row carries the mts of the state that it was derived from. So
-// an older state never undoes what a newer one wrote, whatever comes late.
+// Every derived row carries the mts of its state as its timestamp. So an older state never undoes
+// what a newer one wrote, even if it is written late.
 const (
 	putEntry = `INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role)
  VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
@@ -22,9 +22,8 @@ const (
 	dropShared = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ? AND content_id = ?`
 )
 
-// ApplyIndex implements library.ContentStore: one mutation a principal, without a
-// reading. All three tables have the principal as their partition key, so the
-// rows of all are one mutation.
+// ApplyIndex implements library.ContentStore. It writes one mutation per principal without reading.
+// All three tables have the principal as their partition key, so their rows can be in one mutation.
 func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	var d library.Derived
 	h := e.Header

@@ -9,23 +9,23 @@ import (
 	"carrel/principal"
 )
 
-// TestEverythingDerivedIsLost: of the authoritative rows alone all of it is made
-// again, however it was deleted.
+// TestEverythingDerivedIsLost: everything is restored from the authoritative rows alone, however it
+// was deleted.
 func TestEverythingDerivedIsLost(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	d.furnish(9)
+	d := newFixture(t)
+	d.seed(9)
 	before := d.everything()
 	for _, c := range []struct {
 		name string
-		do   func(d *desk)
+		do   func(d *fixture)
 	}{
-		{"truncated", func(d *desk) {
+		{"truncated", func(d *fixture) {
 			for _, table := range []string{"library_by_principal", "content_by_principal", "groups_by_member", "principal_names"} {
 				d.byHand("TRUNCATE " + table)
 			}
 		}},
-		{"deleted", func(d *desk) {
+		{"deleted", func(d *fixture) {
 			for _, p := range []principal.ID{ann, bob, crew} {
 				d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(p))
 				d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(p))
@@ -62,11 +62,11 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 	}
 }
 
-// TestReadersHaveStraysTakenOut: what a reader finds to be wrong is taken out
-// by the repair that it asks for, whatever its timestamp is.
+// TestReadersHaveStraysTakenOut: the repair that a reader requests removes the wrong row that it
+// found, whatever the row's timestamp is.
 func TestReadersHaveStraysTakenOut(t *testing.T) {
-	d := newDesk(t)
-	d.furnish(3)
+	d := newFixture(t)
+	d.seed(3)
 	d.byHand(`INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, 1, 17, 'c:t:000', 5, 1)`, string(bob))
 	e := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: 17, Content: "c:t:000", MTS: 5, Role: library.Viewing}}
 	d.ok(d.svc.RepairEntry(t.Context(), bob, e))

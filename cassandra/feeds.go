@@ -94,8 +94,8 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 		int64(c.MTS), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
 }
 
-// ListEntries implements timeline.Store: one clustering slice. Where a node would have to
-// pass too many tombstones, the slice is read in halves.
+// ListEntries implements timeline.Store with one clustering slice. If a node would have to pass too
+// many tombstones, the slice is read in halves.
 func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	if slice.Limit <= 0 {
 		return timeline.Listed{}, nil
@@ -110,7 +110,7 @@ func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice tim
 	return s.listBetween(ctx, p, slice, older, newer)
 }
 
-// within returns the bounds of a slice, which are those of its day where it has none.
+// within returns the bounds of a slice. A missing bound is that of the day.
 func within(older, newer *timeline.Entry, first, last timeline.Entry) (timeline.Entry, timeline.Entry) {
 	if older != nil && timeline.Compare(*older, first) > 0 {
 		first = *older
@@ -121,7 +121,7 @@ func within(older, newer *timeline.Entry, first, last timeline.Entry) (timeline.
 	return first, last
 }
 
-// listBetween lists the entries between two places.
+// listBetween lists the entries between two positions.
 func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (l timeline.Listed, err error) {
 	if timeline.Compare(older, newer) >= 0 {
 		return l, nil
@@ -144,10 +144,10 @@ func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice tim
 	return l, err
 }
 
-// listHalves lists the entries between two places: those of the nearer half of the time, and
-// then, if there are not enough, those of the other half.
+// listHalves lists the entries between two positions: those of the nearer half of the period first,
+// and then, if there are not enough, those of the other half.
 func (s *Store) listHalves(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (timeline.Listed, error) {
-	// No entry is at the place before all those of an instant.
+	// No entry has this position, which is before all entries of an instant.
 	middle := timeline.Entry{Created: older.Created + (newer.Created-older.Created)/2}
 	near, far := [2]timeline.Entry{middle, newer}, [2]timeline.Entry{older, middle}
 	if slice.Newer {

@@ -17,7 +17,7 @@ import (
 	"carrel/core/timeline"
 )
 
-// graveDay is the day of the entries of these tests.
+// graveDay is the day of the entries in these tests.
 var graveDay = timeline.DayOf(someTime)
 
 // graveAt returns an entry of that day.
@@ -26,7 +26,7 @@ func graveAt(n int) timeline.Entry {
 	return timeline.Entry{Created: day + clock.Instant(n)*500_000, ID: fmt.Sprint(n)}
 }
 
-// removeEntries leaves a tombstone for each of n entries of a partition, from a number on.
+// removeEntries leaves a tombstone for each of n entries of a partition, starting with a number.
 func removeEntries(t *testing.T, s *Store, p timeline.Partition, from, n int) {
 	t.Helper()
 	const batch = 250
@@ -43,8 +43,8 @@ func removeEntries(t *testing.T, s *Store, p timeline.Partition, from, n int) {
 	}
 }
 
-// A node refuses to pass more than 100,000 tombstones for one read. A slice behind so many
-// is read in parts.
+// TestFeeds_MoreTombstonesThanANodePasses: a node refuses to pass more than 100,000 tombstones in
+// one read. A slice after so many is read in parts.
 func TestFeeds_MoreTombstonesThanANodePasses(t *testing.T) {
 	s := open(t, options(t))
 	p := timeline.Partition{Feed: "pastes", Day: graveDay, Shard: 1}
@@ -72,7 +72,7 @@ func TestFeeds_MoreTombstonesThanANodePasses(t *testing.T) {
 	}
 }
 
-// noticing counts the slices that have passed many tombstones.
+// noticing counts the slices that passed many tombstones.
 type noticing struct {
 	timeline.Store
 	slices, removed atomic.Int64
@@ -87,7 +87,8 @@ func (n *noticing) ListEntries(ctx context.Context, p timeline.Partition, s time
 	return l, err
 }
 
-// After many entries at the head were removed, the next pages do not pass their tombstones.
+// TestFeeds_PagesGoAroundTombstones: after many entries at the head were removed, the following
+// pages do not pass their tombstones.
 func TestFeeds_PagesGoAroundTombstones(t *testing.T) {
 	s := open(t, options(t))
 	rt := sched.NewReal()
@@ -114,7 +115,7 @@ func TestFeeds_PagesGoAroundTombstones(t *testing.T) {
 		return store.slices.Load(), store.removed.Load()
 	}
 	if _, passed := read(); passed == 0 {
-		t.Fatal("the first page has passed no tombstones: the test tries nothing")
+		t.Fatal("the first page has passed no tombstones: the test checks nothing")
 	}
 	if slices, passed := read(); passed != 0 || slices > 8 {
 		t.Errorf("the second page took %d slices, %d of which passed tombstones; want 8 at most, none", slices, passed)

@@ -25,9 +25,8 @@ func TestBulletin(t *testing.T) {
 	storetest.RunNotifier(t, func(*testing.T) library.Notifier { return shared })
 }
 
-// TestAChangeIsOneMutation: the change of a library has the timestamp of its
-// entry and a time to live, and its partition's key, so that all rows of an
-// enforcement are one mutation.
+// TestAChangeIsOneMutation: the change row of a library has the timestamp of its entry, a time to
+// live, and the same partition key, so that all rows of an index update are one mutation.
 func TestAChangeIsOneMutation(t *testing.T) {
 	s := open(t, options(t))
 	c := creation("c:t:changed", someTime)
@@ -42,20 +41,20 @@ func TestAChangeIsOneMutation(t *testing.T) {
 	scanOne(t, s, "SELECT writetime(mts) FROM library_by_principal WHERE principal_id = ? LIMIT 1", []any{"u:t:reader"}, &entry)
 	scanOne(t, s, "SELECT writetime(left_buckets), ttl(left_buckets) FROM library_change WHERE principal_id = ?", []any{"u:t:reader"}, &change, &left)
 	if mts := int64(c.Header.MTS); entry != mts || change != mts {
-		t.Errorf("the entry was written at %d and its change at %d, the state is of %d", entry, change, mts)
+		t.Errorf("the entry was written at %d and its change at %d, the mts of the state is %d", entry, change, mts)
 	}
 	if left > int64(changeTTL) || left < int64(changeTTL)-600 {
-		t.Errorf("the change is kept for %d s, not %d", left, changeTTL)
+		t.Errorf("the change is kept for %d s, want %d", left, changeTTL)
 	}
 }
 
-// gateway is a Service with a session of its own.
+// gateway is a Service with its own session.
 type gateway struct {
 	t   *testing.T
 	svc *repair.Service
 }
 
-// serve opens a gateway; what it has under way ends with the test.
+// serve starts a gateway that is stopped at the end of the test.
 func serve(t *testing.T, o session.Options) *gateway {
 	t.Helper()
 	store := open(t, o)
@@ -66,11 +65,11 @@ func serve(t *testing.T, o session.Options) *gateway {
 	return &gateway{t, svc}
 }
 
-// unnamed is for content that is given names.
+// unnamed generates no names, for content that has given ones.
 type unnamed struct{}
 
 func (unnamed) ContentName(context.Context) (string, error) {
-	return "", fmt.Errorf("a name is needed")
+	return "", fmt.Errorf("no name was given")
 }
 
 func (g *gateway) user(name string) {
@@ -102,7 +101,7 @@ func (g *gateway) retitle(name, title string) {
 	}
 }
 
-// hears is what a follower is told next, one for each that is wanted.
+// hears checks the next updates of a subscription and returns the last cursor.
 func hears(t *testing.T, f library.Following, want ...string) (cursor string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -120,14 +119,13 @@ func hears(t *testing.T, f library.Following, want ...string) (cursor string) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("updates (-want +got):\n%s", diff)
 	}
 	return cursor
 }
 
-// TestFollowingThroughAnotherGateway: what happens through one gateway is told
-// by the other, a hot item's updates too, and whoever resumes does so with any
-// of them.
+// TestFollowingThroughAnotherGateway: changes made through one gateway are delivered by the other,
+// including updates of a hot item, and a subscription can be resumed on any gateway.
 func TestFollowingThroughAnotherGateway(t *testing.T) {
 	o := options(t)
 	a, b := serve(t, o), serve(t, o)
@@ -147,7 +145,7 @@ func TestFollowingThroughAnotherGateway(t *testing.T) {
 	began := time.Now()
 	a.note("one", "u:acme:ben")
 	hears(t, f, "+one")
-	t.Logf("told by another gateway after %v", time.Since(began).Round(time.Millisecond))
+	t.Logf("delivered by another gateway after %v", time.Since(began).Round(time.Millisecond))
 	a.retitle("one", "uno")
 	a.note("two", "u:acme:ben")
 	cursor := hears(t, f, "+uno", "+two")
@@ -162,7 +160,7 @@ func TestFollowingThroughAnotherGateway(t *testing.T) {
 		f.Close()
 	}
 	f = follow(b, nil)
-	// An item is hot beyond thirty moves an hour: what follows touches no library.
+	// An item with more than thirty moves an hour is hot: further changes touch no library.
 	for n := range 31 {
 		a.retitle("two", fmt.Sprint("two", n))
 	}

@@ -7,8 +7,8 @@ import (
 	"carrel/library"
 )
 
-// An item of a keyspace without the columns moved_at and url is read after the migration,
-// without a time of its last move and a URL, and takes both with its next change.
+// TestItemOfAFormerSchema: after the migration, an item of a keyspace without the columns moved_at
+// and url has no time of its last move and no URL, and gets both with its next change.
 func TestItemOfAFormerSchema(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -25,7 +25,7 @@ func TestItemOfAFormerSchema(t *testing.T) {
 	}
 	var steps []string
 	if err := Migrate(t.Context(), o, func(step string) { steps = append(steps, step) }); err != nil || len(steps) != 2 {
-		t.Fatalf("the migration made the steps %q, %v", steps, err)
+		t.Fatalf("the migration reported the steps %q, %v", steps, err)
 	}
 	s = open(t, o)
 	moved := moveOf(c)

@@ -18,8 +18,8 @@ import (
 	"carrel/principal"
 )
 
-// What the write protocol rests on, asserted on a real node: docs/adr tells
-// where each was first measured.
+// These tests check on a real node what the write protocol relies on. docs/adr says where each
+// property was first measured.
 
 const (
 	ann principal.ID = "u:t:ann"
@@ -27,7 +27,7 @@ const (
 	day              = 24 * time.Hour
 )
 
-// creation is the commit that creates an item with one manager.
+// creation returns the commit that creates an item with one manager.
 func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 	link := "https://example.com/"
 	h := library.Header{
@@ -38,7 +38,7 @@ func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 	return &library.ContentCommit{ID: id, Header: h, Writer: commit.EntryID{1}, Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
 }
 
-// moveOf is the commit that moves the item of c.
+// moveOf returns the commit that moves the item of c.
 func moveOf(c *library.ContentCommit) *library.ContentCommit {
 	next := *c
 	h := &next.Header
@@ -83,9 +83,9 @@ func TestForms(t *testing.T) {
 		{"at the same timestamp a delete beats an insert, in either order", formDeleteWins},
 		{"a library and what is shared are one mutation of one partition", formOneMutation},
 		{"a move is atomic in all buckets of a library", formAtomicMove},
-		{"an update costs one mutation a member, no reading, one decision and one settlement", formCost},
+		{"an update costs one mutation a member, no read, one decision and one settlement", formCost},
 		{"settling does not touch seq, and sees what has changed", formSettle},
-		{"a serial reading sees what a decision has left", formSerial},
+		{"a serial read sees an unfinished decision", formSerial},
 	} {
 		t.Run(f.name, func(t *testing.T) { f.run(t, s, counts) })
 	}
@@ -106,7 +106,7 @@ func (c *counter) add(_ context.Context, o session.Observation) {
 	c.n[o.Operation+" "+o.Outcome]++
 }
 
-// take gives the counts so far, and begins again.
+// take returns the counts so far and resets them.
 func (c *counter) take() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +199,7 @@ func formTimestamps(t *testing.T, s *Store, _ *counter) {
 	for iter.Scan(&bucket, &at) {
 		n++
 		if at != int64(c.Header.MTS) {
-			t.Errorf("the entry of bucket %d was written at %d, not %d", bucket, at, c.Header.MTS)
+			t.Errorf("the entry of bucket %d was written at %d, want %d", bucket, at, c.Header.MTS)
 		}
 	}
 	if err := iter.Close(); err != nil || n != 3 {
@@ -207,7 +207,7 @@ func formTimestamps(t *testing.T, s *Store, _ *counter) {
 	}
 	scanOne(t, s, "SELECT writetime(role) FROM content_by_principal WHERE principal_id = ?", []any{string(p)}, &at)
 	if at != int64(c.Header.MTS) {
-		t.Errorf("content_by_principal was written at %d, not %d", at, c.Header.MTS)
+		t.Errorf("content_by_principal was written at %d, want %d", at, c.Header.MTS)
 	}
 }
 
@@ -226,13 +226,12 @@ func formDeleteWins(t *testing.T, s *Store, _ *counter) {
 			}
 		}
 		if left, err := s.SharedWith(t.Context(), principal.ID(p), "", 10); err != nil || len(left) != 0 {
-			t.Errorf("insert first %v: %v stands, %v", order[0], left, err)
+			t.Errorf("insert first %v: %v is stored, %v", order[0], left, err)
 		}
 	}
 }
 
-// formOneMutation has the node trace an enforcement, and counts what it
-// appended to its commit log.
+// formOneMutation traces an index update on the node and counts what it appends to its commit log.
 func formOneMutation(t *testing.T, s *Store, _ *counter) {
 	trace := new(traced)
 	c := creation("c:t:mutation", someTime)
@@ -259,7 +258,7 @@ func formOneMutation(t *testing.T, s *Store, _ *counter) {
 		}
 		return n
 	}
-	// The trace is written behind the answer, to a keyspace of two replicas.
+	// The trace is written after the answer, to a keyspace with two replicas.
 	var finished int
 	await(t, func() bool {
 		err := s.session.Driver().Query("SELECT duration FROM system_traces.sessions WHERE session_id = ?", trace.id).Consistency(gocql.One).Scan(&finished)
@@ -274,7 +273,7 @@ type traced struct{ id []byte }
 
 func (tr *traced) Trace(id []byte) { tr.id = slices.Clone(id) }
 
-// await waits until something is so.
+// await waits until a condition is true.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -290,8 +289,8 @@ func await(t *testing.T, so func() bool) {
 	}
 }
 
-// formAtomicMove reads a library while an item moves in it: every reading shows
-// the item once in each bucket, at one position.
+// formAtomicMove reads a library while an item moves in it. Every read shows the item once in each
+// bucket, at one position.
 func formAtomicMove(t *testing.T, s *Store, _ *counter) {
 	m := library.Member{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}
 	c := creation("c:t:moving", someTime)
@@ -328,7 +327,7 @@ func formAtomicMove(t *testing.T, s *Store, _ *counter) {
 			t.Fatal(err)
 		}
 		if len(positions) != 3 || positions[0] != positions[1] || positions[1] != positions[2] {
-			t.Fatalf("reading %d shows the positions %v", readings, positions)
+			t.Fatalf("read %d shows the positions %v", readings, positions)
 		}
 	}
 }
@@ -349,7 +348,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	}
 	want := map[string]int{"commit applied": 1, "enforce ok": 20, "settle applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("requests of an update of an item with 20 members: %v, not %v", got, want)
+		t.Errorf("requests of an update of an item with 20 members: %v, want %v", got, want)
 	}
 }
 
@@ -367,7 +366,7 @@ func formSettle(t *testing.T, s *Store, counts *counter) {
 	}
 	want := map[string]int{"settle refused": 1, "settle ok": 1, "settle applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("requests of a settlement of which one row has changed: %v, not %v", got, want)
+		t.Errorf("requests of a settlement with one changed row: %v, want %v", got, want)
 	}
 	rows, err := s.Read(t.Context(), next.ID, library.ContentQuery{Members: []principal.ID{ann, bob}, Serial: true})
 	if err != nil {

@@ -12,20 +12,20 @@ const (
 	putRowStmt  = `INSERT INTO content (content_id, kind, key, data) VALUES (?, ?, ?, ?)`
 	dropRowStmt = `DELETE FROM content WHERE content_id = ? AND kind = ? AND key = ?`
 
-	// A slice without an upper bound ends before every text that is not ASCII.
+	// A slice without an upper bound ends before all non-ASCII keys.
 	pageRows     = `SELECT kind, key, data FROM content WHERE content_id = ? AND kind = ? AND key >= ? AND key < ? LIMIT ?`
 	pageRowsBack = `SELECT kind, key, data FROM content WHERE content_id = ? AND kind = ? AND key >= ? AND key < ? ORDER BY kind DESC, key DESC LIMIT ?`
 )
 
-// beyondKeys sorts behind the key of every further row, which is ASCII.
+// beyondKeys sorts after the key of every additional row, which is ASCII.
 const beyondKeys = "\u0080"
 
-// further returns the further row of the row.
+// further returns the additional row from the row.
 func (r *contentRow) further() library.Row {
 	return library.Row{RowKey: library.RowKey{Kind: library.RowKind(r.kind), Key: r.key}, Value: bytes.Clone(r.data)}
 }
 
-// noRows are rows of keys without values.
+// noRows returns rows with these keys and without values.
 func noRows(keys []library.RowKey) []library.Row {
 	if len(keys) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func noRows(keys []library.RowKey) []library.Row {
 	return rows
 }
 
-// putRow puts a row that was read in the places of its key.
+// putRow stores a row in rows at the positions of its key.
 func putRow(rows []library.Row, row library.Row) {
 	for i := range rows {
 		if rows[i].RowKey == row.RowKey {
@@ -46,7 +46,7 @@ func putRow(rows []library.Row, row library.Row) {
 	}
 }
 
-// appendRows adds the writes of further rows to a batch.
+// appendRows adds the writes of additional rows to a batch.
 func appendRows(b *session.Batch, id library.ContentID, rows []library.Row) {
 	for _, r := range rows {
 		if r.Value == nil {

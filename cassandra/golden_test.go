@@ -19,8 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/statements.golden")
 
-// product are the files of the package and of session without their tests, by
-// name.
+// product returns the files of the package and of session without their tests, by name.
 func product(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 	t.Helper()
 	var names []string
@@ -45,7 +44,7 @@ func product(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 	return fset, files
 }
 
-// constants are the texts of the package's constants, by name.
+// constants returns the texts of the package's constants, by name.
 func constants(files map[string]*ast.File) map[string]string {
 	exprs := make(map[string]ast.Expr)
 	for _, syntax := range files {
@@ -73,8 +72,8 @@ func constants(files map[string]*ast.File) map[string]string {
 	return texts
 }
 
-// statements are the constants that are statements, by name. Of the others some
-// begin like one, and are a part of several.
+// statements returns the constants that are statements, by name. Some other constants start like a
+// statement, but are a common part of several.
 func statements(files map[string]*ast.File) map[string]string {
 	texts := constants(files)
 	maps.DeleteFunc(texts, func(name, text string) bool { return !isStatement(text) || strings.HasPrefix(name, "assign") })
@@ -83,7 +82,7 @@ func statements(files map[string]*ast.File) map[string]string {
 
 var verbs = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "BEGIN", "USE"}
 
-// isStatement tells whether a text begins like one.
+// isStatement reports whether a text starts like a statement.
 func isStatement(text string) bool {
 	verb, _, more := strings.Cut(strings.TrimSpace(text), " ")
 	return more && slices.Contains(verbs, verb)
@@ -112,8 +111,8 @@ func textOf(e ast.Expr, exprs map[string]ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// TestStatements holds every statement that the product can send to a list
-// that a reviewer sees change. Run with -update to accept a change.
+// TestStatements compares the statements that the product can send with a golden file, so that
+// reviewers see every change. Run with -update to accept a change.
 func TestStatements(t *testing.T) {
 	var b strings.Builder
 	_, files := product(t)
@@ -138,14 +137,14 @@ func TestStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("the statements are not those of %s (-want +got):\n%s", golden, diff)
+		t.Errorf("the statements differ from %s (-want +got):\n%s", golden, diff)
 	}
 }
 
-// TestReleasedMigrationsStay holds each file of the schema to its checksum. A
-// keyspace keeps the checksums of those that it was made by, and is refused
-// where one differs: a change of the schema is a new file. Run with -update to
-// add it; what stands in the list stays.
+// TestReleasedMigrationsStay compares the checksum of each file of the schema with a golden file. A
+// keyspace stores the checksums of the files that it was made by and is refused if one differs, so
+// a change of the schema must be a new file. Run with -update to add it; existing lines of the list
+// stay.
 func TestReleasedMigrationsStay(t *testing.T) {
 	all, err := migrations()
 	if err != nil {
@@ -169,7 +168,7 @@ func TestReleasedMigrationsStay(t *testing.T) {
 		}
 	}
 	if len(lines) > len(all) {
-		t.Errorf("%s has %d files, and %d are left", golden, len(lines), len(all))
+		t.Errorf("%s has %d files, and the schema has %d", golden, len(lines), len(all))
 	}
 	if *update && !t.Failed() {
 		if err := os.WriteFile(golden, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {

@@ -15,8 +15,8 @@ import (
 const selectGroupMembersPage = `SELECT ` + principalColumns + ` FROM principal
  WHERE principal_id = ? AND kind IN (0, 1) AND key > ? LIMIT ?`
 
-// GroupMembersPage implements principal.Store. Header and rows are of
-// one statement, and so of one state.
+// GroupMembersPage implements principal.Store. Header and rows come from one statement, and so from
+// one state.
 func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	rows := new(principal.Rows)
 	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial, Args: []any{string(group), string(after), max(limit, 0) + 1}}
@@ -34,31 +34,31 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 	return rows, nil
 }
 
-// Confirm implements principal.Store: one reading for each group.
+// Confirm implements principal.Store with one read for each group.
 func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
 	confirmed := make([]principal.GroupMemberRow, len(claims))
-	var asked []confirmation
+	var groups []confirmation
 	latest := make(map[principal.ID]int)
 	for i, c := range claims {
 		n, known := latest[c.Group]
-		if !known || len(asked[n].members) == maxInList {
-			n = len(asked)
+		if !known || len(groups[n].members) == maxInList {
+			n = len(groups)
 			latest[c.Group] = n
-			asked = append(asked, confirmation{group: c.Group})
+			groups = append(groups, confirmation{group: c.Group})
 		}
-		asked[n].members = append(asked[n].members, c.Member)
-		asked[n].at = append(asked[n].at, i)
+		groups[n].members = append(groups[n].members, c.Member)
+		groups[n].at = append(groups[n].at, i)
 	}
-	err := session.ForEach(ctx, len(asked), session.Width, func(ctx context.Context, n int) error {
+	err := session.ForEach(ctx, len(groups), session.Width, func(ctx context.Context, n int) error {
 		var rows principal.Rows
-		if err := s.readPrincipal(ctx, "confirm members", asked[n].group, principal.Query{Members: asked[n].members}, &rows); err != nil {
+		if err := s.readPrincipal(ctx, "confirm members", groups[n].group, principal.Query{Members: groups[n].members}, &rows); err != nil {
 			return err
 		}
 		for i, m := range rows.Members {
-			confirmed[asked[n].at[i]] = m
+			confirmed[groups[n].at[i]] = m
 		}
 		return nil
 	})
@@ -68,7 +68,8 @@ func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pri
 	return confirmed, nil
 }
 
-// confirmation is what is asked of one group: members, and where their rows go.
+// confirmation is the request to one group: the members to look up, and the positions for their
+// rows.
 type confirmation struct {
 	group   principal.ID
 	members []principal.ID
@@ -80,8 +81,8 @@ const (
 	dropMembership = `DELETE FROM groups_by_member USING TIMESTAMP ? WHERE member_id = ? AND group_id = ?`
 )
 
-// ApplyGroupIndex implements principal.Store: one mutation a member, with
-// the timestamp of the state.
+// ApplyGroupIndex implements principal.Store. It writes one mutation per member with the timestamp
+// of the state.
 func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
 	return s.session.WriteEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
@@ -96,8 +97,8 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 
 const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 
-// SettleGroup implements principal.Store: one conditional batch, unless
-// rows have changed since they were read.
+// SettleGroup implements principal.Store with one conditional batch, unless rows have changed since
+// they were read.
 func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
 	var leaving []principal.GroupMemberRow
 	for _, m := range t.Leaving {
@@ -175,11 +176,11 @@ func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]pr
 	return all, err
 }
 
-// selectMembershipsWithin is selectMemberships up to a group, not included.
+// selectMembershipsWithin is selectMemberships up to, but not including, a group.
 const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? AND group_id < ? LIMIT ?`
 
-// MembershipsOf implements principal.Store: one reading for each
-// principal, session.Width of them at a time.
+// MembershipsOf implements principal.Store with one read for each principal, session.Width of them
+// at a time.
 func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
@@ -206,9 +207,8 @@ func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery)
 	return all, nil
 }
 
-// quotaOf reads p's memberships within both limits. One statement is enough for
-// nearly everybody: only if p has more memberships than it reads, they are read
-// tenant by tenant.
+// quotaOf reads p's memberships within both limits. One statement is nearly always enough: only if
+// p has more memberships than it reads are they read tenant by tenant.
 func (s *Store) quotaOf(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
 	all, err := s.Memberships(ctx, p, "", own+others+1)
 	if err != nil {

@@ -36,7 +36,7 @@ func exec(t *testing.T, s *Store, stmt string, args ...any) {
 	}
 }
 
-// wantLists compares the lanes with those wanted.
+// wantLists checks which in-flight lists are stored.
 func wantLists(t *testing.T, s *Store, want ...commit.InFlightList) {
 	t.Helper()
 	inFlightLists, err := s.InFlightLists(t.Context())
@@ -48,9 +48,9 @@ func wantLists(t *testing.T, s *Store, want ...commit.InFlightList) {
 	}
 }
 
-// TestLanes_AreRowsOfOnePartition: also an empty list is a row, which is deleted with the
-// lane only.
-func TestLanes_AreRowsOfOnePartition(t *testing.T) {
+// TestInFlightLists_AreRowsOfOnePartition: an empty list is a row too, and is deleted only with the
+// list.
+func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 	s := open(t, options(t))
 	var want []commit.InFlightList
 	for n := range byte(9) {
@@ -76,9 +76,9 @@ func TestLanes_AreRowsOfOnePartition(t *testing.T) {
 	wantLists(t, s, want[0])
 }
 
-// TestLanes_OfTheFormerRelease: lists that the former release has written are read, and
-// deleted as they were read.
-func TestLanes_OfTheFormerRelease(t *testing.T) {
+// TestInFlightLists_OfTheFormerRelease: lists that the former release has written can be read and
+// deleted.
+func TestInFlightLists_OfTheFormerRelease(t *testing.T) {
 	s := open(t, options(t))
 	var want []commit.InFlightList
 	for n := range byte(8) {
@@ -104,8 +104,9 @@ func TestLanes_OfTheFormerRelease(t *testing.T) {
 	wantLists(t, s, want[0])
 }
 
-// TestLanes_AreDeletedByTheFormerRelease: it deletes a list where it would have written it.
-func TestLanes_AreDeletedByTheFormerRelease(t *testing.T) {
+// TestInFlightLists_AreDeletedByTheFormerRelease: the former release deletes a list in the
+// partition in which it would have written it.
+func TestInFlightLists_AreDeletedByTheFormerRelease(t *testing.T) {
 	s := open(t, options(t))
 	for n := range 8 {
 		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("%032x", n)), Stamp: 1000, Blocks: [][]byte{{2}, {3}}[n%2:]}
@@ -120,8 +121,8 @@ func TestLanes_AreDeletedByTheFormerRelease(t *testing.T) {
 	wantLists(t, s)
 }
 
-// Days of which nothing is left are forgotten when they are long over, and a
-// day costs a reading only while it may hold items.
+// TestDueDays: days without hints are forgotten when they are long over, and a day is read only
+// while it may have hints.
 func TestDueDays(t *testing.T) {
 	o := options(t)
 	counts := new(counter)
@@ -150,7 +151,7 @@ func TestDueDays(t *testing.T) {
 	until(first.Add(-day))
 	until(first.Add(2*day), old)
 	if n := until(first.Add(200*day), old)["read dues ok"]; n != 1+dueShards {
-		t.Errorf("%d readings for one day that holds an item within 200", n)
+		t.Errorf("%d reads for one day with a hint within 200", n)
 	}
 	if err := s.DropDue(t.Context(), old); err != nil {
 		t.Fatal(err)
@@ -162,9 +163,9 @@ func TestDueDays(t *testing.T) {
 		t.Error("a day that is long over was not forgotten")
 	}
 	if n := until(first.Add(299 * day))["read dues ok"]; n != 1 {
-		t.Errorf("%d readings for 299 days without items", n)
+		t.Errorf("%d reads for 299 days without hints", n)
 	}
-	// A day that is noted again while it is forgotten stays.
+	// A day that is noted again while it is being forgotten stays.
 	days, err := s.dueDays(t.Context(), late.At)
 	if err != nil || len(days) != 1 {
 		t.Fatalf("%v, %v", days, err)
@@ -179,9 +180,9 @@ func TestDueDays(t *testing.T) {
 	until(late.At.Add(day), late, again)
 }
 
-// A hint that an earlier version has written has no mts, and the time of its
-// writer's clock as its timestamp. It is listed, removed when its time has come,
-// and takes an mts where it is written again.
+// TestDuesOfEarlierVersions: a hint that an earlier version has written has no mts, and its
+// timestamp is the time of its writer's clock. It is listed, removed when it is due, and gets an
+// mts when it is written again.
 func TestDuesOfEarlierVersions(t *testing.T) {
 	s := open(t, options(t))
 	day := dayInstant(2030, 5, 5)
@@ -223,7 +224,7 @@ func TestDuesOfEarlierVersions(t *testing.T) {
 	if err := s.DropDue(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
-	// One that was copied from a store of an earlier version.
+	// This one was copied from a store of an earlier version.
 	copied := commit.Due{At: day + 8, Kind: commit.Content, Key: "c:t:copied"}
 	if err := s.PutRows(t.Context(), []archive.Row{{Due: &copied}}); err != nil {
 		t.Fatal(err)
@@ -239,7 +240,7 @@ func dayInstant(year, month, d int) clock.Instant {
 	return clock.Of(time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC))
 }
 
-// Blocks that are reserved at the same time never overlap.
+// TestReserveBlock: concurrently reserved blocks never overlap.
 func TestReserveBlock(t *testing.T) {
 	s := open(t, options(t))
 	const each, racers = 5, 8
@@ -267,23 +268,23 @@ func TestReserveBlock(t *testing.T) {
 	wait.Wait()
 	slices.Sort(firsts)
 	if len(firsts) != each*racers || firsts[0] < 1 {
-		t.Fatalf("blocks begin at %v", firsts)
+		t.Fatalf("blocks start at %v", firsts)
 	}
 	for i, first := range firsts[1:] {
 		if first < firsts[i]+10 {
-			t.Fatalf("blocks overlap: they begin at %v", firsts)
+			t.Fatalf("blocks overlap: they start at %v", firsts)
 		}
 	}
 	if first, err := s.ReserveBlock(t.Context(), "another", 10); err != nil || first != 1 {
-		t.Errorf("the first block of another host begins at %d, %v", first, err)
+		t.Errorf("the first block of another host starts at %d, %v", first, err)
 	}
 	if _, err := s.ReserveBlock(t.Context(), "host", 0); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a block of no numbers: %v", err)
 	}
 }
 
-// A lane of which a row cannot be read is told by its id, is left as it stands
-// with what could be read of it, and keeps no other from being taken over.
+// TestUnreadableInFlightList: a list with an unreadable row is returned with its id and its
+// readable rows, is not deleted, and does not keep others from being taken over.
 func TestUnreadableInFlightList(t *testing.T) {
 	b := newBilled(t)
 	inFlightList := func(id commit.ListID, blocks ...[]byte) commit.OpenList {
@@ -308,7 +309,7 @@ func TestUnreadableInFlightList(t *testing.T) {
 	for n, block := range [][]byte{one[0], {9, 9}, one[0]} {
 		exec(t, b.store, formerPutLane, formerPart(name), name, n, block, int64(someTime))
 	}
-	stands := func(want []commit.OpenList) {
+	wantStored := func(want []commit.OpenList) {
 		t.Helper()
 		got, err := commit.OpenLists(t.Context(), b.store)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -316,17 +317,17 @@ func TestUnreadableInFlightList(t *testing.T) {
 		}
 		var bad *commit.UnreadableLists
 		if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.ListID{damaged}) || fault.CodeOf(err) != fault.Internal {
-			t.Errorf("it is told %v", err)
+			t.Errorf("the error is %v", err)
 		}
 	}
-	stands(want)
+	wantStored(want)
 	if err := b.journal.Recover(t.Context(), b.service); err == nil || !strings.Contains(err.Error(), string(damaged)) {
-		t.Errorf("what could not be recovered was told as %v", err)
+		t.Errorf("the error for what could not be recovered is %v", err)
 	}
-	stands(nil)
+	wantStored(nil)
 	var rows int
 	if err := b.store.session.Driver().Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, formerPart(name), name).
 		WithContext(t.Context()).Scan(&rows); err != nil || rows != 3 {
-		t.Errorf("%d rows are left of the lane that cannot be read, %v", rows, err)
+		t.Errorf("the unreadable list has %d rows, %v", rows, err)
 	}
 }

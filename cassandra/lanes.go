@@ -13,53 +13,53 @@ import (
 	"carrel/core/commit"
 )
 
-// The in-flight lists of all processes are in one partition, one row each, so that one
-// reading of one partition shows all of them. A list is always written whole, and an empty
-// one too: there is a tombstone for each process that has ended, and for no change.
+// The in-flight lists of all processes are in one partition, one row each, so that one read of that
+// partition returns all of them. A list is always written as a whole, even if it is empty: there is
+// a tombstone for each process that has ended, and none for a change.
 //
-// Gateways of the former release spread their lists over formerParts partitions, in several
-// rows where a list is long, and delete those that are empty. Their lists are read and taken
-// over here, and they do the same with ours.
+// Gateways of the former release spread their lists over formerParts partitions, use several rows
+// for a long list, and delete empty lists. Their lists are read and taken over here, and they do
+// the same with ours.
 const (
 	listPart    = 0
 	formerParts = 4
 )
 
-// noEntries is written for an empty list: a block of package commit without entries, which
-// the former release reads too.
+// noEntries is written for an empty list. It is a block of package commit without entries, which
+// the former release can read too.
 var noEntries = []byte{2}
 
-// The stamp of a lane is the timestamp of its rows: what is newer stays, and
-// what comes late changes nothing.
+// The stamp of a list is the timestamp of its rows: a newer write wins, and a late one changes
+// nothing.
 const (
 	putListRow          = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, 0, ?) USING TIMESTAMP ?`
 	deleteInFlightList  = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
 	selectInFlightLists = `SELECT lane, n, pending, writetime(pending) FROM inflight WHERE part = ?`
 )
 
-// listName returns the name of a lane in the table. The former release finds the partition
-// of a lane by a hash of its name. So that it can delete a lane that it has taken over, the
-// name ends in a letter by which that hash is listPart.
+// listName returns the name of a list in the table. The former release finds the partition of a
+// list by a hash of its name. The name ends in a letter for which that hash is listPart, so that
+// the former release can delete a list that it has taken over.
 func listName(id commit.ListID) string {
 	for c := 'a'; ; c++ {
 		if name := string(id) + "." + string(c); formerPart(name) == listPart {
-			return name // of four letters in a row one does
+			return name // one of any four consecutive letters does
 		}
 	}
 }
 
-// formerPart is the partition in which the former release looks for a lane.
+// formerPart returns the partition in which the former release looks for a list.
 func formerPart(name string) int8 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(name)) // a hash takes everything
+	_, _ = h.Write([]byte(name)) // hash writes never fail
 	return int8(h.Sum32() % formerParts)
 }
 
-// formerInFlightList begins the id of a lane that the former release has written. No name of a
-// lane there has a colon in it.
+// formerInFlightList is the prefix of the id of a list that the former release has written. No name
+// of such a list contains a colon.
 const formerInFlightList = "former:"
 
-// inFlightListOf returns the id of the lane of a name.
+// inFlightListOf returns the id of the list with a name.
 func inFlightListOf(name string) commit.ListID {
 	if n := len(name) - len(".a"); n > 0 && name[n] == '.' {
 		return commit.ListID(name[:n])
@@ -67,7 +67,8 @@ func inFlightListOf(name string) commit.ListID {
 	return commit.ListID(formerInFlightList + name)
 }
 
-// PutInFlightList implements commit.JournalStore: one row with the stamp as its timestamp.
+// PutInFlightList implements commit.JournalStore. It writes one row with the stamp as its
+// timestamp.
 func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	pending := noEntries
 	if len(l.Blocks) > 0 {
@@ -111,9 +112,8 @@ func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	return inFlightListsOf(rows), nil
 }
 
-// InFlightLists implements commit.JournalStore. A reading that falls between two writes of a
-// lane of the former release may show rows of both: each is whole, and an entry too many
-// is harmless.
+// InFlightLists implements commit.JournalStore. A read between two writes of a list of the former
+// release may return rows of both: each is complete, and an extra entry is harmless.
 func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	const doing = "read in-flight lists"
 	if err := ctx.Err(); err != nil {
@@ -132,7 +132,7 @@ func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error
 	return inFlightListsOf(rows), nil
 }
 
-// inFlightListsOf returns the lanes that rows make up.
+// inFlightListsOf returns the lists that consist of rows.
 func inFlightListsOf(rows []listRow) []commit.InFlightList {
 	slices.SortFunc(rows, func(a, b listRow) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.n, b.n)) })
 	var inFlightLists []commit.InFlightList
@@ -149,8 +149,8 @@ func inFlightListsOf(rows []listRow) []commit.InFlightList {
 	return inFlightLists
 }
 
-// How many rows are fetched at a time: few where all is read that lists hold in times of
-// trouble, and as many as there may be gateways where a page waits for it.
+// The page sizes: small for a read of everything that lists hold in times of trouble, and as large
+// as the number of gateways for a read that a library page waits for.
 const (
 	listsPage    = 16
 	inFlightPage = 1000

@@ -37,8 +37,8 @@ func (s *Store) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
 	return row, nil
 }
 
-// CommitLease implements lease.Store. What a refused statement answers with has not all
-// columns, so the row is read.
+// CommitLease implements lease.Store. A refused statement does not return all columns, so the row
+// is read.
 func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
 	stmt, args := insertLease, []any{string(r.ID), r.Seq, notNull(r.Data)}
 	if r.Seq > 1 {
@@ -83,7 +83,7 @@ func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]le
 	if err != nil {
 		return nil, err
 	}
-	// The slice begins at the token of after. Ids of one token are in their own order.
+	// The slice starts at the token of after. Ids with the same token have their own order.
 	if at := slices.IndexFunc(all, func(r lease.Row) bool { return r.ID == after }); at >= 0 {
 		all = all[at+1:]
 	}

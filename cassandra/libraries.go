@@ -13,14 +13,14 @@ import (
 	"carrel/principal"
 )
 
-// A slice without a beginning or a bound is given one that no entry can have:
-// so two statements read every slice.
+// A slice without a start or a bound gets one that no entry can have, so that two statements can
+// read every slice.
 var (
 	beforeAll = library.EntryKey{Position: math.MinInt64}
 	afterAll  = library.EntryKey{Position: math.MaxInt64}
 )
 
-// With the slice comes the static column of the partition, at no cost.
+// The slice also returns the static column of the partition, at no cost.
 const (
 	pageOlder = `SELECT position, content_id, mts, role, built FROM library_by_principal
  WHERE principal_id = ? AND bucket = ? AND (position, content_id) < (?, ?) LIMIT ?`
@@ -35,11 +35,11 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Ent
 	return es, err
 }
 
-// OpenLibrary implements library.LibraryStore: the slice tells whether the
-// library is complete, unless it is empty, and is read beside the newest entry.
+// OpenLibrary implements library.LibraryStore. Unless it is empty, the slice shows whether the
+// library is complete. The newest entry is read at the same time.
 func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
 	o := new(library.Opening)
-	whole := true // as far as the newest entry tells
+	whole := true // according to the newest entry
 	readings := []func(context.Context) error{func(ctx context.Context) (err error) {
 		o.Entries, o.Built, err = s.page(ctx, p)
 		if err == nil && len(o.Entries) == 0 {
@@ -60,12 +60,12 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 	if err != nil {
 		return nil, err
 	}
-	// A partition may be deleted by hand between the two readings.
+	// A partition may be deleted by hand between the two reads.
 	o.Built = o.Built && whole && (!newest || o.Newest != nil || len(o.Entries) == 0)
 	return o, nil
 }
 
-// page reads a slice. built is that of the library only where there are entries.
+// page reads a slice. built is that of the library only if there are entries.
 func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, built bool, err error) {
 	if p.Limit <= 0 {
 		return nil, false, nil
@@ -102,10 +102,10 @@ func keyOr(k *library.EntryKey, otherwise library.EntryKey) library.EntryKey {
 	return *k
 }
 
-// countPage is how many rows are fetched at a time to be counted.
+// countPage is the number of rows in a page when rows are counted.
 const countPage = 5000
 
-// The limit of a count would limit the count's one row, so rows are counted here.
+// A LIMIT would limit the one row of a COUNT, so rows are counted here.
 const countEntries = `SELECT role FROM library_by_principal WHERE principal_id = ? AND bucket = ? LIMIT ?`
 
 // CountLibrary implements library.LibraryStore.
@@ -136,9 +136,9 @@ func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	return built, err
 }
 
-// What is shared with a principal is marked as complete by a row with the empty
-// id, which no item has and no listing shows: a partition that is deleted loses
-// its mark, and what is shared afterwards does not bring it back.
+// The record of what is shared with a principal is marked as complete by a row with the empty id,
+// which no item has and no listing shows. A partition that is deleted loses its mark, and later
+// shares do not restore it.
 const selectRecorded = `SELECT role FROM content_by_principal WHERE principal_id = ? AND content_id = ''`
 
 // Recorded implements library.LibraryStore.
@@ -159,8 +159,8 @@ const (
 	setRecorded = `INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, '', 0) USING TIMESTAMP ?`
 )
 
-// SetBuilt implements library.LibraryStore. Both marks carry the instant as of
-// which they hold, so that a deletion of the partition after it takes them too.
+// SetBuilt implements library.LibraryStore. Both marks carry the instant as of which they are
+// valid, so that a later deletion of the partition deletes them too.
 func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(setBuilt, int64(asOf), string(owner))
@@ -168,9 +168,9 @@ func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Ins
 	return s.session.WriteBatch(ctx, "mark a library as built", &ch)
 }
 
-// The note of a rebuild carries the instant at which the rebuild began, so that a
-// deletion of the partition after it takes the note along, and cannot be written
-// over by the rebuild. Of notes of one timestamp the greater one stays.
+// The note of a rebuild carries the instant at which the rebuild started, so that a later deletion
+// of the partition deletes the note too, and the rebuild cannot restore it. Of notes with the same
+// timestamp the greater one wins.
 const (
 	selectRebuild = `SELECT DISTINCT principal_id, rebuild FROM library_by_principal WHERE principal_id = ?`
 	putRebuild    = `UPDATE library_by_principal USING TIMESTAMP ? SET rebuild = ? WHERE principal_id = ?`
@@ -202,11 +202,11 @@ func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf cl
 	return s.session.WriteBatch(ctx, "drop the note of a rebuild", &ch)
 }
 
-// dropsAtOnce keeps a mutation well below the largest that a node takes.
+// dropsAtOnce keeps a mutation well below the largest that a node accepts.
 const dropsAtOnce = 500
 
-// DropEntries implements library.LibraryStore: each entry is deleted as of its
-// own timestamp, so that whatever is newer stays.
+// DropEntries implements library.LibraryStore. It deletes each entry with its own timestamp, so
+// that newer writes stay.
 func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	for part := range slices.Chunk(es, dropsAtOnce) {
 		var ch session.Batch
@@ -272,5 +272,5 @@ func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.Con
 	return roles, nil
 }
 
-// maxInList bounds the keys that one statement asks for.
+// maxInList limits the number of keys in one statement.
 const maxInList = 100

@@ -16,12 +16,12 @@ import (
 	"carrel/library/repair"
 )
 
-// interrupting is a store of a process that ends as its rebuild, which has
-// restored everything, looks for strays; or that counts what is restored.
+// interrupting is a store whose process ends when its rebuild, which has restored everything,
+// starts to look for strays. It can also count restored items.
 type interrupting struct {
 	backend.Store
 	interrupts bool
-	mended     atomic.Int32
+	repaired   atomic.Int32
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -34,12 +34,12 @@ func (i *interrupting) PageLibrary(ctx context.Context, p library.Slice) ([]libr
 }
 
 func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	i.mended.Add(1)
+	i.repaired.Add(1)
 	return i.Store.Read(ctx, id, q)
 }
 
-// gateway is another process on the desk's keyspace.
-func (d *desk) gateway(store backend.Store) *repair.Service {
+// gateway is another process on the fixture's keyspace.
+func (d *fixture) gateway(store backend.Store) *repair.Service {
 	d.t.Helper()
 	rt := sched.NewReal()
 	names, err := naming.New(d.store, "gateway", naming.DefaultBlockSize)
@@ -52,12 +52,12 @@ func (d *desk) gateway(store backend.Store) *repair.Service {
 	return svc
 }
 
-// TestARebuildThatWasInterrupted is continued by another process, and begun anew
-// where the library or the record was deleted by hand meanwhile.
+// TestARebuildThatWasInterrupted: another process continues the rebuild, but starts over if the
+// library or the record was deleted by hand meanwhile.
 func TestARebuildThatWasInterrupted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	d.furnish(16)
+	d := newFixture(t)
+	d.seed(16)
 	before := d.everything()
 	const libraries, record = "library_by_principal", "content_by_principal"
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestARebuildThatWasInterrupted(t *testing.T) {
 		byHand    []string
 		continued bool
 	}{
-		{"and left alone", nil, true},
+		{"and nothing else", nil, true},
 		{"and its library deleted", []string{"DELETE FROM " + libraries + " WHERE principal_id = '" + string(ann) + "'"}, false},
 		{"and its record deleted", []string{"DELETE FROM " + record + " WHERE principal_id = '" + string(ann) + "'"}, false},
 		{"and both deleted", []string{"DELETE FROM " + libraries + " WHERE principal_id = '" + string(ann) + "'",
@@ -85,8 +85,8 @@ func TestARebuildThatWasInterrupted(t *testing.T) {
 			if _, _, err := d.gateway(store).Rebuild(t.Context(), ann); err != nil {
 				t.Fatal(err)
 			}
-			if n := store.mended.Load(); (n == 0) != c.continued {
-				t.Errorf("%d items were read to be mended", n)
+			if n := store.repaired.Load(); (n == 0) != c.continued {
+				t.Errorf("%d items were read for repair", n)
 			}
 			if note, err := d.store.RebuildNote(t.Context(), ann); note != nil || err != nil {
 				t.Errorf("the note is %q: %v", note, err)
@@ -94,7 +94,7 @@ func TestARebuildThatWasInterrupted(t *testing.T) {
 			if diff := cmp.Diff(before, d.everything()); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
-			_, err := d.svc.RebuildAll(t.Context(), func(int, int) {}) // what else was truncated
+			_, err := d.svc.RebuildAll(t.Context(), func(int, int) {}) // the other truncated libraries
 			d.ok(err)
 			d.wantClean()
 		})
