@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { explain, faultsByField, faultsByIndex, sentence } from '../src/data/faults.ts';
+import { noFilter } from '../src/data/filter.ts';
 import { addressOf, readAddress, samePage, type Place } from '../src/data/routes.ts';
 import type { GroupRole } from '../src/generated/operations.ts';
 import { administers, claimsOf, mayKeepGroup, mayTakeOut } from '../src/data/tokens.ts';
@@ -23,8 +24,17 @@ test('addresses lead back to where they were made', () => {
     { name: 'item', id: 'c:demo:a/../b' },
     { name: 'item', id: 'c:demo:a//b/' },
     { name: 'members', id: 'g:demo:library-team' },
-    { name: 'library', id: 'u:demo:ann@example.org', oldestFirst: false, shared: false, at: null, item: null },
-    { name: 'library', id: 'g:demo:x', oldestFirst: true, shared: true, at: 'AQ_-1', item: 'c:demo:host/1' },
+    { name: 'library', id: 'u:demo:ann@example.org', oldestFirst: false, shared: false, at: null, item: null, filter: noFilter },
+    { name: 'library', id: 'g:demo:x', oldestFirst: true, shared: true, at: 'AQ_-1', item: 'c:demo:host/1', filter: noFilter },
+    {
+      name: 'library',
+      id: 'g:demo:x',
+      oldestFirst: false,
+      shared: false,
+      at: null,
+      item: null,
+      filter: { text: 'http & more', kinds: ['LINK', 'NOTE'], visibilities: ['PRIVATE'], roles: ['MANAGER', 'VIEWER'], createdBy: 'u:demo:ann@example.org' },
+    },
   ];
   for (const place of places) {
     const [path, query] = addressOf(place).split('?');

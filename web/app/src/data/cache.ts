@@ -156,6 +156,11 @@ function writeNewer(cache: ApolloCache, node: EntryFragment) {
   cache.writeFragment({ id, fragment: EntryFragmentDoc, data: node });
 }
 
+// keepItems keeps items that a search has found, for pages that show one of them.
+export function keepItems(cache: ApolloCache, edges: readonly { node: EntryFragment }[]) {
+  cache.batch({ update: () => edges.forEach(({ node }) => writeNewer(cache, node)) });
+}
+
 // keyOf is what the cache calls the record of an item.
 function keyOf(cache: ApolloCache, id: string): string {
   return cache.identify({ __typename: 'Content', id }) ?? '';

@@ -1,9 +1,11 @@
 // The addresses of the client, both ways. An address says everything that is
 // needed to come to the same place again.
+import { filterParams, noFilter, readFilter, type Filter } from './filter.ts';
 import { pasteId } from './pastes.ts';
 
 // Place is where a reader is: a page, and what it shows. at is the cursor that the
-// entries of a library are shown from, item the id of the item beside them.
+// entries of a library are shown from, item the id of the item beside them, filter what a
+// search in the library looks for.
 export type Place = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | LibraryPlace;
 
 // Destination is a place to go to. What it leaves out of a library is the default.
@@ -52,6 +54,7 @@ export interface LibraryPlace {
   shared: boolean;
   at: string | null;
   item: string | null;
+  filter: Filter;
 }
 
 const root = '/app';
@@ -80,6 +83,7 @@ export function readAddress(path: string, query = ''): Place {
       shared: params.get('shared') === '1',
       at: params.get('at'),
       item: item && contentId.test(item) ? item : null,
+      filter: readFilter(params),
     };
   }
   return { name: 'unknown' };
@@ -118,8 +122,8 @@ export function addressOf(place: Destination): string {
     case 'members':
       return `${root}/members/${stepsOf(place.id)}`;
     case 'library': {
-      const { oldestFirst, shared, at, item } = place;
-      const query = queryOf({ order: oldestFirst && 'oldest', shared: shared && '1', item, at });
+      const { oldestFirst, shared, at, item, filter = noFilter } = place;
+      const query = queryOf({ order: oldestFirst && 'oldest', shared: shared && '1', ...filterParams(filter), item, at });
       return `${root}/library/${stepsOf(place.id)}${query}`;
     }
     default:

@@ -13,6 +13,8 @@ import { elementOf, reveal, useFirstInView, useNearing, useStillness } from './u
 
 interface EntriesProps {
   place: LibraryPlace;
+  // fixed: the address does not follow the entry that is in view.
+  fixed?: boolean;
   library: LibraryEdges;
   ends: Ends;
   extend: (side: Side) => void;
@@ -23,7 +25,7 @@ interface EntriesProps {
 
 const keys: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
-export function Entries({ place, library, ends, extend, fresh, onRested, busy }: EntriesProps) {
+export function Entries({ place, fixed = false, library, ends, extend, fresh, onRested, busy }: EntriesProps) {
   const { go } = useNavigation();
   const list = useRef<HTMLDivElement>(null);
   const { edges, pageInfo } = library;
@@ -37,7 +39,7 @@ export function Entries({ place, library, ends, extend, fresh, onRested, busy }:
   useStillness(list, !pageInfo.hasPreviousPage);
   useFirstInView(list, (id) => {
     const at = placeBefore(library, id, place.at);
-    if (at !== place.at) go({ ...place, at }, { replace: true });
+    if (!fixed && at !== place.at) go({ ...place, at }, { replace: true });
   });
 
   const onKeyDown = (event: KeyboardEvent) => {

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useImperativeHandle, useRef, useState, type Key
 import { useApolloClient } from '@apollo/client/react';
 import { takeOut, type Outcome, type View } from '../data/cache.ts';
 import type { LiveState } from '../data/follow.ts';
+import { isNarrow } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { explain } from '../data/faults.ts';
 import { mayTakeOut } from '../data/tokens.ts';
@@ -13,8 +14,10 @@ import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Outdated, Unseen } from '../ui/states.tsx';
 import { useWide } from '../ui/wide.ts';
 import { Entries } from './entries.tsx';
+import { FoundEntries } from './found.tsx';
 import { Item } from './item.tsx';
 import { LibraryBar, LibraryHead, useHead, type Owner } from './library-head.tsx';
+import { LibrarySearch } from './library-search.tsx';
 import { elementOf } from './use-scroll.ts';
 import { useAway, useJump } from './use-jump.ts';
 import { useChanges, useEntries } from './use-library.ts';
@@ -59,39 +62,52 @@ interface LibraryProps {
   onCreate: () => void;
 }
 
+const nowhere = { away: false, updates: 0 };
+
 function Library({ place, principal, unseen, made, error, refetchHead, onCreate }: LibraryProps) {
   const wide = useWide();
   const list = useRef<HTMLDivElement>(null);
   const shelf = useRef<ShelfHandle>(null);
   const [live, setLive] = useState<LiveState | ''>('');
-  const [newest, setNewest] = useState({ away: false, updates: 0 });
+  const [newest, setNewest] = useState(nowhere);
+  const searching = isNarrow(place.filter);
   return (
     <div className={place.item ? 'desk desk-open' : 'desk'}>
       <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
         {unseen || (
           <>
             <LibraryHead principal={principal} place={place} live={live} />
+            {(searching || principal.library.count.value > 0) && <LibrarySearch principal={principal} place={place} />}
             {error !== undefined && <Outdated error={error} onRetry={() => refetchHead()} />}
-            <LibraryBar principal={principal} place={place} jump={{ ...newest, toNewest: () => shelf.current?.toNewest() }} />
-            <Shelf
-              key={`${place.oldestFirst} ${place.shared}`}
-              ref={shelf}
-              place={place}
-              principal={principal}
-              list={list}
-              live={live}
-              onLive={setLive}
-              onNewest={setNewest}
-              made={made}
-              refetchHead={refetchHead}
-              onCreate={onCreate}
-            />
+            <LibraryBar principal={principal} place={place} jump={{ ...(searching ? nowhere : newest), toNewest: () => shelf.current?.toNewest() }} />
+            {searching ? (
+              <FoundEntries key={JSON.stringify([place.oldestFirst, place.shared, place.filter])} view={viewOf(place)} place={place} principal={principal} onLive={setLive} />
+            ) : (
+              <Shelf
+                key={`${place.oldestFirst} ${place.shared}`}
+                ref={shelf}
+                place={place}
+                principal={principal}
+                list={list}
+                live={live}
+                onLive={setLive}
+                onNewest={setNewest}
+                made={made}
+                refetchHead={refetchHead}
+                onCreate={onCreate}
+              />
+            )}
           </>
         )}
       </div>
       {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => shelf.current?.changed(gone)} />}
     </div>
   );
+}
+
+// viewOf returns how a place looks at its library.
+function viewOf(place: LibraryPlace): View {
+  return { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
 }
 
 // ShelfHandle is what can be asked of a shelf from beside it.
@@ -119,7 +135,7 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
   const client = useApolloClient();
   const say = useSay();
   const online = useOnline();
-  const view: View = { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
+  const view = viewOf(place);
   const { library, error, retry, reread, keeping, lostPlace, extend, ends } = useEntries(view, place.at);
   const news = useNews(place, library !== undefined && !library.pageInfo.hasPreviousPage);
   useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: news.heard });

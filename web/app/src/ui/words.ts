@@ -35,6 +35,7 @@ export const roleMeaning: Record<ContentRole, string> = {
 };
 
 export const kindName: Record<ContentKind, string> = { LINK: 'Link', NOTE: 'Note' };
+export const kindsName: Record<ContentKind, string> = { LINK: 'Links', NOTE: 'Notes' };
 
 // accessTo names how much of a library the viewer sees.
 export function accessTo(bucket: LibraryVisibility, tenant: string): string {
@@ -61,6 +62,12 @@ export const newUpdates = (n: number) => `${n} new ${n === 1 ? 'update' : 'updat
 export function foundOf(number: number, more: boolean): string {
   if (!more) return `${number} found`;
   return number === 0 ? 'None found so far' : `First ${number} found; there are more`;
+}
+
+// matchesOf says how many items a search has found; more: the search may find further ones.
+export function matchesOf(number: number, more: boolean): string {
+  if (number === 0) return more ? 'No matches so far.' : 'No matches.';
+  return `${number} ${number === 1 ? 'match' : 'matches'}${more ? ' so far.' : '.'}`;
 }
 
 const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });

@@ -1,0 +1,66 @@
+// A search in a library. The gateway reads a bounded number of entries for each page, so a
+// search is a row of requests: it goes on until enough is found, the library ends, or the
+// reader stops it.
+
+// scanned is the number of entries that the gateway reads for one page at most.
+export const scanned = 2000;
+
+// SearchPage is one answer of the gateway.
+export interface SearchPage<Edge> {
+  edges: readonly Edge[];
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+}
+
+// Found is what a search has found so far. endCursor is where it goes on; full counts the
+// requests whose page was full, cut those whose page the gateway cut short.
+export interface Found<Edge> {
+  edges: readonly Edge[];
+  endCursor: string | null;
+  more: boolean;
+  full: number;
+  cut: number;
+}
+
+export const nothingFound: Found<never> = { edges: [], endCursor: null, more: true, full: 0, cut: 0 };
+
+interface Search<Edge> {
+  from: Found<Edge>;
+  // wanted is how many more edges are enough; pageSize how many are requested at once.
+  wanted: number;
+  pageSize: number;
+  read: (after: string | null, first: number) => Promise<SearchPage<Edge>>;
+  onFound: (found: Found<Edge>) => void;
+  stopped: () => boolean;
+}
+
+// searchOn reads pages until it has found enough, and reports each of them. What was found
+// before a request fails was reported, and the search can go on from there.
+export async function searchOn<Edge>({ from, wanted, pageSize, read, onFound, stopped }: Search<Edge>): Promise<void> {
+  let found = from;
+  const enough = from.edges.length + wanted;
+  while (found.more && found.edges.length < enough && !stopped()) {
+    const page = await read(found.endCursor, pageSize);
+    if (stopped()) return;
+    const { hasNextPage, endCursor } = page.pageInfo;
+    // A page that ends where it began would be read forever.
+    const stuck = hasNextPage && endCursor === found.endCursor;
+    if (stuck) throw new Error('the search does not advance');
+    const isFull = page.edges.length >= pageSize;
+    found = {
+      edges: [...found.edges, ...page.edges],
+      endCursor,
+      more: hasNextPage,
+      full: found.full + (isFull ? 1 : 0),
+      cut: found.cut + (isFull || !hasNextPage ? 0 : 1),
+    };
+    onFound(found);
+  }
+}
+
+// progressOf returns the part of a library that was searched at least, from 0 to 1; null if
+// that says nothing yet.
+export function progressOf({ cut, edges, more }: Found<unknown>, count: number): number | null {
+  if (!more) return 1;
+  const least = cut * scanned + edges.length;
+  return cut === 0 || count <= 0 ? null : Math.min(least / count, 0.99);
+}

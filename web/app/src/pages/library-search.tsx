@@ -1,0 +1,123 @@
+// The search field of a library, and the filters beside it.
+import { useEffect, useState } from 'react';
+import { allKinds, allRoles, allVisibilities, isNarrow, longestText, noFilter, toggle, type Filter } from '../data/filter.ts';
+import type { LibraryPlace } from '../data/routes.ts';
+import { Close, Search, VisibilityIcon } from '../ui/icons.tsx';
+import { useNavigation } from '../ui/navigation.tsx';
+import { useSettled } from '../ui/people-picker.tsx';
+import { useMe } from '../ui/session.tsx';
+import { kindsName, roleName, visibilityName } from '../ui/words.ts';
+import type { Owner } from './library-head.tsx';
+
+interface LibrarySearchProps {
+  place: LibraryPlace;
+  principal: Owner;
+}
+
+// LibrarySearch writes what is searched for into the address.
+export function LibrarySearch({ place, principal }: LibrarySearchProps) {
+  const { go } = useNavigation();
+  const me = useMe();
+  const { filter } = place;
+  const [text, setText] = useState(filter.text);
+  const settled = useSettled(text.trim());
+  const change = (next: Partial<Filter>) => go({ ...place, at: null, filter: { ...filter, text: text.trim(), ...next } }, { replace: isNarrow(filter) });
+
+  // The field follows the address if that changes by itself: by a link, or by going back.
+  const [known, setKnown] = useState(filter.text);
+  if (known !== filter.text) {
+    setKnown(filter.text);
+    if (text.trim() !== filter.text) setText(filter.text);
+  }
+  useEffect(() => {
+    if (settled === filter.text || settled !== text.trim()) return;
+    setKnown(settled);
+    change({ text: settled });
+    // Only once the reader has stopped typing.
+  }, [settled]);
+
+  const { bucket } = principal.library;
+  const creator = filter.createdBy;
+  return (
+    <form
+      role="search"
+      className="library-search"
+      aria-label="Search in this library"
+      onSubmit={(event) => {
+        event.preventDefault();
+        change({});
+      }}
+    >
+      <div className="search-box">
+        <Search />
+        <input
+          type="search"
+          aria-label="Search in this library"
+          placeholder="Search titles and descriptions"
+          value={text}
+          maxLength={longestText}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </div>
+      <div className="chips" role="group" aria-label="Filters">
+        {allKinds.map((kind) => (
+          <Chip key={kind} label={kindsName[kind]} on={filter.kinds.includes(kind)} onToggle={() => change({ kinds: toggle(filter.kinds, kind) })} />
+        ))}
+        {bucket !== 'PUBLIC' &&
+          allVisibilities
+            .filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared)
+            .map((visibility) => (
+              <Chip
+                key={visibility}
+                label={visibilityName(visibility, principal.tenant)}
+                icon={<VisibilityIcon of={visibility} />}
+                on={filter.visibilities.includes(visibility)}
+                onToggle={() => change({ visibilities: toggle(filter.visibilities, visibility) })}
+              />
+            ))}
+        {allRoles.map((role) => (
+          <Chip
+            key={role}
+            label={`Role: ${roleName[role].toLowerCase()}`}
+            title={`Items on which ${principal.displayName} is ${roleName[role].toLowerCase()}`}
+            on={filter.roles.includes(role)}
+            onToggle={() => change({ roles: toggle(filter.roles, role) })}
+          />
+        ))}
+        {me && <Chip label="Created by me" on={creator === me.id} onToggle={() => change({ createdBy: creator === me.id ? null : me.id })} />}
+        {creator && creator !== me?.id && <Chip label={`Created by ${creator}`} on onToggle={() => change({ createdBy: null })} />}
+        {isNarrow(filter) && (
+          <button
+            type="button"
+            className="button button-quiet"
+            onClick={() => {
+              setText('');
+              change(noFilter);
+            }}
+          >
+            <Close /> Clear
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface ChipProps {
+  label: string;
+  title?: string;
+  icon?: React.ReactNode;
+  on: boolean;
+  onToggle: () => void;
+}
+
+function Chip({ label, title, icon, on, onToggle }: ChipProps) {
+  return (
+    <button type="button" className="chip" aria-pressed={on} title={title} onClick={onToggle}>
+      {icon}
+      {label}
+    </button>
+  );
+}

@@ -1,0 +1,157 @@
+// Searching in a library: words, filters, addresses, progress, faults, and changes by others.
+import { entriesOf, entry, expect, fits, live, openEntry, scrollTo } from './desk.mjs';
+
+const largest = 'g:demo:standard-library';
+const field = (page) => page.getByRole('searchbox', { name: 'Search in this library' });
+const chip = (page, name) => page.getByRole('group', { name: 'Filters' }).getByRole('button', { name, exact: true });
+const progress = (page) => page.getByRole('region', { name: 'Search results' }).getByRole('progressbar');
+
+// matching returns the ids that the gateway finds, in the order of the page.
+async function matching(api, viewer, filter, direction = 'DESC') {
+  const query = `query ($id: ID!, $after: Cursor, $direction: OrderDirection!, $filter: LibraryFilter) {
+    principal(id: $id) { library(first: 100, after: $after, orderBy: {field: LAST_MODIFIED, direction: $direction}, filter: $filter) {
+      nodes { id title } pageInfo { hasNextPage endCursor } } } }`;
+  const ids = [];
+  let after = null;
+  do {
+    const { library } = (await api(viewer, query, { id: largest, after, direction, filter })).principal;
+    ids.push(...library.nodes.map((node) => node.id));
+    after = library.pageInfo.hasNextPage ? library.pageInfo.endCursor : null;
+  } while (after);
+  return ids;
+}
+
+const found = (page, number) => page.getByText(`${number} ${number === 1 ? 'match' : 'matches'}.`, { exact: true }).waitFor();
+
+// searching narrows a library by words and filters, loads the address again, and clears it.
+export async function searching({ api, sit }) {
+  const page = await sit(null, { path: `/app/library/${largest}` });
+  await page.locator('[data-entry]').first().waitFor();
+  const words = await matching(api, 'Anonymous', { text: 'HTTP' });
+  if (words.length < 2 || words.length > 29) throw new Error(`${words.length} items match: too few or too many for this scene`);
+  await field(page).fill('HTTP');
+  await found(page, words.length);
+  expect(await entriesOf(page), words, 'what the words find');
+  expect(new URL(page.url()).searchParams.get('q'), 'HTTP', 'the words in the address');
+
+  const notes = await matching(api, 'Anonymous', { text: 'HTTP', kinds: ['NOTE'] });
+  await chip(page, 'Notes').click();
+  await page.waitForFunction(() => new URLSearchParams(location.search).get('kind') === 'note');
+  await (notes.length > 0 ? found(page, notes.length) : page.getByRole('heading', { name: 'No matches' }).waitFor());
+  expect(await entriesOf(page), notes, 'the notes among them');
+  expect(await chip(page, 'Notes').getAttribute('aria-pressed'), 'true', 'whether the filter is on');
+  await chip(page, 'Notes').click();
+  await found(page, words.length);
+
+  // The address leads back to the search, also in the other order and with an item open.
+  await page.getByRole('radio', { name: 'Oldest first' }).check();
+  const oldest = words.toReversed();
+  await page.waitForFunction((first) => document.querySelector('[data-entry]')?.dataset.entry === first, oldest[0]);
+  await page.reload();
+  await found(page, words.length);
+  expect(await entriesOf(page), oldest, 'the same search after the page was loaded again');
+  expect(await field(page).inputValue(), 'HTTP', 'the words in the field');
+  const title = await page.locator('[data-entry] h3').first().textContent();
+  await openEntry(page, title);
+  await page.keyboard.press('Escape');
+  await found(page, words.length);
+
+  await field(page).fill('nosuchword');
+  await page.getByRole('heading', { name: 'No matches' }).waitFor();
+  await page.getByRole('button', { name: 'Clear the search' }).click();
+  await page.getByRole('heading', { name: 'No matches' }).waitFor({ state: 'detached' });
+  expect(await field(page).inputValue(), '', 'the field after the search was cleared');
+  expect(new URL(page.url()).searchParams.get('q'), null, 'the address after the search was cleared');
+
+  // More than a page is read while the reader scrolls.
+  const links = await matching(api, 'Anonymous', { kinds: ['LINK'] }, 'ASC');
+  await chip(page, 'Links').click();
+  await page.waitForFunction(() => new URLSearchParams(location.search).get('kind') === 'link');
+  await page.locator('[data-entry]').first().waitFor();
+  await scrollTo(page, 'bottom');
+  await found(page, links.length);
+  expect(await entriesOf(page), links, 'all links');
+  await page.context().close();
+
+  const phone = await sit(null, { path: `/app/library/${largest}?q=http`, viewport: { width: 360, height: 640 } });
+  await found(phone, words.length);
+  await fits(phone);
+  await phone.context().close();
+}
+
+// searchProgress shows how far a search in a large library is, stops it, and goes on.
+export async function searchProgress({ sit }) {
+  const page = await sit(null, { path: `/app/library/${largest}` });
+  await page.locator('[data-entry]').first().waitFor();
+  // The demo data has no library that needs several requests, so answers are cut short here.
+  let answers = 0;
+  const held = [];
+  let hold = true;
+  await page.route('**/graphql', async (route) => {
+    if (!route.request().postData()?.includes('LibrarySearch')) return route.fallback();
+    answers += 1;
+    if (answers > 1 && hold) await new Promise((go) => held.push(go));
+    if (answers > 2) return route.fallback();
+    const pageInfo = { __typename: 'PageInfo', hasNextPage: true, hasPreviousPage: false, startCursor: null, endCursor: `cut-${answers}` };
+    const library = { __typename: 'LibraryConnection', edges: [], pageInfo };
+    const data = { principal: { __typename: 'Group', id: largest, library } };
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ data }) });
+  });
+  await field(page).fill('http');
+  await page.getByText('Searching... No matches so far.').waitFor();
+  await progress(page).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Continue the search' }).waitFor();
+  await progress(page).waitFor({ state: 'detached' });
+  hold = false;
+  held.forEach((go) => go());
+
+  // A fault keeps what was found, and the search goes on from there.
+  let broken = true;
+  await page.route('**/graphql', (route) => {
+    if (!broken || !route.request().postData()?.includes('LibrarySearch')) return route.fallback();
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
+  });
+  await field(page).fill('json');
+  await page.getByRole('heading', { name: 'The search was interrupted' }).waitFor();
+  broken = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.locator('[data-entry]').first().waitFor();
+  await page.context().close();
+}
+
+// searchLive finds what the viewer created, while another reader changes it.
+export async function searchLive({ api, sit }) {
+  const title = 'Search for the zebra crossing';
+  const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
+    input: { kind: 'NOTE', title, visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] },
+  });
+  const { id } = createContent.content;
+  const ann = await sit('Ann');
+  await live(ann);
+  await field(ann).fill('zebra');
+  await found(ann, 1);
+  await entry(ann, title).waitFor();
+  await chip(ann, 'Created by me').click();
+  await ann.waitForFunction(() => new URLSearchParams(location.search).get('by') === 'u:demo:ann');
+  await found(ann, 1);
+  await live(ann);
+
+  const cleo = await sit('Cleo');
+  await entry(cleo, title).waitFor();
+  await live(cleo);
+  const changed = 'Search for the okapi crossing';
+  await api('Cleo', 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }', { input: { id, title: changed } });
+  await entry(cleo, changed).waitFor();
+  await ann.getByText('The library has changed since this search.').waitFor();
+  await ann.getByRole('button', { name: 'Search again' }).click();
+  await ann.getByRole('heading', { name: 'No matches' }).waitFor();
+  await field(ann).fill('okapi cross');
+  await found(ann, 1);
+  await live(ann);
+
+  // What is deleted leaves the results by itself.
+  await api('Ann', 'mutation ($input: DeleteContentInput!) { deleteContent(input: $input) { userErrors { message } } }', { input: { id } });
+  await entry(ann, changed).waitFor({ state: 'detached' });
+  await Promise.all([ann.context().close(), cleo.context().close()]);
+}
