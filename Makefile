@@ -222,7 +222,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 .PHONY: bench
-bench: ## measure pages, texts, leases, updates, start, memory and import, next to the targets
+bench: ## measure pages, searches, texts, leases, updates, start, memory and import, next to the targets
 	go run ./test/bench
 
 .PHONY: bench-cassandra

@@ -134,9 +134,13 @@ func itemID(owner principal.ID, n int) library.ContentID {
 
 // item makes the n-th item of owner's library, with owner as its one member.
 func (g *gateway) item(ctx context.Context, owner principal.ID, n int) error {
+	return g.describedItem(ctx, owner, n, fmt.Sprintf("What there is to know about subject %d, and where to go on reading.", n))
+}
+
+// describedItem is item with another description.
+func (g *gateway) describedItem(ctx context.Context, owner principal.ID, n int, description string) error {
 	at := began + clock.Instant(n)*1000
 	id := itemID(owner, n)
-	description := fmt.Sprintf("What there is to know about subject %d, and where to go on reading.", n)
 	link := fmt.Sprintf("https://example.com/subjects/%s/%d", owner.Name(), n)
 	h := library.Header{
 		Content: library.Content{
