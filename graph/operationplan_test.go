@@ -31,6 +31,8 @@ func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 	for query, want := range map[string]bool{
 		`{ viewer { id displayName library(first: 3) { nodes { id createdBy { displayName } viewerRole } count { value } } } }`: true,
 		`query($i: ID!, $n: Int) { user(id: $i) { library(first: $n) { edges { cursor } } } }`:                                  true,
+		`query($f: LibraryFilter) { viewer { library(filter: $f) { nodes { id } } } }`:                                          true,
+		`{ viewer { library(filter: {text: "a", kinds: [NOTE]}) { nodes { id } } } }`:                                           true,
 		`{ r: principal(id: "x") { ... on Group { tenant library { bucket } } } __typename }`:                                   true,
 		`{ node(id: "x") { id ... on User { visibility } ... on Content { title link } ... on Group { library { bucket } } } }`: true,
 		`{ group(id: "x") { library { nodes { revision { title } } } } }`:                                                       true,

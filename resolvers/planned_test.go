@@ -180,9 +180,10 @@ func TestAPageIsPlanned(t *testing.T) {
 	g.shelf(20)
 	for query, want := range map[string]int{
 		pageQuery: 2,
-		`{ viewer { library(last: 20) { nodes { id viewerRole } count { value } bucket } } }`: 2,
-		`{ viewer { library(first: 1) { nodes { id createdBy { email } } } } }`:               6, // an address is asked of the domain
-		`{ viewer { library(first: 1) { nodes { id members { nodes { id } } } } } }`:          8, // as members are
+		`{ viewer { library(first: 3, filter: {text: "item"}) { nodes { id createdBy { id } } } } }`: 2,
+		`{ viewer { library(last: 20) { nodes { id viewerRole } count { value } bucket } } }`:        2,
+		`{ viewer { library(first: 1) { nodes { id createdBy { email } } } } }`:                      6, // an address is asked of the domain
+		`{ viewer { library(first: 1) { nodes { id members { nodes { id } } } } } }`:                 8, // as members are
 	} {
 		resolved := 0
 		var mu sync.Mutex
