@@ -11,6 +11,8 @@ type UserError struct {
 	Message string
 	Field   []string // nil where the fault lies in no field
 	Code    UserErrorCode
+	// CurrentVersion is that of what has not the version expected; nil for other faults.
+	CurrentVersion *int
 }
 
 // UserErrorCode is the kind of a UserError, as the contract names it.
@@ -61,7 +63,7 @@ func UserErrors(err error) ([]UserError, error) {
 		if !ok {
 			return nil, err
 		}
-		shown[i] = UserError{Message: f.Msg, Field: f.Path, Code: code}
+		shown[i] = UserError{Message: f.Msg, Field: f.Path, Code: code, CurrentVersion: f.Version}
 	}
 	return shown, nil
 }

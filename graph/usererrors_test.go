@@ -18,7 +18,8 @@ func TestUserErrors(t *testing.T) {
 	conflict := func(r fault.Reason) error {
 		return &fault.Error{Code: fault.Conflict, Reason: r, Path: path, Msg: "m"}
 	}
-	shown := func(code UserErrorCode) []UserError { return []UserError{{"m", path, code}} }
+	shown := func(code UserErrorCode) []UserError { return []UserError{{Message: "m", Field: path, Code: code}} }
+	seven := 7
 	cases := []struct {
 		name string
 		err  error
@@ -30,15 +31,16 @@ func TestUserErrors(t *testing.T) {
 		{"too many", fault.TooManyf(path, "m"), shown(CodeTooMany)},
 		{"taken", conflict(fault.ReasonTaken), shown(CodeTaken)},
 		{"version", conflict(fault.ReasonVersion), shown(CodeConflict)},
+		{"version, with the current one", fault.VersionConflict(7, "m"), []UserError{{Message: "m", Field: []string{"expectedVersion"}, Code: CodeConflict, CurrentVersion: &seven}}},
 		{"last manager", conflict(fault.ReasonLastManager), shown(CodeLastManager)},
 		{"not a member", conflict(fault.ReasonNotAMember), shown(CodeNotAMember)},
 		{"expired", conflict(fault.ReasonExpired), shown(CodeExpired)},
 		{"cancelled before", conflict(fault.ReasonCancelled), shown(CodeCancelled)},
 		{"confirmed before", conflict(fault.ReasonConfirmed), shown(CodeConfirmed)},
 		{"wrapped", fmt.Errorf("update: %w", fault.Invalidf(path, "m")), shown(CodeInvalid)},
-		{"the fault of the whole input", fault.Invalidf(nil, "m"), []UserError{{"m", nil, CodeInvalid}}},
+		{"the fault of the whole input", fault.Invalidf(nil, "m"), []UserError{{Message: "m", Code: CodeInvalid}}},
 		{"several", fault.List{fault.Invalidf(path, "m"), fault.Invalidf(nil, "n")},
-			[]UserError{{"m", path, CodeInvalid}, {"n", nil, CodeInvalid}}},
+			[]UserError{{Message: "m", Field: path, Code: CodeInvalid}, {Message: "n", Code: CodeInvalid}}},
 
 		{"bad input", fault.BadInputf("m"), nil},
 		{"bad cursor", &fault.Error{Code: fault.Invalid, Reason: fault.ReasonBadCursor}, nil},

@@ -88,6 +88,5 @@ func requireVersion(h *Header, expected *int) error {
 	if expected == nil || *expected == h.Version {
 		return nil
 	}
-	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"expectedVersion"},
-		Msg: "the item has changed since: read it again, look at the change, and repeat yours with its version"}
+	return fault.VersionConflict(h.Version, "the item has changed since: read it again, look at the change, and repeat yours with its version")
 }

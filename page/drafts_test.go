@@ -280,3 +280,20 @@ func TestBranches_PageByPage(t *testing.T) {
 		t.Errorf("branches %v", got)
 	}
 }
+
+// TestSaveDraft_ReportsTheCurrentVersion where the text was made from another one; 0 where
+// there is no draft.
+func TestSaveDraft_ReportsTheCurrentVersion(t *testing.T) {
+	h := newDesk(t)
+	id := h.Note("n", principal.Public)
+	for version := range 3 {
+		_, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), ExpectedVersion: backendtest.Ptr(7)})
+		backendtest.WantFaults(t, err, "CONFLICT expectedVersion")
+		if f := fault.ListOf(err)[0]; f.Version == nil || *f.Version != version {
+			t.Errorf("version %v is reported, want %d", f.Version, version)
+		}
+		if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), ExpectedVersion: &version}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

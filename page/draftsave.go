@@ -144,7 +144,7 @@ func (in *SaveDraft) checkVersion(stands int) error {
 	if stands == 0 {
 		msg = "there is no such draft any more: it was published or discarded; save with expectedVersion 0 to begin another"
 	}
-	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"expectedVersion"}, Msg: msg}
+	return fault.VersionConflict(stands, msg)
 }
 
 // line reads the line of a place.

@@ -22,8 +22,7 @@ func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 	}
 	return s.change(ctx, m, id, in.Secret, func(ctx context.Context, before *Paste) (*Paste, error) {
 		if v := in.ExpectedVersion; v != nil && *v != before.Version {
-			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonVersion, Path: []string{"expectedVersion"},
-				Msg: fmt.Sprintf("the paste has version %d; read it again and repeat the change", before.Version)}
+			return nil, fault.VersionConflict(before.Version, fmt.Sprintf("the paste has version %d; read it again and repeat the change", before.Version))
 		}
 		if in.ExpiresAt.Set {
 			if err := checkExpiry(in.ExpiresAt.Value, s.Now()); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/paste"
 )
@@ -79,6 +80,9 @@ func TestUpdate_RefusesBadInput(t *testing.T) {
 		}
 		_, err := h.Pastes.Update(t.Context(), c.in)
 		backendtest.WantFaults(t, err, c.want...)
+		if f := fault.ListOf(err)[0]; f.Version != nil != (c.what == "another version") || f.Version != nil && *f.Version != 1 {
+			t.Errorf("%s: version %v is reported", c.what, f.Version)
+		}
 	}
 	if p, err := h.Pastes.Paste(t.Context(), string(made.Paste.ID)); err != nil || p.Version != 1 {
 		t.Errorf("after refusals: %+v, %v", p, err)

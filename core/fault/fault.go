@@ -59,6 +59,9 @@ type Error struct {
 	Err    error    // the cause; never shown
 	// RetryAfter is in seconds; 0 means no advice.
 	RetryAfter int
+	// Version is the current version of what has another one than the caller expected; nil:
+	// the error is not about versions. Only who may see the thing may be told.
+	Version *int
 }
 
 // Error returns the message with its cause, for logs.
@@ -165,6 +168,12 @@ func Forbiddenf(path []string, format string, args ...any) *Error {
 // TooManyf returns an error of code Exhausted with reason TOO_MANY.
 func TooManyf(path []string, format string, args ...any) *Error {
 	return &Error{Code: Exhausted, Reason: ReasonTooMany, Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// VersionConflict returns the error of a change that was made from another version than the
+// current one, which the caller may see.
+func VersionConflict(current int, msg string) *Error {
+	return &Error{Code: Conflict, Reason: ReasonVersion, Path: []string{"expectedVersion"}, Msg: msg, Version: &current}
 }
 
 // Unavailablef returns an error of code Unavailable, with its cause.

@@ -94,6 +94,10 @@ func TestStaleVersion(t *testing.T) {
 	if got := a.userErrors("updateContent"); !slices.Equal(got, []string{"CONFLICT expectedVersion"}) || a.at("updateContent.content") != nil {
 		t.Errorf("%v, %v", got, a.at("updateContent.content"))
 	}
+	a = g.ask(ann, `mutation { updateContent(input: {id: "c:acme:x", title: "c", expectedVersion: 1}) { userErrors { code currentVersion } } }`, nil)
+	if got := fmt.Sprint(a.at("updateContent.userErrors")); got != "[map[code:CONFLICT currentVersion:2]]" {
+		t.Errorf("got %s", got)
+	}
 	if got := g.must(ann, `{ content(id: "c:acme:x") { title version } }`, nil).at("content.title"); got != "b" {
 		t.Errorf("title %v", got)
 	}
