@@ -193,11 +193,15 @@ browser: build ## use GraphiQL and the reference client in a real browser (needs
 	@[ -n "$(CHROMIUM)" ] || { echo 'the browser test needs chromium: apt-get install chromium'; exit 1; }
 	CHROMIUM=$(CHROMIUM) .ci/browser
 
+.PHONY: client-package
+client-package: clients/npm/node_modules/.package-lock.json ## build the npm package carrel-client, and run its tests (needs npm)
+	cd clients/npm && npm run --silent build && npm test --silent
+
 .PHONY: test-clients client-tests federation-tests
 test-clients: ## run third-party clients and federation gateways against the gateway (needs npm)
 	@$(MAKE) --no-print-directory -k -j 2 client-tests federation-tests
 
-client-tests: build test/clients/node_modules/.package-lock.json
+client-tests: build client-package test/clients/node_modules/.package-lock.json
 	cd test/clients && ../../.ci/with-gateway npm --silent test
 
 federation-tests: build examples/federation/node_modules/.package-lock.json
@@ -239,5 +243,5 @@ bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare p
 
 .PHONY: clean
 clean: ## remove build results; the demo store in DATA stays
-	rm -rf bin dist web/node_modules test/clients/node_modules test/bench/peers/node_modules examples/federation/node_modules examples/federation/build
+	rm -rf bin dist web/node_modules clients/npm/node_modules clients/npm/dist clients/npm/src/generated test/clients/node_modules test/clients/examples/build test/bench/peers/node_modules examples/federation/node_modules examples/federation/build
 	find web/dist -mindepth 1 ! -name .keep -delete

@@ -422,7 +422,7 @@ func TestPackagesArePinnedByContent(t *testing.T) {
 			}
 		}
 	}
-	if locks != 4 {
+	if locks != 5 {
 		t.Errorf("%d lock files were looked at", locks)
 	}
 }

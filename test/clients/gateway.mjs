@@ -12,6 +12,9 @@ export const socketEndpoint = endpoint.replace(/^http/, 'ws');
 // A token of the demo viewer Ann, who is in the group of the standard library.
 export const token = process.env.TOKEN;
 
+// A token of the demo viewer Cleo.
+export const otherToken = process.env.OTHER_TOKEN;
+
 export const viewerQuery = '{ viewer { id library(first: 2) { edges { cursor node { id title } } } } }';
 
 export async function post(body, headers = {}) {

@@ -12,6 +12,7 @@ import { endpoint } from '../gateway.mjs';
 const run = promisify(execFile);
 const modules = fileURLToPath(new URL('../node_modules', import.meta.url));
 
+//#region codegen
 const codegen = {
   schema: endpoint,
   documents: ['shelf.ts'],
@@ -22,11 +23,18 @@ const codegen = {
       config: {
         documentMode: 'string',
         strictScalars: true,
-        scalars: { Cursor: 'string', DateTime: 'string', FieldSet: 'string', link__Import: 'unknown', _Any: 'unknown' },
+        scalars: {
+          Cursor: 'string',
+          DateTime: 'string',
+          FieldSet: 'string',
+          link__Import: 'unknown',
+          _Any: 'unknown',
+        },
       },
     },
   },
 };
+//#endregion
 
 const typescript = {
   compilerOptions: {

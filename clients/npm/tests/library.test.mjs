@@ -1,0 +1,249 @@
+// LiveLibrary against a simulated gateway: what is loaded is always a part of the library
+// without gaps, whatever happens in which order.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LiveLibrary, NetworkError } from '../dist/index.js';
+import { refusal, SimulatedGateway } from './simulated.mjs';
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+// quiet delivers everything that is on its way.
+async function quiet(gateway) {
+  for (let n = 0; n < 10_000; n += 1) {
+    await settle();
+    if (gateway.isQuiet) {
+      await settle();
+      if (gateway.isQuiet) return;
+    }
+    gateway.answer();
+    gateway.deliver();
+  }
+  assert.fail('the library never comes to rest');
+}
+
+async function opened(gateway, options) {
+  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', pageSize: 3, ...options });
+  await quiet(gateway);
+  return library;
+}
+
+const idsOf = (library) => library.snapshot().entries.map(({ node }) => node.id);
+
+// matches checks the loaded part against the library.
+function matches(library, gateway, order, note) {
+  const { entries, hasPrevious, hasNext } = library.snapshot();
+  const all = gateway.list(order);
+  const at = entries.length === 0 ? 0 : all.findIndex(({ id }) => id === entries[0].node.id);
+  const shown = entries.map(({ node }) => `${node.id}/${node.version}`);
+  assert.deepEqual(shown, all.slice(at, at + entries.length).map(({ id, version }) => `${id}/${version}`), note);
+  if (entries.length === 0 && (hasPrevious || hasNext)) return;
+  if (!hasPrevious) assert.equal(at, 0, `${note}: something is before the start`);
+  if (!hasNext) assert.equal(at + entries.length, all.length, `${note}: something is behind the end`);
+}
+
+function filled(...ids) {
+  const gateway = new SimulatedGateway();
+  for (const id of ids) gateway.touch(id);
+  return gateway;
+}
+
+test('newest first: a change moves to the start', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e');
+  const library = await opened(gateway);
+  assert.deepEqual(idsOf(library), ['e', 'd', 'c']);
+  assert.equal(library.snapshot().status, 'live');
+  gateway.touch('a');
+  gateway.remove('d');
+  gateway.touch('f');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['f', 'a', 'e', 'c']);
+  library.loadNext();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['f', 'a', 'e', 'c', 'b']);
+  assert.equal(library.snapshot().hasNext, false);
+  library.close();
+});
+
+test('oldest first: a change beyond an end that is not loaded is read there, also after the walk', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e', 'f', 'g');
+  const library = await opened(gateway, { order: 'ASC' });
+  library.loadNext();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['a', 'b', 'c', 'd', 'e', 'f']);
+  gateway.touch('b'); // beyond the bound of the walk
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['a', 'c', 'd', 'e', 'f']);
+  while (library.snapshot().hasNext) {
+    library.loadNext();
+    await quiet(gateway);
+  }
+  assert.deepEqual(idsOf(library), ['a', 'c', 'd', 'e', 'f', 'g', 'b']);
+  gateway.touch('a');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['c', 'd', 'e', 'f', 'g', 'b', 'a']);
+  library.close();
+});
+
+test('an event that comes again moves nothing', async () => {
+  const gateway = filled('a', 'b', 'c', 'd');
+  const library = await opened(gateway);
+  gateway.cut(new NetworkError('cut')); // the last three events come again
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['d', 'c', 'b']);
+  library.close();
+});
+
+test('an item that is shared later is placed at its own time', async () => {
+  const gateway = filled('a', 'b');
+  gateway.create('x');
+  gateway.touch('c');
+  const library = await opened(gateway);
+  gateway.share('x');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['c', 'x', 'b', 'a']);
+  library.close();
+});
+
+test('a page that is older than a change does not undo it', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e', 'f');
+  const library = await opened(gateway);
+  library.loadNext();
+  await settle(); // the page with c, b and a is on its way
+  gateway.remove('b');
+  gateway.touch('a');
+  gateway.deliver();
+  gateway.deliver();
+  await settle();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['a', 'f', 'e', 'd', 'c']);
+  library.close();
+});
+
+test('a lost connection continues at the newest cursor', async () => {
+  const gateway = filled('a', 'b');
+  const library = await opened(gateway);
+  const states = [];
+  library.subscribe(() => states.push(library.snapshot().status));
+  gateway.cut(new NetworkError('cut'));
+  gateway.touch('c');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['c', 'b', 'a']);
+  assert.deepEqual(states.filter((state, n) => state !== states[n - 1]), ['reconnecting', 'live']);
+  assert.equal(gateway.requests.length, 1); // nothing was read again
+  library.close();
+});
+
+test('RESYNC reads the library again', async () => {
+  const gateway = filled('a', 'b');
+  const library = await opened(gateway);
+  gateway.touch('c');
+  gateway.cut(refusal('RESYNC'));
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['c', 'b', 'a']);
+  assert.equal(gateway.requests.length, 2);
+  library.close();
+});
+
+test('a refusal that no other attempt would change ends in failed', async () => {
+  const gateway = filled('a');
+  const library = await opened(gateway);
+  gateway.cut(refusal('NOT_FOUND'));
+  await quiet(gateway);
+  assert.equal(library.snapshot().status, 'failed');
+  assert.equal(library.snapshot().error.code, 'NOT_FOUND');
+  library.close();
+  assert.equal(library.snapshot().status, 'closed');
+});
+
+test('an empty library shows what comes while it is opened', async () => {
+  const gateway = new SimulatedGateway();
+  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
+  await settle();
+  gateway.touch('a'); // the empty page is on its way, and no subscription is open
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['a']);
+  library.close();
+});
+
+test('no more entries are kept than allowed', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e', 'f', 'g');
+  const library = await opened(gateway, { maxEntries: 5 });
+  library.loadNext();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['f', 'e', 'd', 'c', 'b']);
+  assert.equal(library.snapshot().hasPrevious, true);
+  library.loadPrevious();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['g', 'f', 'e', 'd', 'c']);
+  gateway.touch('x');
+  await quiet(gateway);
+  assert.equal(library.snapshot().entries.length, 5);
+  matches(library, gateway, 'DESC', 'after a change');
+  library.close();
+});
+
+test('the snapshot is the same object until something changes', async () => {
+  const gateway = filled('a');
+  const library = await opened(gateway);
+  assert.equal(library.snapshot(), library.snapshot());
+  let calls = 0;
+  const stop = library.subscribe(() => (calls += 1));
+  gateway.touch('a');
+  await quiet(gateway);
+  assert.ok(calls > 0);
+  stop();
+  const before = calls;
+  gateway.touch('a');
+  await quiet(gateway);
+  assert.equal(calls, before);
+  library.close();
+});
+
+// random numbers from a seed, so that a failure can be repeated.
+function random(seed) {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state ^ (state >>> 15), 2246822519) + 3266489917) >>> 0;
+    return ((state ^ (state >>> 13)) >>> 0) % limit;
+  };
+}
+
+for (const order of ['DESC', 'ASC']) {
+  test(`random schedules, ${order}`, async () => {
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const pick = random(seed);
+      const gateway = filled(...Array.from({ length: pick(12) }, (_, n) => `i${n}`));
+      for (let n = 0; n < 4; n += 1) gateway.create(`later${n}`);
+      const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', order, pageSize: 1 + pick(4), maxEntries: 4 + pick(20) });
+      const any = () => gateway.ids()[pick(gateway.ids().length)];
+      const steps = [
+        () => gateway.touch(any()),
+        () => gateway.touch(`new${pick(3)}`),
+        () => gateway.share(any()),
+        () => gateway.remove(any()),
+        () => gateway.answer(),
+        () => gateway.answer(),
+        () => gateway.deliver(),
+        () => gateway.deliver(),
+        () => void library.loadNext(),
+        () => void library.loadPrevious(),
+        () => pick(8) === 0 && gateway.cut(pick(2) === 0 ? new NetworkError('cut') : refusal('RESYNC')),
+      ];
+      for (let step = 0; step < 80; step += 1) {
+        steps[pick(steps.length)]();
+        if (pick(2) === 0) await settle();
+      }
+      await quiet(gateway);
+      matches(library, gateway, order, `seed ${seed}`);
+      for (const side of ['Next', 'Previous']) {
+        for (let n = 0; n < 30 && library.snapshot()[`has${side}`]; n += 1) {
+          library[`load${side}`]();
+          await quiet(gateway);
+          matches(library, gateway, order, `seed ${seed}, load${side}`);
+        }
+        assert.equal(library.snapshot()[`has${side}`], false, `seed ${seed}: load${side} has no end`);
+      }
+      library.close();
+    }
+  });
+}

@@ -1,0 +1,165 @@
+// A simulated gateway with one library. It follows the rules of pages, cursors and events, and
+// delivers answers and events when a test says so.
+import { RequestError } from '../dist/index.js';
+
+const before = (a, b) => (a.lastModified < b.lastModified ? -1 : a.lastModified > b.lastModified ? 1 : a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+export class SimulatedGateway {
+  #clock = 0;
+  #items = new Map(); // in the library
+  #all = new Map(); // everything that was created
+  #events = []; // ids of changed items, in order
+  #streams = new Set();
+  #answers = [];
+  requests = [];
+
+  // list returns the library in an order.
+  list(order) {
+    const items = [...this.#items.values()].sort(before);
+    return order === 'DESC' ? items.reverse() : items;
+  }
+
+  ids() {
+    return [...this.#all.keys()];
+  }
+
+  #tick() {
+    this.#clock += 1;
+    return `2026-01-01T00:00:00.${String(this.#clock).padStart(6, '0')}Z`;
+  }
+
+  // touch creates or changes an item, which moves it to the newest end.
+  touch(id) {
+    const version = (this.#all.get(id)?.version ?? 0) + 1;
+    this.#put({ id, version, lastModified: this.#tick() });
+  }
+
+  // create makes an item that is not in the library.
+  create(id) {
+    this.#all.set(id, { id, version: 1, lastModified: this.#tick() });
+  }
+
+  // share puts an item into the library, at its own time.
+  share(id) {
+    const item = this.#all.get(id);
+    if (item && !this.#items.has(id)) this.#put(item);
+  }
+
+  remove(id) {
+    if (this.#items.delete(id)) this.#events.push(id);
+  }
+
+  #put(item) {
+    this.#all.set(item.id, item);
+    this.#items.set(item.id, item);
+    this.#events.push(item.id);
+  }
+
+  // A cursor knows how many events there were when it was made. The events after that are
+  // delivered to whoever continues from it.
+  #edge(item, bound = null, seen = this.#events.length) {
+    return { cursor: JSON.stringify({ at: [item.lastModified, item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
+  }
+
+  // page answers as library(…) does. A walk to newer entries leaves out what is beyond the
+  // newest position at its start; its last page ends with a cursor without that bound.
+  page({ first, after, last, before: until, orderBy }) {
+    const order = orderBy.direction;
+    const list = this.list(order);
+    const from = after ?? until ?? null;
+    const towardsNewer = (order === 'ASC') === (first !== undefined);
+    const { at, bound: carried } = from === null ? {} : JSON.parse(from);
+    const position = at && { lastModified: at[0], id: at[1] };
+    const sign = order === 'ASC' ? 1 : -1;
+    const newest = this.list('ASC').at(-1);
+    const bound = towardsNewer && from !== null ? (carried ?? (newest && [newest.lastModified, newest.id])) : null;
+    const inWalk = (item) => !bound || before(item, { lastModified: bound[0], id: bound[1] }) <= 0;
+    const beyond = (item) => !position || sign * (first !== undefined ? 1 : -1) * before(item, position) > 0;
+    const candidates = list.filter((item) => beyond(item) && inWalk(item));
+    const shown = first !== undefined ? candidates.slice(0, first) : candidates.slice(-last);
+    const more = candidates.length > shown.length;
+    const edges = shown.map((item) => this.#edge(item, towardsNewer && more ? bound ?? (newest && [newest.lastModified, newest.id]) : null));
+    const index = (item) => list.findIndex(({ id }) => id === item.id);
+    const unbound = from && JSON.stringify({ ...JSON.parse(from), bound: null });
+    const outer = { previous: shown.length > 0 ? index(shown[0]) > 0 : Boolean(from) && first !== undefined, next: shown.length > 0 ? index(shown.at(-1)) < list.length - 1 : false };
+    return {
+      edges,
+      pageInfo: {
+        hasPreviousPage: first !== undefined ? outer.previous : more,
+        hasNextPage: first !== undefined ? more : outer.next,
+        startCursor: edges[0]?.cursor ?? unbound,
+        endCursor: edges.at(-1)?.cursor ?? unbound,
+      },
+    };
+  }
+
+  // answer completes the oldest request, with the page as it was when the request arrived.
+  answer() {
+    this.#answers.shift()?.();
+    return this.#answers.length;
+  }
+
+  // deliver sends the next event of every stream: the state of its item at this moment.
+  deliver() {
+    for (const stream of this.#streams) stream.deliver();
+  }
+
+  // cut ends all streams.
+  cut(error) {
+    for (const stream of [...this.#streams]) stream.end(error);
+  }
+
+  get isQuiet() {
+    return this.#answers.length === 0 && [...this.#streams].every((stream) => stream.isQuiet);
+  }
+
+  // client returns what LiveLibrary needs of a CarrelClient.
+  client() {
+    return {
+      execute: (document, variables) =>
+        new Promise((resolve) => {
+          this.requests.push(variables);
+          const library = this.page(variables);
+          this.#answers.push(() => resolve({ principal: { id: variables.id, library } }));
+        }),
+      subscribe: (document, { after }, { signal, onOpen }) => this.#subscribe(after, signal, onOpen),
+      pause: async () => {},
+    };
+  }
+
+  async *#subscribe(after, signal, onOpen) {
+    let next = after === null ? this.#events.length : Math.max(0, JSON.parse(after).seen - 3); // some come again
+    let wake = () => {};
+    let failure;
+    const results = [];
+    const stream = {
+      deliver: () => {
+        if (next >= this.#events.length) return;
+        const id = this.#events[next];
+        next += 1;
+        const item = this.#items.get(id);
+        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge: this.#edge(item, null, next) } : { __typename: 'LibraryEntryRemoved', contentId: id } });
+        wake();
+      },
+      end: (error) => {
+        failure = error;
+        wake();
+      },
+    };
+    Object.defineProperty(stream, 'isQuiet', { get: () => next >= this.#events.length });
+    this.#streams.add(stream);
+    signal.addEventListener('abort', () => stream.end(signal.reason));
+    onOpen();
+    try {
+      for (;;) {
+        while (results.length > 0) yield results.shift();
+        if (failure) throw failure;
+        await new Promise((resolve) => (wake = resolve));
+      }
+    } finally {
+      this.#streams.delete(stream);
+    }
+  }
+}
+
+export const refusal = (code) => new RequestError(200, [{ message: code, extensions: { code } }]);

@@ -1,0 +1,55 @@
+import { InMemoryCache, type FieldPolicy } from '@apollo/client';
+import { relayStylePagination } from '@apollo/client/utilities';
+
+//#region cache
+// One list for each order and filter. The number of entries, read with first: 0, is kept apart.
+const keyArgs: FieldPolicy['keyArgs'] = (args) => {
+  if (args?.['first'] === 0) return 'library:count';
+  const { orderBy, includeShared = false, filter = null } = args ?? {};
+  return `library:${orderBy?.direction ?? 'ASC'}:${includeShared}:${JSON.stringify(filter)}`;
+};
+
+function libraryPolicy(): FieldPolicy {
+  const policy = relayStylePagination(keyArgs);
+  return {
+    ...policy,
+    merge(existing, incoming, options) {
+      if (typeof policy.merge !== 'function') return incoming;
+      const merged = policy.merge(existing, incoming, options);
+      if (!merged) return merged;
+      // An item that moved while pages were read is in two of them. The entry nearer the newest
+      // end is the later one.
+      const newestLast = options.args?.['orderBy']?.direction !== 'DESC';
+      const idOf = (edge: object) =>
+        options.readField('id', options.readField('node', edge as never));
+      const ids = merged.edges.map(idOf);
+      const isKept = (index: number) =>
+        (newestLast ? ids.lastIndexOf(ids[index]) : ids.indexOf(ids[index])) === index;
+      return {
+        ...merged,
+        edges: merged.edges.filter((_: unknown, index: number) => isKept(index)),
+      };
+    },
+  };
+}
+
+export function createCache(): InMemoryCache {
+  return new InMemoryCache({
+    possibleTypes: {
+      Node: ['User', 'Group', 'Content', 'Suggestion', 'Paste', 'Lease'],
+      Principal: ['User', 'Group'],
+      LibraryChange: ['LibraryEntryPlaced', 'LibraryEntryRemoved'],
+      KeyedObject: ['Content', 'Branch', 'Revision', 'Draft', 'Suggestion'],
+    },
+    typePolicies: {
+      User: { fields: { library: libraryPolicy(), groups: relayStylePagination() } },
+      Group: { fields: { library: libraryPolicy(), members: relayStylePagination() } },
+      Content: { fields: { members: relayStylePagination() } },
+      // They have a key, unique in its tenant, in the place of an id.
+      Branch: { keyFields: ['key'] },
+      Revision: { keyFields: ['key'] },
+      Draft: { keyFields: ['key'] },
+    },
+  });
+}
+//#endregion

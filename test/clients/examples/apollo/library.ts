@@ -1,0 +1,106 @@
+import {
+  gql,
+  type ApolloClient,
+  type ObservableQuery,
+  type TypedDocumentNode,
+} from '@apollo/client';
+import * as operations from '../operations.ts';
+import type {
+  ChangedData,
+  LibraryData,
+  LibraryVariables,
+  UpdateData,
+  UpdateVariables,
+} from '../operations.ts';
+import { withChange, type LibraryChange, type LibraryConnection, type Order } from '../order.ts';
+import { repeat } from '../retry.ts';
+
+const LIBRARY: TypedDocumentNode<LibraryData, LibraryVariables> = gql(operations.LIBRARY);
+const LIBRARY_CHANGED: TypedDocumentNode<ChangedData, { id: string; after: string | null }> = gql(
+  operations.LIBRARY_CHANGED,
+);
+const UPDATE: TypedDocumentNode<UpdateData, UpdateVariables> = gql(operations.UPDATE);
+
+//#region library
+// LibraryView is a library as a component shows it. `query` tells the component what to show.
+export class LibraryView {
+  readonly query: ObservableQuery<LibraryData, LibraryVariables>;
+  readonly #id: string;
+  readonly #order: Order;
+  readonly #pageSize: number;
+  #meanwhile: LibraryChange[] = [];
+
+  constructor(client: ApolloClient, id: string, order: Order, pageSize = 20) {
+    this.#id = id;
+    this.#order = order;
+    this.#pageSize = pageSize;
+    this.query = client.watchQuery({
+      query: LIBRARY,
+      variables: { id, orderBy: { field: 'LAST_MODIFIED', direction: order }, first: pageSize },
+    });
+  }
+
+  library(): LibraryConnection | undefined {
+    return this.query.getCurrentResult().data?.principal?.library as
+      LibraryConnection | undefined;
+  }
+
+  // follow applies the changes since the first page was read. It returns a function that stops it.
+  follow(onError: (error: unknown) => void): () => void {
+    return this.query.subscribeToMore({
+      document: LIBRARY_CHANGED,
+      variables: { id: this.#id, after: this.library()?.pageInfo.endCursor ?? null },
+      updateQuery: (_, { complete, previousData, subscriptionData }) => {
+        if (!complete) return undefined;
+        const { libraryChanged } = subscriptionData.data as ChangedData;
+        this.#meanwhile.push(libraryChanged);
+        return this.#changed(previousData as LibraryData, [libraryChanged]);
+      },
+      onError,
+    });
+  }
+
+  // load reads one more page. Changes that arrive while it is on its way are applied once more:
+  // the page may be older than they are.
+  async load(side: 'next' | 'previous'): Promise<void> {
+    const isNewestSide = (side === 'next') === (this.#order === 'ASC');
+    for (;;) {
+      const pageInfo = this.library()?.pageInfo;
+      const variables =
+        side === 'next'
+          ? { first: this.#pageSize, after: pageInfo?.endCursor ?? null }
+          : { first: null, last: this.#pageSize, before: pageInfo?.startCursor ?? null };
+      this.#meanwhile = [];
+      const { data } = await this.query.fetchMore({ variables });
+      const page = data?.principal?.library as LibraryConnection | undefined;
+      this.query.updateQuery((_, { complete, previousData }) =>
+        complete ? this.#changed(previousData as LibraryData, this.#meanwhile) : undefined,
+      );
+      // The walk to the newest end leaves out what moved there since it began: read on until a
+      // page is empty.
+      const more = side === 'next' ? page?.pageInfo.hasNextPage : page?.pageInfo.hasPreviousPage;
+      if (!isNewestSide || more || !page?.edges.length) return;
+    }
+  }
+
+  #changed({ principal }: LibraryData, changes: readonly LibraryChange[]): LibraryData {
+    if (!principal) return { principal };
+    const library = changes.reduce(
+      (loaded, change) => withChange(loaded, change, this.#order),
+      principal.library,
+    );
+    return { principal: { ...principal, library } };
+  }
+}
+//#endregion
+
+//#region save
+// save returns the userErrors of an update. `key` stays the same while the user repeats the action.
+export async function save(
+  client: ApolloClient,
+  input: UpdateVariables['input'],
+): Promise<UpdateData['updateContent']['userErrors']> {
+  const { data } = await repeat(() => client.mutate({ mutation: UPDATE, variables: { input } }));
+  return data?.updateContent.userErrors ?? [];
+}
+//#endregion

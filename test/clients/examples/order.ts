@@ -1,0 +1,102 @@
+// Where an entry belongs in the loaded part of a library.
+
+export type Order = 'ASC' | 'DESC';
+
+export interface Item {
+  id: string;
+  title: string;
+  version: number;
+  lastModified: string;
+}
+
+export interface LibraryEdge {
+  cursor: string;
+  node: Item;
+}
+
+export interface LibraryConnection {
+  edges: LibraryEdge[];
+  pageInfo: PageInfo;
+}
+
+export interface PageInfo {
+  hasNextPage: boolean;
+  hasPreviousPage: boolean;
+  startCursor: string | null;
+  endCursor: string | null;
+}
+
+export type LibraryChange =
+  { edge: LibraryEdge; contentId?: undefined } | { contentId: string; edge?: undefined };
+
+export interface UserError {
+  code: string;
+  field: string[] | null;
+  message: string;
+}
+
+//#region place
+type Position = Pick<Item, 'id' | 'lastModified'>;
+
+function isNewer(a: Position, b: Position): boolean {
+  return a.lastModified > b.lastModified || (a.lastModified === b.lastModified && a.id > b.id);
+}
+
+export interface Place {
+  index: number;
+  // The end with more pages beyond which the entry may belong: what lies between is not loaded.
+  beyond: 'newest' | 'oldest' | null;
+}
+
+// placeFor returns where an entry belongs among the other loaded entries. It searches from the
+// newest end: an item that changes very often may still be listed at an older place.
+export function placeFor(
+  others: readonly Position[],
+  entry: Position,
+  order: Order,
+  { hasNextPage, hasPreviousPage }: Pick<PageInfo, 'hasNextPage' | 'hasPreviousPage'>,
+): Place {
+  let index = others.length;
+  if (order === 'ASC')
+    while (index > 0 && isNewer(others[index - 1] as Position, entry)) index -= 1;
+  else if (others.some((other) => isNewer(entry, other)))
+    index = others.findIndex((other) => isNewer(entry, other));
+
+  if (index === 0 && hasPreviousPage)
+    return { index, beyond: order === 'ASC' ? 'oldest' : 'newest' };
+  if (index === others.length && hasNextPage)
+    return { index, beyond: order === 'ASC' ? 'newest' : 'oldest' };
+  return { index, beyond: null };
+}
+//#endregion
+
+//#region change
+// withChange returns the loaded part of a library after a change. An entry that may belong beyond
+// an end is left out, and that end moves to the last entry before it: whoever loads more there
+// gets it. An entry that was the last one already stays: it has not moved, or is read once more.
+export function withChange(
+  library: LibraryConnection,
+  change: LibraryChange,
+  order: Order,
+): LibraryConnection {
+  const id = change.edge?.node.id ?? change.contentId;
+  const heldAt = library.edges.findIndex(({ node }) => node.id === id);
+  const edges = library.edges.filter((_, at) => at !== heldAt);
+  if (!change.edge) return { ...library, edges };
+
+  const { pageInfo } = library;
+  const { index, beyond } = placeFor(
+    edges.map(({ node }) => node),
+    change.edge.node,
+    order,
+    pageInfo,
+  );
+  if (!beyond || index === heldAt)
+    return { ...library, edges: [...edges.slice(0, index), change.edge, ...edges.slice(index)] };
+  const isAtStart = (beyond === 'oldest') === (order === 'ASC');
+  const end = isAtStart
+    ? { startCursor: edges[0]?.cursor ?? pageInfo.startCursor }
+    : { endCursor: edges.at(-1)?.cursor ?? pageInfo.endCursor };
+  return { ...library, edges, pageInfo: { ...pageInfo, ...end } };
+}
+//#endregion

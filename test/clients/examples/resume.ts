@@ -1,0 +1,115 @@
+// Subscriptions that continue after a lost connection.
+import { createClient as createEventClient } from 'graphql-sse';
+import { createClient as createSocketClient } from 'graphql-ws';
+import { failureOf, pauseAfter } from './retry.ts';
+import { authorizedFetch, type Session } from './session.ts';
+
+export interface Request {
+  query: string;
+  variables: Record<string, unknown>;
+}
+
+export interface Result {
+  data?: Record<string, unknown> | null | undefined;
+  errors?: readonly { message: string; extensions?: Record<string, unknown> }[] | undefined;
+}
+
+export interface Sink {
+  next(result: Result): void;
+  error(error: unknown): void;
+  complete(): void;
+}
+
+//#region transports
+export type Transport = (request: Request, signal: AbortSignal) => AsyncIterable<Result>;
+
+// overEvents subscribes by server-sent events, with a connection for each subscription.
+export function overEvents(url: string, session: Session): Transport {
+  const client = createEventClient({ url, fetchFn: authorizedFetch(session), retryAttempts: 0 });
+  return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
+}
+
+// overSocket subscribes over one websocket, with the token in its first message.
+export function overSocket(url: string, session: Session, webSocketImpl?: unknown): Transport {
+  const client = createSocketClient({
+    url: url.replace(/^http/, 'ws'),
+    webSocketImpl, // Node needs one, such as the package ws
+    connectionParams: () => {
+      const token = session.token();
+      return token ? { authorization: `Bearer ${token}` } : {};
+    },
+    retryAttempts: 0, // a retry would not know the newest cursor
+    keepAlive: 20_000,
+  });
+  return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
+}
+//#endregion
+
+//#region resume
+// Failures that end a subscription: the request is wrong, or has to be made again after the
+// library was read again.
+const final = new Set([
+  'RESYNC',
+  'BAD_CURSOR',
+  'BAD_USER_INPUT',
+  'NOT_FOUND',
+  'FORBIDDEN',
+  'GRAPHQL_VALIDATION_FAILED',
+]);
+
+// resume subscribes, and after a lost connection subscribes again at the newest cursor that was
+// received. It returns a function that stops it.
+export function resume(
+  transport: Transport,
+  session: Session,
+  request: Request,
+  sink: Sink,
+): () => void {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let results: AsyncIterator<Result> | undefined;
+
+  const run = async () => {
+    let variables = request.variables;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      let failure = failureOf(null);
+      try {
+        results = transport({ ...request, variables }, signal)[Symbol.asyncIterator]();
+        for (let result = await results.next(); !result.done; result = await results.next()) {
+          if (signal.aborted) return;
+          if (result.value.errors) throw result.value.errors;
+          attempt = 1;
+          variables = { ...variables, after: cursorOf(result.value) ?? variables['after'] };
+          sink.next(result.value);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        failure = failureOf(error);
+        if (isRefusedToken(error) && !(await session.renew())) return sink.error(error);
+        if (final.has(failure.code)) return sink.error(error);
+      }
+      if (!signal.aborted)
+        await new Promise((resolve) => setTimeout(resolve, pauseAfter(failure, attempt)));
+    }
+  };
+  void run();
+  return () => {
+    stopping.abort();
+    void results?.return?.();
+  };
+}
+
+// cursorOf returns the cursor of an event that has one.
+function cursorOf({ data }: Result): string | undefined {
+  const { libraryChanged } = (data ?? {}) as { libraryChanged?: { edge?: { cursor: string } } };
+  return libraryChanged?.edge?.cursor;
+}
+
+// A socket is closed with 4403 when its token is bad or has expired. A stream of events gets
+// UNAUTHENTICATED when its token expires, and status 401 for one that is bad from the start.
+function isRefusedToken(error: unknown): boolean {
+  return (
+    (error as { code?: unknown }).code === 4403 || failureOf(error).code === 'UNAUTHENTICATED'
+  );
+}
+//#endregion

@@ -1,0 +1,82 @@
+// Which errors pass, and how an action is repeated.
+
+//#region failure
+export interface Failure {
+  // extensions.code of the gateway, or NETWORK where there was no answer of the gateway.
+  code: string;
+  // In seconds, if the gateway said so.
+  retryAfter?: number | undefined;
+}
+
+interface GatewayError {
+  extensions?: { code?: string; retryAfter?: number };
+}
+
+const codesOfStatus: Record<number, string> = {
+  401: 'UNAUTHENTICATED',
+  429: 'RATE_LIMITED',
+  503: 'UNAVAILABLE',
+  504: 'TIMEOUT',
+};
+
+// failureOf reads the errors of Apollo Client, urql, graphql-sse and graphql-ws, and lists of
+// GraphQL errors.
+export function failureOf(error: unknown): Failure {
+  const thrown = (error ?? {}) as {
+    errors?: GatewayError[];
+    graphQLErrors?: GatewayError[];
+    statusCode?: number;
+    response?: { status?: number };
+  };
+  const [first] = Array.isArray(error)
+    ? (error as GatewayError[])
+    : (thrown.errors ?? thrown.graphQLErrors ?? []);
+  const status = thrown.statusCode ?? thrown.response?.status;
+  const code =
+    first?.extensions?.code ??
+    (status && codesOfStatus[status]) ??
+    (first ? 'INTERNAL_SERVER_ERROR' : 'NETWORK');
+  return { code: String(code), retryAfter: first?.extensions?.retryAfter };
+}
+//#endregion
+
+//#region repeat
+const passing = new Set([
+  'NETWORK',
+  'RATE_LIMITED',
+  'UNAVAILABLE',
+  'TIMEOUT',
+  'CONTENTION',
+  'OUTCOME_UNKNOWN',
+]);
+
+// pauseAfter returns how long to wait after a failure, in milliseconds: what the gateway says, or
+// twice as long after each, half of it random so that clients do not return all at once.
+export function pauseAfter({ retryAfter }: Failure, attempt: number): number {
+  if (retryAfter !== undefined) return retryAfter * 1000;
+  const longest = Math.min(500 * 2 ** (attempt - 1), 15_000);
+  return longest / 2 + (Math.random() * longest) / 2;
+}
+
+// repeat runs a query, or a mutation with an idempotency key, up to four times.
+export async function repeat<Result>(run: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      const failure = failureOf(error);
+      const pause = pauseAfter(failure, attempt);
+      if (!passing.has(failure.code) || attempt === 4 || pause > 15_000) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+//#endregion
+
+//#region key
+// newKey returns 128 random bits. crypto.randomUUID would do, but needs HTTPS.
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+//#endregion

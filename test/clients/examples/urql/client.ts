@@ -1,0 +1,138 @@
+import { Client, fetchExchange, subscriptionExchange } from '@urql/core';
+import {
+  cacheExchange,
+  type Cache,
+  type DataFields,
+  type UpdateResolver,
+  type Variables,
+} from '@urql/exchange-graphcache';
+import { relayPagination } from '@urql/exchange-graphcache/extras';
+import { placeFor, type Order } from '../order.ts';
+import { resume, type Request, type Transport } from '../resume.ts';
+import { authorizedFetch, type Session } from '../session.ts';
+
+//#region pages
+// A page of a library as the cache holds it: each request has a connection of its own, and
+// relayPagination joins them for the reader.
+interface Page {
+  key: string;
+  args: Variables | null;
+  edges: string[];
+}
+
+// pagesOf returns the pages of a library in one order, without those of a filter.
+function pagesOf(cache: Cache, principal: DataFields, order: Order): Page[] {
+  const earlier: Page[] = [];
+  const others: Page[] = [];
+  for (const { fieldName, arguments: args } of cache.inspectFields(principal as never)) {
+    const direction = (args?.['orderBy'] as { direction?: Order } | undefined)?.direction ?? 'ASC';
+    if (fieldName !== 'library' || direction !== order || args?.['filter']) continue;
+    const key = cache.resolve(principal as never, 'library', args) as string | null;
+    if (!key) continue;
+    const page = { key, args, edges: cache.resolve(key, 'edges') as string[] };
+    if (args?.['before']) earlier.unshift(page);
+    else others.push(page);
+  }
+  return [...earlier, ...others];
+}
+
+// applyChange moves an entry in the pages of one order.
+function applyChange(
+  cache: Cache,
+  principal: DataFields,
+  change: DataFields,
+  order: Order,
+): void {
+  const edge = change['edge'] as
+    (DataFields & { node: { id: string; lastModified: string } }) | undefined;
+  const id = edge?.node.id ?? (change['contentId'] as string);
+  const read = (key: string, ...path: string[]) =>
+    path.reduce<unknown>((at, name) => cache.resolve(at as string, name), key);
+  const pages = pagesOf(cache, principal, order);
+  const [first, last] = [pages[0], pages.at(-1)];
+  if (!first || !last) return;
+
+  let isHeld = false;
+  for (const page of pages) {
+    const edges = page.edges.filter((key) => read(key, 'node', 'id') !== id);
+    isHeld ||= edges.length < page.edges.length;
+    page.edges = edges;
+  }
+  const others = pages.flatMap(({ edges }) =>
+    edges.map((key) => ({
+      id: read(key, 'node', 'id') as string,
+      lastModified: read(key, 'node', 'lastModified') as string,
+    })),
+  );
+  const more = {
+    hasPreviousPage: Boolean(read(first.key, 'pageInfo', 'hasPreviousPage')),
+    hasNextPage: Boolean(read(last.key, 'pageInfo', 'hasNextPage')),
+  };
+  let { index, beyond } = edge
+    ? placeFor(others, edge.node, order, more)
+    : { index: -1, beyond: null };
+  if (beyond === 'newest' || (beyond === 'oldest' && !isHeld)) {
+    // It has left the loaded part. The cursors of the pages cannot follow: read the list again.
+    if (isHeld)
+      for (const { args } of pages) cache.invalidate(principal as never, 'library', args);
+    return;
+  }
+  for (const page of pages) {
+    const isHere = edge && index >= 0 && (index <= page.edges.length || page === last);
+    const edges = isHere
+      ? [...page.edges.slice(0, index), edge, ...page.edges.slice(index)]
+      : page.edges;
+    cache.link(page.key, 'edges', edges as never);
+    index = isHere ? -1 : index - page.edges.length;
+  }
+}
+
+const libraryChanged: UpdateResolver = (result, { principalId }, cache) => {
+  const id = String(principalId);
+  const principal = { __typename: id.startsWith('g:') ? 'Group' : 'User', id };
+  for (const order of ['ASC', 'DESC'] as const)
+    applyChange(cache, principal, result['libraryChanged'] as DataFields, order);
+};
+//#endregion
+
+//#region client
+// schema is the introspection of clients/schema.graphql, so that the cache knows which types
+// implement an interface.
+export function createUrqlClient(
+  url: string,
+  session: Session,
+  transport: Transport,
+  schema: object,
+): Client {
+  const library = relayPagination({ mergeMode: 'outwards' });
+  return new Client({
+    url,
+    preferGetMethod: false,
+    fetch: authorizedFetch(session),
+    exchanges: [
+      cacheExchange({
+        schema: schema as never,
+        resolvers: { User: { library }, Group: { library } },
+        updates: { Subscription: { libraryChanged } },
+        keys: {
+          LibraryEdge: ({ cursor }) => cursor as string, // different for each edge
+          Branch: ({ key }) => key as string,
+          Revision: ({ key }) => key as string,
+          Draft: ({ key }) => key as string,
+          LibraryConnection: () => null,
+          PageInfo: () => null,
+          UserError: () => null,
+        },
+      }),
+      subscriptionExchange({
+        forwardSubscription: (request) => ({
+          subscribe: (sink) => ({
+            unsubscribe: resume(transport, session, request as Request, sink as never),
+          }),
+        }),
+      }),
+      fetchExchange,
+    ],
+  });
+}
+//#endregion

@@ -1,0 +1,46 @@
+// Packs carrel-client, installs the tarball into an empty folder without a network, and
+// compiles the consumer against it.
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const source = fileURLToPath(new URL('../../clients/npm', import.meta.url));
+const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', import.meta.url));
+
+const typescript = {
+  compilerOptions: {
+    strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, target: 'es2022', lib: ['es2022', 'dom'], types: [],
+    module: 'nodenext', moduleResolution: 'nodenext', verbatimModuleSyntax: true, outDir: 'built',
+  },
+};
+
+async function npm(args, cwd) {
+  const { stdout } = await run('npm', [...args, '--silent'], { cwd });
+  return stdout;
+}
+
+export async function installPacked() {
+  const folder = mkdtempSync(join(tmpdir(), 'packed-'));
+  await npm(['run', 'build'], source);
+  const [{ filename, files }] = JSON.parse(await npm(['pack', '--json', '--pack-destination', folder], source));
+  writeFileSync(join(folder, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}');
+  await npm(['install', '--offline', '--no-package-lock', `./${filename}`], folder);
+  cpSync(new URL('consumer', import.meta.url), folder, { recursive: true });
+  return {
+    files: files.map(({ path }) => path),
+    // build compiles files of the consumer; it fails with what the compiler finds wrong.
+    async build(...names) {
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...typescript, files: names }));
+      await run(process.execPath, [compiler, '--project', 'tsconfig.json'], { cwd: folder }).catch(({ stdout, stderr }) => {
+        throw new Error(`tsc:\n${stdout}${stderr}`);
+      });
+    },
+    write: (name, text) => writeFileSync(join(folder, name), text),
+    load: (name) => import(pathToFileURL(join(folder, name))),
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}

@@ -1,0 +1,274 @@
+// The examples of docs/clients.md, each with the same tasks against the gateway.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { buildSchema, introspectionFromSchema } from 'graphql';
+import { createOperationDescriptor, getSingularSelector } from 'relay-runtime';
+import WebSocket from 'ws';
+import { buildExamples } from '../examples.mjs';
+import { ask, createItem, createShelf, endpoint, token } from '../gateway.mjs';
+import { rename, take } from '../changes.mjs';
+import { startProxy } from '../proxy.mjs';
+
+const examples = await buildExamples();
+const schema = introspectionFromSchema(buildSchema(readFileSync(new URL('../../../clients/schema.graphql', import.meta.url), 'utf8')));
+
+const pageSize = 2;
+const timeout = 60_000; // of a test that waits for something that does not happen
+const shelfOf = (titles) => createShelf(`examples-${randomUUID()}`, titles);
+const signedIn = () => ({ token: () => token, renew: async () => null });
+const transports = {
+  events: (url, session) => examples.resume.overEvents(url, session),
+  socket: (url, session) => examples.resume.overSocket(url, session, WebSocket),
+  fetch: (url, session) => examples.fetch.overFetch(url, session),
+};
+
+// Each opens a library and returns it as a component sees it: `titles` are what is loaded, and
+// `changed` is called when that may be different.
+const clients = {
+  async 'Apollo Client'({ url, session, transport, id, order, changed }) {
+    const client = examples.apollo.createApolloClient(url, session, transport);
+    const view = new examples.apollo.LibraryView(client, id, order, pageSize);
+    const shown = new Promise((resolve, reject) => {
+      view.query.subscribe({
+        next(result) {
+          if (result.error) reject(result.error);
+          if (!result.loading) resolve();
+          changed();
+        },
+      });
+    });
+    await shown;
+    return {
+      edges: () => view.library().edges,
+      pageInfo: () => view.library().pageInfo,
+      load: (side) => view.load(side),
+      follow: (onError) => view.follow(onError),
+      save: (input) => examples.apollo.save(client, input),
+      close: () => client.stop(),
+    };
+  },
+  async urql({ url, session, transport, id, order, changed }) {
+    const client = examples.urql.createUrqlClient(url, session, transport, schema);
+    const view = new examples.urql.LibraryView(client, id, order, pageSize);
+    let library;
+    let close;
+    await new Promise((resolve) => {
+      close = view.open((next) => {
+        library = next;
+        resolve();
+        changed();
+      });
+    });
+    return {
+      edges: () => library.edges,
+      pageInfo: () => library.pageInfo,
+      load: (side) => view.load(side),
+      follow: (onError) => view.follow(onError),
+      save: (input) => examples.urql.save(client, input),
+      close,
+    };
+  },
+  async Relay({ url, session, transport, id, order, changed }) {
+    const { createRelayEnvironment, follow, Item, Library, LibraryQuery, load, open, save } = examples.relay;
+    const environment = createRelayEnvironment(url, session, transport);
+    const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction: order }, first: pageSize };
+    const operation = createOperationDescriptor(LibraryQuery, variables);
+    environment.retain(operation);
+    await open(environment, id, order, pageSize);
+    const read = () => {
+      const { data } = environment.lookup(operation.fragment);
+      return environment.lookup(getSingularSelector(Library, data.principal)).data.library;
+    };
+    const store = environment.getStore();
+    const notify = store.notify.bind(store);
+    store.notify = (...args) => {
+      const result = notify(...args);
+      changed();
+      return result;
+    };
+    return {
+      edges: () => read().edges.map(({ cursor, node }) => ({ cursor, node: environment.lookup(getSingularSelector(Item, node)).data })),
+      pageInfo: () => read().pageInfo,
+      load: (side) => load(environment, id, order, read, side, pageSize),
+      follow: (onError) => follow(environment, id, order, read().pageInfo.endCursor, onError),
+      save: (input) => save(environment, input),
+      close: () => {},
+    };
+  },
+  async fetch({ url, session, id, order, changed }) {
+    let library;
+    const view = new examples.fetch.LibraryView(url, session, id, order, (next) => {
+      library = next;
+      changed();
+    }, pageSize);
+    await view.open();
+    return {
+      edges: () => library.edges,
+      pageInfo: () => library.pageInfo,
+      load: (side) => view.load(side),
+      follow: (onError) => view.follow(onError),
+      save: (input) => examples.fetch.save(url, session, input),
+      close: () => {},
+    };
+  },
+};
+
+// opened opens a library and closes it at the end of the test.
+async function opened(t, client, { id, order = 'DESC', url = endpoint, session = signedIn(), transport = 'events' }) {
+  let look = () => {};
+  let failure;
+  const library = await clients[client]({ url, session, transport: transports[transport](url, session), id, order, changed: () => look() });
+  t.after(() => library.close());
+  const titles = () => library.edges().map(({ node }) => node.title).join(' ');
+  const until = (wanted, isShown) =>
+    new Promise((resolve, reject) => {
+      const late = () => t.diagnostic(`it shows "${titles()}" and not "${wanted}"`);
+      t.signal.addEventListener('abort', late);
+      look = () => {
+        if (failure) reject(failure);
+        if (!isShown(titles())) return;
+        t.signal.removeEventListener('abort', late);
+        resolve();
+      };
+      look();
+    });
+  return {
+    ...library,
+    titles,
+    shows: (wanted) => until(wanted, (shown) => shown === wanted),
+    lacks: (title) => until(`without ${title}`, (shown) => !shown.includes(title)),
+    follow() {
+      const stop = library.follow((error) => {
+        failure = error;
+        look();
+      });
+      t.after(stop);
+    },
+  };
+}
+
+let proxy;
+before(async () => {
+  proxy = await startProxy();
+});
+after(() => proxy.close());
+
+for (const client of Object.keys(clients)) {
+  describe(client, () => {
+    for (const [order, all] of [['ASC', 'a b c d e'], ['DESC', 'e d c b a']]) {
+      test(`pages to the end, ${order}`, { timeout }, async (t) => {
+        const { id } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+        const library = await opened(t, client, { id, order });
+        await library.shows(all.slice(0, 3));
+        for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+        await library.shows(all);
+        assert.equal(library.pageInfo().hasNextPage, false);
+        assert.equal(library.pageInfo().hasPreviousPage, false);
+      });
+    }
+
+    for (const transport of client === 'fetch' ? ['fetch'] : ['events', 'socket']) {
+      test(`what others change moves in the list, by ${transport}`, { timeout }, async (t) => {
+        const { id, items } = await shelfOf(['a', 'b', 'c', 'd']);
+        const library = await opened(t, client, { id, transport });
+        await library.shows('d c');
+        library.follow();
+        await createItem('e', id);
+        await library.shows('e d c');
+        await library.load('next');
+        await library.shows('e d c b a');
+        await rename(items[0], 'A');
+        await library.shows('A e d c b');
+        await take(items[2], id);
+        await library.shows('A e d b');
+      });
+    }
+
+    test('oldest first: what moves beyond the loaded part is read at the end', { timeout }, async (t) => {
+      const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+      const library = await opened(t, client, { id, order: 'ASC', transport: client === 'fetch' ? 'fetch' : 'events' });
+      await library.load('next');
+      await library.shows('a b c d');
+      library.follow();
+      await rename(items[1], 'B');
+      await library.lacks('b');
+      for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+      await library.shows('a c d e B');
+      await rename(items[0], 'A');
+      await library.shows('c d e B A');
+    });
+
+    test('a lost connection is resumed, with a renewed token', { timeout }, async (t) => {
+      const { id, items } = await shelfOf(['a', 'b']);
+      let current = 'refused';
+      let renewals = 0;
+      const session = {
+        token: () => current,
+        async renew() {
+          renewals += 1;
+          return (current = token);
+        },
+      };
+      const transport = client === 'urql' ? 'socket' : 'events';
+      const library = await opened(t, client, { id, url: proxy.url, session, transport });
+      assert.equal(renewals, 1);
+      await library.shows('b a');
+      library.follow();
+      await createItem('c', id);
+      await library.shows('c b a');
+      current = 'refused';
+      proxy.cut();
+      await createItem('d', id);
+      await rename(items[0], 'A');
+      proxy.restore();
+      await library.shows('A d c b');
+      assert.equal(renewals, 2);
+    });
+
+    test('a conflict is a user error, and a repetition is not', { timeout }, async (t) => {
+      const { id } = await shelfOf(['a']);
+      const library = await opened(t, client, { id });
+      const [{ node }] = library.edges();
+      const input = { id: node.id, title: 'A', expectedVersion: node.version, idempotencyKey: examples.retry.newKey() };
+      assert.deepEqual(await library.save(input), []);
+      assert.deepEqual(await library.save(input), []);
+      const [error] = await library.save({ ...input, title: 'AA', idempotencyKey: examples.retry.newKey() });
+      assert.deepEqual([error.code, error.field], ['CONFLICT', ['expectedVersion']]);
+      const { content } = await ask('query ($id: ID!) { content(id: $id) { title version } }', { id: node.id });
+      assert.deepEqual(content, { title: 'A', version: 2 });
+    });
+
+    test('errors have their codes', { timeout }, async (t) => {
+      const library = await opened(t, client, { id: 'g:demo:standard-library' });
+      const mismatch = { id: library.edges()[0].node.id, title: 'x'.repeat(2000), expectedVersion: 1, idempotencyKey: '' };
+      const outcome = await library.save({ ...mismatch, idempotencyKey: 'x'.repeat(200) }).then((errors) => ({ errors }), (error) => ({ error }));
+      const code = outcome.error ? examples.retry.failureOf(outcome.error).code : outcome.errors[0].code;
+      assert.equal(code, 'INVALID');
+    });
+  });
+}
+
+test('a search returns what matches, and reads on', async () => {
+  const { id } = await shelfOf(['Apples', 'Berries', 'Green apples']);
+  const { search } = examples.fetch;
+  const titles = async (filter) => (await search(endpoint, signedIn(), id, filter)).edges.map(({ node }) => node.title);
+  assert.deepEqual(await titles({ text: 'app' }), ['Apples', 'Green apples']);
+  assert.deepEqual(await titles({ text: 'app', kinds: ['LINK'] }), []);
+});
+
+test('an answer that was lost is asked for again, and the item is there once', async () => {
+  const { post } = examples.fetch;
+  const { newKey, repeat } = examples.retry;
+  const query = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { code } } }';
+  const input = { kind: 'NOTE', title: 'once', idempotencyKey: newKey() };
+  const ids = [];
+  const { createContent } = await repeat(async () => {
+    const data = await post(endpoint, signedIn(), { query, variables: { input } });
+    ids.push(data.createContent.content.id);
+    if (ids.length === 1) throw new TypeError('the answer was lost');
+    return data;
+  });
+  assert.deepEqual(ids, [createContent.content.id, createContent.content.id]);
+});
