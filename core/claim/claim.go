@@ -10,7 +10,7 @@ package claim
 
 import "carrel/core/clock"
 
-// Key is a name of a space. Names of different spaces have nothing in common.
+// Key is a name in a namespace. Equal names of different namespaces are different keys.
 type Key struct {
 	Space, Name string
 }
@@ -24,8 +24,8 @@ func Email(tenant, address string) Key { return Key{"email:" + tenant, address} 
 // Leased returns the key that a lease takes under a name of its caller's choice.
 func Leased(name string) Key { return Key{"key", name} }
 
-// Token identifies one writing of a claim. Each writing has a new one, so that who has
-// read a claim can change it only while nobody else has written it.
+// Token identifies one write of a claim. Each write has a new token, so that a process can
+// change a claim that it has read only if nobody else has written it since.
 type Token [16]byte
 
 // Claim is the row of a key.
@@ -34,7 +34,7 @@ type Claim struct {
 	// Record is the id of the record that decides.
 	Record string
 	Token  Token
-	// Until is the time before which others leave the claim alone although its record
-	// does not hold the key: the record may be about to take it.
+	// Until is when the claim lapses. Before that, others do not replace it even if its
+	// record does not hold the key: the record may be about to take it.
 	Until clock.Instant
 }

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxTries is how often an attempt begins again where others change the same claim.
+	// maxTries is how many times Take tries while others change the same claim.
 	maxTries = 8
-	// maxReissues is how often a write is sent whose outcome is unknown.
+	// maxReissues is how many times a write is sent while its outcome is unknown.
 	maxReissues = 5
-	// maxFences is how often a record is fenced again that changes all the time.
+	// maxFences is how many times Take fences a record that keeps changing.
 	maxFences = 5
 
 	pauseAtLeast = 5 * time.Millisecond
@@ -28,11 +28,11 @@ const (
 // others may take it.
 const TakenWithin = 30 * time.Second
 
-// ErrTaken is the error of Take where another record holds the key, or is about to.
+// ErrTaken is returned by Take if another record holds the key or may be about to take it.
 var ErrTaken = errors.New("the key is taken")
 
-// Claims takes and releases keys. It is safe for concurrent use, but for Record, which
-// is called before the first key is taken.
+// Claims takes and releases keys. It is safe for concurrent use, except for Record, which
+// must be called before the first key is taken.
 type Claims struct {
 	store   Store
 	rt      sched.Runtime
@@ -44,21 +44,21 @@ func New(store Store, rt sched.Runtime) *Claims {
 	return &Claims{store: store, rt: rt, records: map[byte]Record{}}
 }
 
-// Record says how the records whose ids begin with a letter are read and fenced.
+// Record registers how to read and fence the records whose ids begin with letter.
 func (c *Claims) Record(letter byte, r Record) { c.records[letter] = r }
 
 func (c *Claims) now() clock.Instant { return clock.Of(c.rt.Now()) }
 
-// Until is when a claim that is taken now lapses, unless its record commits before.
+// Until returns when a claim that is taken now lapses, unless its record commits before.
 func (c *Claims) Until() clock.Instant { return c.now().Add(TakenWithin) }
 
-// Take makes the claim of a key point to record, or renews it where it does already. A
+// Take makes the claim of a key point to record, or renews it if it already does. A
 // caller whose record decides by compare-and-set must have read the state that it will
-// replace before it calls Take, and must read it and call Take again before it tries
-// again: a contender relies on that to shut out a change that it does not see.
+// replace before it calls Take; to try again, it must read the state and call Take again. A
+// contender relies on that to exclude a change that it does not see.
 //
-// Errors: ErrTaken; CONTENTION where others change the claim all the time; those of the
-// store. None of them is uncertain: a claim changes nothing by itself.
+// Errors: ErrTaken; CONTENTION if others keep changing the claim; those of the store.
+// None of them is uncertain: a claim changes nothing by itself.
 func (c *Claims) Take(ctx context.Context, k Key, record string, until clock.Instant) error {
 	err := c.take(ctx, k, record, until)
 	if fault.MayHaveCommitted(err) {
@@ -69,7 +69,7 @@ func (c *Claims) Take(ctx context.Context, k Key, record string, until clock.Ins
 
 func (c *Claims) take(ctx context.Context, k Key, record string, until clock.Instant) error {
 	mine := Claim{Key: k, Record: record, Until: until}
-	var stands Claim
+	var current Claim
 	for n := range maxTries {
 		if n > 1 {
 			if err := c.pause(ctx); err != nil {
@@ -77,37 +77,37 @@ func (c *Claims) take(ctx context.Context, k Key, record string, until clock.Ins
 			}
 		}
 		var over *Token
-		if stands != (Claim{}) {
-			if stands.Record != record {
-				if err := c.makeWay(ctx, stands); err != nil {
+		if current != (Claim{}) {
+			if current.Record != record {
+				if err := c.makeWay(ctx, current); err != nil {
 					return err
 				}
 			}
-			over = &stands.Token
+			over = &current.Token
 		}
 		mine.Token = c.newToken()
 		var err error
-		if stands, err = c.put(ctx, mine, over); err != nil || stands == mine {
+		if current, err = c.put(ctx, mine, over); err != nil || current == mine {
 			return err
 		}
 	}
 	return contention()
 }
 
-// put stores a claim, and sends the same write again while its outcome is unknown.
-func (c *Claims) put(ctx context.Context, mine Claim, over *Token) (stands Claim, err error) {
+// put stores a claim, repeating the write while its outcome is unknown.
+func (c *Claims) put(ctx context.Context, mine Claim, over *Token) (current Claim, err error) {
 	if over != nil {
-		token := *over // the caller's changes with what it points into
+		token := *over // over points into a variable that the calls below overwrite
 		over = &token
 	}
 	err = c.retry(ctx, func() error {
-		stands, err = c.store.PutClaim(ctx, mine, over)
+		current, err = c.store.PutClaim(ctx, mine, over)
 		return err
 	})
-	return stands, err
+	return current, err
 }
 
-// insist repeats a write that may be repeated, while its outcome is unknown.
+// retry repeats an idempotent write while its outcome is unknown.
 func (c *Claims) retry(ctx context.Context, write func() error) error {
 	err := write()
 	for n := 1; n < maxReissues && fault.MayHaveCommitted(err); n++ {
@@ -119,38 +119,37 @@ func (c *Claims) retry(ctx context.Context, write func() error) error {
 	return err
 }
 
-// makeWay returns nil when the record that a claim points to does not hold the key and
-// cannot take it any more by a change that is under way. The claim may be replaced then,
-// or removed, while it has its token. The error is ErrTaken where the record holds the
-// key, or may be about to take it.
-func (c *Claims) makeWay(ctx context.Context, stands Claim) error {
-	record, err := c.recordOf(stands.Record)
+// makeWay makes sure that the record of a claim neither holds the key nor can take it by a
+// pending change. If it returns nil, the claim may be replaced or removed as long as it has
+// its token. The error is ErrTaken if the record holds the key or may be about to take it.
+func (c *Claims) makeWay(ctx context.Context, current Claim) error {
+	record, err := c.recordOf(current.Record)
 	if err != nil {
 		return err
 	}
 	for range maxFences {
-		look, err := record.Look(ctx, stands.Record, stands.Key)
+		look, err := record.Look(ctx, current.Record, current.Key)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", stands.Record, err)
+			return fmt.Errorf("reading %s: %w", current.Record, err)
 		}
 		var applied bool
 		switch {
 		case look.Status == Ended:
 			return nil
-		case look.Status == Held, look.Status == Idle && stands.Until > c.now():
+		case look.Status == Held, look.Status == Idle && current.Until > c.now():
 			return ErrTaken
 		case look.Status == Lapsed:
-			err = record.End(ctx, stands.Record)
+			err = record.End(ctx, current.Record)
 		default:
-			applied, err = record.Fence(ctx, stands.Record, look.Base)
+			applied, err = record.Fence(ctx, current.Record, look.Base)
 		}
 		switch {
 		case err != nil && !fault.MayHaveCommitted(err):
-			return fmt.Errorf("ending or fencing %s: %w", stands.Record, err)
+			return fmt.Errorf("ending or fencing %s: %w", current.Record, err)
 		case applied:
 			return nil
 		case err == nil && look.Status == Idle:
-			return c.movedOn(ctx, record, stands)
+			return c.movedOn(ctx, record, current)
 		}
 		if err := c.pause(ctx); err != nil {
 			return err
@@ -159,49 +158,49 @@ func (c *Claims) makeWay(ctx context.Context, stands Claim) error {
 	return contention()
 }
 
-// movedOn judges a record that was not fenced because it has changed meanwhile. That
-// shuts out every change made of its former state, like a fence; but it may have taken
-// the key by it.
-func (c *Claims) movedOn(ctx context.Context, record Record, stands Claim) error {
-	look, err := record.Look(ctx, stands.Record, stands.Key)
+// movedOn checks a record that was not fenced because it has changed meanwhile. Like a
+// fence, the change excludes every change based on the former state; but it may itself have
+// taken the key.
+func (c *Claims) movedOn(ctx context.Context, record Record, current Claim) error {
+	look, err := record.Look(ctx, current.Record, current.Key)
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading %s: %w", stands.Record, err)
+		return fmt.Errorf("reading %s: %w", current.Record, err)
 	case look.Status == Held, look.Status == Lapsed:
 		return ErrTaken
 	}
 	return nil
 }
 
-// Release removes a claim whose record does not hold its key, whoever it belongs to. It
-// reports whether it is gone: a claim whose record holds the key stays, or may be about
-// to take it.
-func (c *Claims) Release(ctx context.Context, stands Claim) (bool, error) {
-	switch err := c.makeWay(ctx, stands); {
+// Release removes a claim of any owner if its record does not hold the key. It reports
+// whether the claim was removed: it stays if its record holds the key or may be about to
+// take it.
+func (c *Claims) Release(ctx context.Context, current Claim) (bool, error) {
+	switch err := c.makeWay(ctx, current); {
 	case errors.Is(err, ErrTaken):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	return true, c.Drop(ctx, stands.Key, stands.Record, &stands.Token)
+	return true, c.Drop(ctx, current.Key, current.Record, &current.Token)
 }
 
-// Candidate returns the record that the claim of a key points to, and "" where the key has
-// none. Whether the record holds the key is for the caller to see.
+// Candidate returns the record that the claim of a key points to, or "" if the key has no
+// claim. The caller checks whether the record holds the key.
 func (c *Claims) Candidate(ctx context.Context, k Key) (string, error) {
-	stands, err := c.store.ReadClaim(ctx, k, false)
-	return stands.Record, err
+	current, err := c.store.ReadClaim(ctx, k, false)
+	return current.Record, err
 }
 
-// Adopt makes the claim of a key point to a record that holds the key and may lack its
-// claim: stores of earlier versions have none. It reports whether it has changed the claim.
-// other is another record that holds the key too, which keeps its claim.
+// Adopt makes the claim of a key point to a record that holds the key but may have no claim,
+// because earlier versions stored none. It reports whether it changed the claim. If another
+// record holds the key too, that one keeps its claim and is returned as other.
 func (c *Claims) Adopt(ctx context.Context, k Key, record string) (changed bool, other string, err error) {
-	stands, err := c.store.ReadClaim(ctx, k, false)
-	if err != nil || stands.Record == record {
+	current, err := c.store.ReadClaim(ctx, k, false)
+	if err != nil || current.Record == record {
 		return false, "", err
 	}
-	if stands != (Claim{}) {
+	if current != (Claim{}) {
 		if other, err = c.Holder(ctx, k); err != nil || other == record {
 			return false, "", err
 		}
@@ -219,35 +218,35 @@ func (c *Claims) Adopt(ctx context.Context, k Key, record string) (changed bool,
 }
 
 // Stale reports whether a claim has lapsed and its record does not hold the key.
-func (c *Claims) Stale(ctx context.Context, stands Claim) (bool, error) {
-	if stands.Until > c.now() {
+func (c *Claims) Stale(ctx context.Context, current Claim) (bool, error) {
+	if current.Until > c.now() {
 		return false, nil
 	}
-	holder, err := c.Holder(ctx, stands.Key)
+	holder, err := c.Holder(ctx, current.Key)
 	return err == nil && holder == "", err
 }
 
-// Scan lists claims after a key; the zero Key comes before all others.
+// Scan lists claims after a key. The zero Key comes before all others.
 func (c *Claims) Scan(ctx context.Context, after Key, limit int) ([]Claim, error) {
 	return c.store.ScanClaims(ctx, after, limit)
 }
 
-// Holder returns the record that holds a key, and "" where none does.
+// Holder returns the record that holds a key, or "" if none does.
 func (c *Claims) Holder(ctx context.Context, k Key) (string, error) {
-	stands, err := c.store.ReadClaim(ctx, k, true)
-	if err != nil || stands == (Claim{}) {
+	current, err := c.store.ReadClaim(ctx, k, true)
+	if err != nil || current == (Claim{}) {
 		return "", err
 	}
-	record, err := c.recordOf(stands.Record)
+	record, err := c.recordOf(current.Record)
 	if err != nil {
 		return "", err
 	}
-	look, err := record.Look(ctx, stands.Record, k)
+	look, err := record.Look(ctx, current.Record, k)
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", stands.Record, err)
+		return "", fmt.Errorf("reading %s: %w", current.Record, err)
 	}
 	if look.Status == Held || look.Status == Lapsed {
-		return stands.Record, nil
+		return current.Record, nil
 	}
 	return "", nil
 }
@@ -257,7 +256,7 @@ func (c *Claims) newToken() (t Token) {
 	return t
 }
 
-// pause waits 5 to 80 ms, so that attempts that collided part.
+// pause waits for 5 to 80 ms at random, so that colliding attempts do not collide again.
 func (c *Claims) pause(ctx context.Context) error {
 	var b [8]byte
 	c.rt.Random(b[:])
@@ -267,5 +266,5 @@ func (c *Claims) pause(ctx context.Context) error {
 
 func contention() *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
-		Msg: "too many others want this name at the same time; try again"}
+		Msg: "too many requests for this name at the same time; try again"}
 }

@@ -15,22 +15,22 @@ import (
 	"carrel/pebblestore"
 )
 
-// house is a small domain: houses whose names are unique. It implements claim.Record.
-type house struct {
+// testRecord is a record with a unique name. testRecords implements claim.Record.
+type testRecord struct {
 	seq   int64
 	name  string
 	ended bool
 }
 
-type houses struct {
-	all map[string]*house
-	// fences counts the fences that were sent. beforeFence, where set, is called before each.
+type testRecords struct {
+	all map[string]*testRecord
+	// fences counts the fences that were sent. beforeFence, if set, is called before each.
 	fences      int
-	beforeFence func(n int, h *house) error
+	beforeFence func(n int, h *testRecord) error
 }
 
-func (hs *houses) Look(_ context.Context, record string, k claim.Key) (claim.Look, error) {
-	h := hs.all[record]
+func (rs *testRecords) Look(_ context.Context, record string, k claim.Key) (claim.Look, error) {
+	h := rs.all[record]
 	if h == nil {
 		return claim.Look{}, nil
 	}
@@ -44,15 +44,15 @@ func (hs *houses) Look(_ context.Context, record string, k claim.Key) (claim.Loo
 	return look, nil
 }
 
-func (hs *houses) Fence(_ context.Context, record string, base int64) (bool, error) {
-	h := hs.all[record]
+func (rs *testRecords) Fence(_ context.Context, record string, base int64) (bool, error) {
+	h := rs.all[record]
 	if h == nil {
-		h = &house{}
-		hs.all[record] = h
+		h = &testRecord{}
+		rs.all[record] = h
 	}
-	hs.fences++
-	if hs.beforeFence != nil {
-		if err := hs.beforeFence(hs.fences, h); err != nil {
+	rs.fences++
+	if rs.beforeFence != nil {
+		if err := rs.beforeFence(rs.fences, h); err != nil {
 			return false, err
 		}
 	}
@@ -63,12 +63,12 @@ func (hs *houses) Fence(_ context.Context, record string, base int64) (bool, err
 	return true, nil
 }
 
-func (hs *houses) End(context.Context, string) error { return nil }
+func (rs *testRecords) End(context.Context, string) error { return nil }
 
-// street has houses "h:1" and "h:2" and one name. Its clock is the test's.
-type street struct {
+// env has the records "h:1" and "h:2", one name, and a clock that the test sets.
+type env struct {
 	*testing.T
-	*houses
+	*testRecords
 	claims *claim.Claims
 	store  *faulty
 	clock  *handClock
@@ -82,11 +82,11 @@ type handClock struct {
 
 func (c *handClock) Now() time.Time { return c.now }
 
-// faulty is a store whose writes of claims a test has a say in.
+// faulty is a store whose PutClaim a test can intercept.
 type faulty struct {
 	claim.Store
 	puts int
-	// put, where set, is called for each PutClaim, and carries it out or not.
+	// put, if set, is called instead of each PutClaim; do performs the call.
 	put func(n int, c claim.Claim, over *claim.Token, do func() (claim.Claim, error)) (claim.Claim, error)
 }
 
@@ -99,9 +99,9 @@ func (f *faulty) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token)
 	return f.put(f.puts, c, over, do)
 }
 
-var name = claim.Key{Space: "houses", Name: "villa"}
+var name = claim.Key{Space: "test", Name: "villa"}
 
-func newStreet(t *testing.T) *street {
+func newEnv(t *testing.T) *env {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -114,22 +114,23 @@ func newStreet(t *testing.T) *street {
 			t.Error(err)
 		}
 	})
-	s := &street{T: t, houses: &houses{all: map[string]*house{"h:1": {seq: 5}, "h:2": {seq: 7}}}, store: &faulty{Store: store}, clock: rt}
+	records := &testRecords{all: map[string]*testRecord{"h:1": {seq: 5}, "h:2": {seq: 7}}}
+	s := &env{T: t, testRecords: records, store: &faulty{Store: store}, clock: rt}
 	s.claims = claim.New(s.store, rt)
-	s.claims.Record('h', s.houses)
+	s.claims.Record('h', s.testRecords)
 	return s
 }
 
-// take has a house take the name, and compares the error.
-func (s *street) take(record string, want error) {
+// take takes the name for a record, and compares the error.
+func (s *env) take(record string, want error) {
 	s.Helper()
 	if err := s.claims.Take(s.Context(), name, record, s.claims.Until()); !errors.Is(err, want) {
 		s.Fatalf("%s takes the name: %v, want %v", record, err, want)
 	}
 }
 
-// stands is the claim of the name.
-func (s *street) stands() claim.Claim {
+// stored returns the stored claim of the name.
+func (s *env) stored() claim.Claim {
 	s.Helper()
 	c, err := s.store.ReadClaim(s.Context(), name, true)
 	if err != nil {
@@ -138,16 +139,16 @@ func (s *street) stands() claim.Claim {
 	return c
 }
 
-// lapse lets the claims that are there lapse.
-func (s *street) lapse() { s.clock.now = s.clock.now.Add(claim.TakenWithin + time.Millisecond) }
+// lapse moves the clock past the end of all claims.
+func (s *env) lapse() { s.clock.now = s.clock.now.Add(claim.TakenWithin + time.Millisecond) }
 
 func TestTake_RenewsItsOwnClaimWithANewToken(t *testing.T) {
-	s := newStreet(t)
+	s := newEnv(t)
 	s.take("h:1", nil)
-	first := s.stands()
+	first := s.stored()
 	s.clock.now = s.clock.now.Add(time.Second)
 	s.take("h:1", nil)
-	second := s.stands()
+	second := s.stored()
 	if first.Token == second.Token || second.Until != first.Until.Add(time.Second) || second.Record != "h:1" {
 		t.Errorf("the claim was %+v and is %+v", first, second)
 	}
@@ -156,50 +157,50 @@ func TestTake_RenewsItsOwnClaimWithANewToken(t *testing.T) {
 	}
 }
 
-func TestTake_IsRefusedWhileAnotherHoldsTheNameOrMayTakeIt(t *testing.T) {
-	s := newStreet(t)
+func TestTake_WhileAnotherHoldsOrMayTakeTheNameIsRefused(t *testing.T) {
+	s := newEnv(t)
 	s.take("h:1", nil)
-	before := s.stands()
+	before := s.stored()
 	s.take("h:2", claim.ErrTaken) // it may be about to take it
 	s.all["h:1"].name = name.Name
 	s.lapse()
-	s.take("h:2", claim.ErrTaken) // it holds it, whatever the time is
-	if s.stands() != before || s.fences != 0 {
-		t.Errorf("the claim is %+v after %d fences, want %+v", s.stands(), s.fences, before)
+	s.take("h:2", claim.ErrTaken) // it holds it, at any time
+	if s.stored() != before || s.fences != 0 {
+		t.Errorf("the claim is %+v after %d fences, want %+v", s.stored(), s.fences, before)
 	}
 }
 
-func TestTake_TakesOverWhatHasLapsedBehindAFence(t *testing.T) {
-	s := newStreet(t)
+func TestTake_FencesTheRecordOfALapsedClaim(t *testing.T) {
+	s := newEnv(t)
 	s.take("h:1", nil)
 	s.lapse()
 	s.take("h:2", nil)
-	if s.stands().Record != "h:2" || s.all["h:1"].seq != 6 {
-		t.Errorf("the claim is %+v, and the seq of the former record %d, want 6", s.stands(), s.all["h:1"].seq)
+	if s.stored().Record != "h:2" || s.all["h:1"].seq != 6 {
+		t.Errorf("the claim is %+v, and the seq of the former record %d, want 6", s.stored(), s.all["h:1"].seq)
 	}
 }
 
-func TestTake_NeedsNoFenceAndNoWaitWhereTheRecordHasEnded(t *testing.T) {
-	s := newStreet(t)
+func TestTake_OfEndedRecordNeedsNoFenceAndNoWait(t *testing.T) {
+	s := newEnv(t)
 	s.take("h:1", nil)
 	s.all["h:1"].ended = true
 	s.take("h:2", nil)
-	if s.stands().Record != "h:2" || s.fences != 0 {
-		t.Errorf("the claim is %+v after %d fences", s.stands(), s.fences)
+	if s.stored().Record != "h:2" || s.fences != 0 {
+		t.Errorf("the claim is %+v after %d fences", s.stored(), s.fences)
 	}
 }
 
-func TestTake_JudgesARecordAgainThatWasNotFenced(t *testing.T) {
+func TestTake_RefusedFenceReadsTheRecordAgain(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		name string
 		want error
 	}{{"it has taken the name", name.Name, claim.ErrTaken}, {"it has taken another one", "hut", nil}} {
 		t.Run(c.what, func(t *testing.T) {
-			s := newStreet(t)
+			s := newEnv(t)
 			s.take("h:1", nil)
 			s.lapse()
-			s.beforeFence = func(_ int, h *house) error { h.seq++; h.name = c.name; return nil }
+			s.beforeFence = func(_ int, h *testRecord) error { h.seq++; h.name = c.name; return nil }
 			s.take("h:2", c.want)
 			if s.fences != 1 {
 				t.Errorf("%d fences, want 1: a record that has changed needs none", s.fences)
@@ -210,10 +211,10 @@ func TestTake_JudgesARecordAgainThatWasNotFenced(t *testing.T) {
 
 func TestTake_FencesAgainWhileTheOutcomeIsUnknown(t *testing.T) {
 	for _, applied := range []bool{false, true} {
-		s := newStreet(t)
+		s := newEnv(t)
 		s.take("h:1", nil)
 		s.lapse()
-		s.beforeFence = func(n int, h *house) error {
+		s.beforeFence = func(n int, h *testRecord) error {
 			if n > 2 {
 				return nil
 			}
@@ -229,15 +230,15 @@ func TestTake_FencesAgainWhileTheOutcomeIsUnknown(t *testing.T) {
 	}
 }
 
-func TestTake_StartsAgainWhereTheClaimHasChanged(t *testing.T) {
-	s := newStreet(t)
+func TestTake_ChangedClaimStartsAgain(t *testing.T) {
+	s := newEnv(t)
 	s.take("h:1", nil)
 	s.lapse()
 	renewals := 0
 	s.store.put = func(_ int, c claim.Claim, over *claim.Token, do func() (claim.Claim, error)) (claim.Claim, error) {
 		if c.Record == "h:2" && over != nil && renewals < 3 {
 			renewals++ // by its owner, right before it is replaced
-			mine := s.stands()
+			mine := s.stored()
 			mine.Token[0]++
 			if _, err := s.store.Store.PutClaim(t.Context(), mine, over); err != nil {
 				t.Fatal(err)
@@ -247,7 +248,7 @@ func TestTake_StartsAgainWhereTheClaimHasChanged(t *testing.T) {
 	}
 	s.take("h:2", nil)
 	if s.fences != 4 {
-		t.Errorf("%d fences, want one for each of 4 tries", s.fences)
+		t.Errorf("%d fences, want one for each of the 4 tries", s.fences)
 	}
 	renewals = -100
 	s.lapse()
@@ -258,14 +259,14 @@ func TestTake_StartsAgainWhereTheClaimHasChanged(t *testing.T) {
 	s.lapse()
 	err = s.claims.Take(t.Context(), name, "h:2", s.claims.Until())
 	if fault.ReasonOf(err) != fault.ReasonContention {
-		t.Errorf("a claim that changes all the time: %v, want CONTENTION", err)
+		t.Errorf("a claim that keeps changing: %v, want CONTENTION", err)
 	}
 }
 
-// A write without an answer is sent again, with its token: it is the same write.
+// A write without an answer is sent again with the same token: it is the same write.
 func TestTake_ResolvesAnUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{false, true} {
-		s := newStreet(t)
+		s := newEnv(t)
 		var tokens []claim.Token
 		s.store.put = func(n int, c claim.Claim, _ *claim.Token, do func() (claim.Claim, error)) (claim.Claim, error) {
 			tokens = append(tokens, c.Token)
@@ -278,46 +279,46 @@ func TestTake_ResolvesAnUnknownOutcome(t *testing.T) {
 			return claim.Claim{}, fault.Uncertain(errors.New("no answer"))
 		}
 		s.take("h:1", nil)
-		if len(tokens) != 3 || tokens[0] != tokens[2] || s.stands().Token != tokens[0] {
-			t.Errorf("applied %t: written with the tokens %x, and has %x", applied, tokens, s.stands().Token)
+		if len(tokens) != 3 || tokens[0] != tokens[2] || s.stored().Token != tokens[0] {
+			t.Errorf("applied %t: written with the tokens %x, and has %x", applied, tokens, s.stored().Token)
 		}
 	}
-	s := newStreet(t)
+	s := newEnv(t)
 	s.store.put = func(int, claim.Claim, *claim.Token, func() (claim.Claim, error)) (claim.Claim, error) {
 		return claim.Claim{}, fault.Uncertain(errors.New("no answer"))
 	}
 	err := s.claims.Take(t.Context(), name, "h:1", s.claims.Until())
 	if fault.CodeOf(err) != fault.Unavailable || fault.MayHaveCommitted(err) {
-		t.Errorf("got %v: a claim changes nothing, so its outcome is not the caller's", err)
+		t.Errorf("got %v, want UNAVAILABLE that is not uncertain: a claim changes nothing by itself", err)
 	}
 }
 
-func TestDropFormer_LeavesAClaimThatWasRenewed(t *testing.T) {
-	s := newStreet(t)
+func TestDropFormer_KeepsARenewedClaim(t *testing.T) {
+	s := newEnv(t)
 	s.take("h:1", nil)
 	former, err := s.claims.Former(t.Context(), name, "h:1")
 	if err != nil || former == nil {
 		t.Fatal(former, err)
 	}
 	if none, err := s.claims.Former(t.Context(), name, "h:2"); err != nil || none != nil {
-		t.Errorf("another record has the former claim %+v, %v", none, err)
+		t.Errorf("another record has the former claim %+v, error %v", none, err)
 	}
-	s.take("h:1", nil) // it comes back to the name before the removal arrives
+	s.take("h:1", nil) // it takes the name again before the removal arrives
 	s.claims.DropFormer(t.Context(), former, nil)
-	if s.stands() == (claim.Claim{}) {
+	if s.stored() == (claim.Claim{}) {
 		t.Error("the renewed claim was removed")
 	}
 	if former, err = s.claims.Former(t.Context(), name, "h:1"); err != nil {
 		t.Fatal(err)
 	}
 	s.claims.DropFormer(t.Context(), former, nil)
-	if s.stands() != (claim.Claim{}) {
+	if s.stored() != (claim.Claim{}) {
 		t.Error("the claim stays")
 	}
 }
 
-func TestRelease_RemovesOnlyWhatNobodyHolds(t *testing.T) {
-	s := newStreet(t)
+func TestRelease_RemovesOnlyUnheldClaims(t *testing.T) {
+	s := newEnv(t)
 	s.take("h:1", nil)
 	for _, step := range []struct {
 		what  string
@@ -330,18 +331,18 @@ func TestRelease_RemovesOnlyWhatNobodyHolds(t *testing.T) {
 		{"given up", func() { s.all["h:1"].name = "" }, true, 1},
 	} {
 		step.does()
-		gone, err := s.claims.Release(t.Context(), s.stands())
+		gone, err := s.claims.Release(t.Context(), s.stored())
 		if err != nil || gone != step.gone || s.fences != step.fence {
 			t.Errorf("%s: removed %t, %v, after %d fences", step.what, gone, err, s.fences)
 		}
 	}
-	if s.stands() != (claim.Claim{}) {
-		t.Errorf("the claim is %+v", s.stands())
+	if s.stored() != (claim.Claim{}) {
+		t.Errorf("the claim is %+v", s.stored())
 	}
 }
 
-func TestTake_RefusesARecordOfNoKnownKind(t *testing.T) {
-	s := newStreet(t)
+func TestTake_RefusesARecordOfUnknownKind(t *testing.T) {
+	s := newEnv(t)
 	foreign := claim.Claim{Key: name, Record: "x:1", Token: claim.Token{1}, Until: clock.Of(s.clock.now)}
 	if _, err := s.store.PutClaim(t.Context(), foreign, nil); err != nil {
 		t.Fatal(err)
@@ -350,7 +351,7 @@ func TestTake_RefusesARecordOfNoKnownKind(t *testing.T) {
 	if err := s.claims.Take(t.Context(), name, "h:1", s.claims.Until()); err == nil || errors.Is(err, claim.ErrTaken) {
 		t.Errorf("got %v", err)
 	}
-	if s.stands() != foreign {
-		t.Errorf("the claim of a later version is %+v now", s.stands())
+	if s.stored() != foreign {
+		t.Errorf("the claim of an unknown kind is now %+v", s.stored())
 	}
 }

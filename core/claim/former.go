@@ -9,29 +9,30 @@ import (
 // dropWithin is how long the removal of a former claim may take.
 const dropWithin = 5 * time.Second
 
-// Former is the claim of a name that its record gives up by a change. It is read before
-// the change is decided, and removed after that.
+// Former is the claim of a name that its record gives up in a change. It is read before
+// the change is decided, and removed afterwards.
 type Former struct {
 	Key
 	Record string
-	// Token is nil where the record has ended by the change.
+	// Token is nil if the change ends the record.
 	Token *Token
 }
 
-// Former returns the claim that a record has on a key, and nil where it has none. It must be
-// called before the change is decided: a token that is read later may be of a change back.
+// Former returns the claim that a record has on a key, or nil if it has none. It must be
+// called before the change is decided: a token read later may belong to a later change that
+// takes the name back.
 func (c *Claims) Former(ctx context.Context, k Key, record string) (*Former, error) {
-	stands, err := c.store.ReadClaim(ctx, k, true)
-	if err != nil || stands.Record != record {
+	current, err := c.store.ReadClaim(ctx, k, true)
+	if err != nil || current.Record != record {
 		return nil, err
 	}
-	return &Former{k, record, &stands.Token}, nil
+	return &Former{k, record, &current.Token}, nil
 }
 
-// DropFormer removes the former claim of a change that is decided; nil is none. It returns
-// when the name is free. That of a record that has ended is free at once, so that its claim
-// is removed in the background. Where the removal fails, the name is free as soon as the
-// claim lapses, and the scrubber removes the claim.
+// DropFormer removes the former claim of a decided change; it does nothing if f is nil. It
+// returns when the name is free. The name of an ended record is free at once, so its claim
+// is removed in the background. If the removal fails, the name becomes free when the claim
+// lapses, and the scrubber removes the claim.
 func (c *Claims) DropFormer(ctx context.Context, f *Former, log *slog.Logger) {
 	if f == nil {
 		return
@@ -51,8 +52,8 @@ func (c *Claims) DropFormer(ctx context.Context, f *Former, log *slog.Logger) {
 	drop()
 }
 
-// Drop removes the claim of a key that its record has given up, if it has the token that
-// was read before that. A nil token is of a record that has ended.
+// Drop removes the claim of a key that its record has given up, if the claim still has the
+// token that was read before. The token is nil if the record has ended.
 func (c *Claims) Drop(ctx context.Context, k Key, record string, token *Token) error {
 	return c.retry(ctx, func() error { return c.store.DropClaim(ctx, k, record, token) })
 }

@@ -6,12 +6,12 @@ import "context"
 // have been applied satisfies fault.MayHaveCommitted.
 type Store interface {
 	// ReadClaim reads the claim of a key. It must return the zero Claim where there is
-	// none. A serial reading finishes a write under way, and is of the last decided claim;
-	// any other is a quorum one.
+	// none. A serial read finishes a pending write, and returns the last decided claim;
+	// any other read is a quorum read.
 	ReadClaim(ctx context.Context, k Key, serial bool) (Claim, error)
 	// PutClaim stores c where its key has no claim and over is nil, or where its key has
 	// a claim with the token over. It must return the claim that the key has then, the
-	// zero Claim where it has none. So c is the answer also where it was stored before.
+	// zero Claim where it has none. So it also returns c if c was stored before.
 	PutClaim(ctx context.Context, c Claim, over *Token) (Claim, error)
 	// DropClaim must remove the claim of a key iff it points to record and, where token
 	// is not nil, has that token.

@@ -1,5 +1,5 @@
-// Package clock has the points in time that everything stored is dated by. It knows
-// no source of time: that is the Runtime of package sched.
+// Package clock defines points in time, which date everything that is stored. It does not
+// read a clock: the Runtime of package sched does.
 package clock
 
 import (
@@ -27,8 +27,8 @@ const instantLayout = "2006-01-02T15:04:05.000000Z"
 // String returns RFC 3339 in UTC with microseconds, e.g. 2026-11-21T09:30:00.123456Z.
 func (i Instant) String() string { return i.Time().Format(instantLayout) }
 
-// AppendText appends the text of String to b. It never fails. Package time takes three
-// times as long to read the layout and to write the same.
+// AppendText appends the text of String to b. It never fails. It takes a third of the time
+// that package time needs to interpret the layout.
 func (i Instant) AppendText(b []byte) ([]byte, error) {
 	t := i.Time()
 	if i < Min || i > Max {
@@ -62,8 +62,8 @@ var (
 	Max = Of(time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC))
 )
 
-// Parse reads RFC 3339 with any zone; what is finer than a microsecond
-// is cut off.
+// Parse reads RFC 3339 with any zone; digits finer than a microsecond
+// are cut off.
 func Parse(s string) (Instant, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestAppendText_WritesWhatTheLayoutSays compares it with package time.
-func TestAppendText_WritesWhatTheLayoutSays(t *testing.T) {
+// TestAppendText_MatchesTheLayout compares AppendText with package time.
+func TestAppendText_MatchesTheLayout(t *testing.T) {
 	instants := []Instant{0, -1, 1, Min, Min - 1, Max, Max + 1, math.MaxInt64, math.MinInt64,
 		Of(time.Date(2024, 2, 29, 23, 59, 59, 999_999_000, time.UTC)), Of(time.Date(987, 6, 5, 4, 3, 2, 1000, time.UTC))}
 	random := rand.New(rand.NewPCG(1, 2))

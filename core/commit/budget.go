@@ -6,19 +6,19 @@ import (
 )
 
 // Budget is the time that a mutation has before its compare-and-set is sent. All
-// steps before that share it, so that a refusal comes within PrepareWithin however
-// many of them wait for the store.
+// steps before that share it, so that a refusal comes within PrepareWithin no matter
+// how many of them wait for the store.
 type Budget struct{ until time.Duration } // on the monotonic clock
 
 // NewBudget returns the budget of a mutation that begins now.
 func (g *Engine) NewBudget() Budget { return Budget{g.rt.Elapsed() + PrepareWithin} }
 
-// Within bounds a step by what is left of the budget, and by most.
+// Within returns a context for a step, bounded by the rest of the budget and by most.
 func (g *Engine) Within(ctx context.Context, b Budget, most time.Duration) (context.Context, context.CancelFunc) {
 	return g.rt.Deadline(ctx, max(0, min(most, b.until-g.rt.Elapsed())))
 }
 
-// Early does what a mutation needs to know before Decide, in bounded time.
+// Early runs do, which reads what a mutation needs before Decide, in bounded time.
 func (g *Engine) Early(ctx context.Context, b Budget, do func(context.Context) error) error {
 	bounded, cancel := g.Within(ctx, b, earlyWithin)
 	defer cancel()

@@ -7,14 +7,14 @@ import (
 	"carrel/core/fault"
 )
 
-// AheadAtMost is how far a clock may be ahead of its store's. What is changed
-// by one that is ahead stands in front of everybody's libraries until the others
-// have come as far, and every later change of the same item must be dated later
-// still; so there is a bound to it.
+// AheadAtMost is how far a clock may be ahead of its store's. An item that is changed
+// by a clock that is ahead stays first in every library until the other clocks have
+// caught up, and each later change of the item must have a still later timestamp, so
+// the error must be bounded.
 const AheadAtMost = 10 * time.Second
 
-// RequireClock refuses to change anything by a clock that is too far ahead.
-// Reading goes on: nothing that was decided depends on clocks.
+// RequireClock returns an error if the clock is too far ahead to change anything.
+// Reads are still served: no decided change depends on clocks.
 func (g *Engine) RequireClock() error {
 	if g.ahead() <= AheadAtMost {
 		return nil
@@ -23,6 +23,6 @@ func (g *Engine) RequireClock() error {
 		Msg: "the clock of this gateway is too far ahead of its store's for any change; nothing was changed, try again"}
 }
 
-// StoreNow is the time by the store's clock, as far as that is known. By it is
-// dated what processes with other clocks compare with their own.
+// StoreNow returns the time by the store's clock, as far as that is known. It is the
+// timestamp of rows that processes with other clocks compare with their own time.
 func (g *Engine) StoreNow() clock.Instant { return g.Now().Add(-g.ahead()) }

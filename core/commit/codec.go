@@ -11,25 +11,25 @@ import (
 
 // A list is written as one block: a version, then entries one after the other. Gateways
 // of earlier versions wrote long lists as several blocks, each of which can be read by
-// itself. Numbers are varints; texts and payloads have their length in front.
+// itself. Numbers are varints; texts and payloads are prefixed with their length.
 const (
 	blockVersion = 2
-	// firstBlockVersion is that of gateways that knew users, groups and items only.
+	// firstBlockVersion was written by gateways that had only users, groups and items.
 	firstBlockVersion = 1
 )
 
-// MaxBlock is how many bytes a list has at most: half of the 16 MiB that a node of
-// Cassandra takes as one mutation by default.
+// MaxBlock is the largest size of a list in bytes: half of the 16 MiB that a node of
+// Cassandra accepts as one mutation by default.
 const MaxBlock = 8 << 20
 
 // errBlock is the error of a block that cannot be read.
 var errBlock = errors.New("the in-flight list is damaged, or of a later version of this program")
 
-// isDecided is the bit of an entry that says so.
+// isDecided is the flag of a decided entry.
 const isDecided = 1
 
-// Encode returns the block of a list, none for an empty one. A list of more than MaxBlock
-// bytes is refused as UNAVAILABLE.
+// Encode returns the block of a list, or none if the list is empty. A list of more than
+// MaxBlock bytes is UNAVAILABLE.
 func Encode(entries []Entry) ([][]byte, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func Encode(entries []Entry) ([][]byte, error) {
 	block := []byte{blockVersion}
 	for i := range entries {
 		if block = appendEntry(block, &entries[i]); len(block) > MaxBlock {
-			return nil, fault.Unavailablef(nil, "changes under way of more than %d bytes are too large to be recorded", MaxBlock)
+			return nil, fault.Unavailablef(nil, "the pending changes take more than %d bytes, too many to record", MaxBlock)
 		}
 	}
 	return [][]byte{block}, nil
@@ -51,19 +51,19 @@ func AppendRequest(b []byte, r *RequestRow) []byte {
 
 func appendEntry(b []byte, e *Entry) []byte {
 	b = append(append(b, e.ID[:]...), byte(e.Kind))
-	var facts byte
+	var flags byte
 	if e.Decided {
-		facts |= isDecided
+		flags |= isDecided
 	}
-	b = append(b, facts)
+	b = append(b, flags)
 	b = AppendText(b, e.Key)
 	b = binary.AppendVarint(b, e.Base)
 	b = binary.AppendVarint(b, int64(e.Due))
 	return AppendText(b, e.Payload)
 }
 
-// Decode reads the entries of blocks that Encode, or an earlier version of this
-// program, has written.
+// Decode reads the entries of blocks written by Encode or by an earlier version of this
+// program.
 func Decode(blocks [][]byte) ([]Entry, error) {
 	var entries []Entry
 	for _, block := range blocks {
@@ -89,7 +89,7 @@ func Decode(blocks [][]byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// entry reads what appendEntry has written.
+// entry reads an entry written by appendEntry.
 func (r *Reader) entry() (e Entry) {
 	copy(e.ID[:], r.raw(len(e.ID)))
 	e.Kind = Kind(r.Byte())
@@ -103,17 +103,16 @@ func (r *Reader) entry() (e Entry) {
 	return e
 }
 
-// firstEntry reads an entry of the first version. Its fields are those of a Reach,
-// and stand in another order there. The second bit of its facts said that it was
-// decided.
+// firstEntry reads an entry of the first version. It contains the fields of a Reach,
+// in another order. The second bit of its flags says that it was decided.
 func (r *Reader) firstEntry() (e Entry) {
 	copy(e.ID[:], r.raw(len(e.ID)))
 	reach := Reach{Scope: Scope(r.Byte())}
-	facts := r.Byte()
-	reach.Reverse, e.Decided = facts&1 != 0, facts&2 != 0
+	flags := r.Byte()
+	reach.Reverse, e.Decided = flags&1 != 0, flags&2 != 0
 	first, principal := r.Text(), r.Text()
 	if principal != "" {
-		// What the principal was called before stood in the place of the item.
+		// The field of the item holds the former name of the principal.
 		e.Kind, e.Key, reach.Former = Principal, principal, first
 	} else {
 		e.Kind, e.Key = Content, first
@@ -125,13 +124,13 @@ func (r *Reader) firstEntry() (e Entry) {
 	return e
 }
 
-// AppendText appends a text with its length in front.
+// AppendText appends a text, prefixed with its length.
 func AppendText[T ~string | ~[]byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Reader reads what was appended. After a fault everything it returns is zero, and
-// OK is false.
+// Reader decodes values. After an error all its methods return zero values, and
+// OK returns false.
 type Reader struct {
 	rest []byte
 	bad  bool
@@ -143,7 +142,7 @@ func NewReader(b []byte) *Reader { return &Reader{rest: b} }
 // More reports whether there is more to read.
 func (r *Reader) More() bool { return len(r.rest) > 0 && !r.bad }
 
-// OK reports whether everything that was read was there.
+// OK reports whether all values so far could be read.
 func (r *Reader) OK() bool { return !r.bad }
 
 func (r *Reader) raw(n int) []byte {
@@ -164,7 +163,7 @@ func (r *Reader) Byte() byte {
 	return 0
 }
 
-// Uint reads a number that is not negative.
+// Uint reads an unsigned number.
 func (r *Reader) Uint() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if r.bad || n <= 0 {
@@ -175,7 +174,7 @@ func (r *Reader) Uint() uint64 {
 	return v
 }
 
-// Int reads a number.
+// Int reads a signed number.
 func (r *Reader) Int() int64 {
 	v, n := binary.Varint(r.rest)
 	if r.bad || n <= 0 {
@@ -186,13 +185,13 @@ func (r *Reader) Int() int64 {
 	return v
 }
 
-// Text reads a text with its length in front.
+// Text reads a text that is prefixed with its length.
 func (r *Reader) Text() string { return string(r.raw(int(min(r.Uint(), math.MaxInt32)))) }
 
-// Fill reads bytes that have no length in front.
+// Fill reads len(b) bytes, which have no length prefix.
 func (r *Reader) Fill(b []byte) { copy(b, r.raw(len(b))) }
 
-// Request reads a request row that AppendRequest has written.
+// Request reads a request row written by AppendRequest.
 func (r *Reader) Request() *RequestRow {
 	row := &RequestRow{}
 	r.Fill(row.Key[:])
@@ -204,10 +203,10 @@ func (r *Reader) Request() *RequestRow {
 	return row
 }
 
-// Texts reads texts with their number in front.
+// Texts reads a list of texts that is prefixed with its length.
 func (r *Reader) Texts() []string {
 	n := r.Uint()
-	// Each text has at least its length.
+	// Each text takes at least one byte for its length.
 	if r.bad || n > uint64(len(r.rest)) {
 		r.bad = true
 		return nil

@@ -11,7 +11,7 @@ import (
 	"carrel/core/fault"
 )
 
-// longEntry is an entry whose encoding is about so many bytes.
+// longEntry returns an entry with a payload of size bytes.
 func longEntry(n byte, size int) Entry {
 	return Entry{ID: EntryID{n}, Kind: Content, Key: "c:t:long", Base: int64(n), Payload: []byte(strings.Repeat("x", size))}
 }
@@ -35,7 +35,7 @@ func TestEncode_WritesOneBlock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Payloads as wholes: cmp compares bytes one by one, which takes half a minute
+			// Compare whole payloads: cmp compares bytes one by one, which takes half a minute
 			// under the race detector.
 			if diff := cmp.Diff(c.entries, got, cmp.Comparer(bytes.Equal)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -70,11 +70,11 @@ func TestDecode_ReadsSeveralBlocks(t *testing.T) {
 	}
 	got, err := Decode(append(blocks, []byte(firstBlock)))
 	if err != nil || len(got) != 5 || !slices.EqualFunc(got[:3], want, func(a, b Entry) bool { return a.ID == b.ID && a.Base == b.Base }) {
-		t.Errorf("read are %+v, %v", got, err)
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-func TestDecode_EveryFieldComesBack(t *testing.T) {
+func TestDecode_ReturnsEveryField(t *testing.T) {
 	want := []Entry{
 		{ID: EntryID{1, 2, 15: 0xff}, Kind: Content, Key: "c:t:a/b", Base: 1 << 40, Due: -5, Decided: true, Payload: []byte{0, 0xff}},
 		{ID: EntryID{3}, Kind: Principal, Key: "u:t:Änn \u202e \"", Due: 1 << 50},
@@ -93,13 +93,13 @@ func TestDecode_EveryFieldComesBack(t *testing.T) {
 	}
 }
 
-// firstBlock is a block as gateways wrote it that knew users, groups and items only: a
-// change of an item, and the change of a user's name.
+// firstBlock is a block of the first version, for users, groups and items only: a change
+// of an item, and a change of a user's name.
 const firstBlock = "\x01" +
 	"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x03\x05c:a:b\x00\x04\x10\x01\x05u:a:c" +
 	"\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01N\x05u:a:b\x04\x00\x00"
 
-func TestDecode_OfTheFirstVersion(t *testing.T) {
+func TestDecode_ReadsTheFirstVersion(t *testing.T) {
 	got, err := Decode([][]byte{[]byte(firstBlock)})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestDecode_RefusesDamage(t *testing.T) {
 			}
 		}
 		if _, err := Decode([][]byte{append(whole[:len(whole):len(whole)], 0)}); err == nil {
-			t.Errorf("%x is read with a byte behind it", whole)
+			t.Errorf("%x is read although a byte follows it", whole)
 		}
 	}
 	for _, version := range []byte{0, 3, 9} {
@@ -140,7 +140,7 @@ func TestDecode_RefusesDamage(t *testing.T) {
 	}
 }
 
-func TestReach_ComesBack(t *testing.T) {
+func TestReach_SurvivesEncoding(t *testing.T) {
 	for _, want := range []Reach{
 		{}, {Scope: ScopeAll, Reverse: true}, {Scope: ScopeListed, Former: "Änn", Principals: []string{"u:t:a", "u:t:b"}},
 	} {
@@ -178,7 +178,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := Encode(entries)
 		if err != nil {
-			return // of the first version, which had no bound
+			return // entries of the first version, which had no limit
 		}
 		got, err := Decode(again)
 		if err != nil {

@@ -11,44 +11,44 @@ import (
 	"carrel/core/id"
 )
 
-// A keyed creation has its id fixed before it runs, in a row per caller and key.
-// An attempt that was refused gives its key free: another input may replace the
-// row. The earlier attempt may still be running then, so its id is claimed
-// first: a row in the partition of that id, under the same key and with the hash
-// of the new input, written by compare-and-set. A creation is refused by the
-// claim of another input (IDEMPOTENCY_MISMATCH), and a claim is refused by a
-// creation. So of two inputs at the same time one creates at most.
+// The id of a keyed creation is fixed before the creation runs, in a row for each caller
+// and key. If an attempt was refused, its key may be used for another input, which
+// replaces the row. The earlier attempt may still be running then, so the new one first
+// claims its id: by compare-and-set it writes a row into the partition of that id, with
+// the same key and the hash of the new input. The claim of another input makes a creation
+// fail with IDEMPOTENCY_MISMATCH, and a creation makes a claim fail. So at most one of two
+// concurrent inputs creates something.
 
-// creationKept is how long the id fixed for a keyed creation is kept, from the
-// start of an attempt. It exceeds requestKept, which is counted from the commit,
-// by what an attempt may take and by the skew of the gateways' clocks.
+// creationKept is how long the id fixed for a keyed creation is kept, from the start of
+// an attempt. It exceeds requestKept, which is counted from the commit, by the longest
+// time of an attempt and the skew of the gateways' clocks.
 const creationKept = requestKept + time.Minute
 
-// maxFixes bounds how often a creation replaces a row that refused attempts
-// with the same key left behind, while others do the same.
+// maxFixes is how many times a creation tries to replace the row of a refused attempt
+// with the same key while others do the same.
 const maxFixes = 8
 
-// Partition is what the creation of an id has to know of its partition.
+// Partition is the state of an id's partition that its creation depends on.
 type Partition struct {
 	State   State
-	Request *RequestRow // of the key asked for; nil where there is none
-	// Claim returns the attempt that makes a void state with a request row, on the
-	// state that was read.
+	Request *RequestRow // of the requested key; nil if there is none
+	// Claim returns an attempt that writes a void state with a request row, based on
+	// the state that was read.
 	Claim func(row *RequestRow) *Attempt
 }
 
 // ReadPartition reads the partition of an id, with the request row of a key.
 type ReadPartition func(ctx context.Context, globalID string, key *RequestKey) (*Partition, error)
 
-// Creates says how the partitions of ids of a kind are read. Each domain calls it
-// for what it creates, because a key may come again for something of another domain.
+// Creates registers how the partitions of ids of a kind are read. Each domain calls it for
+// the kinds that it creates, because a key may be reused for a creation of another domain.
 func (g *Engine) Creates(kind id.Kind, read ReadPartition) { g.partitions[kind] = read }
 
 // partition reads the partition of an id of any domain.
 func (g *Engine) partition(ctx context.Context, globalID string, key *RequestKey) (*Partition, error) {
 	read := g.partitions[id.KindOf(globalID)]
 	if read == nil {
-		return nil, fmt.Errorf("the id %q fixed for a creation is of no known kind", globalID)
+		return nil, fmt.Errorf("the id %q fixed for a creation is not of a known kind", globalID)
 	}
 	p, err := read(ctx, globalID, key)
 	if err != nil {
@@ -57,8 +57,8 @@ func (g *Engine) partition(ctx context.Context, globalID string, key *RequestKey
 	return p, nil
 }
 
-// PutCreationIfAbsent gives a keyed creation its id before it runs, so that a repetition
-// runs under the same id and finds the first outcome there. fresh makes an id.
+// PutCreationIfAbsent fixes the id of a keyed creation before it runs, so that a repetition
+// uses the same id and finds the first outcome there. fresh returns a new id.
 func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func() (string, error)) (string, error) {
 	globalID, err := fresh()
 	if err != nil {
@@ -68,46 +68,46 @@ func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func
 	write := mine
 	var replace *Creation
 	for range maxFixes {
-		stands, err := g.registers.PutCreationIfAbsent(ctx, write, replace)
+		current, err := g.registers.PutCreationIfAbsent(ctx, write, replace)
 		if err != nil {
-			// Whether the row was written does not matter: it promises nothing,
-			// and a repetition finds it.
+			// It does not matter whether the row was written: it creates nothing by
+			// itself, and a repetition finds it.
 			return "", fault.Unavailablef(err, "the store did not answer; nothing was created, try again")
 		}
-		if stands == write {
+		if current == write {
 			return write.ID, nil
 		}
 		write = mine
-		if stands.Until > g.Now() && stands.InputHash == r.Hash {
-			keep, err := g.keepID(ctx, stands, mine.Until)
+		if current.Until > g.Now() && current.InputHash == r.Hash {
+			keep, err := g.keepID(ctx, current, mine.Until)
 			if err != nil {
 				return "", err
 			}
-			if keep == stands {
-				return stands.ID, nil
+			if keep == current {
+				return current.ID, nil
 			}
 			if keep != (Creation{}) {
 				write = keep
 			}
-		} else if stands.Until > g.Now() {
-			if err := g.claim(ctx, stands.ID, r); err != nil {
+		} else if current.Until > g.Now() {
+			if err := g.claim(ctx, current.ID, r); err != nil {
 				return "", err
 			}
 		}
-		replace = &stands
-		if stands == (Creation{}) {
-			replace = nil // what was to be replaced has been forgotten meanwhile
+		replace = &current
+		if current == (Creation{}) {
+			replace = nil // the row to be replaced has expired meanwhile
 		}
 	}
 	return "", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
 		Msg: "other requests use this idempotencyKey at the same time; try again"}
 }
 
-// keepID returns the row by which the next attempt of a creation keeps the id
-// that an earlier one has fixed: the same row once the creation has succeeded, and
-// one that is kept until a later time before that, because the day of a key is
-// counted from the attempt that succeeds. It returns the zero Creation where the
-// id is in use and its request row has expired: the attempt is a new request then.
+// keepID returns the row with which the next attempt of a creation keeps the id that an
+// earlier one has fixed. Once the creation has succeeded, that is the same row. Before, it
+// is a row with a later Until, because a key is kept for a day from the attempt that
+// succeeds. If the id is in use and its request row has expired, keepID returns the zero
+// Creation: the attempt is a new request then.
 func (g *Engine) keepID(ctx context.Context, fixed Creation, until clock.Instant) (Creation, error) {
 	p, err := g.partition(ctx, fixed.ID, &fixed.Key)
 	switch {
@@ -121,9 +121,9 @@ func (g *Engine) keepID(ctx context.Context, fixed Creation, until clock.Instant
 	return fixed, nil
 }
 
-// claim makes sure that no other input of the request's key creates an id. It is
-// IDEMPOTENCY_MISMATCH where one has. An id that exists otherwise is not claimed:
-// it can be created no more.
+// claim makes sure that no other input with the request's key creates an id. It returns
+// IDEMPOTENCY_MISMATCH if one already has. An id that is otherwise in use is not claimed:
+// it cannot be created again.
 func (g *Engine) claim(ctx context.Context, globalID string, r *Request) error {
 	_, _, err := g.Decide(ctx, g.NewBudget(), globalID, func(ctx context.Context) (*Attempt, error) {
 		p, err := g.partition(ctx, globalID, &r.Key)

@@ -13,22 +13,22 @@ import (
 const (
 	MaxTries      = 8                // lost races before CONTENTION
 	maxReissues   = 10               // of one compare-and-set whose outcome is unknown
-	reissueWithin = 8 * time.Second  // while an unknown outcome is asked after
+	reissueWithin = 8 * time.Second  // for resolving an unknown outcome
 	answerAtLast  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
 	PrepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent
-	earlyWithin   = 2 * time.Second  // for each thing that is found out before that
+	earlyWithin   = 2 * time.Second  // for each read before that
 	maxQueue      = 256              // mutations of one item that wait in one process
 	pauseAtLeast  = 5 * time.Millisecond
 	pauseAtMost   = 80 * time.Millisecond
 )
 
-// Attempt is one try at a mutation: what it plans to write.
+// Attempt is one try at a mutation: the writes that it plans.
 type Attempt struct {
-	// Entry is what is put on the list while the change is under way, without its ID.
-	// A change whose entry has neither payload nor due time has nothing to be finished
-	// after it, and is not put there.
+	// Entry, without its ID, is on the in-flight list while the change is pending. A change
+	// whose entry has neither a payload nor a due time needs no work after its compare-and-set,
+	// and is not put on the list.
 	Entry Entry
-	// Commit sends the compare-and-set; nil: nothing needs to be written.
+	// Commit sends the compare-and-set. It is nil if nothing needs to be written.
 	Commit func(ctx context.Context, id EntryID) (Verdict, error)
 }
 
@@ -42,11 +42,11 @@ func (g *Engine) NewEntryID() (id EntryID) {
 }
 
 // Decide runs try (read, authorize, validate, plan) and its compare-and-set
-// under the partition's queue, with the in-flight entry durable before it,
-// unknown outcomes resolved and lost races tried again. It returns the id of the
-// change that applied; ok is false when nothing needed to change.
+// in the partition's queue. It makes the in-flight entry durable first, resolves
+// unknown outcomes and retries after lost races. It returns the id of the change
+// that was applied; ok is false if nothing needed to change.
 //
-// Errors: those of try; Unavailable where no compare-and-set was sent;
+// Errors: those of try; Unavailable if no compare-and-set was sent;
 // CONTENTION; OUTCOME_UNKNOWN, in which case the background resolves it.
 func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID, ok bool, err error) {
 	early, cancel := g.Within(ctx, b, PrepareWithin)
@@ -82,19 +82,19 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 		}
 	}
 	return EntryID{}, false, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
-		Msg: "too many others change this at the same time; try again"}
+		Msg: "too many changes of this at the same time; try again"}
 }
 
-// OutcomeUnknown is the answer of a change that may have been made, or that has
-// been made and does not show everywhere yet.
+// OutcomeUnknown returns the error of a change that may have been made, or that has
+// been made but is not visible everywhere yet.
 func OutcomeUnknown(err error) *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonOutcomeUnknown, Err: err,
 		Msg: "whether the change was made is not known yet; look before you repeat it, or repeat it with the same idempotencyKey"}
 }
 
-// Late turns the end of our own deadline into UNAVAILABLE; when the caller's
-// context ended, it is the caller's. An unknown outcome stays one, although a
-// deadline is its usual cause: that nothing was changed cannot be told then.
+// Late converts the end of a deadline set by this package to UNAVAILABLE. It returns err
+// unchanged if the caller's own context ended, or if err is an unknown outcome, for
+// which a deadline is the usual cause: then something may have been changed.
 func Late(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !fault.MayHaveCommitted(err) && errors.Is(err, context.DeadlineExceeded) {
 		return fault.Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
@@ -110,7 +110,7 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 			return false, err
 		}
 	}
-	// The change is decided from here on: a client that leaves cancels nothing.
+	// From here on a client that disconnects does not cancel the change.
 	firm, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerAtLast)
 	defer cancel()
 	applied, err := g.compareAndSet(firm, a)
@@ -130,9 +130,9 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 	return true, nil
 }
 
-// compareAndSet sends it, and again while its outcome is unknown: with the
-// same base it can apply at most once. The error satisfies MayHaveCommitted
-// where the outcome stays unknown.
+// compareAndSet sends the compare-and-set of a, and repeats it while its outcome is
+// unknown: with the same base it can apply at most once. If the outcome stays unknown,
+// the error satisfies MayHaveCommitted.
 func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
 	until := g.rt.Elapsed() + reissueWithin
 	var unknown error
@@ -161,8 +161,8 @@ func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
 	return false, unknown
 }
 
-// writtenBy tells from the standing writers whether e's compare-and-set, whose
-// outcome was unknown, was the one that left e.Base behind.
+// writtenBy reports whether e's compare-and-set, whose outcome was unknown, was the one
+// that replaced the state e.Base. It learns that from the last writers of the current state.
 func writtenBy(v Verdict, e Entry, unknown error) (bool, error) {
 	for _, w := range v.Writers {
 		if w.Seq == e.Base+1 {
@@ -172,7 +172,7 @@ func writtenBy(v Verdict, e Entry, unknown error) (bool, error) {
 	return false, unknown
 }
 
-// jitter is a pause of 5 to 80 ms, so that those who collided part.
+// jitter returns a random pause of 5 to 80 ms, so that colliding changes do not collide again.
 func (g *Engine) jitter() time.Duration {
 	var b [8]byte
 	g.rt.Random(b[:])

@@ -17,15 +17,15 @@ import (
 	"carrel/pebblestore"
 )
 
-// The recipe "A domain" of ARCHITECTURE.md, followed for a domain of notices: short texts
-// that somebody puts up under a name and that vanish when their time has come. It knows
-// no content and no principal, and its changes do not fan out.
+// This file follows the recipe "A domain" of ARCHITECTURE.md for a domain of notices: short
+// texts that are published under a name until they expire. It knows no content and no
+// principal, and its changes do not fan out.
 
 // kindNotice is the kind of notices.
 const kindNotice commit.Kind = 'x'
 
-// noticeStore is what notices need of a store: a row that is changed by compare-and-set,
-// and the hints of what expires.
+// noticeStore is the part of a store that notices need: a row that is changed by
+// compare-and-set, and the hints of when it expires.
 type noticeStore interface {
 	PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error)
 	PutDue(ctx context.Context, d commit.Due) error
@@ -46,7 +46,7 @@ func newNotices(engine *commit.Engine, store noticeStore) *notices {
 // rowOf returns the key of a notice's row.
 func rowOf(name string) commit.RequestKey { return sha256.Sum256([]byte("notice " + name)) }
 
-// read returns the row of a notice, an empty one where there was none.
+// read returns the row of a notice, after storing an empty one if there was none.
 func (s *notices) read(ctx context.Context, name string, until clock.Instant) (commit.Creation, error) {
 	return s.store.PutCreationIfAbsent(ctx, commit.Creation{Key: rowOf(name), Until: until}, nil)
 }
@@ -57,7 +57,7 @@ type putNotice struct {
 	Until      clock.Instant
 }
 
-// put puts a text up until an instant, over one that is there. Anybody may.
+// put publishes a text until an instant, in place of a current one. Anybody may do so.
 func (s *notices) put(ctx context.Context, in putNotice) (changed bool, err error) {
 	var faults fault.List
 	if in.Until <= s.Now() {
@@ -82,20 +82,20 @@ func (s *notices) put(ctx context.Context, in putNotice) (changed bool, err erro
 	return changed, err
 }
 
-// replaces returns the attempt that writes after in the place of before.
+// replaces returns the attempt that replaces before with after.
 func (s *notices) replaces(before, after commit.Creation) *commit.Attempt {
 	return &commit.Attempt{Commit: func(ctx context.Context, _ commit.EntryID) (commit.Verdict, error) {
-		stands, err := s.store.PutCreationIfAbsent(ctx, after, &before)
-		return commit.Verdict{Applied: stands == after}, err
+		stored, err := s.store.PutCreationIfAbsent(ctx, after, &before)
+		return commit.Verdict{Applied: stored == after}, err
 	}}
 }
 
-// expire empties a notice whose time has come.
+// expire empties a notice that has expired.
 func (s *notices) expire(ctx context.Context, d commit.Due) (bool, error) {
 	_, _, err := s.Decide(ctx, s.NewBudget(), d.Key, func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, d.Key, d.At)
 		if err != nil || before.Until > d.At {
-			return commit.Nothing, err // put up for longer meanwhile: that has a hint of its own
+			return commit.Nothing, err // extended meanwhile, with a hint of its own
 		}
 		after := before
 		after.ID, after.Until = "", d.At.Add(time.Hour)
@@ -112,7 +112,7 @@ type handClock struct {
 
 func (c *handClock) Now() time.Time { return c.now }
 
-// background adds to the Engine what a gateway has from package repair.
+// background adds to the Engine the method that package repair has in a gateway.
 type background struct{ *commit.Engine }
 
 func (background) Scrub(context.Context) (settled, mismatches int, err error) { return 0, 0, nil }
@@ -149,7 +149,7 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 		t.Errorf("a notice of the past: %v", err)
 	}
 	if st := j.Stats(); st.Entries != 0 {
-		t.Errorf("%d entries of changes that leave nothing to finish", st.Entries)
+		t.Errorf("%d entries of changes without work to finish", st.Entries)
 	}
 	for _, step := range []struct {
 		pass time.Duration
@@ -165,7 +165,7 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 	}
 }
 
-func TestEngine_RefusesWhatNoDomainHandles(t *testing.T) {
+func TestEngine_RefusesUnhandledKinds(t *testing.T) {
 	engine := commit.NewEngine(commit.Config{Runtime: sched.NewReal()})
 	engine.Handle(kindNotice, commit.Handler{})
 	for _, kind := range []commit.Kind{'?', kindNotice} {

@@ -6,30 +6,29 @@ import (
 	"time"
 )
 
-// EndWithin is how long a process that ends goes on with changes under way, as
-// docs/operations.md promises. What is not done by then stays in the journal,
-// and the next process does it.
+// EndWithin is how long a process that is shutting down works on pending changes, as
+// docs/operations.md promises. Changes that are not finished by then stay in the journal,
+// and the next process finishes them.
 const EndWithin = 10 * time.Second
 
-// ErrEnding is the error of work that is given up because the process ends.
+// ErrEnding is the error of work that is abandoned because the process is shutting down.
 var ErrEnding = errors.New("this process is ending")
 
-// End says that the process is ending: what takes long and can be done by
-// another is given up at once, changes under way after EndWithin.
+// End begins the shutdown. Long work that another process can do is abandoned at once,
+// pending changes after EndWithin.
 func (g *Engine) End() {
 	g.overAt.CompareAndSwap(0, int64(g.rt.Elapsed()+EndWithin))
 	g.ending.Open()
 }
 
-// Over tells whether the time is up that a process that ends has for changes
-// under way. They run for no request, so nothing else would stop them while the
-// store is down.
+// Over reports whether the time that a shutdown allows for pending changes is over. They
+// belong to no request, so nothing else would stop them while the store is down.
 func (g *Engine) Over() bool {
 	at := g.overAt.Load()
 	return at != 0 && g.rt.Elapsed() >= time.Duration(at)
 }
 
-// Pause is a pause in what is given up when the process ends.
+// Pause waits for d in work that is abandoned at shutdown. It returns ErrEnding then.
 func (g *Engine) Pause(ctx context.Context, d time.Duration) error {
 	ending, err := g.rt.Wait(ctx, g.ending, d)
 	if err == nil && ending {
@@ -38,5 +37,5 @@ func (g *Engine) Pause(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// Ending reports whether the process is ending.
+// Ending reports whether the process is shutting down.
 func (g *Engine) Ending() bool { return g.ending.IsOpen() }

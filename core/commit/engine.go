@@ -15,16 +15,16 @@ type Config struct {
 	Runtime   sched.Runtime
 	Journal   Journal
 	Registers RegisterStore
-	// Ahead is how far this process's clock is ahead of its store's, as far as
-	// that is certain, and negative where it is behind; nil: they have one clock.
+	// Ahead returns how far this process's clock is at least ahead of its store's;
+	// negative if it is behind. It is nil if they use the same clock.
 	Ahead func() time.Duration
-	// Remote tells that what is asked of the store takes a round trip: what can be
-	// asked at once is worth a task of its own.
+	// Remote reports that calls of the store take a round trip, so that independent
+	// calls are worth tasks of their own.
 	Remote bool
 }
 
 // Engine decides the changes of all domains of a process. It is safe for concurrent
-// use, but for Creates, Handle and Repairs, which are called before the first change.
+// use, except for Creates, Handle and Repairs, which must be called before the first change.
 type Engine struct {
 	rt         sched.Runtime
 	journal    Journal
@@ -35,8 +35,8 @@ type Engine struct {
 	handlers   map[Kind]Handler
 	repairs    map[Kind]func(context.Context, Repair) error
 	ending     sched.Latch
-	// overAt is when the time of a process that ends is up, on the monotonic
-	// clock; 0: it does not end.
+	// overAt is when the time for the shutdown is over, on the monotonic clock; 0 while
+	// the process is not shutting down.
 	overAt atomic.Int64
 }
 
@@ -56,17 +56,16 @@ func NewEngine(c Config) *Engine {
 // Now is this process's wall clock.
 func (g *Engine) Now() clock.Instant { return clock.Of(g.rt.Now()) }
 
-// NextMTS returns the write timestamp of the state after one of prev: it rises even
-// where the clock does not.
+// NextMTS returns the write timestamp of the state that follows one of prev. It increases
+// even if the clock does not.
 func NextMTS(now, prev clock.Instant) clock.Instant { return max(now, prev+1) }
 
-// MTS is NextMTS at the present time.
+// MTS returns NextMTS for the current time.
 func (g *Engine) MTS(prev clock.Instant) clock.Instant {
 	return NextMTS(g.Now(), prev)
 }
 
-// Together runs tasks at the same time where the store is remote, and else one
-// after the other.
+// Together runs tasks concurrently if the store is remote, otherwise one after the other.
 func (g *Engine) Together(ctx context.Context, tasks []func() error) error {
 	if g.remote {
 		return sched.ForEach(ctx, g.rt, len(tasks), len(tasks), func(i int) error { return tasks[i]() })
@@ -79,7 +78,7 @@ func (g *Engine) Together(ctx context.Context, tasks []func() error) error {
 	return nil
 }
 
-// Retry repeats a write that may be repeated, while this process has time for it.
+// Retry repeats an idempotent write until it succeeds, or the process has no more time for it.
 func (g *Engine) Retry(ctx context.Context, write func() error) error {
 	return sched.Retry(ctx, g.rt, g.Over, write)
 }

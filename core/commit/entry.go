@@ -1,12 +1,12 @@
-// Package commit is what all domains share of the write protocol: the entries of
-// the in-flight lists, and how they are written. It knows no domain: what an entry
-// is about is its payload, which the domain of its kind encodes.
+// Package commit is the part of the write protocol that all domains share: how a change
+// is decided, and the entries of the in-flight lists. It knows no domain: each domain
+// encodes the payload of its entries itself.
 package commit
 
 import "carrel/core/clock"
 
-// Kind tells which domain an entry belongs to. Lists that exist hold kinds, so a
-// kind is never used for anything else.
+// Kind is the domain that an entry belongs to. Kinds are stored in lists, so a kind is never
+// reused.
 type Kind byte
 
 // The kinds of entries.
@@ -17,21 +17,20 @@ const (
 	Paste     Kind = 't' // a paste
 )
 
-// Entry is a change under way. It is on the list of its process before its
-// compare-and-set is sent, and until everything that the change concerns was
-// written.
+// Entry is a pending change. It is on the in-flight list of its process from before its
+// compare-and-set is sent until all rows derived from the change are written.
 type Entry struct {
 	ID   EntryID
 	Kind Kind
 	// Key names the partition that changes.
 	Key string
-	// Base is the Seq of the state that the change was made of.
+	// Base is the Seq of the state that the change is based on.
 	Base int64
-	// Due is when a deferred change shall run; 0: it is not deferred.
+	// Due is when a deferred change must run; 0 if it is not deferred.
 	Due clock.Instant
-	// Decided: the compare-and-set is known to have been applied.
+	// Decided is whether the compare-and-set is known to have been applied.
 	Decided bool
-	// Payload is what the domain needs to finish the change; nil: nothing is left
-	// to finish. It is not changed in place.
+	// Payload is what the domain needs to finish the change; nil if there is nothing to
+	// finish. It is not modified in place.
 	Payload []byte
 }

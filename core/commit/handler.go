@@ -5,27 +5,25 @@ import (
 	"fmt"
 )
 
-// Handler does in the background what changes of one kind need. A function that is nil
-// is never called for: the kind has no such thing.
+// Handler does the background work for the changes of one kind. A function is nil if the
+// kind has no such work.
 type Handler struct {
-	// Resume finishes a change in place of its process: of a dead one, of unknown
-	// outcome, or one that could not be finished. It may run beside its owner and
-	// beside other processes that resume it. It reports whether the change was fenced,
-	// which is that it can be decided no more.
+	// Resume finishes a change of a dead process, of unknown outcome, or that could not be
+	// finished before. It may run concurrently with the change's own process and with other
+	// processes that resume it. It reports whether the change was fenced, so that it can no
+	// longer be decided.
 	Resume func(ctx context.Context, e Entry) (fenced bool, err error)
-	// RunDue carries out a deferred change whose time has come. It reports whether
-	// anything was changed.
+	// RunDue runs a deferred change that is due. It reports whether it changed anything.
 	RunDue func(ctx context.Context, e Entry) (bool, error)
-	// Expire does what a hint says, whose time has come. It reports whether the hint
-	// can be removed.
+	// Expire acts on a hint that is due. It reports whether the hint can be removed.
 	Expire func(ctx context.Context, d Due) (bool, error)
 }
 
-// Handle says what is done for a kind. Each domain calls it before the first change.
+// Handle registers the handler of a kind. Each domain calls it before the first change.
 func (g *Engine) Handle(kind Kind, h Handler) { g.handlers[kind] = h }
 
-// Repairs says how derived rows of a kind are brought in line that a reader has found to
-// be wrong. It is called before the first change.
+// Repairs registers the function that repairs derived rows of a kind that a reader has found
+// to be wrong. It must be called before the first change.
 func (g *Engine) Repairs(kind Kind, repair func(ctx context.Context, r Repair) error) {
 	g.repairs[kind] = repair
 }
@@ -57,7 +55,7 @@ func (g *Engine) Expire(ctx context.Context, d Due) (bool, error) {
 	return false, unhandled("hint", d.Kind, d.Key)
 }
 
-// Repair does what Repairs said for the kind.
+// Repair calls the function that Repairs registered for the kind.
 func (g *Engine) Repair(ctx context.Context, r Repair) error {
 	if repair := g.repairs[r.Kind]; repair != nil {
 		return repair(ctx, r)
@@ -65,7 +63,7 @@ func (g *Engine) Repair(ctx context.Context, r Repair) error {
 	return unhandled("repair", r.Kind, r.Key)
 }
 
-// unhandled is the error of what a later version of the program has written.
+// unhandled returns the error for a row that a later version of the program has written.
 func unhandled(what string, kind Kind, key string) error {
-	return fmt.Errorf("a %s of %s is of the kind %q, which this program does not know", what, key, kind)
+	return fmt.Errorf("a %s of %s is of the kind %q, which this version does not know", what, key, kind)
 }

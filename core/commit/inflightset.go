@@ -9,8 +9,8 @@ import (
 	"carrel/core/sched"
 )
 
-// InFlightSet is one reading of the in-flight lists of all processes: which partitions have
-// changes under way.
+// InFlightSet is the set of partitions with pending changes, from one read of the in-flight
+// lists of all processes.
 type InFlightSet struct{ keys map[inFlightKey]struct{} }
 
 type inFlightKey struct {
@@ -18,17 +18,17 @@ type inFlightKey struct {
 	key  string
 }
 
-// Has reports whether a change of a partition may be under way.
+// Has reports whether a change of a partition may be pending.
 func (s *InFlightSet) Has(kind Kind, key string) bool {
 	_, found := s.keys[inFlightKey{kind, key}]
 	return found
 }
 
-// Size is the number of partitions in the set.
+// Size returns the number of partitions in the set.
 func (s *InFlightSet) Size() int { return len(s.keys) }
 
 const (
-	// setWithin is how long one reading of the set may take.
+	// setWithin is how long one read of the set may take.
 	setWithin = 2 * time.Second
 	// A set of more than largeSet partitions costs more to read than it saves. It is not
 	// read again for largePause.
@@ -36,39 +36,39 @@ const (
 	largePause = 10 * time.Second
 )
 
-// errLargeSet is the error of readings that are not made because the set was large.
-var errLargeSet = errors.New("too much is in flight to be read for each request")
+// errLargeSet is the error of reads that are not made because the set was large.
+var errLargeSet = errors.New("too many changes are in flight to read them for each request")
 
-// InFlightReader reads the set of what is in flight for the requests of a process. At most
-// one reading is under way. A request never joins that one, because it may show a change as
-// not begun that was decided before the request came: all that come meanwhile share the next.
+// InFlightReader reads the InFlightSet for the requests of a process. At most one read runs at
+// a time. A request never joins a running read, because that may have missed a change that was
+// decided before the request arrived. All requests that arrive meanwhile share the next read.
 type InFlightReader struct {
 	rt    sched.Runtime
 	store JournalStore
-	life  context.Context // a reading belongs to no one request
+	life  context.Context // of reads, which belong to no single request
 
 	mu      sync.Mutex
 	reading bool
-	next    *setReading   // of the requests that wait; nil: none do
-	paused  time.Duration // no reading begins before, on the monotonic clock
-	size    int           // of the set that was read last
+	next    *setReading   // of the waiting requests; nil if none wait
+	paused  time.Duration // when the next read may begin, on the monotonic clock
+	size    int           // of the last set
 }
 
-// setReading is a reading of the set, and its result once done is open.
+// setReading is one read of the set. Its result may be read once done is open.
 type setReading struct {
 	done sched.Latch
 	set  *InFlightSet
 	err  error
 }
 
-// NewInFlightReader returns the reader of a process. ctx lends its values to readings.
+// NewInFlightReader returns the reader of a process. Its reads use the values of ctx.
 func NewInFlightReader(ctx context.Context, store JournalStore, rt sched.Runtime) *InFlightReader {
 	return &InFlightReader{rt: rt, store: store, life: rt.Detach(ctx)}
 }
 
-// Read returns the set, by a reading that was sent after the call. Where it is not in the set,
-// every change of a partition that was decided before the call has reached everything
-// that is derived of it. An error says that this cannot be told.
+// Read returns the set, from a read that began after the call. If a partition is not in the
+// set, every change of it that was decided before the call has been applied to all derived
+// rows. An error means that this is unknown.
 func (r *InFlightReader) Read(ctx context.Context) (*InFlightSet, error) {
 	r.mu.Lock()
 	if r.rt.Elapsed() < r.paused {
@@ -90,14 +90,14 @@ func (r *InFlightReader) Read(ctx context.Context) (*InFlightSet, error) {
 	return mine.set, mine.err
 }
 
-// Size is the size of the set that was read last.
+// Size returns the size of the set that was read last.
 func (r *InFlightReader) Size() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.size
 }
 
-// run makes one reading after the other while requests wait.
+// run reads the set, one read after the other, while requests wait.
 func (r *InFlightReader) run() {
 	for {
 		r.mu.Lock()
@@ -123,7 +123,7 @@ func (r *InFlightReader) read() (*InFlightSet, error) {
 	}
 	set := &InFlightSet{keys: map[inFlightKey]struct{}{}}
 	for _, l := range inFlightLists {
-		// Also kinds of a later version: a change of theirs concerns nothing that is read here.
+		// Entries of unknown kinds are fine: they cannot affect rows that this version reads.
 		entries, err := Decode(l.Blocks)
 		if err != nil {
 			return nil, err

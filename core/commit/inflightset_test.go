@@ -12,11 +12,11 @@ import (
 	"carrel/core/sched"
 )
 
-// listsStore gives lanes as they are, when a reading is let go on.
+// listsStore returns its lists as they were when the read began, once pass allows that.
 type listsStore struct {
 	commit.JournalStore
-	sent chan struct{} // a reading has begun, and has seen the lanes
-	pass chan struct{} // one may be answered
+	sent chan struct{} // receives when a read has begun and has seen the lists
+	pass chan struct{} // each value lets one read return
 
 	mu            sync.Mutex
 	inFlightLists []commit.InFlightList
@@ -43,7 +43,7 @@ func (s *listsStore) set(t *testing.T, entries ...commit.Entry) {
 	s.inFlightLists = []commit.InFlightList{{ID: "empty"}, {ID: "other", Stamp: 1, Blocks: blocks}}
 }
 
-// steppedClock is a Runtime whose monotonic clock is set.
+// steppedClock is a Runtime whose monotonic clock the test sets.
 type steppedClock struct {
 	*sched.Real
 	mu      sync.Mutex
@@ -64,13 +64,13 @@ func newReader(t *testing.T) (*listsStore, *steppedClock, *commit.InFlightReader
 	return store, rt, commit.NewInFlightReader(t.Context(), store, rt)
 }
 
-// answer is what a request that reads the set gets.
+// answer is the result of reading the set.
 type answer struct {
 	set *commit.InFlightSet
 	err error
 }
 
-func ask(ctx context.Context, r *commit.InFlightReader) <-chan answer {
+func read(ctx context.Context, r *commit.InFlightReader) <-chan answer {
 	got := make(chan answer, 1)
 	go func() {
 		set, err := r.Read(ctx)
@@ -79,24 +79,23 @@ func ask(ctx context.Context, r *commit.InFlightReader) <-chan answer {
 	return got
 }
 
-// A reading that was sent before a request came may not show what was decided before the
-// request: those that come during it share the next one.
-func TestInFlightReader_NobodyJoinsAReadingUnderWay(t *testing.T) {
+// A read that was sent before a request arrived may miss a change that was decided before the
+// request, so requests that arrive during it share the next read.
+func TestInFlightReader_RequestNeverJoinsARunningRead(t *testing.T) {
 	store, _, r := newReader(t)
 	store.set(t)
-	first := ask(t.Context(), r)
+	first := read(t.Context(), r)
 	<-store.sent
 	store.set(t, commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:t:a"}, commit.Entry{ID: commit.EntryID{2}, Kind: commit.Principal, Key: "u:t:b"})
 	var later []<-chan answer
 	for range 5 {
-		later = append(later, ask(t.Context(), r))
+		later = append(later, read(t.Context(), r))
 	}
 	store.pass <- struct{}{}
 	if a := <-first; a.err != nil || a.set.Has(commit.Content, "c:t:a") || a.set.Size() != 0 {
 		t.Errorf("the first request got %+v", a)
 	}
-	// All that have asked by the time of the second reading share it; the others share the
-	// third one.
+	// All requests that arrived before the second read share it; the others share the third.
 	for range later {
 		store.pass <- struct{}{}
 	}
@@ -111,13 +110,13 @@ func TestInFlightReader_NobodyJoinsAReadingUnderWay(t *testing.T) {
 	}
 }
 
-func TestInFlightReader_SharesTheNextReading(t *testing.T) {
+func TestInFlightReader_WaitingRequestsShareTheNextRead(t *testing.T) {
 	store, _, r := newReader(t)
 	store.set(t)
-	first := ask(t.Context(), r)
+	first := read(t.Context(), r)
 	<-store.sent
-	// Asked one after the other in this goroutine's order: contexts that have ended do not
-	// wait, and leave the reading that they have asked for.
+	// These requests run one after the other in this goroutine: a request whose context has
+	// ended does not wait, but the read that it requested still happens.
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 3 {
@@ -131,7 +130,7 @@ func TestInFlightReader_SharesTheNextReading(t *testing.T) {
 	store.pass <- struct{}{}
 	select {
 	case <-store.sent:
-		t.Error("three requests that came together have read the set more than once")
+		t.Error("three concurrent requests have read the set more than once")
 	case a := <-askDone(t, store, r):
 		if a.err != nil {
 			t.Error(a.err)
@@ -139,7 +138,7 @@ func TestInFlightReader_SharesTheNextReading(t *testing.T) {
 	}
 }
 
-// askDone makes one more reading, and returns its answer.
+// askDone makes one more read, and returns its answer.
 func askDone(t *testing.T, store *listsStore, r *commit.InFlightReader) <-chan answer {
 	t.Helper()
 	got := make(chan answer, 1)
@@ -152,23 +151,23 @@ func askDone(t *testing.T, store *listsStore, r *commit.InFlightReader) <-chan a
 	return got
 }
 
-func TestInFlightReader_ErrorsMeanThatItCannotBeTold(t *testing.T) {
+func TestInFlightReader_ReturnsErrors(t *testing.T) {
 	store, _, r := newReader(t)
 	want := errors.New("no answer")
 	store.err = want
 	store.pass <- struct{}{}
 	if _, err := r.Read(t.Context()); !errors.Is(err, want) {
-		t.Errorf("it is %v, want %v", err, want)
+		t.Errorf("got %v, want %v", err, want)
 	}
 	store.err = nil
 	store.inFlightLists = []commit.InFlightList{{ID: "damaged", Blocks: [][]byte{{9, 9}}}}
 	store.pass <- struct{}{}
 	if set, err := r.Read(t.Context()); err == nil {
-		t.Errorf("a list that cannot be read gives %+v", set)
+		t.Errorf("a list that cannot be decoded returns %+v", set)
 	}
 }
 
-func TestInFlightReader_LeavesALargeSetAlone(t *testing.T) {
+func TestInFlightReader_PausesAfterALargeSet(t *testing.T) {
 	store, rt, r := newReader(t)
 	var entries []commit.Entry
 	for n := range 5001 {
@@ -190,7 +189,7 @@ func TestInFlightReader_LeavesALargeSetAlone(t *testing.T) {
 	}
 	store.set(t, entries...)
 	if err := read(); err != nil {
-		t.Errorf("the reading that finds the set large: %v", err)
+		t.Errorf("the read that finds the set large: %v", err)
 	}
 	if read() == nil {
 		t.Error("a large set is read again at once")

@@ -2,7 +2,7 @@ package commit
 
 import "fmt"
 
-// Check reports why an entry cannot be finished by this program: its kind is of a
+// Check returns an error if this program cannot finish an entry: if its kind is of a
 // later version, or its payload cannot be read.
 func (e *Entry) Check() error {
 	switch e.Kind {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// maxMerged is how many principals a merged entry names at most, so that one entry takes
-// little of a list.
+// maxMerged is how many principals a merged entry may name, so that one entry takes a
+// small part of a list.
 const maxMerged = 1000
 
-// Recoverable reports whether something is to be finished after the change.
+// Recoverable reports whether there is work to finish after the change.
 func (e *Entry) Recoverable() bool { return len(e.Payload) > 0 || e.Due != 0 }
 
-// Merge returns one entry for two decided ones of the same kind and key, which both or
-// neither wait for a time. ok is false where they cannot be finished as one: together
-// they name too many principals, or two former names.
+// Merge returns one entry for two decided ones of the same kind and key, of which both or
+// neither are deferred. ok is false if they cannot be finished as one: together they name
+// too many principals, or two former names.
 func Merge(a, b Entry) (merged Entry, ok bool) {
 	x, err := DecodeReach(a.Payload)
 	if err != nil {
@@ -36,7 +36,7 @@ func Merge(a, b Entry) (merged Entry, ok bool) {
 	return a, true
 }
 
-// Union returns the elements of both lists, in order and each once.
+// Union returns the elements of both lists, sorted and without duplicates.
 func Union[T cmp.Ordered](a, b []T) []T {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

@@ -2,30 +2,30 @@ package commit
 
 import "carrel/core/fault"
 
-// Call is a mutation as a caller asks for it.
+// Call is a mutation as a caller requests it.
 type Call struct {
 	// Name is the name of the mutation in the schema.
 	Name string
 	// Input points to the input.
 	Input any
-	// Key points to the idempotency key in the input; nil: the mutation takes none.
+	// Key points to the idempotency key in the input; nil if the mutation takes none.
 	Key **string
-	// Faults are those of all other fields of the input.
+	// Faults are the faults of all other fields of the input.
 	Faults fault.List
 }
 
-// Mutation is a mutation that has begun: what its steps up to the compare-and-set share.
+// Mutation is a mutation that has begun. Its steps up to the compare-and-set share it.
 type Mutation struct {
-	// Budget is the time that those steps have.
+	// Budget is the time for those steps.
 	Budget Budget
-	// Request is found again when the mutation is repeated; nil: it has no idempotency key.
+	// Request identifies repetitions of the mutation; nil if it has no idempotency key.
 	Request *Request
 }
 
-// Begin begins a mutation. Every mutation of every domain begins with it, before anything
-// is read from the store. It returns the faults of the input, the idempotency key
-// included, and removes the key from the input, whose hash must not depend on it. The
-// caller is empty if it is anonymous.
+// Begin begins a mutation. Every mutation of every domain calls it before it reads from the
+// store. It returns the faults of the input, including those of the idempotency key, and
+// removes the key from the input, whose hash must not depend on it. The caller is empty if
+// it is anonymous.
 func (g *Engine) Begin(caller string, c Call) (Mutation, error) {
 	var key *string
 	faults := c.Faults

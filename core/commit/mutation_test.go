@@ -10,7 +10,7 @@ import (
 	"carrel/core/sched"
 )
 
-// rename is an input as mutations have it: a field may be left out, null or given.
+// rename is an input like those of mutations: a field may be omitted, null or a value.
 type rename struct {
 	ID   string
 	Name struct {
@@ -20,7 +20,7 @@ type rename struct {
 	IdempotencyKey *string
 }
 
-// begin begins a mutation, and returns the input as it is left too.
+// begin begins a mutation, and also returns the input as it is afterwards.
 func begin(t *testing.T, caller, name string, in rename) (commit.Mutation, rename) {
 	t.Helper()
 	engine := commit.NewEngine(commit.Config{Runtime: sched.NewReal()})
@@ -42,7 +42,7 @@ func request(t *testing.T, caller, key, name string, in rename) commit.Request {
 	return *m.Request
 }
 
-func TestBegin_TellsRequestsApart(t *testing.T) {
+func TestBegin_DistinguishesRequests(t *testing.T) {
 	const ann = "u:acme:ann"
 	of := func(set bool, value *string) rename {
 		in := rename{ID: ann}
@@ -61,7 +61,7 @@ func TestBegin_TellsRequestsApart(t *testing.T) {
 	}
 	name, same := "x", "x"
 	hashes := map[string][32]byte{
-		"left out": first.Hash,
+		"omitted":  first.Hash,
 		"null":     request(t, ann, "k", "updateUser", of(true, nil)).Hash,
 		"a value":  request(t, ann, "k", "updateUser", of(true, &name)).Hash,
 		"mutation": request(t, ann, "k", "updateGroup", of(false, nil)).Hash,

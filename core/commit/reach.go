@@ -2,32 +2,32 @@ package commit
 
 import "encoding/binary"
 
-// Reach is the payload of changes that fan out: which derived rows they concern.
+// Reach is the payload of changes that fan out: the derived rows that they affect.
 type Reach struct {
 	Scope Scope
-	// Reverse: for an item, what is shared with whom is concerned too; for a user or
-	// a group, it was created.
+	// Reverse, for an item, is whether the rows that list who shared it with whom are
+	// affected too; for a user or a group, whether it was created.
 	Reverse bool
-	// Former is what a user or a group was called before, where its name has
-	// changed; empty for everything else.
+	// Former is the former name of a user or a group whose name has changed; otherwise
+	// empty.
 	Former string
-	// Principals are in order of id, for ScopeListed.
+	// Principals are the affected ones for ScopeListed, ordered by id.
 	Principals []string
 }
 
-// isReverse is the bit of a reach that says so.
+// isReverse is the flag of Reach.Reverse.
 const isReverse = 1
 
-// Encode returns the payload; nil where nothing derived is concerned.
+// Encode returns the payload, or nil if no derived row is affected.
 func (r *Reach) Encode() []byte {
 	if r.Scope == ScopeNone && !r.Reverse && r.Former == "" && len(r.Principals) == 0 {
 		return nil
 	}
-	var facts byte
+	var flags byte
 	if r.Reverse {
-		facts |= isReverse
+		flags |= isReverse
 	}
-	b := AppendText([]byte{byte(r.Scope), facts}, r.Former)
+	b := AppendText([]byte{byte(r.Scope), flags}, r.Former)
 	b = binary.AppendUvarint(b, uint64(len(r.Principals)))
 	for _, p := range r.Principals {
 		b = AppendText(b, p)
@@ -35,7 +35,7 @@ func (r *Reach) Encode() []byte {
 	return b
 }
 
-// DecodeReach reads a payload. A nil one is the zero Reach.
+// DecodeReach reads a payload. A nil payload is the zero Reach.
 func DecodeReach(payload []byte) (Reach, error) {
 	if payload == nil {
 		return Reach{}, nil

@@ -19,25 +19,24 @@ type Creation struct {
 
 // RegisterStore keeps small rows written by compare-and-set.
 type RegisterStore interface {
-	// PutCreationIfAbsent stores c unless a row of its key stands, and returns the one
-	// that stands then. With replace, c must be stored iff the standing row is
-	// *replace. A row must be kept until its own Until, also one that has replaced
-	// another.
+	// PutCreationIfAbsent stores c unless there is a row of its key, and returns the row that is
+	// stored afterwards. With replace, c must be stored iff the current row is *replace. A row
+	// must be kept until its own Until, even if it has replaced another.
 	PutCreationIfAbsent(ctx context.Context, c Creation, replace *Creation) (Creation, error)
-	// PutSettingIfAbsent stores value under name unless one stands, and must return the
-	// one that stands then.
+	// PutSettingIfAbsent stores value under name unless there is a value, and must return the
+	// value that is stored afterwards.
 	PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error)
 }
 
-// PutSettingIfAbsent reads a setting, which is value where there was none.
+// PutSettingIfAbsent returns a setting, after storing value if there was none.
 func PutSettingIfAbsent(ctx context.Context, store RegisterStore, rt sched.Runtime, name string, value []byte) ([]byte, error) {
-	standing, err := store.PutSettingIfAbsent(ctx, name, value)
-	// Repeating it is harmless: the one that stands then is the answer.
+	stored, err := store.PutSettingIfAbsent(ctx, name, value)
+	// Repeating the call is harmless: it returns the stored value.
 	for try := 0; try < 5 && fault.MayHaveCommitted(err); try++ {
 		if err := rt.After(ctx, 50*time.Millisecond); err != nil {
 			return nil, err
 		}
-		standing, err = store.PutSettingIfAbsent(ctx, name, value)
+		stored, err = store.PutSettingIfAbsent(ctx, name, value)
 	}
-	return standing, err
+	return stored, err
 }

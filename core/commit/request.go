@@ -17,8 +17,8 @@ const (
 	requestKept = 24 * time.Hour
 )
 
-// checkKey checks the form of an idempotency key of a caller; nil is none. An
-// anonymous caller, the empty one, is UNAUTHENTICATED: keys belong to somebody.
+// checkKey checks the form of an idempotency key of a caller; nil means no key. An
+// anonymous caller, which is empty, is UNAUTHENTICATED, because keys belong to a caller.
 func checkKey(caller string, key *string) error {
 	if key == nil {
 		return nil
@@ -32,8 +32,8 @@ func checkKey(caller string, key *string) error {
 	return nil
 }
 
-// requestKey names the request of a caller, so that two callers never meet in
-// one key. An id holds no zero byte, so the hash has one reading.
+// requestKey returns the key of a caller's request, so that callers never share a key.
+// An id contains no zero byte, so the hashed text is unambiguous.
 func requestKey(caller, key string) RequestKey {
 	return sha256.Sum256([]byte(caller + "\x00" + key))
 }
@@ -53,19 +53,19 @@ func inputHash(mutation string, input any) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// Request is a mutation with an idempotency key, under way. A nil one is
-// a mutation without a key.
+// Request is a running mutation with an idempotency key. It is nil for a mutation without
+// a key.
 type Request struct {
 	Key  RequestKey
 	Hash [32]byte
 }
 
-// newRequest returns the request of a mutation with a key, which is not in its input.
+// newRequest returns the request of a mutation with a key. input must not contain the key.
 func newRequest(caller, key, mutation string, input any) *Request {
 	return &Request{requestKey(caller, key), inputHash(mutation, input)}
 }
 
-// Lookup is what a read of the partition asks for.
+// Lookup returns the key that a read of the partition looks up; nil for none.
 func (r *Request) Lookup() *RequestKey {
 	if r == nil {
 		return nil
@@ -73,8 +73,8 @@ func (r *Request) Lookup() *RequestKey {
 	return &r.Key
 }
 
-// Answered tells whether the row found is the first outcome of this very
-// request. A row of another input, its claim included, is IDEMPOTENCY_MISMATCH.
+// Answered reports whether row is the first outcome of this same request. A row of another
+// input, including a claim, is IDEMPOTENCY_MISMATCH.
 func (r *Request) Answered(row *RequestRow, now clock.Instant) (bool, error) {
 	if r == nil || row == nil || row.Until <= now {
 		return false, nil
@@ -85,7 +85,7 @@ func (r *Request) Answered(row *RequestRow, now clock.Instant) (bool, error) {
 	return !row.Claims(), nil
 }
 
-// Row is what the commit of the mutation writes; nil for one without a key.
+// Row returns the request row that the commit of the mutation writes; nil without a key.
 func (r *Request) Row(now clock.Instant, answer []byte) *RequestRow {
 	if r == nil {
 		return nil
@@ -95,5 +95,5 @@ func (r *Request) Row(now clock.Instant, answer []byte) *RequestRow {
 
 func idempotencyMismatch() *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonIdempotencyMismatch,
-		Msg: "this idempotencyKey came with another input before; use a new key for a new request"}
+		Msg: "this idempotencyKey was used with another input before; use a new key for a new request"}
 }

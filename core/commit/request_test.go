@@ -14,7 +14,7 @@ func TestCheckKey(t *testing.T) {
 		valid bool
 	}{
 		{"one character", "k", true},
-		{"as long as may be", strings.Repeat("é", maxIdempotencyKey), true},
+		{"of the longest length", strings.Repeat("é", maxIdempotencyKey), true},
 		{"empty", "", false},
 		{"one too long", strings.Repeat("é", maxIdempotencyKey+1), false},
 		{"not UTF-8", "\xff", false},

@@ -18,9 +18,9 @@ type RequestRow struct {
 	Until clock.Instant
 }
 
-// claimAnswer marks a request row that is a claim, and no outcome. No outcome is
+// claimAnswer marks a request row that is a claim and not an outcome. No outcome is
 // encoded like this.
 var claimAnswer = []byte("claimed")
 
-// Claims reports whether the row Claims an id for a creation, which has not happened.
+// Claims reports whether the row only claims an id for a creation that has not happened.
 func (r *RequestRow) Claims() bool { return bytes.Equal(r.Answer, claimAnswer) }

@@ -1,6 +1,6 @@
-// Package copies keeps copies of rows that were read, and says whether one may be served
-// in the place of a reading. It knows no domain: what a copy is of, and whether a change of it
-// is under way, its caller knows.
+// Package copies keeps copies of rows that were read, and decides whether a copy may be served
+// instead of reading the row again. It knows no domain: its caller knows what is copied, and
+// whether a change of it is pending.
 package copies
 
 import (
@@ -12,10 +12,10 @@ import (
 	"carrel/core/sched"
 )
 
-// MaxAge is the age from which on a copy is not served any more.
+// MaxAge is the age at which a copy is no longer served.
 const MaxAge = 5 * time.Minute
 
-// Cache holds the copies that were used last, of at most so much weight. It is safe for
+// Cache is a least-recently-used cache of copies whose total weight is limited. It is safe for
 // concurrent use.
 type Cache[K comparable, V any] struct {
 	rt    sched.Runtime
@@ -24,11 +24,11 @@ type Cache[K comparable, V any] struct {
 
 	mu     sync.Mutex
 	copies map[K]*list.Element // of *copied[K, V]
-	used   *list.List          // the one that was used last is the first
+	used   *list.List          // most recently used first
 	weight int                 // of all copies
 }
 
-// copied is a copy.
+// copied is a copy of a row.
 type copied[K comparable, V any] struct {
 	key   K
 	value V
@@ -36,9 +36,9 @@ type copied[K comparable, V any] struct {
 	at    Time
 }
 
-// Time is a moment by both clocks of a process. The monotonic clock of a machine that is suspended
-// stands still, and a wall clock may be set back: a copy is as old as the older of the two
-// says.
+// Time is a moment as both clocks of a process show it. The monotonic clock of a suspended
+// machine does not advance, and a wall clock may be set back: the age of a copy is the greater
+// of the two.
 type Time struct {
 	elapsed time.Duration
 	wall    time.Time
@@ -47,7 +47,7 @@ type Time struct {
 // Now returns the present moment.
 func Now(rt sched.Runtime) Time { return Time{rt.Elapsed(), rt.Now()} }
 
-// age is how long ago then was, at t.
+// age returns how old a copy made at then is at t.
 func (t Time) age(then Time) time.Duration {
 	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
 }
@@ -58,8 +58,8 @@ func NewCache[K comparable, V any](rt sched.Runtime, limit int, weigh func(V) in
 	return &Cache[K, V]{rt: rt, limit: limit, weigh: weigh, copies: map[K]*list.Element{}, used: list.New()}
 }
 
-// Get returns the copy of a key, if there is one of the state of mts or a later one that is
-// younger than MaxAge. refused reports that there is a copy, and that it does not serve.
+// Get returns the copy of a key if it has the state of mts or a later one and is younger than
+// MaxAge. refused reports that there is a copy but it is too old.
 func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +75,8 @@ func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refu
 	return found.value, true, false
 }
 
-// Put keeps a copy of the state of mts, whose reading began at a moment, unless there is one
-// of a later state.
+// Put keeps a copy of the state of mts that was read at a time, unless there is already one of a
+// later state. The time is when the read began.
 func (c *Cache[K, V]) Put(key K, value V, mts clock.Instant, at Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *Cache[K, V]) Put(key K, value V, mts clock.Instant, at Time) {
 	}
 }
 
-// drop takes a copy out. The caller holds mu.
+// drop removes a copy. The caller holds mu.
 func (c *Cache[K, V]) drop(e *list.Element) {
 	gone := e.Value.(*copied[K, V])
 	c.weight -= c.weigh(gone.value)
@@ -101,7 +101,7 @@ func (c *Cache[K, V]) drop(e *list.Element) {
 	c.used.Remove(e)
 }
 
-// Len is the number of copies.
+// Len returns the number of copies.
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

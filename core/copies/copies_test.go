@@ -8,7 +8,7 @@ import (
 	"carrel/core/sched"
 )
 
-// clocks is a Runtime whose two clocks are set.
+// clocks is a Runtime whose two clocks the test sets.
 type clocks struct {
 	*sched.Real
 	elapsed time.Duration
@@ -33,7 +33,7 @@ func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, 
 	}
 }
 
-func TestCache_ServesCopiesThatAreNotOlderThanTheEntry(t *testing.T) {
+func TestCache_ServesOnlyCopiesAtLeastAsNewAsTheEntry(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 10, one)
 	want(t, c, rt, "a", 5, "", false)
@@ -48,9 +48,9 @@ func TestCache_ServesCopiesThatAreNotOlderThanTheEntry(t *testing.T) {
 	want(t, c, rt, "a", 6, "six", false)
 }
 
-// A copy is as old as either clock says: the monotonic clock of a suspended machine stands
-// still, and a wall clock may be set back.
-func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
+// The age of a copy is the greater of what both clocks show: the monotonic clock of a suspended
+// machine does not advance, and a wall clock may be set back.
+func TestCache_AgeIsTheGreaterOfBothClocks(t *testing.T) {
 	for name, tc := range map[string]struct{ elapsed, wall time.Duration }{
 		"suspended": {0, MaxAge},
 		"set back":  {MaxAge, -time.Hour},
@@ -62,7 +62,7 @@ func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
 		c.Put("a", "five", 5, began)
 		rt.elapsed, rt.wall = rt.elapsed+tc.elapsed, rt.wall.Add(tc.wall)
 		if _, ok, refused := c.Get("a", 5, Now(rt)); ok || !refused {
-			t.Errorf("%s: a copy of five minutes is served", name)
+			t.Errorf("%s: a copy that is five minutes old is served", name)
 		}
 		// The same state, read again, is a new copy.
 		c.Put("a", "five", 5, Now(rt))
@@ -75,7 +75,7 @@ func TestCache_AgeIsThatOfEitherClock(t *testing.T) {
 	want(t, c, rt, "a", 5, "five", false)
 }
 
-func TestCache_KeepsWhatWasUsedLast(t *testing.T) {
+func TestCache_EvictsLeastRecentlyUsed(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 2, one)
 	c.Put("a", "a", 1, Now(rt))
@@ -93,7 +93,7 @@ func TestCache_KeepsWhatWasUsedLast(t *testing.T) {
 	}
 }
 
-func TestCache_LargeCopiesTakeThePlaceOfSeveral(t *testing.T) {
+func TestCache_LargeCopyEvictsSeveral(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 4, func(v string) int { return len(v) })
 	for _, key := range []string{"a", "b", "c", "d"} {
@@ -108,7 +108,7 @@ func TestCache_LargeCopiesTakeThePlaceOfSeveral(t *testing.T) {
 	want(t, c, rt, "e", 2, "ee", false)
 	c.Put("g", "too large", 1, Now(rt))
 	if n := c.Len(); n != 0 {
-		t.Errorf("%d copies are kept beside one that is larger than all space, want none", n)
+		t.Errorf("%d copies are kept after one that is larger than the limit, want none", n)
 	}
 	c.Put("h", "hhhh", 1, Now(rt))
 	want(t, c, rt, "h", 1, "hhhh", false)
@@ -117,29 +117,29 @@ func TestCache_LargeCopiesTakeThePlaceOfSeveral(t *testing.T) {
 func TestSwitch(t *testing.T) {
 	s := NewSwitch(30)
 	at := time.Minute
-	step := func(what string, asked, hit int, on bool) {
+	step := func(what string, lookups, hits int, on bool) {
 		t.Helper()
-		if s.Count(asked, hit, at); s.On() != on {
+		if s.Count(lookups, hits, at); s.On() != on {
 			t.Errorf("%s: on is %v", what, s.On())
 		}
 	}
 	if s.On() {
-		t.Error("a process without copies begins with the switch on")
+		t.Error("a new switch is on although there are no copies yet")
 	}
 	step("before a window is full", 999, 999, false)
-	step("hits of nearly all", 1, 0, true)
+	step("nearly all are hits", 1, 0, true)
 	step("just enough", 1000, 300, true)
 	step("a little too few", 1000, 299, false)
-	at += restAtLeast - 1
+	at += minRest - 1
 	step("more, but too soon", 1000, 1000, false)
 	at++
-	step("as few as it is turned off by", 1000, 399, false)
+	step("enough to stay on, too few to turn on", 1000, 399, false)
 	step("enough to turn on", 1000, 400, true)
 	if !s.TurnOff() || s.TurnOff() || s.On() {
-		t.Error("it does not turn off for good, once")
+		t.Error("TurnOff does not turn it off permanently, or does not report that only once")
 	}
 	at += time.Hour
-	step("turned off for good", 1000, 1000, false)
+	step("turned off permanently", 1000, 1000, false)
 	always := NewSwitch(0)
 	if always.Count(5000, 0, at); !always.On() {
 		t.Error("a switch without a floor turns off")

@@ -5,61 +5,61 @@ import (
 	"time"
 )
 
-// Switch says whether copies pay. What they save is a reading for each hit, and what they
-// cost is a reading of what is in flight for each request, so that few hits are worse than
-// none. While it is off, copies go on being kept, and the hits that there would be are
-// counted: so it turns itself on again.
+// Switch decides whether serving copies pays. Each hit saves a read of a row, but each request
+// costs a read of the in-flight lists, so a low hit rate is worse than no copies. While the
+// switch is off, copies are still kept and would-be hits still counted, so that it can turn
+// itself on again.
 type Switch struct {
 	floor int // percent
 
-	mu         sync.Mutex
-	on         bool
-	off        bool // for good
-	asked, hit int  // in the present window
-	since      time.Duration
+	mu            sync.Mutex
+	on            bool
+	off           bool // permanently
+	lookups, hits int  // in the current window
+	since         time.Duration
 }
 
 const (
-	// window is how many rows are counted until the switch decides.
+	// window is the number of rows after which the switch decides.
 	window = 1000
-	// onAbove is by how many percent more than the floor there must be for it to turn on.
+	// onAbove is how many percentage points above the floor the hit rate must be to turn it on.
 	onAbove = 10
-	// restAtLeast is how long it stays off at least.
-	restAtLeast = 10 * time.Second
+	// minRest is the shortest time that it stays off.
+	minRest = 10 * time.Second
 )
 
-// NewSwitch returns a switch that turns off below floor percent of hits. It is off, because
-// a process begins without copies; with a floor of 0 it is always on.
+// NewSwitch returns a switch that turns off when fewer than floor percent of lookups are hits.
+// It starts off, because a new process has no copies; with a floor of 0 it is always on.
 func NewSwitch(floor int) *Switch { return &Switch{floor: floor, on: floor == 0} }
 
-// On reports whether copies are to be served.
+// On reports whether copies may be served.
 func (s *Switch) On() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.on && !s.off
 }
 
-// Count counts rows that were asked for at a monotonic time, and those of them that were
+// Count counts the rows that were looked up at a monotonic time, and how many of them were
 // served from copies or, while the switch is off, would have been.
-func (s *Switch) Count(asked, hit int, now time.Duration) {
+func (s *Switch) Count(lookups, hits int, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked += asked
-	s.hit += hit
-	if s.floor == 0 || s.asked < window {
+	s.lookups += lookups
+	s.hits += hits
+	if s.floor == 0 || s.lookups < window {
 		return
 	}
-	percent := 100 * s.hit / s.asked
-	s.asked, s.hit = 0, 0
+	percent := 100 * s.hits / s.lookups
+	s.lookups, s.hits = 0, 0
 	switch {
 	case s.on && percent < s.floor:
 		s.on, s.since = false, now
-	case !s.on && percent >= s.floor+onAbove && (s.since == 0 || now-s.since >= restAtLeast):
+	case !s.on && percent >= s.floor+onAbove && (s.since == 0 || now-s.since >= minRest):
 		s.on = true
 	}
 }
 
-// TurnOff turns the switch off for good. It reports whether it was not so before.
+// TurnOff turns the switch off permanently. It reports whether this call did so.
 func (s *Switch) TurnOff() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,10 +20,10 @@ func journalAreas() []area {
 			{"a large list is replaced by a small one", listLarge},
 		}},
 		{"InFlight", []check{
-			{"InFlight must show each lane as of the last PutInFlightList that was acknowledged before the call, or later", inFlight},
+			{"InFlight must show each list as of the last PutInFlightList that was acknowledged before the call, or later", inFlight},
 		}},
 		{"DeleteInFlightList", []check{
-			{"DeleteInFlightList must remove the lane iff nothing newer than stamp was written", deleteInFlightList},
+			{"DeleteInFlightList must remove the list iff nothing newer than stamp was written", deleteInFlightList},
 		}},
 		{"Due", []check{
 			{"DueUntil lists what is due at or before an instant, earliest first", dueUntil},

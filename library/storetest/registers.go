@@ -11,11 +11,11 @@ func registerAreas() []area {
 	return []area{
 		{"PutCreationIfAbsent", []check{
 			{"PutCreationIfAbsent stores c unless a row of its key stands, and returns the one that stands then", putCreationIfAbsent},
-			{"With replace, c must be stored iff the standing row is *replace", replaceCreation},
-			{"A row must be kept until its own Until, also one that has replaced another", renewCreation},
+			{"With replace, c must be stored iff the current row is *replace", replaceCreation},
+			{"A row must be kept until its own Until, even if it has replaced another", renewCreation},
 		}},
 		{"PutSettingIfAbsent", []check{
-			{"PutSettingIfAbsent stores value under name unless one stands, and must return the one that stands then", putSettingIfAbsent},
+			{"PutSettingIfAbsent stores value under name unless there is a value, and must return the value that is stored afterwards", putSettingIfAbsent},
 		}},
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // contracts are the files that say what stores must do.
 var contracts = []string{
-	"../store.go", "../changes.go", "../../principal/store.go", "../../core/commit/lane.go", "../../core/commit/registers.go", "../../core/claim/store.go", "../../lease/store.go", "../../page/store.go", "../../paste/store.go", "../../core/timeline/store.go",
+	"../store.go", "../changes.go", "../../principal/store.go", "../../core/commit/inflightlist.go", "../../core/commit/registers.go", "../../core/claim/store.go", "../../lease/store.go", "../../page/store.go", "../../paste/store.go", "../../core/timeline/store.go",
 	"../../interchange/archive/archive.go",
 }
 

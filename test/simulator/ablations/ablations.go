@@ -123,13 +123,13 @@ var protocol = []Ablation{
 		{"lease/acquire.go", "if holder != string(l.ID) {", `if holder != string(l.ID) && !commit.Ablated("repetition-unchecked") {`},
 	}},
 	{"claim-unfenced", "a claim is taken over from a record that was not fenced", Leases, []Patch{
-		{"core/claim/claims.go", "record.Fence(ctx, stands.Record, look.Base)", "ablatedFence(ctx, record, stands.Record, look.Base)"},
+		{"core/claim/claims.go", "record.Fence(ctx, current.Record, look.Base)", "ablatedFence(ctx, record, current.Record, look.Base)"},
 	}},
 	{"fence-refused-unread", "a record whose fence was refused is not read again", Leases, []Patch{
-		{"core/claim/claims.go", "return c.movedOn(ctx, record, stands)", "return c.ablatedMovedOn(ctx, record, stands)"},
+		{"core/claim/claims.go", "return c.movedOn(ctx, record, current)", "return c.ablatedMovedOn(ctx, record, current)"},
 	}},
 	{"until-of-the-ended", "the claim of a record that has ended is left alone until it lapses", Leases, []Patch{
-		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(stands):\n\t\t\treturn ErrTaken\n\t\tcase look.Status == Ended:\n"},
+		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn ErrTaken\n\t\tcase look.Status == Ended:\n"},
 	}},
 	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
 		{"test/simulator/leases.go", "\t\tstands = c.st.leaseAt(id)\n", "\t\tstands = c.st.ablatedLeaseAt(id)\n"},

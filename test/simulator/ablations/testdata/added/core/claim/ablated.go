@@ -15,14 +15,14 @@ func ablatedFence(ctx context.Context, record Record, id string, base int64) (bo
 }
 
 // ablatedMovedOn takes a record that has moved on for one that does not hold the key.
-func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, stands Claim) error {
+func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Claim) error {
 	if commit.Ablated("fence-refused-unread") {
 		return nil
 	}
-	return c.movedOn(ctx, record, stands)
+	return c.movedOn(ctx, record, current)
 }
 
 // ablatedWaits reports whether a claim has not lapsed, where that counts.
-func (c *Claims) ablatedWaits(stands Claim) bool {
-	return stands.Until > c.now() && commit.Ablated("until-of-the-ended")
+func (c *Claims) ablatedWaits(current Claim) bool {
+	return current.Until > c.now() && commit.Ablated("until-of-the-ended")
 }

@@ -6,7 +6,7 @@ import (
 	"carrel/core/commit"
 )
 
-func TestDue_RowComesBack(t *testing.T) {
+func TestDue_RowSurvivesEncoding(t *testing.T) {
 	for row, due := range map[string]commit.Due{
 		"c:acme:a":   {At: 3, Kind: commit.Content, Key: "c:acme:a", MTS: 5},
 		"c:acme:a=b": {At: 3, Kind: commit.Content, Key: "c:acme:a=b", MTS: 5},

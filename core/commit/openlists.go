@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// OpenList is a lane with its entries.
+// OpenList is an in-flight list with its entries decoded.
 type OpenList struct {
 	ID      ListID
 	Stamp   int64
 	Entries []Entry
 }
 
-// OpenLists reads the entries of all lanes. All lanes that can be read come beside an
-// *UnreadableLists, which names the others.
+// OpenLists reads the entries of all lists. If some cannot be read, it returns the others
+// together with an *UnreadableLists that names the unreadable ones.
 func OpenLists(ctx context.Context, store JournalStore) ([]OpenList, error) {
 	inFlightLists, err := store.InFlightLists(ctx)
 	var bad UnreadableLists
@@ -39,9 +39,9 @@ func OpenLists(ctx context.Context, store JournalStore) ([]OpenList, error) {
 	return open, nil
 }
 
-// knownEntries decodes the entries of a lane. An entry of a kind that only a later
-// version knows is an error: the lane is left to a gateway of that version as a
-// whole, because who finishes a part of it would do so again and again.
+// knownEntries decodes the entries of a list. An entry of a kind that only a later version
+// knows is an error: the whole list is then finished by a gateway of that version. A process
+// that finished a part of it would repeat that part forever.
 func knownEntries(blocks [][]byte) ([]Entry, error) {
 	entries, err := Decode(blocks)
 	if err != nil {

@@ -1,0 +1,94 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/clock"
+)
+
+// ListID names the in-flight list of one process incarnation.
+type ListID string
+
+// InFlightList is the whole list of pending changes of a process.
+type InFlightList struct {
+	ID    ListID
+	Stamp int64 // its write time in microseconds, which increases with each write
+	// Blocks are its entries, as Encode returns them: one block, or none if the list is
+	// empty. Only lists of earlier versions of this program have several.
+	Blocks [][]byte
+}
+
+// UnreadableLists is the error of JournalStore.InFlightLists and OpenLists if some lists cannot
+// be decoded: they are damaged, or of a later version. A caller that needs all pending changes
+// treats it as any other error.
+type UnreadableLists struct {
+	IDs []ListID // in their order
+	Err error    // the errors of all of them
+}
+
+// Error names the lists, for logs.
+func (u *UnreadableLists) Error() string {
+	return fmt.Sprintf("the in-flight lists %q cannot be read: %v", u.IDs, u.Err)
+}
+
+// Unwrap returns the errors of the lists.
+func (u *UnreadableLists) Unwrap() error { return u.Err }
+
+// Due is a hint that the row of a kind and key needs work at an instant. The domain of the
+// kind decides by that row what to do.
+type Due struct {
+	At   clock.Instant
+	Kind Kind
+	Key  string
+	// MTS is the mts of the state that the hint was written for. It orders the
+	// writes and removals of the hint of one instant and key.
+	MTS clock.Instant
+}
+
+// Row returns kind and key as one text, as stores write them. An item, which was the first
+// kind with hints, is written as its id, "c:<tenant>:<name>"; every other kind as its
+// letter, "=" and the key.
+func (d Due) Row() string {
+	if d.Kind == Content {
+		return d.Key
+	}
+	return string(rune(d.Kind)) + "=" + d.Key
+}
+
+// DueOf returns the hint at an instant from the text that Row returned.
+func DueOf(at clock.Instant, row string, mts clock.Instant) Due {
+	if len(row) > 1 && row[1] == '=' {
+		return Due{At: at, Kind: Kind(row[0]), Key: row[2:], MTS: mts}
+	}
+	return Due{At: at, Kind: Content, Key: row, MTS: mts}
+}
+
+// JournalStore keeps the in-flight lists and the hints.
+type JournalStore interface {
+	// PutInFlightList replaces the list of l.ID. It must be durable no later than a Commit of
+	// this process that follows it. A list without blocks is removed, or is kept and listed
+	// without blocks.
+	PutInFlightList(ctx context.Context, l InFlightList) error
+	// InFlightLists reads all lists with the stamps of their last writes. If some cannot be
+	// read, it returns all others together with an *UnreadableLists.
+	InFlightLists(ctx context.Context) ([]InFlightList, error)
+	// InFlight reads the lists of all processes, with as few and as short statements as possible,
+	// which are sent during the call. Empty lists may be missing. InFlight must show each list as
+	// of the last PutInFlightList that was acknowledged before the call, or later. If the store
+	// cannot promise that, it returns an error, as it does if a process may use the store that
+	// does not keep its list in this way.
+	InFlight(ctx context.Context) ([]InFlightList, error)
+	// DeleteInFlightList must remove the list iff nothing newer than stamp was written.
+	DeleteInFlightList(ctx context.Context, id ListID, stamp int64) error
+	// PutDue must be durable no later than a Commit of this process that follows it.
+	// Of two hints that differ in MTS only, the newer one must be kept. A hint that
+	// is older than a removal may be discarded.
+	PutDue(ctx context.Context, d Due) error
+	// DueUntil lists the hints due at or before an instant, earliest first. If some hints
+	// cannot be read, it returns the others together with the error. A hint that another
+	// process wrote after the hint's own time may be missing for some minutes.
+	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
+	// DropDue must remove the hint iff none newer than d.MTS was put.
+	DropDue(ctx context.Context, d Due) error
+}
