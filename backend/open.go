@@ -26,18 +26,18 @@ type Config struct {
 	Runtime sched.Runtime
 	Journal commit.Journal
 	Names   library.Namer
-	Log     *slog.Logger    // nil: nothing is logged
-	Watch   library.Watcher // nil: nothing is counted
-	// Ahead is how far this process's clock is ahead of its store's, as far as
-	// that is certain, and negative where it is behind; nil: they have one clock.
+	Log     *slog.Logger    // if nil, nothing is logged
+	Watch   library.Watcher // if nil, nothing is counted
+	// Ahead returns how far this process's clock is certainly ahead of its store's; negative if it
+	// is behind. If nil, both use the same clock.
 	Ahead func() time.Duration
-	// Notifier is where the processes that use the store announce what they change;
-	// nil: only this process uses it.
+	// Notifier is where the processes that use the store announce their changes. If nil, no other
+	// process uses it.
 	Notifier library.Notifier
 	// Remote reports that a call of the store takes a round trip. Calls that do not
 	// depend on each other are then made at the same time.
 	Remote bool
-	// HeaderCache says how many headers are kept to serve pages from, on remote stores.
+	// HeaderCache sets how many headers are cached to serve pages on remote stores.
 	HeaderCache library.HeaderCache
 	Tuning      library.Tuning
 }
@@ -101,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	return &Services{Engine: engine, Principals: principals, Leases: leases, Library: repairs, Pages: pages, Pastes: pastes}, nil
 }
 
-// withDefaults returns c with the default in the place of what was left out.
+// withDefaults returns c with defaults for the fields that are not set.
 func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

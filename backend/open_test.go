@@ -40,8 +40,8 @@ func newStore(t *testing.T) (*pebblestore.Store, *sched.Real) {
 	return store, runtime
 }
 
-// TestCheckHooks_NamesWhatIsMissing connects the domains one after the other. What a
-// Service lacks until the next one is there is an error that names it.
+// TestCheckHooks_NamesWhatIsMissing connects the domains one after the other. While a Service lacks
+// the next one, the error names what is missing.
 func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	store, runtime := newStore(t)
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
@@ -90,7 +90,7 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestOpen_ServicesShareTheStore: what one Service creates the other one reads.
+// TestOpen_ServicesShareTheStore checks that one Service can read what another has created.
 func TestOpen_ServicesShareTheStore(t *testing.T) {
 	store, runtime := newStore(t)
 	services, err := backend.Open(t.Context(), backend.Config{
@@ -114,9 +114,9 @@ func TestOpen_ServicesShareTheStore(t *testing.T) {
 	}
 }
 
-// TestOpen_AsksARemoteStoreTogether: two tasks that wait for each other come to an end
-// only if they run at the same time.
-func TestOpen_AsksARemoteStoreTogether(t *testing.T) {
+// TestOpen_RemoteStoreIsReadConcurrently: two tasks that wait for each other finish only if they run at
+// the same time.
+func TestOpen_RemoteStoreIsReadConcurrently(t *testing.T) {
 	store, runtime := newStore(t)
 	services, err := backend.Open(t.Context(), backend.Config{
 		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil), Remote: true,
@@ -126,12 +126,12 @@ func TestOpen_AsksARemoteStoreTogether(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	begun := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	started := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	task := func(n int) func() error {
 		return func() error {
-			close(begun[n])
+			close(started[n])
 			select {
-			case <-begun[1-n]:
+			case <-started[1-n]:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()

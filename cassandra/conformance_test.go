@@ -22,7 +22,7 @@ func TestArchive(t *testing.T) {
 	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
 }
 
-// TestDurableArchive: as TestDurable.
+// TestDurableArchive runs under the same conditions as TestDurable.
 func TestDurableArchive(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -38,8 +38,8 @@ func TestDurableArchive(t *testing.T) {
 	})
 }
 
-// TestDurable: the cluster outlives the process, so what a crash takes is the
-// session and whatever the process remembered.
+// TestDurable: the cluster outlives the process, so a crash only loses the session and the
+// process's memory.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	o := options(t)

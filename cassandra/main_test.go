@@ -11,7 +11,7 @@ import (
 	"carrel/cassandra/session"
 )
 
-// node is the one that all tests of this package share.
+// node is shared by all tests of this package.
 var node cassandratest.Shared
 
 func TestMain(m *testing.M) {
@@ -21,8 +21,7 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	if code == 0 {
-		// The driver goes on asking for the agreement of nodes for a while after it was
-		// closed.
+		// After it was closed, the driver still waits for schema agreement for a while.
 		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// options are those of a keyspace of this test's own, with its tables.
+// options returns options with this test's own keyspace, with its tables.
 func options(t testing.TB) session.Options {
 	t.Helper()
 	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}

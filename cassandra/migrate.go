@@ -20,8 +20,8 @@ import (
 //go:embed schema/*.cql
 var schemaFiles embed.FS
 
-// migration is a numbered file of statements. Once released it never changes:
-// its checksum is kept where it was carried out.
+// migration is a numbered file of statements. It never changes after its release: each keyspace
+// stores the checksums of its migrations.
 type migration struct {
 	version    int
 	name       string
@@ -29,7 +29,7 @@ type migration struct {
 	statements []string
 }
 
-// migrations are the embedded files, in order, numbered from 1.
+// migrations returns the embedded files, in order, numbered from 1.
 func migrations() ([]migration, error) {
 	names, err := fs.Glob(schemaFiles, "schema/*.cql")
 	if err != nil {
@@ -46,7 +46,7 @@ func migrations() ([]migration, error) {
 		number, _, _ := strings.Cut(file, "_")
 		version, err := strconv.Atoi(number)
 		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("schema/%s: the number %04d is expected", file, i+1)
+			return nil, fmt.Errorf("schema/%s: its number must be %04d", file, i+1)
 		}
 		sum := sha256.Sum256(text)
 		all[i] = migration{version: version, name: file, checksum: hex.EncodeToString(sum[:]), statements: statementsOf(string(text))}
@@ -54,8 +54,8 @@ func migrations() ([]migration, error) {
 	return all, nil
 }
 
-// statementsOf takes a file apart. Its comments are whole lines, and no
-// statement has a semicolon within.
+// statementsOf splits a file into statements. Comments are whole lines, and no statement contains a
+// semicolon.
 func statementsOf(text string) []string {
 	var code strings.Builder
 	for line := range strings.Lines(text) {
@@ -72,22 +72,22 @@ func statementsOf(text string) []string {
 	return all
 }
 
-// A row for each version, and as version 0 the claim.
+// One row for each version. Version 0 is the claim.
 const (
 	createVersions  = `CREATE TABLE IF NOT EXISTS schema_version (part tinyint, version int, name text, checksum text, applied timestamp, PRIMARY KEY ((part), version))`
 	recordMigration = `INSERT INTO schema_version (part, version, name, checksum, applied) VALUES (0, ?, ?, ?, ?) IF NOT EXISTS`
 	selectVersions  = `SELECT version, checksum FROM schema_version WHERE part = 0 AND version > 0`
 )
 
-// schemaTimeout is how long one statement of a migration may take: making a
-// table has all nodes write to their disks.
+// schemaTimeout limits one statement of a migration. All nodes write to disk when a table is
+// created.
 const schemaTimeout = 30 * time.Second
 
-// Migrate makes the keyspace, if it is missing, and brings its schema to this
-// program's version. It may run beside gateways and beside itself, and may be
-// repeated after whatever interrupted it. A keyspace that stands with another
-// replication than the options name is an error, and is left as it is: to change
-// it takes a repair by its operator. progress is told of each step; nil: nobody is.
+// Migrate creates the keyspace if it does not exist and brings its schema to this program's
+// version. It may run at the same time as gateways and other migrations, and may be repeated after
+// an interruption. It returns an error, and changes nothing, if the keyspace has another
+// replication than the options: changing that takes a repair by an operator. If progress is not
+// nil, it is called with each step.
 func Migrate(ctx context.Context, o session.Options, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}
@@ -125,11 +125,11 @@ func Migrate(ctx context.Context, o session.Options, progress func(step string))
 	return err
 }
 
-// connectTries is how often a migration tries to use a keyspace that was made a
-// moment ago: somebody else may be making it, and no node may know it yet.
+// connectTries is how often a migration tries to use a keyspace that was just created: another
+// migration may be creating it, and nodes may not know it yet.
 const connectTries = 10
 
-// connectSoon is connect to a keyspace that was just made.
+// connectSoon connects to a keyspace that was just created.
 func connectSoon(ctx context.Context, o session.Options) (s *session.Session, err error) {
 	for range connectTries {
 		if s, err = session.Connect(ctx, &o, o.Keyspace); err == nil {
@@ -142,7 +142,7 @@ func connectSoon(ctx context.Context, o session.Options) (s *session.Session, er
 	return nil, err
 }
 
-// migrate carries out one migration, unless that was done before.
+// migrate applies one migration unless it was applied before.
 func (c *schemaClaim) migrate(ctx context.Context, m migration, progress func(string)) error {
 	done, err := c.s.versions(ctx, true)
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *schemaClaim) migrate(ctx context.Context, m migration, progress func(st
 	return err
 }
 
-// compare refuses a migration that is not the one that was carried out.
+// compare returns an error if the migration differs from the one that was applied.
 func (m *migration) compare(checksum string) error {
 	if checksum != m.checksum {
 		return session.OperatorError(nil, "the schema's migration %s is not the one of this program: their checksums differ", m.name)
@@ -172,8 +172,8 @@ func (m *migration) compare(checksum string) error {
 	return nil
 }
 
-// versions are the checksums of the migrations that were carried out; serial
-// where one may be under way.
+// versions returns the checksums of the applied migrations. serial is needed if one may be in
+// progress.
 func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, error) {
 	done := make(map[int]string)
 	var (
@@ -192,8 +192,8 @@ func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, erro
 
 const selectTables = `SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_version'`
 
-// checkCluster refuses a keyspace whose schema is older than this program, and
-// accepts a newer one: changes of the schema only add.
+// checkCluster refuses a keyspace whose schema is older than this program. It accepts a newer one,
+// because changes of the schema only add.
 func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
 	centres, err := s.session.DataCentres(ctx, o)
 	if err != nil {
@@ -231,8 +231,8 @@ func (s *Store) checkSchema(ctx context.Context, o *session.Options) error {
 	return nil
 }
 
-// schemaCurrent tells whether the keyspace still has all migrations of this
-// program, as it had when it was opened.
+// schemaCurrent reports whether the keyspace still has all migrations of this program, as it had
+// when it was opened.
 func (s *Store) schemaCurrent(ctx context.Context) (bool, error) {
 	all, err := migrations()
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"carrel/library"
 )
 
-// oneLine checks an error that an operator reads: it says one thing, in one
-// line, and is of code Unavailable.
+// oneLine checks that an error for operators has one line and the code Unavailable.
 func oneLine(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil {
@@ -26,14 +25,14 @@ func oneLine(t *testing.T, err error, want string) {
 	}
 	var shown *fault.Error
 	if !errors.As(err, &shown) || shown.Code != fault.Unavailable {
-		t.Fatalf("not an error of the domain: %v", err)
+		t.Fatalf("not a fault.Error: %v", err)
 	}
 	if !strings.Contains(shown.Msg, want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("the error is %q, want %q in it", err, want)
 	}
 }
 
-func TestOptionsThatCannotBeMeant(t *testing.T) {
+func TestOptions_InvalidAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file.pem")
 	if err := os.WriteFile(file, []byte("not PEM"), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,12 +48,12 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		{"a keyspace that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k; DROP"}, "keyspace"},
 		{"a data centre that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}}, "replication"},
 		{"no replicas", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc1": 0}}, "replication"},
-		{"a time that has passed", session.Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the time of a request is -1s"},
+		{"a negative timeout", session.Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the time of a request is -1s"},
 		{"a key without its certificate", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{KeyFile: file}}, "go together"},
 		{"a certificate without its key", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file}}, "go together"},
 		{"authorities that are missing", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file + "x"}}, "cannot be read"},
-		{"authorities that are none", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file}}, "no certificate"},
-		{"a pair that is none", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file, KeyFile: file}}, "cannot be used"},
+		{"a CA file without certificates", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file}}, "no certificate"},
+		{"a pair of invalid files", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file, KeyFile: file}}, "cannot be used"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(t.Context(), c.o)
@@ -64,7 +63,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-func TestOpenNobodyAnswers(t *testing.T) {
+func TestOpen_UnreachableCluster(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -77,13 +76,13 @@ func TestOpenNobodyAnswers(t *testing.T) {
 	oneLine(t, err, "no node of the cluster answers at "+address)
 }
 
-// A node that goes away while the driver looks at the cluster through it keeps
-// no gateway from starting: others answer, or it does in a moment.
-func TestOpenIsTriedAgain(t *testing.T) {
+// TestOpen_IsRetriedOnOtherNodes: a node that fails while the driver reads the topology through it
+// does not keep a gateway from starting.
+func TestOpen_IsRetriedOnOtherNodes(t *testing.T) {
 	o := options(t)
 	for _, hangs := range []int{
-		1, // a second session is made, and finds that the keyspace stands
-		2, // that one is not made either
+		1, // a second session is opened, and finds that the keyspace exists
+		2, // the second session fails too
 	} {
 		n := newSlowNode(t, o.Hosts[0])
 		n.mu.Lock()
@@ -100,7 +99,7 @@ func TestOpenAndMigrate(t *testing.T) {
 	_, err := Open(t.Context(), o)
 	oneLine(t, err, "does not exist: run carrel migrate")
 
-	// Several operators at the same time make one schema.
+	// Several concurrent migrations create one schema.
 	var wait sync.WaitGroup
 	errs := make([]error, 3)
 	for i := range errs {
@@ -109,25 +108,25 @@ func TestOpenAndMigrate(t *testing.T) {
 	wait.Wait()
 	for i, err := range errs {
 		if err != nil {
-			t.Fatalf("migration %d beside others: %v", i, err)
+			t.Fatalf("migration %d at the same time as others: %v", i, err)
 		}
 	}
 	var steps []string
 	if err := Migrate(t.Context(), o, func(step string) { steps = append(steps, step) }); err != nil || len(steps) != 0 {
-		t.Fatalf("a repeated migration does %q, %v", steps, err)
+		t.Fatalf("a repeated migration reports the steps %q, %v", steps, err)
 	}
 	s := open(t, o)
 	for _, same := range []map[string]int{nil, {"dc1": 1}} {
 		o := o
 		o.Replication = same
 		if err := Migrate(t.Context(), o, nil); err != nil {
-			t.Errorf("a replication that stands is refused: %v", err)
+			t.Errorf("the existing replication is refused: %v", err)
 		}
 	}
 	for _, other := range []map[string]int{{"": 3}, {"dc1": 1, "dc2": 1}} {
 		o := o
 		o.Replication = other
-		oneLine(t, Migrate(t.Context(), o, nil), "stands with the replication {'class': 'NetworkTopologyStrategy', 'dc1': 1}")
+		oneLine(t, Migrate(t.Context(), o, nil), "has the replication {'class': 'NetworkTopologyStrategy', 'dc1': 1}")
 	}
 
 	all, err := migrations()
@@ -154,13 +153,13 @@ func TestOpenAndMigrate(t *testing.T) {
 	oneLine(t, err, "has no schema: run carrel migrate")
 }
 
-// The claim of a migration is renewed while it goes on, and who has lost it
-// changes nothing any more: another one may be at it.
-func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
+// TestMigrate_KeepsItsClaimOrEnds: a migration renews its claim while it runs. Without the claim it
+// changes nothing more, because another migration may be running.
+func TestMigrate_KeepsItsClaimOrEnds(t *testing.T) {
 	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
 	var mine *session.Session
 	var steps []string
-	const longer = 600 // seconds, so that nobody is too slow to see it shortened
+	const longer = 600 // seconds, so that even a slow test sees it shortened
 	err := Migrate(t.Context(), o, func(step string) {
 		if !strings.HasPrefix(step, "schema ") {
 			return
@@ -173,19 +172,19 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(mine.Close)
-			_, standing, err := mine.DecideOne(t.Context(), "look", unclaim, "nobody")
+			_, current, err := mine.DecideOne(t.Context(), "look", unclaim, "nobody")
 			if err != nil {
 				t.Fatal(err)
 			}
-			owner := standing["name"]
+			owner := current["name"]
 			applied, _, err := mine.DecideOne(t.Context(), "lengthen", fmt.Sprintf("UPDATE schema_version USING TTL %d SET name = ? WHERE part = 0 AND version = 0 IF name = ?", longer), owner, owner)
 			if err != nil || !applied {
-				t.Fatalf("the claim cannot be lengthened: %v", err)
+				t.Fatalf("the claim cannot be extended: %v", err)
 			}
 		case 2:
 			var left int
 			if err := mine.Driver().Query("SELECT TTL(name) FROM schema_version WHERE part = 0 AND version = 0").Scan(&left); err != nil || left > 120 {
-				t.Errorf("the claim was not renewed: it has %d s, %v", left, err)
+				t.Errorf("the claim was not renewed: it ends in %d s, %v", left, err)
 			}
 			if err := mine.Driver().Query("DELETE FROM schema_version WHERE part = 0 AND version = 0 IF EXISTS").Exec(); err != nil {
 				t.Fatal(err)
@@ -194,11 +193,11 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 	})
 	oneLine(t, err, "its claim of the schema has ended")
 	if len(steps) != 2 {
-		t.Errorf("without a claim it does %q", steps)
+		t.Errorf("without a claim it reports the steps %q", steps)
 	}
 	done, err := newStore(mine).versions(t.Context(), true)
 	if err != nil || len(done) != 1 {
-		t.Errorf("what was carried out is %v, %v", done, err)
+		t.Errorf("the applied migrations are %v, %v", done, err)
 	}
 	if err := Migrate(t.Context(), o, nil); err != nil {
 		t.Errorf("it cannot be repeated: %v", err)
@@ -206,9 +205,9 @@ func TestAMigrationKeepsItsClaimOrEnds(t *testing.T) {
 	open(t, o)
 }
 
-// Where there are several data centres, it must be known whose nodes decide
-// before anything is decided, by a migration as by a gateway.
-func TestSeveralDataCentresWantAName(t *testing.T) {
+// TestOpen_SeveralDataCentresNeedAName: with several data centres, a migration and a gateway must
+// know whose nodes make decisions before anything is decided.
+func TestOpen_SeveralDataCentresNeedAName(t *testing.T) {
 	t.Parallel()
 	c, err := cassandratest.StartWith(t.Context(), 1, "")
 	if err != nil {
@@ -228,10 +227,10 @@ func TestSeveralDataCentresWantAName(t *testing.T) {
 	if err := s.Driver().Query("INSERT INTO system.peers (peer, data_center) VALUES ('127.255.255.254', 'elsewhere')").Exec(); err != nil {
 		t.Fatal(err)
 	}
-	const want = "the cluster has the data centres dc1, elsewhere: say which one is used here"
+	const want = "the cluster has the data centres dc1, elsewhere: configure which one this process uses"
 	oneLine(t, Migrate(t.Context(), o, nil), want)
 	if made, err := s.ReadTexts(t.Context(), "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", o.Keyspace); err != nil || len(made) > 0 {
-		t.Errorf("a keyspace was made: %v, %v", made, err)
+		t.Errorf("a keyspace was created: %v, %v", made, err)
 	}
 	named := o
 	named.DataCentre = "dc1"

@@ -10,8 +10,8 @@ import (
 	"carrel/library"
 )
 
-// A store opens while one address of the options, which is a node of the cluster
-// too, never answers. The driver would wait for it for 18 s.
+// TestOpen_BesideANodeThatNeverAnswers opens a store while one of its addresses, which is also a
+// node of the cluster, never answers. The driver alone would wait 18 s for it.
 func TestOpen_BesideANodeThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	const silent = "127.255.77.1"
@@ -39,7 +39,7 @@ func TestOpen_BesideANodeThatNeverAnswers(t *testing.T) {
 	}
 	cassandratest.BlackHole(t, net.JoinHostPort(silent, "9042"))
 	o.Hosts = append([]string{silent}, c.Hosts...)
-	for range 3 { // the driver begins with any of them
+	for range 3 { // the driver may start with any of them
 		began := time.Now()
 		beside := open(t, o)
 		if took := time.Since(began); took > 8*time.Second {

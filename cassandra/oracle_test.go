@@ -7,11 +7,11 @@ import (
 	"carrel/test/oracle"
 )
 
-// oracleGames take about five seconds each. The hundred of the embedded store
-// would take minutes; -rapid.checks asks for another number.
+// oracleGames is the number of games, which take about five seconds each. The hundred of the
+// embedded store would take minutes; -rapid.checks sets another number.
 const oracleGames = "6"
 
-// TestOracle plays games of random operations; each has tenants of its own.
+// TestOracle plays games of random operations, each in its own tenants.
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
@@ -28,7 +28,7 @@ func TestOracle(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened { return oracle.Opened{Store: shared, Notifier: shared} })
 }
 
-// TestKeyRaces lets creations of one idempotency key race on a real node.
+// TestKeyRaces runs concurrent creations with one idempotency key on a real node.
 func TestKeyRaces(t *testing.T) {
 	oracle.RunKeyRaces(t, open(t, options(t)), "races")
 }

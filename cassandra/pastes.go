@@ -30,7 +30,7 @@ func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 	return s.readPaste(ctx, id, true)
 }
 
-// ReadPastes implements paste.Store: each partition is read once, all at the same time.
+// ReadPastes implements paste.Store. It reads each partition once, all at the same time.
 func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
 	rows := make([]paste.Row, len(ids))
 	if len(ids) == 0 {
@@ -46,7 +46,7 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 	return rows, nil
 }
 
-// readPaste reads the row of a paste, the zero Row where there is none.
+// readPaste reads the row of a paste. It returns the zero Row if there is none.
 func (s *Store) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.Row, error) {
 	var row paste.Row
 	q := session.Query{Operation: "read a paste", Stmt: selectPaste, PartitionKey: string(id), Args: []any{string(id)}, Serial: serial}
@@ -63,8 +63,8 @@ func (s *Store) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.
 	return row, nil
 }
 
-// CommitPaste implements paste.Store. What a refused statement answers with has not all
-// columns, so the row is read.
+// CommitPaste implements paste.Store. A refused statement does not return all columns, so the row
+// is read.
 func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	stmt, args := insertPaste, []any{string(r.ID), r.Seq, notNull(r.Data)}
 	if r.Seq > 1 {
@@ -109,7 +109,7 @@ func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]pa
 	if err != nil {
 		return nil, err
 	}
-	// The slice begins at the token of after. Ids of one token are in their own order.
+	// The slice starts at the token of after. Ids with the same token have their own order.
 	if at := slices.IndexFunc(all, func(r paste.Row) bool { return r.ID == after }); at >= 0 {
 		all = all[at+1:]
 	}

@@ -10,13 +10,13 @@ import (
 	"carrel/cassandra/session"
 )
 
-// A process that uses the keyspace leaves a mark there with a time to live,
-// and renews it three times within that time. Whether a mark stands is judged
-// by the cluster, which forgets it by itself, and by no clock of a process.
+// A process that uses the keyspace writes a mark with a time to live, and renews it three times
+// within that time. The cluster decides whether a mark still exists, because it expires there; no
+// clock of a process does.
 const (
 	markLives  = 30 * time.Second
 	markEvery  = 10 * time.Second
-	markWithin = 5 * time.Second // for one renewal
+	markWithin = 5 * time.Second // limit for one renewal
 )
 
 const (
@@ -25,26 +25,26 @@ const (
 	selectMarks = `SELECT id, host, doing, lists, ttl(host) FROM gateway WHERE part = 0`
 )
 
-// Presence is another process that uses the keyspace, or did so a moment ago.
+// Presence is another process that uses the keyspace or did so a moment ago.
 type Presence struct {
 	Host  string
 	Doing string // such as "carrel serve"
-	// Left is when its mark ends, unless it renews it.
+	// Left is the time until its mark expires, unless it is renewed.
 	Left time.Duration
 }
 
-// mark is that of this process.
+// mark is the mark of this process.
 type mark struct {
 	id          gocql.UUID
 	host, doing string
 
 	mu sync.Mutex
-	// stamp is the write time of the mark. It rises by itself, so that a clock
-	// that is set back does not make a renewal the older write.
+	// stamp is the write time of the mark. It always increases, so that a renewal is newer even if
+	// the clock was set back.
 	stamp int64
 }
 
-// next is the write time of the next write of the mark.
+// next returns the write time for the next write of the mark.
 func (m *mark) next(now int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,14 +52,13 @@ func (m *mark) next(now int64) int64 {
 	return m.stamp
 }
 
-// Join tells everybody who uses the keyspace that this process does, until the
-// Store is closed, and gives the others. Of two that join at the same time at
-// least one is told of the other. heed is told of them again whenever the mark
-// was renewed; nil: nobody is.
+// Join registers this process as a user of the keyspace until the Store is closed, and returns the
+// other processes. If two processes join at the same time, at least one sees the other. If
+// logUnreadable is not nil, it is called with the others after each renewal of the mark.
 func (s *Store) Join(ctx context.Context, host, doing string, logUnreadable func(others []Presence)) ([]Presence, error) {
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
-	// Before it is written, so that Close takes a mark away of which it is not
-	// known whether it stands: who tries again would take it for another process.
+	// This starts before the mark is written, so that Close deletes the mark even if the outcome of
+	// the write is unknown. Otherwise a retry would take it for another process.
 	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, logUnreadable) })
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err
@@ -67,21 +66,21 @@ func (s *Store) Join(ctx context.Context, host, doing string, logUnreadable func
 	return s.others(ctx, m)
 }
 
-// attend renews the mark until ctx ends, and takes it away then.
+// attend renews the mark until ctx ends, and then deletes it.
 func (s *Store) attend(ctx context.Context, m *mark, logUnreadable func([]Presence)) {
 	for session.Pause(ctx, markEvery) == nil {
-		// What fails is tried again: the mark lives three times as long.
+		// A failed renewal is retried: the mark lives three times as long.
 		if others, err := s.remind(ctx, m); err == nil && logUnreadable != nil {
 			logUnreadable(others)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)
 	defer cancel()
-	// A mark that stays ends by itself.
+	// If this fails, the mark expires by itself.
 	_ = s.session.WriteStamped(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
 }
 
-// remind renews the mark and looks for others.
+// remind renews the mark and reads the others.
 func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
 	ctx, cancel := context.WithTimeout(ctx, markWithin)
 	defer cancel()
@@ -91,14 +90,14 @@ func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
 	return s.others(ctx, m)
 }
 
-// Others are all whose marks stand, for one that has left none itself.
+// Others returns all processes with a mark, for a process that has none itself.
 func (s *Store) Others(ctx context.Context) ([]Presence, error) { return s.others(ctx, &mark{}) }
 
 func (s *Store) renew(ctx context.Context, m *mark) error {
 	return s.session.WriteStamped(ctx, "mark a process", putMark, m.id, m.host, m.doing, int(markLives.Seconds()), m.next(int64(s.now())))
 }
 
-// others are all whose marks stand, without the one given.
+// others returns all processes with a mark except the given one.
 func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 	var (
 		all   []Presence

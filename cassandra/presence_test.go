@@ -7,7 +7,7 @@ import (
 	"carrel/core/clock"
 )
 
-// join joins, and gives whom it has found there.
+// join registers a process and returns the others.
 func join(t *testing.T, s *Store, doing string) []Presence {
 	t.Helper()
 	others, err := s.Join(t.Context(), "desk", doing, nil)
@@ -17,34 +17,34 @@ func join(t *testing.T, s *Store, doing string) []Presence {
 	return others
 }
 
-func TestProcessesKnowOfEachOther(t *testing.T) {
+func TestPresence_ProcessesFindEachOther(t *testing.T) {
 	o := options(t)
 	first, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if others := join(t, first, "carrel serve"); len(others) != 0 {
-		t.Errorf("the first one finds %v", others)
+		t.Errorf("the first process finds %v", others)
 	}
 	second := open(t, o)
 	others := join(t, second, "carrel copy")
 	if len(others) != 1 || others[0].Host != "desk" || others[0].Doing != "carrel serve" {
-		t.Fatalf("the second one finds %v", others)
+		t.Fatalf("the second process finds %v", others)
 	}
 	if left := others[0].Left; left <= 0 || left > markLives {
-		t.Errorf("the mark of the first one ends in %s", left)
+		t.Errorf("the mark of the first process expires in %s", left)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if others := join(t, open(t, o), "carrel audit"); len(others) != 1 || others[0].Doing != "carrel copy" {
-		t.Errorf("after the first one has ended, a third one finds %v", others)
+		t.Errorf("after the first process has ended, a third finds %v", others)
 	}
 }
 
-// A process that was killed is told of as long as it might be alive, and its
-// mark ends by itself.
-func TestAMarkOutlivesItsProcessForAWhile(t *testing.T) {
+// TestPresence_KilledProcessIsListedUntilItsMarkExpires: a killed process is listed as long as it
+// might be alive.
+func TestPresence_KilledProcessIsListedUntilItsMarkExpires(t *testing.T) {
 	o := options(t)
 	killed := open(t, o)
 	join(t, killed, "carrel serve")
@@ -54,8 +54,9 @@ func TestAMarkOutlivesItsProcessForAWhile(t *testing.T) {
 	}
 }
 
-// A clock that is set back must not make a renewal the older write.
-func TestARenewalIsNewerWhateverTheClockSays(t *testing.T) {
+// TestPresence_RenewalIsNewerWhateverTheClockSays: a renewal is newer than the previous write even
+// if the clock was set back.
+func TestPresence_RenewalIsNewerWhateverTheClockSays(t *testing.T) {
 	o := options(t)
 	at := clock.Of(time.Now())
 	o.Now = func() clock.Instant { return at }
@@ -74,12 +75,12 @@ func TestARenewalIsNewerWhateverTheClockSays(t *testing.T) {
 	before := written()
 	at = at.Add(-time.Hour)
 	if after := written(); after <= before {
-		t.Errorf("a renewal an hour earlier was written at %d, the one before at %d", after, before)
+		t.Errorf("a renewal with the clock set back was written at %d, the one before at %d", after, before)
 	}
 }
 
-// Whom a renewal finds is told again.
-func TestARenewalLooksForOthers(t *testing.T) {
+// TestPresence_RenewalFindsOthers: a renewal returns the processes that have joined since.
+func TestPresence_RenewalFindsOthers(t *testing.T) {
 	o := options(t)
 	s, other := open(t, o), open(t, o)
 	m := &mark{host: "desk", doing: "carrel copy"}

@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// principalRow is a row of the table principal, of whatever kind.
+// principalRow is a row of the table principal, of any kind.
 type principalRow struct {
 	kind                      int8
 	key                       string
@@ -41,7 +41,7 @@ func (r *principalRow) cells() []any {
 	return append(r.shownCells(), &r.kind, &r.key, &r.mseq, &r.role, &r.writers, &r.hash, &r.answer, &r.until)
 }
 
-// header makes the header of a user or a group of the row.
+// header returns the header of a user or a group from the row.
 func (r *principalRow) header(id principal.ID) principal.Header {
 	return principal.Header{
 		ID: id, DisplayName: r.displayName, Visibility: principal.Visibility(r.visibility), Email: r.email,
@@ -50,7 +50,7 @@ func (r *principalRow) header(id principal.ID) principal.Header {
 	}
 }
 
-// member makes the member row of the row.
+// member returns the member row from the row.
 func (r *principalRow) member() principal.GroupMemberRow {
 	return principal.GroupMemberRow{Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
 }
@@ -96,7 +96,7 @@ func (s *Store) readPrincipal(ctx context.Context, doing string, id principal.ID
 	return err
 }
 
-// eachPrincipalRow runs a SELECT of principalColumns. The row is used again.
+// eachPrincipalRow runs a SELECT of principalColumns. The row that it passes to see is reused.
 func (s *Store) eachPrincipalRow(ctx context.Context, r session.Query, see func(*principalRow)) error {
 	row := new(principalRow)
 	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
@@ -177,7 +177,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commi
 	return commit.Verdict{Seq: rows.Header.Seq, Writers: rows.Header.Writers}, nil
 }
 
-// principalValues are the values of assignPrincipalCells.
+// principalValues returns the values of assignPrincipalCells.
 func principalValues(h *principal.Header) []any {
 	return []any{h.Seq, int64(h.MTS), int8(h.State), h.DisplayName, int8(h.Visibility), h.Email, int64(h.CreatedAt), h.Managers, h.Members}
 }

@@ -12,8 +12,8 @@ import (
 
 const selectShownRows = `SELECT ` + shownColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
 
-// ReadMany implements library.ContentStore: each partition is read once, all of
-// them at the same time, which costs a page less than one statement over all.
+// ReadMany implements library.ContentStore. It reads each partition once, all of them at the same
+// time, which costs a page less than one statement for all.
 func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
@@ -23,7 +23,7 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	wanted := rowsWanted(members)
 	var (
 		distinct []contentKey
-		at       []int // their places in ids
+		at       []int // their positions in ids
 	)
 	for i, id := range ids {
 		if _, known := first[id]; !known {
@@ -51,13 +51,13 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	return rows, nil
 }
 
-// contentKey is what is read of an item: its header, and the rows of members.
+// contentKey identifies what is read of an item: its header, and the rows of members.
 type contentKey struct {
 	id      library.ContentID
 	members string
 }
 
-// rowsWanted tells lists of principals apart: no id has a line break in it.
+// rowsWanted encodes a list of principals as a map key. No id contains a line break.
 func rowsWanted(ps []principal.ID) string {
 	switch len(ps) {
 	case 0:
@@ -73,8 +73,7 @@ func rowsWanted(ps []principal.ID) string {
 	return b.String()
 }
 
-// readShown reads a header and the rows of members, whose keys are given, in
-// one statement.
+// readShown reads a header and the rows of members in one statement. keys are the keys of the rows.
 func (s *Store) readShown(ctx context.Context, id library.ContentID, members []principal.ID, keys rowKeys) (*library.ContentRows, error) {
 	r := session.Query{Operation: "read contents", Stmt: selectShownRows, PartitionKey: string(id), Args: []any{string(id), keys}}
 	iter, err := s.session.ReadOnce(ctx, &r)
@@ -94,7 +93,7 @@ func (s *Store) readShown(ctx context.Context, id library.ContentID, members []p
 	return rows, session.WrapError(r.Operation, iter.Close())
 }
 
-// noMembers are the rows of principals that have none.
+// noMembers returns empty rows for principals.
 func noMembers(ps []principal.ID) []library.Member {
 	if len(ps) == 0 {
 		return nil
@@ -106,7 +105,7 @@ func noMembers(ps []principal.ID) []library.Member {
 	return rows
 }
 
-// putMemberRow puts a row in the place of its principal.
+// putMemberRow stores a row in rows at the position of its principal.
 func putMemberRow(rows []library.Member, m library.Member) {
 	for i := range rows {
 		if rows[i].Principal == m.Principal {

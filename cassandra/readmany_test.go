@@ -15,13 +15,13 @@ import (
 	"carrel/principal"
 )
 
-// What a session does with readings of the same rows (session/sharing.go).
+// How a session shares reads of the same rows (session/sharing.go).
 const (
-	readersAlone = 3   // they wait for nobody
-	muchUnderWay = 100 // statements, beyond which one reader waits for nobody
+	readersAlone = 3   // this many readers do not wait
+	busyLoad     = 100 // with so many statements in flight, only one reader does not wait
 )
 
-// waitingForShared counts the goroutines that wait for a reading of others.
+// waitingForShared counts the goroutines that wait for a shared read.
 func waitingForShared() int {
 	stacks := make([]byte, 8<<20)
 	return len(waitsForShared.FindAll(stacks[:runtime.Stack(stacks, true)], -1))
@@ -29,8 +29,8 @@ func waitingForShared() int {
 
 var waitsForShared = regexp.MustCompile(`\[select[^\n]*\]:\ncarrel/cassandra/session\.\(\*sharing\[[^\n]*\]\)\.read\(`)
 
-// openSlow opens a store whose node a test can hold, and whose requests it counts.
-// Nothing ends by time there, and nothing is tried again.
+// openSlow opens a store on a node whose answers the test can hold back, and counts its requests.
+// Its timeouts are long, and nothing is hedged.
 func openSlow(t *testing.T) (*Store, *slowNode, *counter) {
 	t.Helper()
 	o := options(t)
@@ -40,10 +40,10 @@ func openSlow(t *testing.T) (*Store, *slowNode, *counter) {
 	return open(t, o), slow, counts
 }
 
-// Who wants headers while they are read shares the next reading of each with
-// all others, but for the first few: many readers at the same time cost hardly
-// more statements than those few.
-func TestManyReadersShareTheirReadings(t *testing.T) {
+// TestManyReadersShareTheirReads: all but the first few callers that want headers while these are
+// being read share the next read of each, so that many concurrent readers cost hardly more
+// statements than those few.
+func TestManyReadersShareTheirReads(t *testing.T) {
 	const items, readers = 5, 30
 	s, slow, counts := openSlow(t)
 	ids := make([]library.ContentID, items)
@@ -60,7 +60,7 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 			rows, err := s.ReadMany(t.Context(), ids, nil)
 			for i := range rows {
 				if err == nil && rows[i].Header.ID != ids[i] {
-					err = fmt.Errorf("in the place of %s is %q", ids[i], rows[i].Header.ID)
+					err = fmt.Errorf("instead of %s there is %q", ids[i], rows[i].Header.ID)
 				}
 			}
 			return err
@@ -68,7 +68,7 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 		{"read principals", func() error { _, err := s.ReadPrincipals(t.Context(), people); return err }},
 	} {
 		t.Run(c.doing, func(t *testing.T) {
-			// Its statement is prepared, which waits for the node too.
+			// This prepares the statement, which needs the node too.
 			if err := c.read(); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 			until(t, "the other readers", func() bool {
 				under, _ := s.Load()
 				if under > readersAlone*items {
-					t.Fatalf("%d statements are under way for %d headers", under, items)
+					t.Fatalf("%d statements are in flight for %d headers", under, items)
 				}
 				return waitingForShared() == items*(readers-readersAlone)
 			})
@@ -96,22 +96,22 @@ func TestManyReadersShareTheirReadings(t *testing.T) {
 				}
 			}
 			if n := counts.take()[c.doing+" ok"]; n != (readersAlone+1)*items {
-				t.Errorf("%d readers of %d headers cost %d statements, want %d a header", readers, items, n, readersAlone+1)
+				t.Errorf("%d readers of %d headers cost %d statements, want %d per header", readers, items, n, readersAlone+1)
 			}
 		})
 	}
 }
 
-// Where this process has much under way already, the second reader of a header
-// waits for a common reading, and adds nothing to what the cluster has to do.
-func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
+// TestManyStatementsInFlight_NoSeparateReads: if many statements are in flight already, the second
+// reader of a header waits for a shared read and adds no load.
+func TestManyStatementsInFlight_NoSeparateReads(t *testing.T) {
 	const items = 5
 	s, slow, counts := openSlow(t)
 	wanted := make([]library.ContentID, items)
 	for n := range wanted {
 		wanted[n] = library.ContentID(fmt.Sprintf("c:t:wanted%d", n))
 	}
-	if _, err := s.ReadMany(t.Context(), wanted, nil); err != nil { // prepares its statement
+	if _, err := s.ReadMany(t.Context(), wanted, nil); err != nil { // prepares the statement
 		t.Fatal(err)
 	}
 	counts.take()
@@ -126,7 +126,7 @@ func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
 	under := func(n int) func() bool {
 		return func() bool { now, _ := s.Load(); return now == n }
 	}
-	for n := 0; n < muchUnderWay; n += session.Width {
+	for n := 0; n < busyLoad; n += session.Width {
 		others := make([]library.ContentID, session.Width)
 		for i := range others {
 			others[i] = library.ContentID(fmt.Sprintf("c:t:other%d", n+i))
@@ -134,14 +134,14 @@ func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
 		read(others)
 	}
 	busy := asked * session.Width
-	until(t, "what is under way", under(busy))
+	until(t, "the statements in flight", under(busy))
 	read(wanted)
 	until(t, "the first reader", under(busy+items))
 	read(wanted)
 	read(wanted)
 	until(t, "the other readers", func() bool { return waitingForShared() == 2*items })
 	if !under(busy + items)() {
-		t.Error("they have sent statements of their own")
+		t.Error("they have sent their own statements")
 	}
 	slow.release()
 	for range asked {
@@ -150,21 +150,21 @@ func TestWhereMuchIsUnderWayNobodyReadsAlone(t *testing.T) {
 		}
 	}
 	if n := counts.take()["read contents ok"]; n != busy+2*items {
-		t.Errorf("three readers of %d headers cost %d statements, want 2 a header", items, n-busy)
+		t.Errorf("three readers of %d headers cost %d statements, want 2 per header", items, n-busy)
 	}
 }
 
-// All headers of a page are under way at the same time, the one more included
-// that tells whether there are others behind it: a page waits for two round
-// trips and not for twenty.
-func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
+// TestHeadersOfAPageAreReadTogether: all headers of a page are read at the same time, including the
+// extra one that shows whether there are more. So a page waits for two round trips and not for
+// twenty.
+func TestHeadersOfAPageAreReadTogether(t *testing.T) {
 	const first = 20
 	o := options(t)
 	slow := newSlowNode(t, o.Hosts[0])
 	var holds atomic.Bool
 	o.Hosts, o.Timeout, o.HedgeAfter = []string{slow.address}, time.Minute, time.Hour
 	o.Observe = func(_ context.Context, seen session.Observation) {
-		// Before whoever reads the slice has its answer.
+		// Before the reader of the slice gets its result.
 		if seen.Operation == "page a library" && holds.Load() {
 			slow.hold()
 		}
@@ -183,7 +183,7 @@ func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
 		}
 		return err
 	}
-	// Its statements are prepared, which waits for the node too.
+	// This prepares the statements, which needs the node too.
 	if err := page(); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestThePartsOfAPageAreUnderWayTogether(t *testing.T) {
 	holds.Store(true)
 	ended := make(chan error, 1)
 	go func() { ended <- page() }()
-	until(t, "all headers under way", func() bool { under, _ := b.store.Load(); return under == first+1 })
+	until(t, "all headers in flight", func() bool { under, _ := b.store.Load(); return under == first+1 })
 	slow.release()
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -15,8 +15,9 @@ import (
 	"carrel/principal"
 )
 
-// The node runs on this machine, so how far the two clocks differ is known.
-func TestTheSkewIsThatOfTheClock(t *testing.T) {
+// TestReady_MeasuresTheSkew runs the node on this machine, so the real difference of the clocks is
+// known.
+func TestReady_MeasuresTheSkew(t *testing.T) {
 	o := options(t)
 	for _, tc := range []struct {
 		name    string
@@ -35,12 +36,12 @@ func TestTheSkewIsThatOfTheClock(t *testing.T) {
 			o.Now = func() clock.Instant { return clock.Of(time.Now().Add(tc.ahead)) }
 			s := open(t, o)
 			if _, known := s.Skew(); known || s.Ahead() != 0 {
-				t.Error("it is known before anybody asked")
+				t.Error("the skew is known before it was measured")
 			}
 			s.WatchClock(t.Context())
 			skew, known := s.Skew()
 			if !known {
-				t.Fatal("it is not known")
+				t.Fatal("the skew is not known")
 			}
 			if off := (skew.Ahead - tc.ahead).Abs(); off > skew.Within+time.Millisecond {
 				t.Errorf("a clock that is %s ahead is found to be %s ahead, give or take %s", tc.ahead, skew.Ahead, skew.Within)
@@ -55,25 +56,25 @@ func TestTheSkewIsThatOfTheClock(t *testing.T) {
 	}
 }
 
-// create has a Service that heeds the skew create a user, and reads it.
+// create creates a user with a Service that uses the skew, and reads it.
 func create(t *testing.T, s *Store) error {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	svc := backendtest.Open(t, backend.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
 		Journal: journal.New(t.Context(), s, runtime, nil)})
-	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestTheSkewIsThatOfTheClock/"):]), "_", "-"))
+	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestReady_MeasuresTheSkew/"):]), "_", "-"))
 	_, err := svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: id.Name() + "@example.com", Visibility: principal.Public,
 	})
 	found, readErr := svc.Principals(t.Context(), &principal.Viewer{User: id}, []principal.ID{id})
 	if readErr != nil || (found[0] != nil) != (err == nil) {
-		t.Errorf("after the change ended with %v, %v is found, %v", err, found[0], readErr)
+		t.Errorf("the change returned %v; the user read afterwards is %v, %v", err, found[0], readErr)
 	}
 	return err
 }
 
-// A question that nobody answers does not change what is known.
+// TestSkew_WithoutAnAnswerStays: a measurement that fails keeps the previous one.
 func TestSkew_WithoutAnAnswerStays(t *testing.T) {
 	s := open(t, options(t))
 	s.WatchClock(t.Context())
@@ -81,7 +82,7 @@ func TestSkew_WithoutAnAnswerStays(t *testing.T) {
 	s.session.Driver().Close()
 	s.WatchClock(t.Context())
 	if after, known := s.Skew(); !known || after != before {
-		t.Errorf("after a question without an answer it is %v, %t; before %v", after, known, before)
+		t.Errorf("after a failed measurement it is %v, %t; before %v", after, known, before)
 	}
 }
 
@@ -96,7 +97,7 @@ func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
 		return err == nil
 	}
 	if !current() {
-		t.Error("the schema of a new keyspace is not current")
+		t.Error("the schema of a new keyspace is reported as not current")
 	}
 	exec := func(stmt string, args ...any) {
 		t.Helper()
@@ -110,6 +111,6 @@ func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
 	}
 	exec(`UPDATE schema_version SET checksum = 'another' WHERE part = 0 AND version = 1`)
 	if current() {
-		t.Error("a schema of other migrations passes")
+		t.Error("a schema of other migrations is accepted")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"carrel/core/commit"
 )
 
-// A creation that was replaced by the same with a later time is kept until that:
-// every column of it has the time to live of the new row.
+// TestFixCreation_RenewedRowIsKeptUntilItsOwnTime: a creation that was replaced by the same one
+// with a later expiry is kept until then. Every column has the time to live of the new row.
 func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
@@ -22,11 +22,11 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 		}
 	}
 	var hash, id, until int
-	const left = `SELECT ttl(input_hash), ttl(id), ttl(until) FROM request`
-	if err := s.session.Driver().Query(left).WithContext(t.Context()).Scan(&hash, &id, &until); err != nil {
+	const remaining = `SELECT ttl(input_hash), ttl(id), ttl(until) FROM request`
+	if err := s.session.Driver().Query(remaining).WithContext(t.Context()).Scan(&hash, &id, &until); err != nil {
 		t.Fatal(err)
 	}
 	if first := int(time.Hour / time.Second); min(hash, id, until) <= first {
-		t.Errorf("the columns are kept for %d, %d and %d s, want more than the %d s of the row as it was", hash, id, until, first)
+		t.Errorf("the columns are kept for %d, %d and %d s, want more than the %d s of the old row", hash, id, until, first)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// Partitions stand in the order of their tokens, which is no order of ids, but
-// one that lasts: a walk along it meets each partition once, whoever is asked.
+// Partitions are read in the order of their tokens. It is not the order of ids, but it is stable
+// and the same on all nodes, so a walk in that order passes each partition once.
 const (
 	scanContents        = `SELECT DISTINCT content_id FROM content LIMIT ?`
 	scanContentsAfter   = `SELECT DISTINCT content_id FROM content WHERE token(content_id) >= token(?) LIMIT ?`
@@ -30,8 +30,8 @@ func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit in
 	return scan(ctx, s, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
 }
 
-// scan lists at most limit partition keys after one. The slice begins at the
-// token of after, so that another key of the same token is not passed over.
+// scan lists at most limit partition keys that follow after. The slice starts at the token of
+// after, so that no other key with the same token is skipped.
 func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, after ID, limit int) ([]ID, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, af
 	if err != nil {
 		return nil, err
 	}
-	// Keys of one token stand in their own order.
+	// Keys with the same token have their own order.
 	if at := slices.Index(ids, after); after != "" && at >= 0 {
 		ids = ids[at+1:]
 	}

@@ -7,8 +7,8 @@ import (
 	"carrel/cassandra/session"
 )
 
-// TestSecuredCluster opens a store on a node that wants a password, shows a
-// certificate and wants one to be shown.
+// TestSecuredCluster opens a store on a node that requires a password, presents a certificate and
+// requires one from clients.
 func TestSecuredCluster(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)

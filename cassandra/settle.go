@@ -10,34 +10,33 @@ import (
 	"carrel/library"
 )
 
-// seqError tells of a commit that does not fit its base.
+// seqError describes a commit whose seq does not follow its base.
 type seqError struct{ seq, base int64 }
 
 func (e seqError) Error() string { return fmt.Sprintf("seq %d on base %d", e.seq, e.base) }
 
-// settleRows is how many member rows one settling batch removes under
-// conditions of their own, purgeRows under the one that the item is deleted.
+// settleRows is the number of member rows that one batch removes with a condition for each.
+// purgeRows is the number that it removes on the single condition that the item is deleted.
 const (
 	settleRows = 100
 	purgeRows  = 500
 )
 
-// settleTries is how often a settlement whose rows have changed is tried with
-// those that have not.
+// settleTries is how often a settlement is tried with the rows that have not changed.
 const settleTries = 3
 
 const (
 	settlePositions = `UPDATE content SET unsettled = unsettled - ? WHERE content_id = ? AND kind = 0 AND key = '~' IF EXISTS`
 	dropLeaving     = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
-	// Deleting the liveness of nothing asserts the condition alone.
+	// Assigning the same state again only checks the condition.
 	whileDeleted = `UPDATE content SET state = 3 WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 	reduceHeader = `DELETE item_kind, title, description, link, expires_at, present, creator, created_at, last_modified, version,
  visibility, widest, position, moves_since, moves, unsettled, managers, members, logged_in_until, public_until, moved_at, url, page
  FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 )
 
-// Settle implements library.ContentStore: one conditional batch, unless rows
-// have changed since they were read.
+// Settle implements library.ContentStore with one conditional batch, unless rows have changed since
+// they were read.
 func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	if t.Purge || t.Final {
 		return s.purge(ctx, t)
@@ -53,7 +52,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	return nil
 }
 
-// onlyLeaving are the rows that may have to be removed.
+// onlyLeaving returns the rows that may have to be removed.
 func onlyLeaving(rows []library.Member) []library.Member {
 	kept := make([]library.Member, 0, len(rows))
 	for _, m := range rows {
@@ -64,9 +63,8 @@ func onlyLeaving(rows []library.Member) []library.Member {
 	return kept
 }
 
-// settle takes positions off and removes rows, in one decision. Where that is
-// refused, because one row is not as given any more, it is made again without
-// such rows.
+// settle removes positions and rows in one decision. If it is refused because a row has changed, it
+// is tried again without such rows.
 func (s *Store) settle(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
 	const doing = "settle"
 	for range settleTries {
@@ -100,18 +98,18 @@ func (s *Store) settle(ctx context.Context, id library.ContentID, positions []cl
 	return fault.Unavailablef(nil, "settle: the rows keep changing; try again")
 }
 
-// unchanged are the rows given that stand as they were given.
-func unchanged(given, standing []library.Member) []library.Member {
+// unchanged returns the given rows that are still stored unchanged.
+func unchanged(given, current []library.Member) []library.Member {
 	var kept []library.Member
 	for i, m := range given {
-		if standing[i].Leaving && standing[i].Seq == m.Seq {
+		if current[i].Leaving && current[i].Seq == m.Seq {
 			kept = append(kept, m)
 		}
 	}
 	return kept
 }
 
-// instants is a set of positions, as the column unsettled has them for keys.
+// instants returns positions as keys of the column unsettled.
 func instants(is []clock.Instant) []int64 {
 	ns := make([]int64, len(is))
 	for i, at := range is {
@@ -120,9 +118,8 @@ func instants(is []clock.Instant) []int64 {
 	return ns
 }
 
-// bury removes member rows of a deleted item and, at the end, what is left of
-// its header but seq, mts, writers and the fact. Of an item that is not deleted
-// it changes nothing.
+// purge removes member rows of a deleted item and finally all columns of its header but seq, mts,
+// state and writers. It changes nothing if the item is not deleted.
 func (s *Store) purge(ctx context.Context, t *library.Settlement) error {
 	var rows []rowKey
 	if t.Purge {

@@ -10,31 +10,29 @@ import (
 	"testing"
 )
 
-// takesStatements are the functions and methods of this package, of session and
-// of the driver that are given statements, and at which places. What one of them is
-// given it may pass on to another.
+// takesStatements are the functions and methods of this package, of session and of the driver that
+// take statements, with the indexes of those arguments. They may pass their arguments on.
 var takesStatements = map[string][]int{
 	"Query": {0}, "Bind": {0}, // the driver's, of sessions and batches
 	"Append": {0}, "Write": {2}, "WriteStamped": {2}, "DecideOne": {2}, "Define": {1}, "ReadTexts": {1},
 	"scan": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3}, "memberships": {1},
 }
 
-// holdStatements are the fields that hold statements.
+// holdStatements are the struct fields that hold statements.
 var holdStatements = []string{"stmt", "Stmt", "beyond", "within", "beside", "restore", "hold"}
 
-// elsewhere are the statements that are no constants, by the function that has
-// them sent, with what keeps them.
+// elsewhere are the functions that send statements which are not constants, with the reason.
 var elsewhere = map[string]string{
-	"MakeKeyspace": "a keyspace and its replication cannot be bound; options are checked for what may stand there",
+	"MakeKeyspace": "a keyspace and its replication cannot be bound; the options are validated",
 	"migrate":      "the embedded files, which testdata/migrations.golden holds",
 }
 
-// statementRule looks for statements that are no named constants.
+// statementRule finds statements that are not named constants.
 type statementRule struct {
 	fset   *token.FileSet
 	known  map[string]string // statements by name
 	faults []string
-	f      *ast.FuncDecl // the one that is looked at
+	f      *ast.FuncDecl // the function that is checked
 }
 
 func (r *statementRule) fault(n ast.Node, why string) {
@@ -60,11 +58,11 @@ func (r *statementRule) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.BasicLit:
 		if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && isStatement(text) {
-			r.fault(n, "a statement that is no constant of the package")
+			r.fault(n, "a statement that is not a constant of the package")
 		}
 	case *ast.CallExpr:
 		for _, at := range takesStatements[calledName(n)] {
-			// A pointer is no text: it is another method of that name.
+			// A pointer is not a text: this is another method with that name.
 			if at < len(n.Args) && !isPointer(n.Args[at]) {
 				r.want(n.Args[at])
 			}
@@ -88,26 +86,26 @@ func (r *statementRule) want(e ast.Expr) {
 		return
 	}
 	if !r.isKnown(e, nil) {
-		r.fault(e, "what is sent is not known to be a named statement")
+		r.fault(e, "the argument may not be a named statement")
 	}
 }
 
-// isKnown tells whether an expression is a named statement, or whatever was
-// given as one. It is asked of a variable by what is assigned to it.
-func (r *statementRule) isKnown(e ast.Expr, asked []string) bool {
+// isKnown reports whether an expression is a named statement, or a parameter that takes one. For a
+// variable it checks all assignments.
+func (r *statementRule) isKnown(e ast.Expr, visited []string) bool {
 	switch e := e.(type) {
 	case *ast.SelectorExpr:
 		return slices.Contains(holdStatements, e.Sel.Name)
 	case *ast.Ident:
-		if r.known[e.Name] != "" || slices.Contains(asked, e.Name) {
+		if r.known[e.Name] != "" || slices.Contains(visited, e.Name) {
 			return true
 		}
-		return r.f != nil && (r.isGiven(e.Name) || r.isAssigned(e.Name, append(asked, e.Name)))
+		return r.f != nil && (r.isGiven(e.Name) || r.isAssigned(e.Name, append(visited, e.Name)))
 	}
 	return false
 }
 
-// isGiven tells whether a parameter is one by which the function takes statements.
+// isGiven reports whether a parameter is one of the function's statement parameters.
 func (r *statementRule) isGiven(name string) bool {
 	at := 0
 	for _, field := range r.f.Type.Params.List {
@@ -121,8 +119,8 @@ func (r *statementRule) isGiven(name string) bool {
 	return false
 }
 
-// isAssigned tells whether a variable is assigned named statements alone.
-func (r *statementRule) isAssigned(name string, asked []string) bool {
+// isAssigned reports whether a variable is only assigned named statements.
+func (r *statementRule) isAssigned(name string, visited []string) bool {
 	found, known := false, true
 	ast.Inspect(r.f, func(n ast.Node) bool {
 		a, ok := n.(*ast.AssignStmt)
@@ -132,7 +130,7 @@ func (r *statementRule) isAssigned(name string, asked []string) bool {
 		for i, to := range a.Lhs {
 			if v, ok := to.(*ast.Ident); ok && v.Name == name {
 				found = true
-				known = known && a.Tok != token.ADD_ASSIGN && len(a.Lhs) == len(a.Rhs) && r.isKnown(a.Rhs[i], asked)
+				known = known && a.Tok != token.ADD_ASSIGN && len(a.Lhs) == len(a.Rhs) && r.isKnown(a.Rhs[i], visited)
 			}
 		}
 		return true
@@ -140,7 +138,7 @@ func (r *statementRule) isAssigned(name string, asked []string) bool {
 	return found && known
 }
 
-// calledName is the name of what is called, without its receiver.
+// calledName returns the name of the called function, without its receiver.
 func calledName(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
@@ -156,9 +154,9 @@ func isPointer(e ast.Expr) bool {
 	return ok && u.Op == token.AND
 }
 
-// Everything that is sent is a constant of the package by its name, so that it
-// stands in testdata/statements.golden, and is prepared once.
-func TestWhatIsSentIsAConstant(t *testing.T) {
+// TestStatements_AreConstants: every statement that is sent is a named constant of the package, so
+// that it is listed in testdata/statements.golden and prepared once.
+func TestStatements_AreConstants(t *testing.T) {
 	fset, files := product(t)
 	r := &statementRule{fset: fset, known: statements(files)}
 	for _, syntax := range files {
@@ -169,8 +167,8 @@ func TestWhatIsSentIsAConstant(t *testing.T) {
 	}
 }
 
-// The rule meets what it is there for.
-func TestTheRuleOfStatements(t *testing.T) {
+// TestStatementRule_FindsOtherStatements checks the rule itself.
+func TestStatementRule_FindsOtherStatements(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		faults     int

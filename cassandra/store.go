@@ -11,25 +11,25 @@ import (
 	"carrel/principal"
 )
 
-// Store implements backend.Store, and the blocks of generated names, over a
-// cluster. It is safe for concurrent use.
+// Store implements backend.Store and the reservation of generated names on a cluster. It is safe
+// for concurrent use.
 type Store struct {
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
 	dues    dueScan
-	// vouching says whether the in-flight lists that are read are all there are.
+	// vouching decides whether the in-flight lists that were read are complete.
 	vouching vouching
 
-	// Readings of whole headers by several requests at a time.
+	// Reads of whole headers that concurrent requests share.
 	contents   *session.SharedReads[contentKey, *library.ContentRows]
 	principals *session.SharedReads[principal.ID, *principal.Header]
 }
 
 var _ backend.Store = (*Store)(nil)
 
-// Open connects to a cluster that Migrate has prepared. Its errors tell the
-// operator in one line what is wrong: no node answers, the password is refused,
-// the keyspace is missing, its schema is older than this program.
+// Open connects to a cluster that Migrate has prepared. Its errors tell the operator in one line
+// what is wrong: no node answers, the password is refused, the keyspace does not exist, or its
+// schema is older than this program.
 func Open(ctx context.Context, o session.Options) (*Store, error) {
 	connected, err := session.Connect(ctx, &o, o.Keyspace)
 	if err != nil {
@@ -52,23 +52,21 @@ func newStore(connected *session.Session) *Store {
 	}
 }
 
-// Load returns how many requests the cluster has been sent and has not answered,
-// and how many wait to be sent.
+// Load returns the number of requests in flight and the number that wait to be sent.
 func (s *Store) Load() (under, waiting int) { return s.session.Load() }
 
 // WatchClock compares the clock of the options with those of the nodes, now and
 // every few seconds until the Store is closed.
 func (s *Store) WatchClock(ctx context.Context) { s.session.WatchClock(ctx) }
 
-// Skew returns the difference of clocks that was measured last; known is false
-// where that is too long ago.
+// Skew returns the last measured difference of clocks. known is false if it is too old.
 func (s *Store) Skew() (skew session.Skew, known bool) { return s.session.Skew() }
 
-// Ahead returns by how much this process's clock is ahead of the nodes' at least.
-// It is negative where the clock is behind, and 0 where that is not known.
+// Ahead returns by how much this process's clock is certainly ahead of the nodes'. It is negative
+// if the clock is behind, and 0 if that is not known.
 func (s *Store) Ahead() time.Duration { return s.session.Ahead() }
 
-// Close ends the connections. What is under way ends with errors.
+// Close closes the connections. Requests in flight fail.
 func (s *Store) Close() error {
 	s.session.Close()
 	return nil

@@ -99,7 +99,7 @@ func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]
 	if err != nil {
 		return nil, err
 	}
-	// The slice begins at the token of after. Ids of one token are in their own order.
+	// The slice starts at the token of after. Ids with the same token have their own order.
 	if at := slices.IndexFunc(texts, func(t page.Text) bool { return t.ID == after }); at >= 0 {
 		texts = texts[at+1:]
 	}

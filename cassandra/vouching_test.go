@@ -8,15 +8,15 @@ import (
 	"carrel/core/commit"
 )
 
-// wantInFlight looks whether it can be told what is in flight.
+// wantInFlight checks the error of InFlight.
 func wantInFlight(t *testing.T, s *Store, what string, want error) {
 	t.Helper()
 	if _, err := s.InFlight(t.Context()); !errors.Is(err, want) {
-		t.Errorf("%s, reading what is in flight gives %v, want %v", what, err, want)
+		t.Errorf("%s: InFlight returns the error %v, want %v", what, err, want)
 	}
 }
 
-// look has a store see who uses the keyspace, and the lists.
+// look makes a store read the marks and the lists.
 func look(t *testing.T, s *Store) {
 	t.Helper()
 	if _, err := s.Others(t.Context()); err != nil {
@@ -27,11 +27,11 @@ func look(t *testing.T, s *Store) {
 	}
 }
 
-// TestInFlight_CannotBeToldBesideTheFormerRelease: its gateways do not keep their lists where
-// one reading shows them, and do not list all that pages depend on.
-func TestInFlight_CannotBeToldBesideTheFormerRelease(t *testing.T) {
+// TestInFlight_UnknownBesideTheFormerRelease: gateways of the former release do not keep their
+// lists where one read returns them, and do not list all changes that pages depend on.
+func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 	s := open(t, options(t))
-	wantInFlight(t, s, "before it was looked who uses the keyspace", errUnknownUsers)
+	wantInFlight(t, s, "before the marks were read", errUnknownUsers)
 	if _, err := s.Others(t.Context()); err != nil {
 		t.Fatal(err)
 	}

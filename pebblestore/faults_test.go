@@ -155,7 +155,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormerFormat opens stores of earlier formats. They are converted to this format, keep their
+// TestOpen_FormerFormatIsConverted opens stores of earlier formats. They are converted to this format, keep their
 // data, and report that their directory is not filled yet.
 func TestOpen_FormerFormatIsConverted(t *testing.T) {
 	for _, version := range []string{"1", "2", "3"} {

@@ -52,7 +52,7 @@ func (f *slowFS) options(now func() clock.Instant) Options {
 	}))}
 }
 
-// TestSpaceWhileItIsLookedAt writes while another writer waits for the file system to report its
+// TestSpace_ConcurrentMeasurementRefusesNobody writes while another writer waits for the file system to report its
 // free space. No write is refused because of an old measurement.
 func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	}
 }
 
-// TestEachRefusalLooksOnce checks that freed space is noticed at once, and that no write measures
+// TestSpace_EachRefusalMeasuresOnce checks that freed space is noticed at once, and that no write measures
 // more than once.
 func TestSpace_EachRefusalMeasuresOnce(t *testing.T) {
 	f := newSlowFS(defaultReserve - 1)

@@ -104,7 +104,7 @@ func (c *CountingNames) ContentName(context.Context) (string, error) {
 func (h *Fixture) WantSettled() {
 	h.T.Helper()
 	if err := h.Journal.Beat(h.T.Context()); err != nil {
-		h.T.Fatalf("writing the lane: %v", err)
+		h.T.Fatalf("writing the in-flight list: %v", err)
 	}
 	inFlightLists, err := h.Store.InFlightLists(h.T.Context())
 	if err != nil || len(inFlightLists) != 0 {

@@ -40,32 +40,32 @@ type WallClock struct {
 // Now implements sched.Runtime.
 func (c *WallClock) Now() time.Time { return clock.Instant(c.Wall.Load()).Time() }
 
-// RepairLog is the journal of a process that only reads. It records the repairs that are
-// asked for. To begin a change would panic.
+// RepairLog is the journal of a process that only reads. It records the requested repairs and
+// panics if a change is started.
 type RepairLog struct {
 	commit.Journal
-	mu    sync.Mutex
-	asked map[library.ContentID]principal.ID
+	mu        sync.Mutex
+	requested map[library.ContentID]principal.ID
 }
 
 // Repair implements commit.Journal.
-func (r *RepairLog) Repair(asked commit.Repair) {
-	p, e := principal.ID(asked.Key), asked.Row.(library.BucketEntry)
+func (r *RepairLog) Repair(requested commit.Repair) {
+	p, e := principal.ID(requested.Key), requested.Row.(library.BucketEntry)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asked == nil {
-		r.asked = map[library.ContentID]principal.ID{}
+	if r.requested == nil {
+		r.requested = map[library.ContentID]principal.ID{}
 	}
-	r.asked[e.Content] = p
+	r.requested[e.Content] = p
 }
 
 // Take returns the repairs since its last call.
 func (r *RepairLog) Take() map[library.ContentID]principal.ID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked := r.asked
-	r.asked = nil
-	return asked
+	requested := r.requested
+	r.requested = nil
+	return requested
 }
 
 // RowsStart is what the clock of new Rows shows. Positions of items are small numbers.

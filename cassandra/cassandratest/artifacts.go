@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// version is that of cassandra-all in pom.xml.
+// version is the version of cassandra-all in pom.xml.
 const version = "5.0.6"
 
 //go:embed pom.xml
 var pom []byte
 
-// copyDependencies is the goal that copies what the pom names into a folder.
+// copyDependencies is the Maven goal that copies the dependencies of the pom into a folder.
 const copyDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
-// javaPath is the Java that runs the nodes: Cassandra 5.0 is built for 17, and
-// later ones have dropped what it relies on.
+// javaPath returns the Java for the nodes. Cassandra 5.0 needs Java 17: later versions have removed
+// what it relies on.
 func javaPath(ctx context.Context) (string, error) {
 	const wanted = "a test cluster needs Java 17: install openjdk-17-jre-headless, or set JAVA_HOME to one"
 	java := "java"
@@ -45,12 +45,12 @@ func javaPath(ctx context.Context) (string, error) {
 	return java, nil
 }
 
-// artifacts gives the folder with the jars of a node. They are downloaded once
-// a machine; of several processes that do so at a time one wins.
+// artifacts returns the folder with the jars of a node. They are downloaded once per machine. If
+// several processes download them at the same time, one wins.
 func artifacts(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("finding a place for Cassandra's jars: %w", err)
+		return "", fmt.Errorf("finding a folder for Cassandra's jars: %w", err)
 	}
 	home := filepath.Join(cache, "carrel")
 	lib := filepath.Join(home, "cassandra-"+version)
@@ -72,10 +72,10 @@ func artifacts(ctx context.Context) (string, error) {
 	if err := download(ctx, mvn, work); err != nil {
 		return "", err
 	}
-	// A folder that is there is whole: it gets its name last.
+	// A folder with the final name is complete, because it is renamed last.
 	if err := os.Rename(filepath.Join(work, "jars"), lib); err != nil {
 		if _, stat := os.Stat(lib); stat == nil {
-			return lib, nil // another process was quicker
+			return lib, nil // another process was faster
 		}
 		return "", err
 	}
@@ -94,7 +94,7 @@ func download(ctx context.Context, mvn, work string) error {
 	return nil
 }
 
-// firstError is the first line of Maven's output that tells an error.
+// firstError returns the first line of Maven's output that reports an error.
 func firstError(out string) string {
 	for line := range strings.SplitSeq(out, "\n") {
 		if rest, ok := strings.CutPrefix(line, "[ERROR] "); ok {

@@ -15,20 +15,20 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// startWithin bounds the start of one node. Seven seconds are usual on two idle
-// cores; two minutes were seen on a machine with fifty others in its queue.
+// startWithin limits the start of one node. On two idle cores it takes seven seconds; on a machine
+// with a load of fifty it took two minutes.
 const startWithin = 10 * time.Minute
 
-// Ports of a node. All nodes have the same ones, each on its own address.
+// Ports of a node. All nodes use the same ones, each on its own address.
 const (
 	cqlPort     = "9042"
 	storagePort = "7000"
-	// claimPort is held by the process that has an address range, as long as it
-	// has it, so that two clusters never mean to use the same one.
+	// claimPort is a port on which the process that has claimed an address range listens, so that
+	// no two clusters use the same one.
 	claimPort = "7099"
 )
 
-// Cluster is a Cassandra cluster that answers.
+// Cluster is a running Cassandra cluster.
 type Cluster struct {
 	// Hosts are the addresses of the nodes.
 	Hosts []string
@@ -39,8 +39,8 @@ type Cluster struct {
 	claim net.Listener
 }
 
-// Start starts a cluster of one or three nodes, or gives the one of
-// CASSANDRA_HOSTS. The error tells in one line what is missing.
+// Start starts a cluster of one or three nodes, or returns the one of CASSANDRA_HOSTS. The error
+// says in one line what is missing.
 func Start(ctx context.Context, nodes int) (*Cluster, error) {
 	if hosts := os.Getenv("CASSANDRA_HOSTS"); hosts != "" {
 		return &Cluster{Hosts: strings.Split(hosts, ",")}, nil
@@ -48,16 +48,16 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 	return StartWith(ctx, nodes, "")
 }
 
-// StartWith starts a cluster whose nodes have these lines at the end of their
-// cassandra.yaml, whatever CASSANDRA_HOSTS says. They must answer to the user
-// cassandra, with that word for a password, without TLS.
+// StartWith starts a cluster whose nodes have additional lines in their cassandra.yaml, even if
+// CASSANDRA_HOSTS is set. They must accept the user cassandra with the password cassandra, without
+// TLS.
 func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
 	return startWith(ctx, nodes, settings{Lines: lines})
 }
 
-// StartDurable starts one node that loses nothing that it has acknowledged when it is
-// killed, whatever CASSANDRA_HOSTS says. Those of Start lose what they took in the last
-// second, and their latest tables.
+// StartDurable starts one node that keeps everything acknowledged when it is killed, even if
+// CASSANDRA_HOSTS is set. Nodes of Start lose the writes of the last second and their latest
+// tables.
 func StartDurable(ctx context.Context) (*Cluster, error) {
 	return startWith(ctx, 1, settings{Durable: true})
 }
@@ -76,7 +76,7 @@ func startWith(ctx context.Context, nodes int, common settings) (*Cluster, error
 		return nil, err
 	}
 	if err := sweep(); err != nil {
-		return nil, fmt.Errorf("ending what an earlier test has left: %w", err)
+		return nil, fmt.Errorf("removing the leftovers of an earlier test: %w", err)
 	}
 	c := new(Cluster)
 	if err := c.start(ctx, java, lib, tokens, common); err != nil {
@@ -85,8 +85,7 @@ func startWith(ctx context.Context, nodes int, common settings) (*Cluster, error
 	return c, nil
 }
 
-// Owned tells whether the nodes were started by Start, so that they may be
-// killed and paused.
+// Owned reports whether the nodes were started by Start, so that they may be killed and paused.
 func (c *Cluster) Owned() bool { return c.nodes != nil }
 
 // start starts a node for each token.
@@ -101,7 +100,7 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 	c.claim, c.Hosts = claim, addresses
 	for i, token := range tokens {
 		dir := filepath.Join(c.dir, fmt.Sprintf("node%d", i+1))
-		// Whichever of them are up, a node that comes back finds the others by them.
+		// All nodes are seeds, so a node that restarts finds any others that run.
 		common.Token, common.Address, common.Seeds = token, addresses[i], strings.Join(addresses, ",")
 		n, err := newNode(java, lib, dir, i, common)
 		if err != nil {
@@ -110,7 +109,7 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 		n.forgetful = len(tokens) == 1 && !common.Durable
 		c.nodes = append(c.nodes, n)
 	}
-	// The first one makes the cluster, the others join it together.
+	// The first node forms the cluster, and the others join it together.
 	if err := c.startNodes(ctx, c.nodes[:1]); err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (c *Cluster) AwaitAll(ctx context.Context) error {
 	return nil
 }
 
-// ask has a node answer a query, with all replicas if so wanted.
+// ask sends a query to a node, with all replicas if all is set.
 func ask(ctx context.Context, address, query string, all bool) error {
 	dialer := net.Dialer{Timeout: time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, cqlPort))
@@ -185,7 +184,7 @@ func ask(ctx context.Context, address, query string, all bool) error {
 	return session.Query(query).WithContext(ctx).Consistency(level).Exec()
 }
 
-// connect connects to one node, which may take a while for each answer.
+// connect connects to one node. Each request may take up to while.
 func connect(address string, while time.Duration) (*gocql.Session, error) {
 	cfg := gocql.NewCluster(address)
 	cfg.ProtoVersion = 4
@@ -197,15 +196,14 @@ func connect(address string, while time.Duration) (*gocql.Session, error) {
 	return cfg.CreateSession()
 }
 
-// silent keeps what the driver says of nodes that do not answer yet.
+// silent discards the driver's messages about nodes that do not answer yet.
 type silent struct{}
 
 func (silent) Print(...any)          {}
 func (silent) Printf(string, ...any) {}
 func (silent) Println(...any)        {}
 
-// freeAddresses finds addresses of 127.0.0.0/8 whose ports nobody uses, one
-// after the other, and claims them.
+// freeAddresses finds consecutive addresses of 127.0.0.0/8 whose ports are free, and claims them.
 func freeAddresses(n int) (addresses []string, claim net.Listener, err error) {
 	for range 100 {
 		net8 := fmt.Sprintf("127.%d.%d.", 1+rand.IntN(250), rand.IntN(256))
@@ -227,7 +225,7 @@ func freeAddresses(n int) (addresses []string, claim net.Listener, err error) {
 	return nil, nil, fmt.Errorf("no free addresses in 127.0.0.0/8 for a test cluster: %w", err)
 }
 
-// probe tells whether a port could be listened on.
+// probe returns an error if a port cannot be listened on.
 func probe(address, port string) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(address, port))
 	if err != nil {
@@ -236,21 +234,21 @@ func probe(address, port string) error {
 	return l.Close()
 }
 
-// errNotOwned is what those get who would kill nodes that we did not start.
+// errNotOwned is returned for attempts to stop nodes that we did not start.
 var errNotOwned = errors.New("the nodes of CASSANDRA_HOSTS are not ours to stop")
 
-// node gives a node, 0 being the first.
+// node returns a node. The first one is 0.
 func (c *Cluster) node(i int) (*node, error) {
 	if !c.Owned() {
 		return nil, errNotOwned
 	}
 	if i < 0 || i >= len(c.nodes) {
-		return nil, fmt.Errorf("there is no node %d of %d", i, len(c.nodes))
+		return nil, fmt.Errorf("no node %d in a cluster of %d", i, len(c.nodes))
 	}
 	return c.nodes[i], nil
 }
 
-// Kill ends a node at once, as kill -9 does.
+// Kill ends a node at once, like kill -9.
 func (c *Cluster) Kill(i int) error {
 	n, err := c.node(i)
 	if err != nil {
@@ -259,7 +257,7 @@ func (c *Cluster) Kill(i int) error {
 	return n.end(syscall.SIGKILL, startWithin)
 }
 
-// Shutdown ends a node as an operator does.
+// Shutdown stops a node as an operator does.
 func (c *Cluster) Shutdown(i int) error {
 	n, err := c.node(i)
 	if err != nil {
@@ -268,8 +266,8 @@ func (c *Cluster) Shutdown(i int) error {
 	return n.end(syscall.SIGTERM, startWithin)
 }
 
-// Pause stops a node's process without ending it: from its return on the
-// connections stand, and nothing answers.
+// Pause stops a node's process without ending it. When it returns, connections stay open and
+// nothing answers.
 func (c *Cluster) Pause(i int) error {
 	n, err := c.node(i)
 	if err != nil {
@@ -278,7 +276,7 @@ func (c *Cluster) Pause(i int) error {
 	return n.pause(startWithin)
 }
 
-// Resume has a paused node go on.
+// Resume continues a paused node.
 func (c *Cluster) Resume(i int) error {
 	n, err := c.node(i)
 	if err != nil {
@@ -287,9 +285,8 @@ func (c *Cluster) Resume(i int) error {
 	return n.signal(syscall.SIGCONT)
 }
 
-// Restart starts nodes again with what they have stored, after it has ended
-// those that still run, and waits until they answer. Any of them may be the
-// first to come back, also when all were down.
+// Restart stops the given nodes if they run, starts them again with their data, and waits until
+// they answer. It can start them in any order, even if all nodes were down.
 func (c *Cluster) Restart(ctx context.Context, nodes ...int) error {
 	var all []*node
 	for _, i := range nodes {
@@ -301,8 +298,7 @@ func (c *Cluster) Restart(ctx context.Context, nodes ...int) error {
 	return c.startNodes(ctx, all)
 }
 
-// Log is the file that a node writes its log to, for a person who wants to see
-// why it failed.
+// Log returns the path of a node's log, for a person who wants to see why the node failed.
 func (c *Cluster) Log(i int) (string, error) {
 	n, err := c.node(i)
 	if err != nil {
@@ -311,8 +307,8 @@ func (c *Cluster) Log(i int) (string, error) {
 	return n.logFile(), nil
 }
 
-// Lost tells of nodes that ended by themselves since they were last started:
-// how, and what they said last. It is nil where there are none.
+// Lost reports nodes that have ended unexpectedly since they were last started, with the end of
+// their logs. It returns nil if there are none.
 func (c *Cluster) Lost() error {
 	var errs []error
 	for _, n := range c.nodes {
@@ -321,8 +317,8 @@ func (c *Cluster) Lost() error {
 	return errors.Join(errs...)
 }
 
-// Stop ends all nodes and removes what they have stored; it fails where one had
-// ended by itself. A second call does nothing.
+// Stop stops all nodes and removes their data. It fails if a node had ended unexpectedly. A second
+// call does nothing.
 func (c *Cluster) Stop() error {
 	var errs []error
 	for _, n := range c.nodes {

@@ -16,15 +16,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asOwner has this test binary start a node and wait, in place of its tests.
+// asOwner makes this test binary start a node and wait instead of running its tests.
 const asOwner = "CASSANDRATEST_START_AND_WAIT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asOwner) != "" {
 		startAndWait()
 	}
-	// The driver goes on asking for the agreement of nodes for a while after it was
-	// closed.
+	// After it was closed, the driver still waits for schema agreement for a while.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement"))
 }
 
@@ -56,15 +55,15 @@ func start(t *testing.T, nodes int) *Cluster {
 	return c
 }
 
-// session connects to a cluster, and takes two of three replicas for enough.
+// session connects to a cluster and requires two of three replicas.
 func session(t *testing.T, c *Cluster) *gocql.Session {
 	t.Helper()
 	cfg := gocql.NewCluster(c.Hosts...)
 	cfg.ProtoVersion = 4
 	cfg.Consistency = gocql.Quorum
 	cfg.ReconnectInterval = time.Second
-	// Told that a node is up, the driver would sleep 10 s before it uses it, also
-	// beyond the end of the session.
+	// When a node comes up, the driver would sleep 10 s before it uses the node, even after the
+	// session is closed.
 	cfg.Events.DisableNodeStatusEvents = true
 	cfg.Logger = silent{}
 	s, err := cfg.CreateSession()
@@ -75,7 +74,7 @@ func session(t *testing.T, c *Cluster) *gocql.Session {
 	return s
 }
 
-// run runs a statement, again while nodes that come and go fail at it.
+// run runs a statement and retries while nodes restart.
 func run(t *testing.T, s *gocql.Session, stmt string, dest ...any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
@@ -130,10 +129,10 @@ func TestOneNode(t *testing.T) {
 	}
 	v = 0
 	if run(t, s, "SELECT v FROM k.t WHERE id = 1", &v); v != 7 {
-		t.Errorf("after a restart v is %d", v)
+		t.Errorf("v is %d after a restart", v)
 	}
 
-	// What it unpacks goes with it, even when it is killed.
+	// The temporary files of a node are removed, even if it is killed.
 	dir, n := c.dir, c.nodes[0]
 	if unpacked, err := os.ReadDir(temporary(n.dir)); err != nil || len(unpacked) == 0 {
 		t.Errorf("the temporary files of a node: %v, %v", unpacked, err)
@@ -142,7 +141,7 @@ func TestOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n.running() || c.Pause(0) == nil {
-		t.Error("a killed node runs")
+		t.Error("a killed node still runs")
 	}
 	if err := c.Stop(); err != nil {
 		t.Fatal(err)
@@ -152,8 +151,8 @@ func TestOneNode(t *testing.T) {
 	}
 }
 
-// A keyspace goes with its test, and a node that ends although nobody wanted it
-// to is told of, with its last words.
+// TestShared: a keyspace is dropped at the end of its test, and a node that ends unexpectedly is
+// reported with the end of its log.
 func TestShared(t *testing.T) {
 	t.Setenv("CASSANDRA_HOSTS", "")
 	var shared Shared
@@ -165,12 +164,12 @@ func TestShared(t *testing.T) {
 	t.Run("a keyspace that was not", func(t *testing.T) { shared.Keyspace(t) })
 	var left int
 	if run(t, s, "SELECT count(*) FROM system_schema.keyspaces", &left); left != ownKeyspaces {
-		t.Errorf("there are %d keyspaces instead of Cassandra's own", left)
+		t.Errorf("there are %d keyspaces, want only Cassandra's own", left)
 	}
 
 	n := shared.cluster.nodes[0]
 	if err := shared.cluster.Lost(); err != nil {
-		t.Errorf("a node that runs is said to be lost: %v", err)
+		t.Errorf("a running node is reported as lost: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(n.dir, "hs_err_pid7.log"), []byte("# SIGSEGV (0xb)\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -180,24 +179,23 @@ func TestShared(t *testing.T) {
 	}
 	<-n.ended
 	log := lines(n.logFile())
-	lost, pause, told, again := shared.cluster.Lost(), shared.cluster.Pause(0), shared.tellLost(), shared.tellLost()
+	lost, pause, told, again := shared.cluster.Lost(), shared.cluster.Pause(0), shared.reportLost(), shared.reportLost()
 	for name, err := range map[string]error{"Lost": lost, "Pause": pause, "a test": told, "Stop": shared.Stop()} {
 		for _, want := range []string{"ended by itself: signal: killed", string(log[len(log)-1]), "# SIGSEGV (0xb)"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s does not tell %q: %v", name, want, err)
+				t.Errorf("%s does not contain %q: %v", name, want, err)
 			}
 		}
 	}
 	if again != nil {
-		t.Errorf("another test is told too: %v", again)
+		t.Errorf("the loss is reported to another test too: %v", again)
 	}
 }
 
-// ownKeyspaces is how many keyspaces system_schema.keyspaces knows on an empty node.
+// ownKeyspaces is the number of keyspaces in system_schema.keyspaces on an empty node.
 const ownKeyspaces = 5
 
-// TestThreeNodes: one of three may be gone, whichever it is, and all of them
-// come back in whatever order.
+// TestThreeNodes: any one of three nodes may be down, and nodes restart in any order.
 func TestThreeNodes(t *testing.T) {
 	c := start(t, 3)
 	s := session(t, c)
@@ -210,7 +208,7 @@ func TestThreeNodes(t *testing.T) {
 		}
 		v := 0
 		if run(t, s, "SELECT v FROM k.t WHERE id = 1", &v); v != want {
-			t.Errorf("v is %d instead of %d", v, want)
+			t.Errorf("v is %d, want %d", v, want)
 		}
 	}
 	if err := c.Kill(0); err != nil {
@@ -218,7 +216,7 @@ func TestThreeNodes(t *testing.T) {
 	}
 	run(t, s, "INSERT INTO k.t (id, v) VALUES (1, 7)")
 	if err := c.Restart(t.Context(), 1); err != nil {
-		t.Fatalf("a node comes back while the first one is gone: %v", err)
+		t.Fatalf("a node restarts while the first one is down: %v", err)
 	}
 	run(t, s, "INSERT INTO k.t (id, v) VALUES (1, 8)")
 	if err := c.Restart(t.Context(), 0); err != nil {
@@ -231,7 +229,7 @@ func TestThreeNodes(t *testing.T) {
 		}
 	}
 	if err := c.Restart(t.Context(), 2, 1); err != nil {
-		t.Fatalf("two come back first: %v", err)
+		t.Fatalf("two nodes restart first: %v", err)
 	}
 	run(t, s, "INSERT INTO k.t (id, v) VALUES (1, 9)")
 	if err := c.Restart(t.Context(), 0); err != nil {
@@ -240,8 +238,7 @@ func TestThreeNodes(t *testing.T) {
 	whole(9)
 }
 
-// A node whose starter was killed is gone, and the next start takes away what
-// it has left.
+// TestOrphans: a node ends when its starter is killed, and the next start removes its files.
 func TestOrphans(t *testing.T) {
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), asOwner+"=1", "CASSANDRA_HOSTS=")
@@ -259,7 +256,7 @@ func TestOrphans(t *testing.T) {
 	var dir string
 	var pid int
 	if _, err := fmt.Sscanf(line, "started %s %d", &dir, &pid); err != nil {
-		t.Fatalf("the owner says %q", line)
+		t.Fatalf("the owner printed %q", line)
 	}
 	if !strings.Contains(commandOf(pid), dir) {
 		t.Fatalf("process %d is not the node in %s", pid, dir)
@@ -268,7 +265,7 @@ func TestOrphans(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ownerFile)); err != nil {
-		t.Fatalf("a cluster whose owner lives was swept away: %v", err)
+		t.Fatalf("a cluster with a live owner was removed: %v", err)
 	}
 	if err := owner.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -287,13 +284,13 @@ func TestOrphans(t *testing.T) {
 	for strings.Contains(commandOf(pid), dir) {
 		select {
 		case <-ctx.Done():
-			t.Fatal("the node of a dead owner runs")
+			t.Fatal("the node of a dead owner still runs")
 		case <-ticks.C:
 		}
 	}
 }
 
-func TestWhatIsMissingIsTold(t *testing.T) {
+func TestStart_ReportsWhatIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		nodes int
@@ -319,7 +316,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	}
 }
 
-// otherJava is the home of a Java of another version, as far as it is asked.
+// otherJava returns the home of a fake Java of another version.
 func otherJava(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -333,7 +330,7 @@ func otherJava(t *testing.T) string {
 	return home
 }
 
-// javaHome is the home of the Java of this machine.
+// javaHome returns the home of the Java on this machine.
 func javaHome(t *testing.T) string {
 	t.Helper()
 	java, err := javaPath(t.Context())

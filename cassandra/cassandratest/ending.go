@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// tailLines is how much is shown of the log of a node that ended by itself:
-// what a Java that ran out of memory, or was about to, says of it.
+// tailLines is the number of lines shown from the log of a node that ended unexpectedly. They
+// include the message of a JVM that ran out of memory.
 const tailLines = 40
 
-// lost tells of a node that ended although nobody wanted it to: how, and what
-// it said last. Whatever fails afterwards fails for this reason.
+// lost reports that a node has ended unexpectedly: how, and the end of its log. It is the cause of
+// all later failures.
 func (n *node) lost() error {
 	if n.ended == nil || n.running() || n.wanted.Load() {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "the node %s ended by itself: %s. Its log ends with:\n%s", n.address, n.how, tailOf(n.logFile()))
-	// Java writes one where it crashes.
+	fmt.Fprintf(&b, "the node %s ended by itself: %s. The end of its log:\n%s", n.address, n.how, tailOf(n.logFile()))
+	// The JVM writes such a file when it crashes.
 	crashes, _ := filepath.Glob(filepath.Join(n.dir, "hs_err_pid*.log"))
 	for _, file := range crashes {
-		fmt.Fprintf(&b, "\n%s begins with:\n%s", filepath.Base(file), headOf(file))
+		fmt.Fprintf(&b, "\nThe beginning of %s:\n%s", filepath.Base(file), headOf(file))
 	}
 	return fmt.Errorf("%s", b.String())
 }
 
-// lines are those of a file; where it cannot be read, the reason.
+// lines returns the lines of a file, or the error if it cannot be read.
 func lines(file string) [][]byte {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -47,8 +47,7 @@ func headOf(file string) []byte {
 	return bytes.Join(all[:min(len(all), tailLines)], []byte("\n"))
 }
 
-// lastError is the last line of the node's log that tells an error, or its
-// last line.
+// lastError returns the last line of the node's log that reports an error, or else its last line.
 func (n *node) lastError() string {
 	all := lines(n.logFile())
 	last := ""

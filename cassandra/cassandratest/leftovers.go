@@ -10,18 +10,18 @@ import (
 	"syscall"
 )
 
-// A cluster's directory is held by a lock on ownerFile as long as the process
-// that started it lives; pidFile is in each node's directory.
+// The process that started a cluster holds a lock on ownerFile in its directory as long as it
+// lives. pidFile is in each node's directory.
 const (
 	clusterDirs = "carrel-cassandra-"
 	ownerFile   = "owner"
 	pidFile     = "pid"
 )
 
-// newDir makes a directory for a cluster and locks it.
+// newDir creates a directory for a cluster and locks it.
 func newDir() (dir string, owner *os.File, err error) {
-	// It is named as a cluster's only when it is locked, so that nobody takes it
-	// for a leftover.
+	// It gets the name of a cluster's directory only after it is locked, so that no other process
+	// takes it for a leftover.
 	work, err := os.MkdirTemp("", "starting-"+clusterDirs)
 	if err != nil {
 		return "", nil, err
@@ -40,8 +40,7 @@ func newDir() (dir string, owner *os.File, err error) {
 	return dir, owner, nil
 }
 
-// sweep ends the nodes and removes the directories of clusters whose starter
-// has died.
+// sweep stops the nodes and removes the directories of clusters whose starter has died.
 func sweep() error {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), clusterDirs+"*"))
 	if err != nil {
@@ -51,7 +50,7 @@ func sweep() error {
 	for _, dir := range dirs {
 		owner, err := os.Open(filepath.Join(dir, ownerFile))
 		if err != nil {
-			continue // being removed by its owner, or another user's
+			continue // its owner is removing it, or it belongs to another user
 		}
 		if syscall.Flock(int(owner.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			errs = append(errs, endOrphans(dir), os.RemoveAll(dir))
@@ -61,7 +60,7 @@ func sweep() error {
 	return errors.Join(errs...)
 }
 
-// endOrphans ends the nodes of a cluster without an owner.
+// endOrphans stops the nodes of a cluster without an owner.
 func endOrphans(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*", pidFile))
 	if err != nil {
@@ -74,9 +73,9 @@ func endOrphans(dir string) error {
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		if err != nil {
-			continue // written by half when its starter died; the kernel has ended the node
+			continue // half written when its starter died; the kernel has ended the node
 		}
-		// The number may be another process's by now.
+		// The pid may have been reused.
 		if strings.Contains(commandOf(pid), dir) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return err
@@ -86,7 +85,7 @@ func endOrphans(dir string) error {
 	return nil
 }
 
-// commandOf is the command line of a process, empty where there is none.
+// commandOf returns the command line of a process, or "" if there is none.
 func commandOf(pid int) string {
 	if text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")); err == nil {
 		return string(text)

@@ -23,7 +23,7 @@ var yaml string
 //go:embed logback.xml
 var logback []byte
 
-// What Java 17 has closed and Cassandra 5.0 opens.
+// Modules that Java 17 encapsulates and Cassandra 5.0 accesses.
 var (
 	exported = []string{
 		"java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.management.rmi/com.sun.jmx.remote.internal.rmi",
@@ -39,26 +39,26 @@ var (
 	}
 )
 
-// node is one Cassandra process, or the place of one.
+// node is one Cassandra process, which may not be running.
 type node struct {
 	java, lib string
 	dir       string
 	address   string
-	forgetful bool // it need not keep its tables when it is killed
+	forgetful bool // it may lose its tables when it is killed
 	process   *os.Process
 	ended     chan struct{} // closed when the process has ended; nil before the first start
-	how       string        // it ended; read after ended is closed
-	wanted    atomic.Bool   // its end is
+	how       string        // how it ended; read after ended is closed
+	wanted    atomic.Bool   // its end is expected
 }
 
-// settings is what cassandra.yaml is made of.
+// settings are the values for the template of cassandra.yaml.
 type settings struct {
 	Token, Address, Seeds, Dir, Lines string
-	// Durable: what is acknowledged is in the commit log, and synced.
+	// Durable: acknowledged writes are synced in the commit log.
 	Durable bool
 }
 
-// newNode writes the node's configuration into a directory of its own.
+// newNode writes the node's configuration into its own directory.
 func newNode(java, lib, dir string, n int, s settings) (*node, error) {
 	s.Dir = dir
 	conf := filepath.Join(dir, "conf")
@@ -83,15 +83,15 @@ func newNode(java, lib, dir string, n int, s settings) (*node, error) {
 	return &node{java: java, lib: lib, dir: dir, address: s.Address}, nil
 }
 
-// temporary is the folder of what a node in dir unpacks while it runs. A node that
-// is killed does not remove it, so it goes with the rest of dir.
+// temporary returns the folder for the temporary files of a node in dir. A killed node does not
+// remove them, so they are removed with dir.
 func temporary(dir string) string { return filepath.Join(dir, "tmp") }
 
-// arguments are those of the Java process.
+// arguments returns the arguments of the Java process.
 func (n *node) arguments() ([]string, error) {
 	agents, err := filepath.Glob(filepath.Join(n.lib, "jamm-*.jar"))
 	if err != nil || len(agents) != 1 {
-		return nil, fmt.Errorf("the folder %s is not whole: remove it, and it is downloaded again", n.lib)
+		return nil, fmt.Errorf("the folder %s is incomplete: remove it to download it again", n.lib)
 	}
 	conf := filepath.Join(n.dir, "conf")
 	args := []string{
@@ -102,16 +102,15 @@ func (n *node) arguments() ([]string, error) {
 		"-Dcassandra.storagedir=" + n.dir,
 		"-Dcassandra-foreground=yes",
 		"-Djava.io.tmpdir=" + temporary(n.dir), "-XX:-UsePerfData",
-		// One cluster starts at a time, all of it: nobody needs to be waited for.
+		// All nodes of the cluster start together, so waiting for gossip to settle is unnecessary.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=1000",
 		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.consistent.rangemovement=false",
 		"-Djdk.attach.allowAttachSelf=true", "-Djava.net.preferIPv4Stack=true",
 	}
 	if n.forgetful {
-		// Its tests make a keyspace each. That takes a quarter of the time where the
-		// tables of the schema are not written to disk after each statement; they
-		// are in the commit log all the same.
+		// Each test creates a keyspace. That takes a quarter of the time if the schema tables are
+		// not flushed after each statement; they are in the commit log anyway.
 		args = append(args, "-Dcassandra.test.flush_local_schema_changes=false")
 	}
 	for _, e := range exported {
@@ -123,7 +122,7 @@ func (n *node) arguments() ([]string, error) {
 	return append(args, "-cp", conf+":"+filepath.Join(n.lib, "*"), "org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
-// start starts the process; it does not wait until it answers.
+// start starts the process. It does not wait until the node answers.
 func (n *node) start() error {
 	args, err := n.arguments()
 	if err != nil {
@@ -139,8 +138,8 @@ func (n *node) start() error {
 	started, ended := make(chan error), make(chan struct{})
 	n.wanted.Store(false)
 	go func() {
-		// The kernel ends the node when the thread that started it ends. So that
-		// is a thread of its own, which lives as long as the node.
+		// The kernel ends the node when the thread that started it ends, so a separate thread lives
+		// as long as the node.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(ended)
@@ -148,7 +147,7 @@ func (n *node) start() error {
 		_ = log.Close()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // its error is the state in other words
+			_ = cmd.Wait() // the process state has the same information
 			n.how = cmd.ProcessState.String()
 		}
 	}()
@@ -162,7 +161,7 @@ func (n *node) start() error {
 
 func (n *node) logFile() string { return filepath.Join(n.dir, "system.log") }
 
-// running tells whether the process has not ended.
+// running reports whether the process is running.
 func (n *node) running() bool {
 	if n.ended == nil {
 		return false
@@ -178,12 +177,12 @@ func (n *node) running() bool {
 // signal sends a signal to the node's process.
 func (n *node) signal(s syscall.Signal) error {
 	if !n.running() {
-		return errors.Join(fmt.Errorf("the node %s does not run", n.address), n.lost())
+		return errors.Join(fmt.Errorf("the node %s is not running", n.address), n.lost())
 	}
 	return n.process.Signal(s)
 }
 
-// pause stops the process, and waits until all of it has stopped.
+// pause stops the process and waits until all its threads have stopped.
 func (n *node) pause(while time.Duration) error {
 	if err := n.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -199,16 +198,16 @@ func (n *node) pause(while time.Duration) error {
 		select {
 		case <-ticks.C:
 		case <-limit.C:
-			return fmt.Errorf("the node %s does not stop within %s", n.address, while)
+			return fmt.Errorf("the node %s did not stop within %s", n.address, while)
 		}
 	}
 }
 
-// end ends the process, if it runs, and waits for it; by force if it takes
-// longer than a while. It fails where the process had ended by itself.
+// end stops the process, if it runs, and waits for it. It kills the process if that takes longer
+// than while. It fails if the process had ended unexpectedly.
 func (n *node) end(s syscall.Signal, while time.Duration) error {
 	if err := n.lost(); err != nil {
-		n.wanted.Store(true) // it has been told
+		n.wanted.Store(true) // this end is expected
 		return err
 	}
 	n.wanted.Store(true)
@@ -232,7 +231,7 @@ func (n *node) end(s syscall.Signal, while time.Duration) error {
 	return nil
 }
 
-// awaitAnswer waits until the node's CQL port answers a query.
+// awaitAnswer waits until the node answers a query.
 func (n *node) awaitAnswer(ctx context.Context) error {
 	ticks := time.NewTicker(200 * time.Millisecond)
 	defer ticks.Stop()
@@ -243,7 +242,7 @@ func (n *node) awaitAnswer(ctx context.Context) error {
 		}
 		select {
 		case <-n.ended:
-			n.wanted.Store(true) // it has been told
+			n.wanted.Store(true) // reported here
 			return fmt.Errorf("the node %s ended before it answered (%s): %s", n.address, n.how, n.lastError())
 		case <-ctx.Done():
 			return fmt.Errorf("the node %s did not answer in time (%w): %s", n.address, err, n.lastError())

@@ -8,14 +8,13 @@ import (
 	"syscall"
 )
 
-// attributes have the kernel end a node when its starter dies, however it does.
+// attributes makes the kernel end a node when its starter dies, however it dies.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// paused tells whether every thread of a process has stopped. The one that the
-// kernel hands the signal to stops the others, and on a busy machine it may take
-// a second until it runs.
+// paused reports whether every thread of a process has stopped. The thread that receives the signal
+// stops the others, and on a busy machine it may take a second until it runs.
 func paused(pid int) (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
@@ -26,7 +25,7 @@ func paused(pid int) (bool, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		// The state follows the name, which stands in brackets.
+		// The state follows the name, which is in parentheses.
 		_, rest, _ := bytes.Cut(text[bytes.LastIndexByte(text, ')')+1:], []byte(" "))
 		if len(rest) > 0 && !bytes.ContainsRune([]byte("TtZX"), rune(rest[0])) {
 			return false, nil

@@ -4,9 +4,9 @@ package cassandratest
 
 import "syscall"
 
-// attributes keep the signals of a terminal from the node. A node whose
-// starter dies is ended at the next Start, by its pid file.
+// attributes keeps signals from the terminal away from the node. If its starter dies, the next
+// Start ends the node by its pid file.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// paused is not known here.
+// paused cannot be determined here.
 func paused(int) (bool, error) { return true, nil }

@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// Secured is a node that wants a password, shows a certificate and wants one to
-// be shown. Its user is cassandra, with that word for a password. The other
-// fields are files, in PEM.
+// Secured is a node that requires a password, presents a certificate and requires one from clients.
+// Its user is cassandra, with the password cassandra. The other fields are PEM files.
 type Secured struct {
 	Hosts []string
-	// CA signs for the node and for Cert; Stranger signs for neither.
+	// CA has signed the certificates of the node and of Cert. Stranger has signed neither.
 	CA, Stranger string
-	Cert, Key    string // of whoever may connect
+	Cert, Key    string // of a permitted client
 }
 
 // SecuredName is the name in the certificate of a Secured node.
@@ -72,7 +71,7 @@ client_encryption_options:
 	}
 }
 
-// authority signs certificates.
+// authority is a certificate authority.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -104,7 +103,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign makes a certificate for a name, and its key, both in PEM.
+// sign returns a certificate for a name and its key, both in PEM.
 func (a *authority) sign(t testing.TB, name string) (cert, key []byte) {
 	t.Helper()
 	k := newKey(t)

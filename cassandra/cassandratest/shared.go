@@ -24,61 +24,59 @@ type Shared struct {
 	cluster   *Cluster
 	err       error
 	keyspaces int
-	told      bool // that the node has ended by itself
+	reported  bool // the end of the node was reported
 }
 
-// Hosts are the addresses of the node. A test that cannot have it fails, and
-// says why, also where the node ends by itself while the test has it.
+// Hosts returns the addresses of the node. The test fails with the reason if the node cannot be
+// started, or ends unexpectedly during the test.
 func (s *Shared) Hosts(t testing.TB) []string {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cluster == nil && s.err == nil {
-		// The node outlives the test that is the first to ask for it.
+		// The node outlives the first test that needs it.
 		s.cluster, s.err = Start(context.WithoutCancel(t.Context()), 1)
 	}
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
 	t.Cleanup(func() {
-		if err := s.tellLost(); err != nil {
+		if err := s.reportLost(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s.cluster.Hosts
 }
 
-// Dir is where the node keeps its files; empty for one of CASSANDRA_HOSTS.
+// Dir returns the directory of the node's files. It is empty for a node of CASSANDRA_HOSTS.
 func (s *Shared) Dir(t testing.TB) string {
 	t.Helper()
 	s.Hosts(t)
 	return s.cluster.dir
 }
 
-// tellLost tells once that the node has ended by itself: the test that had it
-// then is the one to look at.
-func (s *Shared) tellLost() error {
+// reportLost reports once that the node has ended unexpectedly, to the test that was running then.
+func (s *Shared) reportLost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told {
+	if s.reported {
 		return nil
 	}
 	err := s.cluster.Lost()
-	s.told = err != nil
+	s.reported = err != nil
 	return err
 }
 
-// alive tells whether there is a node that can be asked for something.
+// alive reports whether a node is running.
 func (s *Shared) alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cluster.Lost() == nil
 }
 
-// Keyspace is the name of a keyspace that no other test uses, now or later: on
-// a cluster of CASSANDRA_HOSTS those of others may stand. It is dropped at the
-// end of the test: the tables of all tests together are more than a node has
-// memory for.
+// Keyspace returns the name of a keyspace that no other test uses, not even on a cluster of
+// CASSANDRA_HOSTS. The keyspace is dropped at the end of the test, because a node does not have
+// enough memory for the tables of all tests.
 func (s *Shared) Keyspace(t testing.TB) string {
 	t.Helper()
 	host := s.Hosts(t)[0]
@@ -96,7 +94,7 @@ func (s *Shared) Keyspace(t testing.TB) string {
 	return name
 }
 
-// drop drops a keyspace, if it was made.
+// drop drops a keyspace if it exists.
 func drop(ctx context.Context, host, keyspace string) error {
 	session, err := connect(host, startWithin)
 	if err != nil {

@@ -50,8 +50,8 @@ func run(ctx context.Context, nodes int, command []string) (err error) {
 	return runBeside(ctx, hosts, command)
 }
 
-// runBeside runs a command that has the hosts in its environment. When ctx ends
-// it is asked to end, and it is no error that it does.
+// runBeside runs a command with the hosts in its environment. When ctx ends, the command gets a
+// signal to end, and ending then is not an error.
 func runBeside(ctx context.Context, hosts string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), hosts)

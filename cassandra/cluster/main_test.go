@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// TestACommandIsAskedToEnd: whoever interrupts it has an error only where the
-// command has one.
-func TestACommandIsAskedToEnd(t *testing.T) {
+// TestRunBeside_InterruptIsNoError: an interrupted command is an error only if its exit status is.
+func TestRunBeside_InterruptIsNoError(t *testing.T) {
 	for status, fails := range map[string]bool{"0": false, "3": true} {
 		ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
 		defer interrupt()
@@ -26,16 +25,16 @@ func TestACommandIsAskedToEnd(t *testing.T) {
 			}
 			select {
 			case err := <-ended:
-				t.Fatalf("it ended before it was asked to: %v", err)
+				t.Fatalf("it ended before it was interrupted: %v", err)
 			case <-time.After(time.Millisecond):
 			}
 		}
 		interrupt()
 		if err := <-ended; (err != nil) != fails {
-			t.Errorf("with status %s it ends with %v", status, err)
+			t.Errorf("with status %s it returns %v", status, err)
 		}
 	}
 	if runBeside(t.Context(), "", []string{"sh", "-c", "exit 3"}) == nil {
-		t.Error("a command that fails by itself is no error")
+		t.Error("no error for a command that fails on its own")
 	}
 }

@@ -21,8 +21,7 @@ import (
 	"carrel/cassandra/session"
 )
 
-// Every wait of these tests is bounded, so generously that no machine is too
-// slow for it.
+// Every wait of these tests is bounded, generously enough for any machine.
 const (
 	startWithin  = 5 * time.Minute
 	stopWithin   = 5 * time.Minute
@@ -31,9 +30,9 @@ const (
 )
 
 var (
-	// node is the one that all tests of this package share.
+	// node is shared by all tests of this package.
 	node cassandratest.Shared
-	// product is the built binary; set by TestMain alone.
+	// product is the built binary. TestMain sets it.
 	product string
 )
 
@@ -58,8 +57,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// keyspace makes one with carrel migrate, as an operator does, and gives it as
-// the command line names it.
+// keyspace creates a keyspace with carrel migrate, as an operator does, and returns its name for
+// the command line.
 func keyspace(t *testing.T) string {
 	t.Helper()
 	store := "cassandra://" + strings.Join(node.Hosts(t), ",") + "/" + node.Keyspace(t)
@@ -67,10 +66,10 @@ func keyspace(t *testing.T) string {
 	return store
 }
 
-// embedded is the name of a store that does not exist yet.
+// embedded returns the name of a store that does not exist yet.
 func embedded(t *testing.T) string { return "pebble:" + filepath.Join(t.TempDir(), "store") }
 
-// opened is a keyspace as this process opens it.
+// opened opens a keyspace in this process.
 func opened(t *testing.T, store string) *cassandra.Store {
 	t.Helper()
 	hosts, name, _ := strings.Cut(strings.TrimPrefix(store, "cassandra://"), "/")
@@ -86,7 +85,7 @@ func opened(t *testing.T, store string) *cassandra.Store {
 	return s
 }
 
-// run runs a command of the product to its end.
+// run runs a command and waits for its end.
 func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	c := begin(t, args...)
@@ -94,7 +93,7 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 	return c.cmd.ProcessState.ExitCode(), c.out.String(), c.errs.String()
 }
 
-// must is run for what must succeed; it gives standard output.
+// must is run for a command that must succeed. It returns standard output.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, errs := run(t, args...)
@@ -104,7 +103,7 @@ func must(t *testing.T, args ...string) string {
 	return out
 }
 
-// process is a command of the product under way.
+// process is a running command.
 type process struct {
 	t         *testing.T
 	cmd       *exec.Cmd
@@ -112,7 +111,7 @@ type process struct {
 	exited    chan struct{}
 }
 
-// begin starts a command; what is left of it is killed at the end of the test.
+// begin starts a command, which is killed at the end of the test if it still runs.
 func begin(t *testing.T, args ...string) *process {
 	t.Helper()
 	c := &process{t: t, cmd: exec.Command(product, args...), exited: make(chan struct{})}
@@ -122,7 +121,7 @@ func begin(t *testing.T, args ...string) *process {
 	}
 	go func() {
 		defer close(c.exited)
-		_ = c.cmd.Wait() // how it ended is in its state
+		_ = c.cmd.Wait() // the state has the result
 	}()
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Kill()
@@ -143,7 +142,7 @@ func (c *process) wait(within time.Duration) {
 	}
 }
 
-// running tells whether the process has not ended yet.
+// running reports whether the process is running.
 func (c *process) running() bool {
 	select {
 	case <-c.exited:
@@ -153,13 +152,13 @@ func (c *process) running() bool {
 	}
 }
 
-// gateway is a process that serves.
+// gateway is a process that runs carrel serve.
 type gateway struct {
 	*process
 	url string
 }
 
-// serve starts a gateway and waits until it tells its address.
+// serve starts a gateway and waits until it prints its address.
 func serve(t *testing.T, store, host string) *gateway {
 	t.Helper()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -176,7 +175,7 @@ func serve(t *testing.T, store, host string) *gateway {
 	go func() {
 		defer close(c.exited)
 		_ = c.cmd.Wait()
-		_ = w.Close() // of a pipe in memory
+		_ = w.Close() // of an in-memory pipe
 	}()
 	first := make(chan string, 1)
 	go func() {
@@ -200,12 +199,12 @@ func serve(t *testing.T, store, host string) *gateway {
 	if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
-		t.Fatalf("the gateway says %q instead of its address: %s", line, c.errs.String())
+		t.Fatalf("the gateway printed %q instead of its address: %s", line, c.errs.String())
 	}
 	return &gateway{c, "http://" + told.Addr}
 }
 
-// end ends the gateway as an operator does.
+// end stops the gateway as an operator does.
 func (g *gateway) end() {
 	g.t.Helper()
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -217,7 +216,7 @@ func (g *gateway) end() {
 	}
 }
 
-// kill ends the gateway as a power cut does.
+// kill stops the gateway as a power failure would.
 func (g *gateway) kill() {
 	g.t.Helper()
 	if err := g.cmd.Process.Kill(); err != nil {
@@ -226,7 +225,7 @@ func (g *gateway) kill() {
 	<-g.exited
 }
 
-// get asks for a page of the gateway.
+// get sends a GET request to the gateway.
 func (g *gateway) get(path string) (status int, text string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), answerWithin)

@@ -16,7 +16,7 @@ import (
 	"carrel/library/repair"
 )
 
-// lines are users, a group and items to import, as export writes them.
+// lines returns users, a group and items in the format of export and import.
 func lines(items int) string {
 	var b strings.Builder
 	for _, name := range []string{"ann", "ben", "cleo"} {
@@ -36,7 +36,7 @@ func lines(items int) string {
 	return b.String()
 }
 
-// holding is an embedded store that holds lines, and its export.
+// holding returns an embedded store that contains lines, and its export.
 func holding(t *testing.T, items int) (store, export string) {
 	t.Helper()
 	store = embedded(t)
@@ -44,7 +44,7 @@ func holding(t *testing.T, items int) (store, export string) {
 	return store, must(t, "export", "--store", store)
 }
 
-// written is a file that holds a text.
+// written returns a file with a text.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -54,7 +54,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-// wantExport wants a store to hold what another one has exported.
+// wantExport compares the export of a store with that of another one.
 func wantExport(t *testing.T, store, want string) {
 	t.Helper()
 	got := strings.Split(must(t, "export", "--store", store), "\n")
@@ -63,7 +63,7 @@ func wantExport(t *testing.T, store, want string) {
 	}
 }
 
-// wantAudit wants a store to agree with itself, and to hold a number of items.
+// wantAudit checks that the audit of a store finds nothing and that it has a number of items.
 func wantAudit(t *testing.T, store string, items int) {
 	t.Helper()
 	var report repair.AuditReport
@@ -80,16 +80,16 @@ func TestMovingThereAndBack(t *testing.T) {
 	const items = 700
 	from, export := holding(t, items)
 	there := keyspace(t)
-	var told struct {
+	var report struct {
 		Rows  map[string]int64
 		Audit repair.AuditReport
 	}
-	if err := json.Unmarshal([]byte(must(t, "copy", "--from", from, "--to", there)), &told); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "copy", "--from", from, "--to", there)), &report); err != nil {
 		t.Fatal(err)
 	}
-	// The cursor keys; four principals with two member rows; four rows an item.
-	if want := (map[string]int64{"settings": 1, "blocks": 0, "creations": 0, "principals": 6, "contents": 4 * items, "dues": items / 50, "texts": 0, "drafts": 0, "leases": 0, "pastes": 0, "bodies": 0}); !cmp.Equal(want, told.Rows) {
-		t.Errorf("rows: %v, want %v", told.Rows, want)
+	// One setting, the cursor keys; four principals with two member rows; four rows per item.
+	if want := (map[string]int64{"settings": 1, "blocks": 0, "creations": 0, "principals": 6, "contents": 4 * items, "dues": items / 50, "texts": 0, "drafts": 0, "leases": 0, "pastes": 0, "bodies": 0}); !cmp.Equal(want, report.Rows) {
+		t.Errorf("rows: %v, want %v", report.Rows, want)
 	}
 	wantAudit(t, there, items)
 	wantExport(t, there, export)
@@ -100,7 +100,7 @@ func TestMovingThereAndBack(t *testing.T) {
 	wantExport(t, back, export)
 
 	if code, _, errs := run(t, "copy", "--from", from, "--to", there); code != 1 || !strings.Contains(errs, "the target is not empty") {
-		t.Errorf("a copy onto what was copied: exit %d: %s", code, errs)
+		t.Errorf("a copy to a target with data: exit %d: %s", code, errs)
 	}
 }
 
@@ -114,14 +114,14 @@ func TestExportAndImportOnACluster(t *testing.T) {
 	must(t, "import", written(t, export), "--store", second)
 	wantExport(t, second, export)
 	if diff := cmp.Diff(sorted(strings.Split(lines(items), "\n")), sorted(strings.Split(export, "\n"))); diff != "" {
-		t.Errorf("what was imported is exported otherwise (-imported +exported):\n%s", diff)
+		t.Errorf("the export differs from what was imported (-imported +exported):\n%s", diff)
 	}
 }
 
-// A copy that is broken off, in order or by a power cut, is not used by anybody
-// and goes on where it was.
+// TestACopyThatIsBrokenOffGoesOn: no command uses the target of a copy that was interrupted, by a
+// signal or a power failure, and the copy can be continued.
 func TestACopyThatIsBrokenOffGoesOn(t *testing.T) {
-	t.Parallel() // above all with the other test that waits for a mark to end
+	t.Parallel() // mainly with the other test that waits for a mark to expire
 	const items = 3000
 	from, export := holding(t, items)
 	to := keyspace(t)
@@ -130,11 +130,11 @@ func TestACopyThatIsBrokenOffGoesOn(t *testing.T) {
 	c := begin(t, "copy", "--from", from, "--to", to)
 	reached := brokenOff(t, c, store, syscall.SIGINT, 0)
 	if code, _, errs := run(t, "audit", "--store", to); code != 1 || !strings.Contains(errs, "run the same carrel copy again") {
-		t.Errorf("half a copy is audited: exit %d: %s", code, errs)
+		t.Errorf("an audit of an incomplete copy: exit %d: %s", code, errs)
 	}
 	c = begin(t, "copy", "--from", from, "--to", to)
 	brokenOff(t, c, store, syscall.SIGKILL, reached)
-	// Nobody can know that it is dead before its mark has ended.
+	// Nothing can show that the process is dead before its mark expires.
 	code, _, errs := run(t, "copy", "--from", from, "--to", to)
 	if code != 1 || !strings.Contains(errs, "the target is in use by carrel copy on ") || !strings.Contains(errs, "its mark ends by itself within ") {
 		t.Errorf("after a kill: exit %d: %s", code, errs)
@@ -145,8 +145,8 @@ func TestACopyThatIsBrokenOffGoesOn(t *testing.T) {
 	wantExport(t, to, export)
 }
 
-// brokenOff ends a copy once it has noted more rows than it began with, and
-// gives the number of rows.
+// brokenOff ends a copy once it has recorded more rows than it started with, and returns the number
+// of rows.
 func brokenOff(t *testing.T, c *process, store *cassandra.Store, signal syscall.Signal, had int64) int64 {
 	t.Helper()
 	ticks := time.NewTicker(20 * time.Millisecond)
@@ -165,7 +165,7 @@ func brokenOff(t *testing.T, c *process, store *cassandra.Store, signal syscall.
 		}
 	}
 	if !c.running() {
-		t.Fatalf("the copy ended before it was broken off: %s%s", c.out.String(), c.errs.String())
+		t.Fatalf("the copy ended before it was interrupted: %s%s", c.out.String(), c.errs.String())
 	}
 	if err := c.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func brokenOff(t *testing.T, c *process, store *cassandra.Store, signal syscall.
 	return note.Rows
 }
 
-// awaitNobody waits until no process is known to use the store.
+// awaitNobody waits until no process is registered with the store.
 func awaitNobody(t *testing.T, store *cassandra.Store) {
 	t.Helper()
 	ticks := time.NewTicker(time.Second)
@@ -189,5 +189,5 @@ func awaitNobody(t *testing.T, store *cassandra.Store) {
 		}
 		<-ticks.C
 	}
-	t.Fatal("the mark of a process that is dead does not end")
+	t.Fatal("the mark of a dead process does not expire")
 }

@@ -10,7 +10,7 @@ import (
 	"carrel/cassandra/cassandratest"
 )
 
-// closedAddress is one at which nobody listens.
+// closedAddress returns an address on which nothing listens.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -21,7 +21,7 @@ func closedAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// changed is a new keyspace after a statement of somebody else.
+// changed returns a new keyspace in which a statement has changed something.
 func changed(t *testing.T, stmt string, args ...any) string {
 	t.Helper()
 	store := keyspace(t)
@@ -31,7 +31,7 @@ func changed(t *testing.T, stmt string, args ...any) string {
 	return store
 }
 
-// lastVersion is the schema's version of the product.
+// lastVersion returns the product's version of the schema.
 func lastVersion(t *testing.T) int {
 	t.Helper()
 	var last int
@@ -41,11 +41,11 @@ func lastVersion(t *testing.T) int {
 	return last
 }
 
-// An operator who has named a cluster that cannot be used is told so in one
-// line, with exit code 1 and without the password, by whatever command.
-func TestAClusterThatCannotBeUsedIsToldInOneLine(t *testing.T) {
+// TestUnusableCluster_OneLineError: for a cluster that cannot be used, every command prints one
+// line without the password and exits with 1.
+func TestUnusableCluster_OneLineError(t *testing.T) {
 	t.Parallel()
-	const canary = "a-password-that-nobody-is-told"
+	const canary = "a-password-that-must-not-be-printed"
 	password, secret := written(t, canary+"\n"), written(t, "a secret of at least thirty-two bytes")
 	last := lastVersion(t)
 	closed, hosts := closedAddress(t), strings.Join(node.Hosts(t), ",")
@@ -75,45 +75,44 @@ func TestAClusterThatCannotBeUsedIsToldInOneLine(t *testing.T) {
 			})
 		}
 	}
-	// Changes of the schema only add, so one of a later program is good.
+	// Changes of the schema only add, so the schema of a later program can be used.
 	newer := changed(t, `INSERT INTO schema_version (part, version, name, checksum) VALUES (0, ?, 'of the future', 'x')`, last+1)
 	must(t, "audit", "--store", newer)
 }
 
-// wantOneLine wants a command to fail with one line on standard error, and
-// nothing secret in it.
+// wantOneLine checks that a command fails with one line on standard error that contains no secret.
 func wantOneLine(t *testing.T, begins string, secrets []string, args ...string) {
 	t.Helper()
 	code, out, errs := run(t, args...)
 	if code != 1 || out != "" || !strings.HasPrefix(errs, begins) || strings.Count(errs, "\n") != 1 || !strings.HasSuffix(errs, "\n") {
-		t.Errorf("exit %d: %q %q, want a line that begins with %q", code, out, errs, begins)
+		t.Errorf("exit %d: %q %q, want a line that starts with %q", code, out, errs, begins)
 	}
 	for _, secret := range secrets {
 		if strings.Contains(out+errs, secret) {
-			t.Errorf("it tells %q: %s", secret, errs)
+			t.Errorf("it prints %q: %s", secret, errs)
 		}
 	}
 }
 
-// A keyspace that stands with another replication than the flag names is
-// nothing that a migration mends in silence.
-func TestAReplicationThatDiffersIsTold(t *testing.T) {
+// TestMigrate_DifferentReplicationIsReported: a migration does not silently change the replication
+// of a keyspace to that of the flag.
+func TestMigrate_DifferentReplicationIsReported(t *testing.T) {
 	store := keyspace(t)
-	wantOneLine(t, "carrel: migrating: the keyspace "+filepath.Base(store)+" stands with the replication {'class': 'NetworkTopologyStrategy', ", nil,
+	wantOneLine(t, "carrel: migrating: the keyspace "+filepath.Base(store)+" has the replication {'class': 'NetworkTopologyStrategy', ", nil,
 		"migrate", "--store", store, "--cassandra-replication", "3")
 	if out := must(t, "migrate", "--store", store); out != "" {
-		t.Errorf("a migration of what is up to date says %q", out)
+		t.Errorf("a migration of a current schema prints %q", out)
 	}
 	must(t, "migrate", "--store", store, "--cassandra-replication", "1")
 }
 
-// What a secured node wants is told by flags, and where one of them is wrong
-// nothing is sent in the clear instead: the node would take that too.
+// TestASecuredClusterByFlags: flags configure what a secured node requires. If one of them is
+// wrong, nothing is sent in the clear instead, although the node would accept that too.
 func TestASecuredClusterByFlags(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	store := "cassandra://" + strings.Join(c.Hosts, ",") + "/secured"
-	right, wrong := written(t, "cassandra\n"), written(t, "a-password-that-nobody-is-told")
+	right, wrong := written(t, "cassandra\n"), written(t, "a-password-that-must-not-be-printed")
 	authorities, pair := []string{"--cassandra-ca", c.CA}, []string{"--cassandra-cert", c.Cert, "--cassandra-key", c.Key}
 	name := []string{"--cassandra-server-name", cassandratest.SecuredName}
 	with := func(command, password string, flags ...[]string) []string {
@@ -139,7 +138,7 @@ func TestASecuredClusterByFlags(t *testing.T) {
 		{"no certificate of ours", with("audit", right, authorities, name), noTLS},
 	} {
 		t.Run(w.name, func(t *testing.T) {
-			wantOneLine(t, "carrel: opening the store: "+w.says, []string{"a-password-that-nobody-is-told"}, w.args...)
+			wantOneLine(t, "carrel: opening the store: "+w.says, []string{"a-password-that-must-not-be-printed"}, w.args...)
 		})
 	}
 }

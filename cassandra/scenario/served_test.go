@@ -19,8 +19,8 @@ func sorted(list []string) []string {
 	return list
 }
 
-// A store that is served is neither copied nor copied to, and one that is
-// copied is not served.
+// TestACopyAndAGatewayExcludeEachOther: a store that a gateway serves cannot be the source or
+// target of a copy, and a store that is being copied cannot be served.
 func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
 	from, export := holding(t, 30)
 	there := keyspace(t)
@@ -37,11 +37,11 @@ func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
 			t.Errorf("%s is served: exit %d: %s", name, code, errs)
 		}
 	}
-	// Others may look on while it is served.
+	// Read-only commands may run while it is served.
 	wantExport(t, there, export)
 	g.end()
 
-	// One that has ended in order is gone at once.
+	// A gateway that was stopped cleanly releases the store at once.
 	must(t, "copy", "--from", there, "--to", back)
 	wantExport(t, back, export)
 
@@ -51,15 +51,15 @@ func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
 	}
 	code, _, errs := run(t, "audit", "--store", there)
 	if code != 1 || !strings.Contains(errs, "the store is in use by carrel copy on desk-2") {
-		t.Errorf("an audit of a store that is copied: exit %d: %s", code, errs)
+		t.Errorf("an audit of a store that is being copied: exit %d: %s", code, errs)
 	}
-	// The other side of the same copy.
+	// The other end of the same copy.
 	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 || !strings.Contains(errs, "the source is in use by carrel copy on desk-2") {
-		t.Errorf("a copy of a store that is copied: exit %d: %s", code, errs)
+		t.Errorf("a copy of a store that is being copied: exit %d: %s", code, errs)
 	}
 }
 
-// driver is a session of the driver with a keyspace, for what no command of the product does.
+// driver opens a session of the driver on a keyspace, for statements that no command makes.
 func driver(t *testing.T, store string) *gocql.Session {
 	t.Helper()
 	hosts, name, _ := strings.Cut(strings.TrimPrefix(store, "cassandra://"), "/")
@@ -103,7 +103,7 @@ func TestReadinessOnACluster(t *testing.T) {
 	g.end()
 }
 
-// awaitReadyz waits for an answer of /readyz: the one before stands for a moment.
+// awaitReadyz waits for a result of /readyz, because the previous one is cached for a moment.
 func (g *gateway) awaitReadyz(status int, text string) {
 	g.t.Helper()
 	ticks := time.NewTicker(20 * time.Millisecond)
@@ -119,17 +119,17 @@ func (g *gateway) awaitReadyz(status int, text string) {
 	}
 }
 
-// inFlightListOf is the list of a process that has died before it could change an item.
+// inFlightListOf returns the list of a process that died before it could change an item.
 func inFlightListOf(id library.ContentID) commit.InFlightList {
 	return commit.InFlightList{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
 		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll},
 	)}
 }
 
-// What a killed gateway has left in flight is finished by whoever comes next
-// alone, an audit for example, so that the store can be copied.
-func TestAnAuditFinishesWhatAKilledGatewayHasLeft(t *testing.T) {
-	t.Parallel() // above all with the other test that waits for a mark to end
+// TestAudit_FinishesChangesOfAKilledGateway: the next process that uses the store alone, such as an
+// audit, finishes the in-flight changes of a killed gateway, so that the store can be copied.
+func TestAudit_FinishesChangesOfAKilledGateway(t *testing.T) {
+	t.Parallel() // mainly with the other test that waits for a mark to expire
 	from, _ := holding(t, 30)
 	there := keyspace(t)
 	must(t, "copy", "--from", from, "--to", there)

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrMalformedCell says that a cell does not have the form of its column.
-var ErrMalformedCell = errors.New("a cell of an unknown form")
+var ErrMalformedCell = errors.New("a cell of an unknown format")
 
 // errTombstones says that a read would have had to pass too many tombstones.
 var errTombstones = errors.New("a node has met more tombstones than it passes for one read")
@@ -48,7 +48,7 @@ func WrapError(operation string, err error) error {
 	case outcomeEnded:
 		e.Reason, e.Msg = fault.ReasonTimeout, "the time for this request has run out"
 		if errors.Is(err, context.Canceled) {
-			e.Msg = "the request was given up"
+			e.Msg = "the request was canceled"
 		}
 	case outcomeUnavailable:
 		e.Msg = operation + ": too few nodes of the cluster are up"

@@ -36,7 +36,7 @@ func TestWrapError_DriverErrorsGetACode(t *testing.T) {
 		{"too few replicas to propose here", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.LocalSerial)}, fault.Unavailable, "", never},
 		{"too few replicas to commit", &gocql.RequestErrUnavailable{Consistency: gocql.Quorum}, fault.Unavailable, "", maybe},
 		{"too few replicas to commit here", &gocql.RequestErrUnavailable{Consistency: gocql.LocalQuorum}, fault.Unavailable, "", maybe},
-		{"too few replicas, for what is not told", answered{gocql.ErrCodeUnavailable}, fault.Unavailable, "", maybe},
+		{"too few replicas, for an unknown purpose", answered{gocql.ErrCodeUnavailable}, fault.Unavailable, "", maybe},
 		{"bootstrapping", answered{gocql.ErrCodeBootstrapping}, fault.Unavailable, "", never},
 		{"overloaded coordinator", answered{gocql.ErrCodeOverloaded}, fault.Unavailable, "", maybe},
 		{"write timeout", answered{gocql.ErrCodeWriteTimeout}, fault.Unavailable, "", maybe},
@@ -58,7 +58,7 @@ func TestWrapError_DriverErrorsGetACode(t *testing.T) {
 		{"a function failed", answered{gocql.ErrCodeFunctionFailure}, fault.Internal, "", never},
 		// The driver prepares a statement again itself; this one failed once more.
 		{"unprepared", answered{gocql.ErrCodeUnprepared}, fault.Unavailable, "", maybe},
-		{"no place for changes to be captured", answered{gocql.ErrCodeCDCWriteFailure}, fault.Unavailable, "", maybe},
+		{"no space for change data capture", answered{gocql.ErrCodeCDCWriteFailure}, fault.Unavailable, "", maybe},
 
 		{"no node", gocql.ErrNoConnections, fault.Unavailable, "", never},
 		{"no node at start", gocql.ErrNoConnectionsStarted, fault.Unavailable, "", never},
@@ -83,30 +83,30 @@ func TestWrapError_DriverErrorsGetACode(t *testing.T) {
 		{"value of a wrong type", gocql.MarshalError("int8 into text"), fault.Internal, "", never},
 		{"answer of a wrong type", gocql.UnmarshalError("text into int8"), fault.Internal, "", maybe},
 		{"a panic", fmt.Errorf("%w: SECRET", errPanic), fault.Internal, "", maybe},
-		{"cell of an unknown form", ErrMalformedCell, fault.Internal, "", maybe},
+		{"cell of an unknown format", ErrMalformedCell, fault.Internal, "", maybe},
 		{"anything else", errors.New("whatever"), fault.Unavailable, "", maybe},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for what, err := range map[string]error{"reading": WrapError("try", c.err), "decision": wrapDecisionError("try", c.err)} {
 				if got := fault.CodeOf(err); got != c.code {
-					t.Errorf("%s: code %d, not %d", what, got, c.code)
+					t.Errorf("%s: code %d, want %d", what, got, c.code)
 				}
 				if got := fault.ReasonOf(err); got != c.reason {
-					t.Errorf("%s: reason %q, not %q", what, got, c.reason)
+					t.Errorf("%s: reason %q, want %q", what, got, c.reason)
 				}
 				if err.Error() == "" || errors.As(err, new(answered)) {
-					t.Errorf("%s: %q with the driver's type in it", what, err)
+					t.Errorf("%s: %q contains a type of the driver", what, err)
 				}
 				var shown *fault.Error
 				if errors.As(err, &shown); shown.Msg == "" || containsSecret(shown.Msg) {
-					t.Errorf("%s: the message %q is not fit to be shown", what, shown.Msg)
+					t.Errorf("%s: the message %q must not be shown to clients", what, shown.Msg)
 				}
 			}
 			if fault.MayHaveCommitted(WrapError("try", c.err)) {
-				t.Error("a reading may not have committed anything")
+				t.Error("a read may not have committed anything")
 			}
 			if got := fault.MayHaveCommitted(wrapDecisionError("try", c.err)); got != c.committed {
-				t.Errorf("a decision may have been made: %v, not %v", got, c.committed)
+				t.Errorf("a decision may have been made: %v, want %v", got, c.committed)
 			}
 		})
 	}
@@ -116,7 +116,8 @@ func containsSecret(msg string) bool {
 	return slices.ContainsFunc([]string{"SECRET", "10.0.0.1", "SELECT"}, func(s string) bool { return strings.Contains(msg, s) })
 }
 
-// The driver's types for the errors of nodes have the codes by which outcomeOf classifies them.
+// TestDriverErrors_HaveCodes: the driver's types for errors of nodes have the codes by which
+// outcomeOf classifies them.
 func TestDriverErrors_HaveCodes(t *testing.T) {
 	for _, err := range []error{
 		&gocql.RequestErrUnavailable{}, &gocql.RequestErrWriteTimeout{}, &gocql.RequestErrWriteFailure{}, &gocql.RequestErrReadTimeout{},
@@ -125,14 +126,14 @@ func TestDriverErrors_HaveCodes(t *testing.T) {
 	} {
 		var answer gocql.RequestError
 		if !errors.As(err, &answer) {
-			t.Errorf("%T is not classed by its code", err)
+			t.Errorf("%T is not classified by its code", err)
 		}
 	}
 }
 
 func TestWrapError_NilStaysNil(t *testing.T) {
 	if err := WrapError("try", nil); err != nil {
-		t.Errorf("a reading without an error: %v", err)
+		t.Errorf("a read without an error: %v", err)
 	}
 	if err := wrapDecisionError("try", nil); err != nil {
 		t.Errorf("a decision without an error: %v", err)
@@ -150,7 +151,7 @@ func TestSessionFaultOf_ClassifiesTexts(t *testing.T) {
 		"gocql: unable to create session: unable to connect to initial hosts: EOF":                                                                              sessionOther,
 	} {
 		if got := sessionFaultOf(errors.New(text)); got != want {
-			t.Errorf("%s: %d, not %d", text, got, want)
+			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"carrel/core/fault"
 )
 
-// turnedAway checks an error that says: nothing was sent, try again.
+// turnedAway checks an error that says that nothing was sent and that the caller may retry.
 func turnedAway(t *testing.T, err error) {
 	t.Helper()
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != fault.Unavailable || fault.MayHaveCommitted(err) {
-		t.Fatalf("it is told %v", err)
+		t.Fatalf("the error is %v", err)
 	}
 }
 
@@ -25,7 +25,7 @@ func isBusy(t *testing.T, err error) {
 	turnedAway(t, err)
 	var e *fault.Error
 	if errors.As(err, &e); e.RetryAfter != 1 || e.Reason != "" {
-		t.Errorf("it is told %+v", e)
+		t.Errorf("the error is %+v", e)
 	}
 }
 
@@ -58,10 +58,10 @@ func newLine(t *testing.T, places, most int, patience time.Duration) *line {
 	return &line{t: t, gate: newGate(places, most, patience), ended: map[string]error{}}
 }
 
-func (l *line) wantLoad(under, waiting int) {
+func (l *line) wantLoad(inFlight, waiting int) {
 	l.t.Helper()
-	if u, w := l.gate.load(); u != under || w != waiting {
-		l.t.Errorf("%d are under way and %d wait, want %d and %d", u, w, under, waiting)
+	if u, w := l.gate.load(); u != inFlight || w != waiting {
+		l.t.Errorf("%d are in flight and %d wait, want %d and %d", u, w, inFlight, waiting)
 	}
 }
 
@@ -83,12 +83,12 @@ func TestGate_EarliestDeadlineGoesFirst(t *testing.T) {
 			l.gate.leave()
 			synctest.Wait()
 			if u, _ := l.gate.load(); u != 1 {
-				t.Fatalf("%d are under way", u)
+				t.Fatalf("%d are in flight", u)
 			}
 		}
 		want := []string{"first", "old", "as old", "young", "mutation", "background", "later background"}
 		if !slices.Equal(l.order, want) {
-			t.Errorf("they got in as %v, want %v", l.order, want)
+			t.Errorf("they were admitted as %v, want %v", l.order, want)
 		}
 		l.gate.leave()
 		l.wantLoad(0, 0)
@@ -113,11 +113,11 @@ func TestGate_FullQueueRejectsTheLatestDeadline(t *testing.T) {
 			synctest.Wait()
 		}
 		if want := []string{"in", "older", "old"}; !slices.Equal(l.order, want) {
-			t.Errorf("they got in as %v, want %v", l.order, want)
+			t.Errorf("they were admitted as %v, want %v", l.order, want)
 		}
 		l.wantLoad(1, 0)
 		if len(l.ended) != 2 {
-			t.Errorf("turned away were %v", l.ended)
+			t.Errorf("rejected were %v", l.ended)
 		}
 	})
 }
@@ -140,13 +140,13 @@ func TestGate_WaitingEndsInTime(t *testing.T) {
 		synctest.Wait()
 		isBusy(t, l.ended["patient"])
 		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("patience ended after %s", took)
+			t.Errorf("the wait ended after %s", took)
 		}
 		l.wantLoad(1, 1)
 		l.gate.leave()
 		synctest.Wait()
 		if want := []string{"in", "late"}; !slices.Equal(l.order, want) {
-			t.Errorf("they got in as %v, want %v", l.order, want)
+			t.Errorf("they were admitted as %v, want %v", l.order, want)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -20,7 +20,7 @@ type script struct {
 
 func (s script) run(t *testing.T, of *attempt, value int) (int, error) {
 	if of.avoid != s.avoid || of.hedged != (s.avoid != "") {
-		t.Errorf("try %d avoids %q (again: %v), want %q", value, of.avoid, of.hedged, s.avoid)
+		t.Errorf("attempt %d avoids %q (hedged: %v), want %q", value, of.avoid, of.hedged, s.avoid)
 	}
 	node := "a"
 	of.lastNode.Store(&node)
@@ -48,14 +48,14 @@ func TestHedged_UsesTheFirstResult(t *testing.T) {
 	}{
 		{name: "the first is quick", first: script{takes: 400 * time.Millisecond}, want: 1, took: 400 * time.Millisecond},
 		{name: "the first fails quickly", first: script{err: failed}, err: failed},
-		{name: "the second is quicker", first: script{takes: slow}, second: script{takes: time.Second}, want: 2, again: true, took: 1500 * time.Millisecond},
-		{name: "the first is quicker all the same", first: script{takes: time.Second}, second: script{takes: slow}, want: 1, again: true, took: time.Second},
+		{name: "the second is faster", first: script{takes: slow}, second: script{takes: time.Second}, want: 2, again: true, took: 1500 * time.Millisecond},
+		{name: "the first is faster after all", first: script{takes: time.Second}, second: script{takes: slow}, want: 1, again: true, took: time.Second},
 		{name: "the second fails", first: script{takes: time.Second}, second: script{err: failed}, want: 1, again: true, took: time.Second},
 		{name: "the first fails, the second does not", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second}, want: 2, again: true, took: 1500 * time.Millisecond},
 		{name: "both fail", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second, err: worse}, again: true, err: failed, took: 1500 * time.Millisecond},
 		{name: "no other node answers", first: script{takes: 3 * time.Second}, alone: true, want: 1, took: 3 * time.Second},
 		{name: "no other node answers, and it fails", first: script{takes: 3 * time.Second, err: failed}, alone: true, err: failed, took: 3 * time.Second},
-		{name: "too many second tries", first: script{takes: 3 * time.Second}, full: true, want: 1, took: 3 * time.Second},
+		{name: "too many second attempts", first: script{takes: 3 * time.Second}, full: true, want: 1, took: 3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,14 +76,14 @@ func TestHedged_UsesTheFirstResult(t *testing.T) {
 					t.Errorf("got %d, %v, want %d, %v", got, err, c.want, c.err)
 				}
 				if again := tries.Load() == 2; again != c.again {
-					t.Errorf("%d tries were made", tries.Load())
+					t.Errorf("%d attempts were made", tries.Load())
 				}
 				if took := time.Since(began); took != c.took {
 					t.Errorf("it took %s, want %s", took, c.took)
 				}
 				synctest.Wait()
 				if !c.full && len(h.slots) != 0 {
-					t.Error("a second try has kept its place")
+					t.Error("a second attempt has kept its slot")
 				}
 			})
 		})
@@ -101,7 +101,7 @@ func TestHedged_EndsWithItsCaller(t *testing.T) {
 		scripts <- script{takes: time.Hour, avoid: "a"}
 		_, err := hedged(ctx, h, func(of *attempt) (int, error) { return (<-scripts).run(t, of, 1) })
 		if len(scripts) != 0 || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("it ended with %v, %d tries not made", err, len(scripts))
+			t.Errorf("it returned %v, %d attempts not made", err, len(scripts))
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestHedgedAll_HedgesSlowCallsOnly(t *testing.T) {
 		slices.Sort(got)
 		for i := range many {
 			if got[i] != i {
-				t.Fatalf("taken were %v", got)
+				t.Fatalf("the results are %v", got)
 			}
 			if hangs := i%10 == 3; hangs != (tries[i] == 2) {
 				t.Errorf("%d was tried %d times", i, tries[i])
@@ -151,7 +151,7 @@ func TestHedgedAll_HedgesSlowCallsOnly(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(h.slots) != 0 {
-			t.Error("a second try has kept its place")
+			t.Error("a second attempt has kept its slot")
 		}
 		failed := errors.New("failed")
 		err := hedgedAll(t.Context(), h, many, 4, func(of *attempt, i int) (int, error) {
@@ -160,7 +160,7 @@ func TestHedgedAll_HedgesSlowCallsOnly(t *testing.T) {
 			}
 			<-of.Done()
 			return 0, of.Err()
-		}, func(int, int) { t.Error("something was taken") })
+		}, func(int, int) { t.Error("a result was used") })
 		if err != failed {
 			t.Errorf("it failed with %v", err)
 		}
@@ -194,7 +194,7 @@ func TestHedged_QueuedAttemptIsNotHedged(t *testing.T) {
 		<-time.After(10 * time.Second)
 		synctest.Wait()
 		if _, waiting := s.gate.load(); waiting != 1 {
-			t.Errorf("%d statements wait, want that of the first try", waiting)
+			t.Errorf("%d statements wait, want that of the first attempt", waiting)
 		}
 		sentAt := time.Now()
 		s.gate.leave()
@@ -203,11 +203,11 @@ func TestHedged_QueuedAttemptIsNotHedged(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(sentAt); took < h.after/2 || took > 2*h.after {
-			t.Errorf("the second try ended %s after the first was sent", took)
+			t.Errorf("the second attempt ended %s after the first was sent", took)
 		}
 		synctest.Wait()
 		if under, waiting := s.gate.load(); under != 0 || waiting != 0 || len(h.slots) != 0 {
-			t.Errorf("%d are under way, %d wait", under, waiting)
+			t.Errorf("%d are in flight, %d wait", under, waiting)
 		}
 	})
 }

@@ -32,34 +32,34 @@ func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 	if err != nil {
 		return err
 	}
-	standing, err := s.replicas(ctx, o.Keyspace)
+	current, err := s.replicas(ctx, o.Keyspace)
 	if err != nil {
 		return err
 	}
-	if standing == nil {
-		progress("making the keyspace " + o.Keyspace + " with " + o.replication())
+	if current == nil {
+		progress("creating the keyspace " + o.Keyspace + " with " + o.replication())
 		if err := s.Define(ctx, fmt.Sprintf(createKeyspace, o.Keyspace, o.replication())); err != nil {
 			return err
 		}
 		// Another migration may have created it meanwhile, with other replicas.
-		if standing, err = s.replicas(ctx, o.Keyspace); err != nil {
+		if current, err = s.replicas(ctx, o.Keyspace); err != nil {
 			return err
 		}
 	}
-	return o.compareReplicas(standing, centres)
+	return o.compareReplicas(current, centres)
 }
 
 // replicas returns the replication of a keyspace; nil if there is none of that name.
 func (s *Session) replicas(ctx context.Context, keyspace string) (map[string]string, error) {
-	var standing map[string]string
-	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&standing) })
-	return standing, err
+	var current map[string]string
+	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&current) })
+	return current, err
 }
 
 // compareReplicas returns an error if the replication is not that of the options. centres
 // are the data centres of the cluster.
-func (o *Options) compareReplicas(standing map[string]string, centres []string) error {
-	if len(o.Replication) == 0 || standing == nil {
+func (o *Options) compareReplicas(current map[string]string, centres []string) error {
+	if len(o.Replication) == 0 || current == nil {
 		return nil
 	}
 	// ALTER KEYSPACE applies a number for every data centre to new ones only, so the
@@ -75,27 +75,27 @@ func (o *Options) compareReplicas(standing map[string]string, centres []string) 
 			asked.Replication[dc] = n
 		}
 	}
-	same := strings.HasSuffix(standing["class"], "NetworkTopologyStrategy")
+	same := strings.HasSuffix(current["class"], "NetworkTopologyStrategy")
 	for dc, n := range asked.Replication {
-		same = same && standing[dc] == strconv.Itoa(n)
+		same = same && current[dc] == strconv.Itoa(n)
 	}
-	for dc, n := range standing {
+	for dc, n := range current {
 		_, wanted := asked.Replication[dc]
 		same = same && (wanted || dc == "class" || n == "0")
 	}
 	if same {
 		return nil
 	}
-	return OperatorError(nil, "the keyspace %s stands with the replication %s, which a migration does not change, and %s was asked for: ALTER KEYSPACE %s WITH replication = %s, then nodetool repair --full %s on every node; or migrate without naming a replication",
-		o.Keyspace, replicasText(standing), asked.replication(), o.Keyspace, asked.replication(), o.Keyspace)
+	return OperatorError(nil, "the keyspace %s has the replication %s, which a migration does not change, and not %s: ALTER KEYSPACE %s WITH replication = %s, then nodetool repair --full %s on every node; or migrate without naming a replication",
+		o.Keyspace, replicasText(current), asked.replication(), o.Keyspace, asked.replication(), o.Keyspace)
 }
 
 // replicasText returns the replication of an existing keyspace in CQL.
-func replicasText(standing map[string]string) string {
-	parts := []string{"'class': '" + strings.TrimPrefix(standing["class"], "org.apache.cassandra.locator.") + "'"}
-	for _, dc := range slices.Sorted(maps.Keys(standing)) {
+func replicasText(current map[string]string) string {
+	parts := []string{"'class': '" + strings.TrimPrefix(current["class"], "org.apache.cassandra.locator.") + "'"}
+	for _, dc := range slices.Sorted(maps.Keys(current)) {
 		if dc != "class" {
-			parts = append(parts, fmt.Sprintf("'%s': %s", dc, standing[dc]))
+			parts = append(parts, fmt.Sprintf("'%s': %s", dc, current[dc]))
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
@@ -114,7 +114,7 @@ func (s *Session) DataCentres(ctx context.Context, o *Options) ([]string, error)
 	}
 	all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...))))
 	if !o.Global && o.DataCentre == "" && len(all) > 1 {
-		return nil, OperatorError(nil, "the cluster has the data centres %s: say which one is used here", strings.Join(all, ", "))
+		return nil, OperatorError(nil, "the cluster has the data centres %s: configure which one this process uses", strings.Join(all, ", "))
 	}
 	return all, nil
 }

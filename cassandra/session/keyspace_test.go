@@ -16,7 +16,7 @@ func oneLine(t *testing.T, err error, want string) {
 	}
 	var shown *fault.Error
 	if !errors.As(err, &shown) || shown.Code != fault.Unavailable {
-		t.Fatalf("not an error of the domain: %v", err)
+		t.Fatalf("not a fault.Error: %v", err)
 	}
 	if !strings.Contains(shown.Msg, want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("the error is %q, want %q in it", err, want)
@@ -33,7 +33,7 @@ func TestReplication_IsWrittenInCQL(t *testing.T) {
 		{map[string]int{"b": 3, "a": 2}, "{'class': 'NetworkTopologyStrategy', 'a': 2, 'b': 3}"},
 	} {
 		if got := (&Options{Replication: c.factors}).replication(); got != c.want {
-			t.Errorf("%v: %s, not %s", c.factors, got, c.want)
+			t.Errorf("%v: %s, want %s", c.factors, got, c.want)
 		}
 	}
 }
@@ -41,11 +41,11 @@ func TestReplication_IsWrittenInCQL(t *testing.T) {
 func TestCompareReplicas_ReportsDifferences(t *testing.T) {
 	const topology = "org.apache.cassandra.locator.NetworkTopologyStrategy"
 	for _, c := range []struct {
-		name     string
-		asked    map[string]int
-		centres  []string
-		standing map[string]string
-		alter    string // part of the advice; "" for no error
+		name    string
+		asked   map[string]int
+		centres []string
+		current map[string]string
+		alter   string // part of the advice; "" for no error
 	}{
 		{"nothing asked for", nil, []string{"a"}, map[string]string{"class": topology, "a": "1"}, ""},
 		{"the same everywhere", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "3"}, ""},
@@ -58,7 +58,7 @@ func TestCompareReplicas_ReportsDifferences(t *testing.T) {
 		{"without data centres", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"}, "'a': 3}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := (&Options{Keyspace: "k", Replication: c.asked}).compareReplicas(c.standing, c.centres)
+			err := (&Options{Keyspace: "k", Replication: c.asked}).compareReplicas(c.current, c.centres)
 			if c.alter == "" {
 				if err != nil {
 					t.Error(err)
@@ -66,7 +66,7 @@ func TestCompareReplicas_ReportsDifferences(t *testing.T) {
 				return
 			}
 			oneLine(t, err, "ALTER KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', "+c.alter+", then nodetool repair")
-			oneLine(t, err, "stands with the replication "+replicasText(c.standing))
+			oneLine(t, err, "has the replication "+replicasText(c.current))
 		})
 	}
 }

@@ -38,7 +38,7 @@ func (*fixedOrder) RemoveHost(*gocql.HostInfo) {}
 func (*fixedOrder) HostUp(*gocql.HostInfo)     {}
 func (*fixedOrder) HostDown(*gocql.HostInfo)   {}
 
-// threeNodes are a, b and c, on a clock that the test moves.
+// threeNodes are a, b and c, with a clock that the test sets.
 type threeNodes struct {
 	*nodes
 	t       *testing.T
@@ -88,7 +88,7 @@ func TestNodes_DownNodeIsNoOther(t *testing.T) {
 		n.AddHost(h)
 	}
 	if !n.another("a") {
-		t.Error("b and c answer")
+		t.Error("a is down: b and c should answer")
 	}
 	n.HostDown(n.b)
 	if !n.another("a") || !n.another("b") {
@@ -111,32 +111,32 @@ func TestNodes_DownNodeIsNoOther(t *testing.T) {
 
 func TestNodes_SilentNodeIsPickedLast(t *testing.T) {
 	n := newThreeNodes(t)
-	n.wantOrder("nobody was asked", "a", "b", "c")
+	n.wantOrder("no request yet", "a", "b", "c")
 	n.asked(n.a)
 	n.pass(silentAfter)
-	n.wantOrder("it has still time", "a", "b", "c")
+	n.wantOrder("a has still time", "a", "b", "c")
 	n.pass(1)
 	n.wantOrder("a is silent", "b", "c", "a")
 	if !n.another("a") || !n.another("b") {
-		t.Error("beside a and beside b there is another one that answers")
+		t.Error("another node than a, and than b, should answer")
 	}
 	n.asked(n.b)
 	n.pass(silentAfter + 1)
 	n.wantOrder("b too", "c", "a", "b")
 	if !n.another("a") || n.another("c") {
-		t.Error("c is the only one that answers")
+		t.Error("only c answers, so there is no other node")
 	}
 	n.asked(n.c)
 	n.pass(silentAfter + 1)
-	n.wantOrder("where all are silent, the order is as it was", "a", "b", "c")
+	n.wantOrder("if all are silent, the order does not change", "a", "b", "c")
 	n.answered(n.a)
 	n.wantOrder("a has answered, however late", "a", "b", "c")
 	n.asked(n.a)
 	n.pass(silentAfter + 1)
 	n.answered(n.b)
-	n.wantOrder("b alone has answered", "b", "a", "c")
+	n.wantOrder("only b has answered", "b", "a", "c")
 	n.cut(n.a)
-	n.wantOrder("a connection that failed is no answer", "b", "a", "c")
+	n.wantOrder("a failed connection is not an answer", "b", "a", "c")
 	n.answered(n.a)
 	n.wantOrder("a has answered too", "a", "b", "c")
 }
@@ -161,9 +161,9 @@ func TestNodes_AnyAnswerEndsSilence(t *testing.T) {
 	}
 	n.pass(1)
 	if !n.isSilent("a") {
-		t.Error("who waits for a sees nothing of it")
+		t.Error("a caller that waits for a must see that it is silent")
 	}
-	n.wantOrder("who does not wait for a asks it first", "a", "b", "c")
+	n.wantOrder("a caller that does not wait for a picks it first", "a", "b", "c")
 	n.asked(n.a)
 	n.wantOrder("it has time again", "a", "b", "c")
 	n.pass(silentAfter + 1)
@@ -178,7 +178,7 @@ func TestNodes_HostUpForgetsPendingRequests(t *testing.T) {
 	n.HostDown(n.a)
 	n.HostUp(n.a)
 	n.pass(silentAfter + 1)
-	n.wantOrder("what a owed is gone with its connections", "a", "b", "c")
+	n.wantOrder("a's pending requests are gone with its connections", "a", "b", "c")
 	if !n.another("b") {
 		t.Error("a answers")
 	}
@@ -187,7 +187,7 @@ func TestNodes_HostUpForgetsPendingRequests(t *testing.T) {
 	n.pass(silentAfter + 1)
 	n.wantOrder("a is silent again", "b", "c", "a")
 	if n.HostDown(n.a); n.anySilent(n.clock) {
-		t.Error("who is gone cannot be picked, so there is nothing to put in order")
+		t.Error("a node that is gone cannot be picked, so the order does not matter")
 	}
 }
 
@@ -217,15 +217,15 @@ func TestNodes_SecondAttemptPicksAnotherNode(t *testing.T) {
 	first := &attempt{Context: t.Context()}
 	next := n.Pick(new(gocql.Query).WithContext(first))
 	if first.lastNode.Load() != nil {
-		t.Error("a node was noted before it was picked")
+		t.Error("a node was recorded before it was picked")
 	}
 	next()
 	if asked := first.lastNode.Load(); asked == nil || *asked != "a" {
-		t.Fatalf("noted was %v", asked)
+		t.Fatalf("recorded was %v", asked)
 	}
 	next() // a retry
 	if asked := first.lastNode.Load(); *asked != "b" {
-		t.Errorf("noted was %s", *asked)
+		t.Errorf("recorded was %s", *asked)
 	}
 	if got, want := n.order(&attempt{Context: t.Context(), avoid: "a"}), []string{"b", "c", "a"}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
@@ -288,7 +288,7 @@ func TestDecideBy_GivesUpOnASilentNode(t *testing.T) {
 					t.Errorf("it ended with %v after %s, want %v after %s", err, took, c.err, c.took)
 				}
 				if err != nil && notApplied(err) {
-					t.Error("it is said not to have been applied")
+					t.Error("it is reported as not applied")
 				}
 			})
 		})

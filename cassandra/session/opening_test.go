@@ -9,8 +9,8 @@ import (
 	"carrel/cassandra/cassandratest"
 )
 
-// An address that does not answer is given up before the driver would, and one that
-// answers is not.
+// TestOpening_SilentAddressIsGivenUp: an address that does not answer is given up before the driver
+// would, and one that answers is not.
 func TestOpening_SilentAddressIsGivenUp(t *testing.T) {
 	const long = time.Minute
 	o := newOpening(long, true)

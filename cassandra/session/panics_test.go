@@ -27,7 +27,7 @@ func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 		t.Fatalf("it ended with %v", err)
 	}
 	if got := fault.MayHaveCommitted(err); got != mayHaveCommitted {
-		t.Errorf("something may have been done: %v, want %v", got, mayHaveCommitted)
+		t.Errorf("may have committed: %v, want %v", got, mayHaveCommitted)
 	}
 }
 
@@ -48,14 +48,14 @@ func TestDriverPanic_EndsItsRequestOnly(t *testing.T) {
 		wantPanic(t, err, false)
 	})
 	t.Run("a request", func(t *testing.T) {
-		var told []Observation
-		s := &Session{gate: newGate(1, 1, time.Hour), observe: func(_ context.Context, o Observation) { told = append(told, o) }}
+		var observed []Observation
+		s := &Session{gate: newGate(1, 1, time.Hour), observe: func(_ context.Context, o Observation) { observed = append(observed, o) }}
 		wantPanic(t, s.request(t.Context(), "try", func() (sent, error) { return sent{outcomeOK, 1}, panics() }), false)
-		if under, _ := s.Load(); under != 0 {
-			t.Error("it has kept its place")
+		if inFlight, _ := s.Load(); inFlight != 0 {
+			t.Error("it has kept its slot")
 		}
-		if len(told) != 1 || told[0].Outcome != "failed" {
-			t.Errorf("observed was %+v", told)
+		if len(observed) != 1 || observed[0].Outcome != "failed" {
+			t.Errorf("the observation is %+v", observed)
 		}
 	})
 	t.Run("a decision", func(t *testing.T) {

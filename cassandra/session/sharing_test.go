@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// readings are reads that the test ends one by one; each returns its number.
+// readings are reads that the test ends one by one. Each returns its number.
 type readings struct {
 	t       *testing.T
 	sharing *sharing[string, int]
@@ -23,7 +23,7 @@ type readings struct {
 	answers map[string]answer
 }
 
-// answer is what a caller got.
+// answer is the result that a caller got.
 type answer struct {
 	value int
 	err   error
@@ -36,7 +36,7 @@ func newReadings(t *testing.T, alone int) *readings {
 	return r
 }
 
-// ask adds a caller that reads a key.
+// ask starts a caller that reads a key.
 func (r *readings) ask(ctx context.Context, who, key string) {
 	go func() {
 		value, err := r.sharing.read(ctx, key, func(ctx context.Context) (int, error) {
@@ -60,7 +60,7 @@ func (r *readings) ask(ctx context.Context, who, key string) {
 	synctest.Wait()
 }
 
-// ends lets a read end.
+// ends makes a read end.
 func (r *readings) ends(err error) {
 	r.end <- err
 	synctest.Wait()
@@ -69,7 +69,7 @@ func (r *readings) ends(err error) {
 func (r *readings) wantSent(n int) {
 	r.t.Helper()
 	if r.sent != n {
-		r.t.Fatalf("%d readings were sent, want %d", r.sent, n)
+		r.t.Fatalf("%d reads were sent, want %d", r.sent, n)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestSharing_SentReadIsNotJoined(t *testing.T) {
 		r.want("ann", answer{1, nil})
 		r.wantSent(2)
 		if len(r.answers) != 1 {
-			t.Fatalf("somebody was given a reading that was sent before it came: %v", r.answers)
+			t.Fatalf("a caller got a read that was sent before it called: %v", r.answers)
 		}
 		// The second read is in flight, so dan waits for the third.
 		r.ask(t.Context(), "dan", "x")
@@ -106,7 +106,7 @@ func TestSharing_SentReadIsNotJoined(t *testing.T) {
 		r.want("dan", answer{3, nil})
 		r.wantSent(3)
 		if len(r.sharing.keys) != 0 {
-			t.Errorf("left over: %v", r.sharing.keys)
+			t.Errorf("remaining keys: %v", r.sharing.keys)
 		}
 		r.ask(t.Context(), "eve", "x")
 		r.wantSent(4)
@@ -155,7 +155,7 @@ func TestSharing_FewCallersReadSeparately(t *testing.T) {
 		r.want("dan", answer{3, nil})
 		r.want("eve", answer{4, nil})
 		if len(r.sharing.keys) != 0 {
-			t.Errorf("left over: %v", r.sharing.keys)
+			t.Errorf("remaining keys: %v", r.sharing.keys)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestSharing_CrowdHasOneReadInFlight(t *testing.T) {
 		}
 		r.want("cid", answer{5, nil})
 		if len(r.sharing.keys) != 0 {
-			t.Errorf("left over: %v", r.sharing.keys)
+			t.Errorf("remaining keys: %v", r.sharing.keys)
 		}
 	})
 }
@@ -310,12 +310,12 @@ func TestSharing_ReadEndsWithTheLastDeadline(t *testing.T) {
 		<-time.After(5 * time.Second)
 		synctest.Wait()
 		for _, who := range []string{"bob", "cid"} {
-			if a, told := r.answers[who]; !told || a.err == nil {
-				t.Errorf("%s has %+v (%v), want an error", who, a, told)
+			if a, done := r.answers[who]; !done || a.err == nil {
+				t.Errorf("%s has %+v (%v), want an error", who, a, done)
 			}
 		}
 		if len(r.sharing.keys) != 0 {
-			t.Errorf("left over: %v", r.sharing.keys)
+			t.Errorf("remaining keys: %v", r.sharing.keys)
 		}
 	})
 }
