@@ -89,7 +89,7 @@ func TestCertificate_RenewedFilesAreUsed(t *testing.T) {
 	r.wants(2, "with both again")
 	r.write(r.certs[0], r.keys[0])
 	r.wants(0, "with the first ones again")
-	if used, refused := r.warnings("a new certificate is used"), r.warnings("the new certificate cannot be used"); used != 3 || refused != 2 {
+	if used, refused := r.warnings("using a new certificate"), r.warnings("the new certificate cannot be used"); used != 3 || refused != 2 {
 		t.Errorf("logged %d and %d times:\n%s", used, refused, r.served.out)
 	}
 }

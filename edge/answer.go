@@ -12,11 +12,11 @@ import (
 	"carrel/observe"
 )
 
-// pooledBytes is the largest buffer that is kept for later requests: a few
-// pages of a library. Larger ones are rare and would stay large.
+// pooledBytes is the largest buffer that is kept for reuse: a few pages of a library. Larger ones
+// are rare, and would stay large.
 const pooledBytes = 256 << 10
 
-// exchange is one request with its answer. It is used again by later ones.
+// exchange is one request with its answer. It is reused for later requests.
 type exchange struct {
 	intake
 
@@ -27,36 +27,36 @@ type exchange struct {
 	challenge  string
 	retryAfter int
 	out        []byte
-	// op is the operation that is answered; nil: none. Its data stands in out, or,
-	// where that would be too long to be kept, after the first split bytes of it.
+	// op is the operation that is answered, or nil. Its data is in out, or, if it is too long to
+	// copy, between the first split bytes of out and the rest.
 	op    *operation
 	data  [][]byte
 	split int
-	// public tells that the answer may be compressed, zipped is it compressed.
+	// public: the answer may be compressed. zipped: it is compressed.
 	public bool
 	zipped bytes.Buffer
-	// opened tells that an event stream has begun, which tells of itself.
+	// opened: an event stream was opened, which reports its own outcome.
 	opened bool
 
 	began time.Time
 	span  *observe.Operation
-	told
+	report
 }
 
-// told is what is told of a request.
-type told struct {
+// report is what observers learn about a request.
+type report struct {
 	operation, name string // type and name of its operation
 	code            string // its outcome
 	cost            int    // of its operation
-	sent            int    // events, of a subscription
+	sent            int    // number of events, for a subscription
 }
 
-// outcome is what the span of the request tells of it.
-func (t told) outcome(transport string, status int) observe.Outcome {
+// outcome returns the outcome for the span of the request.
+func (t report) outcome(transport string, status int) observe.Outcome {
 	return observe.Outcome{Type: t.operation, Name: t.name, Transport: transport, Code: t.code, Status: status, Cost: t.cost, Events: t.sent}
 }
 
-// reset forgets the answer, but the room of its buffers.
+// reset clears the answer and keeps its buffers.
 func (x *exchange) reset() {
 	x.zipped.Reset()
 	*x = exchange{intake: x.intake, zipped: x.zipped, accepted: x.accepted, profile: x.profile, out: x.out[:0]}
@@ -64,13 +64,13 @@ func (x *exchange) reset() {
 
 // restart is reset for another answer to the same request.
 func (x *exchange) restart() {
-	began, span, opened, told, op := x.began, x.span, x.opened, x.told, x.op
+	began, span, opened, report, op := x.began, x.span, x.opened, x.report, x.op
 	x.reset()
-	x.began, x.span, x.opened, x.told, x.op = began, span, opened, told, op
+	x.began, x.span, x.opened, x.report, x.op = began, span, opened, report, op
 }
 
 // answer writes the outcome of an operation.
-func (x *exchange) answer(done *executed, told *costReported) *refusal {
+func (x *exchange) answer(done *executed, report *costReported) *refusal {
 	if done.isNull() && len(done.errors) > 0 {
 		if r := wholeFailure(done.errors); r != nil {
 			return r
@@ -88,12 +88,12 @@ func (x *exchange) answer(done *executed, told *costReported) *refusal {
 			x.out = append(x.out, chunk...)
 		}
 	}
-	x.out = done.tail(x.out, told)
+	x.out = done.tail(x.out, report)
 	return nil
 }
 
-// wholeFailure is the refusal that stands for an operation of which nothing
-// was done, where its first error has a status of its own.
+// wholeFailure returns a refusal in place of the result of an operation without data whose first
+// error has its own status, and nil otherwise.
 func wholeFailure(errs gqlerror.List) *refusal {
 	r := &refusal{errs: errs, retryAfter: retryAfterOf(errs)}
 	switch errs[0].Extensions["code"] {
@@ -107,10 +107,9 @@ func wholeFailure(errs gqlerror.List) *refusal {
 	return r
 }
 
-// retryAfterOf is after how many seconds all that failed may be tried again, 0
-// where no error tells. Most fields of the roots may be null, and an answer in
-// which they are is data with errors, of status 200: what a busy store advises
-// is told in the header all the same.
+// retryAfterOf returns after how many seconds everything that failed may be retried, or 0 if no
+// error says. Most root fields are nullable, so a failure is often data with errors, with status
+// 200. Even then the Retry-After header carries the advice of a busy store.
 func retryAfterOf(errs gqlerror.List) int {
 	longest := 0
 	for _, err := range errs {
@@ -121,7 +120,7 @@ func retryAfterOf(errs gqlerror.List) int {
 	return longest
 }
 
-// firstCode is the code of the first error, codeOK where there is none.
+// firstCode returns the code of the first error, or codeOK if there is none.
 func firstCode(errs gqlerror.List) string {
 	if len(errs) == 0 {
 		return codeOK
@@ -132,7 +131,7 @@ func firstCode(errs gqlerror.List) string {
 	return codeInternal
 }
 
-// refuse writes a refusal: errors, and no member data.
+// refuse writes a refusal: errors without the member data.
 func (x *exchange) refuse(r *refusal) {
 	if x.media == mediaNone {
 		x.media = mediaJSON
@@ -149,13 +148,13 @@ func appendErrors(out []byte, errs gqlerror.List) []byte {
 
 func marshalErrors(errs gqlerror.List) []byte {
 	b, err := json.Marshal(errs)
-	if err != nil { // errors hold strings and numbers only
+	if err != nil { // errors contain only strings and numbers
 		b = []byte(`[{"message":"Internal error.","extensions":{"code":"` + codeInternal + `"}}]`)
 	}
 	return b
 }
 
-// send writes the answer out.
+// send writes the answer to the client.
 func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	header := w.Header()
 	header["Content-Type"] = []string{x.media.contentType()}
@@ -182,10 +181,10 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	}
 	header["Content-Length"] = []string{strconv.Itoa(len(out))}
 	w.WriteHeader(x.status)
-	_, _ = w.Write(out) // a client that is gone has nothing to be told
+	_, _ = w.Write(out) // a client that is gone needs no answer
 }
 
-// sendLong writes a long answer out piece by piece, without a second copy of it.
+// sendLong writes a long answer piece by piece, without copying it.
 func (x *exchange) sendLong(w http.ResponseWriter, zip *zipper) {
 	pieces := append(append([][]byte{x.out[:x.split]}, x.data...), x.out[x.split:])
 	if x.public {

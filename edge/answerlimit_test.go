@@ -19,7 +19,7 @@ import (
 	"carrel/principal"
 )
 
-// named makes users whose displayName has n characters.
+// named creates users whose displayName has n characters.
 func (e *edgeUnderTest) named(n int) {
 	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		u := user(id)
@@ -32,7 +32,7 @@ func (e *edgeUnderTest) named(n int) {
 	}
 }
 
-// limitedTo sets the limits of answers.
+// limitedTo sets the limits on the size of answers.
 func limitedTo(bytes, memory int) func(*Config) {
 	return func(c *Config) { c.Limits.AnswerBytes, c.Limits.AnswerMemory = bytes, memory }
 }
@@ -65,7 +65,7 @@ func TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails(t *testing.T) {
 					t.Errorf("%d bytes of %d: %.200s", size, limit, a.Body)
 				}
 				if held := e.handler.AnswerBytes(); held != 0 {
-					t.Errorf("%d bytes are held afterwards", held)
+					t.Errorf("%d bytes are still reserved", held)
 				}
 			}
 		})
@@ -83,27 +83,27 @@ func TestAnswerLimit_HasTheStatusOfValidationErrors(t *testing.T) {
 	}
 }
 
-func TestAnswerLimit_EndsTheReading(t *testing.T) {
+func TestAnswerLimit_EndsTheReads(t *testing.T) {
 	e := newEdge(t, limitedTo(1000, 256<<20))
 	e.named(2000)
 	var stopped error
-	begun := make(chan struct{})
+	started := make(chan struct{})
 	user := e.onUser
 	e.onUser = func(ctx context.Context, id string) (*principal.User, error) {
-		if id == "slow" { // beside it another root field becomes too long
-			close(begun)
+		if id == "slow" { // meanwhile another root field exceeds the limit
+			close(started)
 			<-ctx.Done()
 			stopped = ctx.Err()
 		} else {
-			<-begun
+			<-started
 		}
 		return user(ctx, id)
 	}
 	a := e.query(t, `{a:user(id:"slow"){id library{bucket}} b:user(id:"x"){displayName}}`, nil)
 	if a.code() != "ANSWER_TOO_LARGE" || len(a.Errors) != 1 || stopped == nil {
-		t.Errorf("the read beside it ended with %v: %s", stopped, a.Body)
+		t.Errorf("the other read ended with %v: %s", stopped, a.Body)
 	}
-	// The library below the slow one is not read.
+	// The library of the slow user is not read.
 	if calls := e.calls.Load(); calls != 2 {
 		t.Errorf("%d calls", calls)
 	}
@@ -136,7 +136,7 @@ func TestAnswerLimit_ErrorsOfAMutationAreShownToo(t *testing.T) {
 	var cancelled error
 	e.onMake = func(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
 		if in.Name == "unknown" {
-			return nil, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonOutcomeUnknown, Msg: "it is not known"}
+			return nil, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonOutcomeUnknown, Msg: "the outcome is unknown"}
 		}
 		cancelled = ctx.Err()
 		return made(ctx, in)
@@ -147,12 +147,13 @@ func TestAnswerLimit_ErrorsOfAMutationAreShownToo(t *testing.T) {
 	}
 }
 
-// A mutation that no memory is free for is refused before it is executed.
+// TestAnswerMemory_IsCheckedBeforeAMutation: a mutation is refused before it is executed if no
+// memory is free for its answer.
 func TestAnswerMemory_IsCheckedBeforeAMutation(t *testing.T) {
 	e := newEdge(t, limitedTo(8<<20, 1<<20))
 	e.named(1)
 	if !e.handler.memory.Reserve(1 << 20) {
-		t.Fatal("nothing is free")
+		t.Fatal("no memory is free")
 	}
 	const one = `mutation{createUser(input:{tenant:"a",name:"b",displayName:"B",email:"b@example.org"}){user{id}}}`
 	a := e.query(t, one, nil, "Authorization: Bearer ann")
@@ -163,9 +164,9 @@ func TestAnswerMemory_IsCheckedBeforeAMutation(t *testing.T) {
 	if a := e.query(t, one, nil, "Authorization: Bearer ann"); a.code() != "" {
 		t.Error(a.Body)
 	}
-	// Afterwards it must not be called unavailable: clients would do it again.
+	// After it was executed it must not fail as UNAVAILABLE, because clients would repeat it.
 	if !e.handler.memory.Reserve(1<<20 - 64<<10) {
-		t.Fatal("nothing is free")
+		t.Fatal("no memory is free")
 	}
 	e.named(100_000)
 	a = e.query(t, strings.Replace(one, "{id}", "{displayName}", 1), nil, "Authorization: Bearer ann")
@@ -173,18 +174,19 @@ func TestAnswerMemory_IsCheckedBeforeAMutation(t *testing.T) {
 		t.Errorf("%d calls, %d %s", e.calls.Load(), a.Code, a.Body)
 	}
 	if held := e.handler.AnswerBytes(); held != 1<<20-64<<10 {
-		t.Errorf("%d bytes are held", held)
+		t.Errorf("%d bytes are still reserved", held)
 	}
 }
 
-// Clients that do not read their answers use the memory up, the next ones are
-// told to come again, and may when the first are gone.
+// TestAnswerMemory_IsHeldUntilTheAnswerIsSent: clients that do not read their answers use up the
+// memory. Further requests are refused with a Retry-After, and succeed when the slow clients are
+// gone.
 func TestAnswerMemory_IsHeldUntilTheAnswerIsSent(t *testing.T) {
 	for name, header := range map[string]string{"in one piece": "", "compressed": "Accept-Encoding: gzip\r\n", "by events": "Accept: text/event-stream\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			e := newEdge(t, limitedTo(8<<20, 20<<20))
 			e.named(0)
-			long := noise(2_400_000) // beyond what sockets buffer
+			long := noise(2_400_000) // more than sockets buffer
 			e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 				u := user(id)
 				u.DisplayName = long
@@ -204,9 +206,9 @@ func TestAnswerMemory_IsHeldUntilTheAnswerIsSent(t *testing.T) {
 				t.Errorf("%d %.200s", a.Code, a.Body)
 			}
 			if a := e.query(t, `{user(id:"x"){id}}`, nil); a.code() != "" {
-				t.Errorf("a short answer finds no memory: %s", a.Body)
+				t.Errorf("no memory for a short answer: %s", a.Body)
 			}
-			_ = conns[0].Close() // one is gone, the other one reads
+			_ = conns[0].Close() // this client is gone, the other one reads
 			go func() { _, _ = io.Copy(io.Discard, conns[1]) }()
 			eventually(t, func() bool { return e.handler.AnswerBytes() == 0 })
 			if a := e.query(t, threeNames, nil); a.code() != "" || len(a.Data) < 3*len(long) {
@@ -216,7 +218,7 @@ func TestAnswerMemory_IsHeldUntilTheAnswerIsSent(t *testing.T) {
 	}
 }
 
-// noise is text that cannot be compressed much.
+// noise returns text that hardly compresses.
 func noise(n int) string {
 	var b strings.Builder
 	for state := uint32(1); b.Len() < n; {
@@ -251,7 +253,7 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 			e.onUser = c.onUser
 			e.query(t, `{a:user(id:"x"){id displayName} b:user(id:"y"){id}}`, nil)
 			if held := e.handler.AnswerBytes(); held != 0 {
-				t.Errorf("%d bytes are held", held)
+				t.Errorf("%d bytes are still reserved", held)
 			}
 		})
 	}
@@ -263,13 +265,13 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		e.handler.ServeHTTP(httptest.NewRecorder(), r)
 		if held := e.handler.AnswerBytes(); held != 0 {
-			t.Errorf("%d bytes are held", held)
+			t.Errorf("%d bytes are still reserved", held)
 		}
 	})
 }
 
-// TestAnswerLimit_OfEvents: an event that is too large is told as such, and the
-// next one comes. Nothing is held while nothing happens.
+// TestAnswerLimit_OfEvents: an event that is too large is reported as an error, and the next one is
+// delivered. Between events no memory is reserved.
 func TestAnswerLimit_OfEvents(t *testing.T) {
 	for name, follow := range map[string]func(t *testing.T, addr string) func() string{
 		"events": func(t *testing.T, addr string) func() string { return subscribe(t, addr).next },
@@ -297,8 +299,8 @@ func TestAnswerLimit_OfEvents(t *testing.T) {
 	}
 }
 
-// A subscription for which no memory is free ends, so that its client asks again
-// from where it is.
+// TestAnswerMemory_OfEvents: a subscription without free memory for an event ends, so that its
+// client resumes from its last cursor.
 func TestAnswerMemory_OfEvents(t *testing.T) {
 	s, e := newTickingEdge(t, limitedTo(8<<20, 1<<20))
 	addr := start(t, e.handler, DefaultLimits())
@@ -314,11 +316,12 @@ func TestAnswerMemory_OfEvents(t *testing.T) {
 	}
 	<-s.ended
 	if held := e.handler.AnswerBytes(); held != 0 {
-		t.Errorf("%d bytes are held", held)
+		t.Errorf("%d bytes are still reserved", held)
 	}
 }
 
-// Long answers come in pieces, which clients must not see.
+// TestLongAnswers_ArriveWholeOverEveryTransport: long answers are sent in pieces, which clients
+// must not notice.
 func TestLongAnswers_ArriveWholeOverEveryTransport(t *testing.T) {
 	e := newEdge(t, nil)
 	e.named(300_000)

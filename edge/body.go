@@ -8,30 +8,29 @@ import (
 	"carrel/core/input"
 )
 
-// params are the members of a request that mean something.
+// params are the known members of a request.
 type params struct {
 	query         string
 	hasQuery      bool
 	documentID    string
 	operationName string
-	// variables are a JSON object, in the buffer that they were read from; nil:
-	// none. They are read when it is known of which types they should be.
+	// variables is a JSON object in the buffer of the request, or nil. It is decoded when the types
+	// of the variables are known.
 	variables []byte
-	// hash is that of Apollo's extension persistedQuery.
+	// hash is the digest of Apollo's extension persistedQuery.
 	hash string
-	// cost asks for extensions.cost in the answer.
+	// cost: the client requests extensions.cost in the answer.
 	cost bool
 	// language is the Accept-Language header of the request.
 	language []string
 }
 
-// decodeBody reads a request body: one JSON object in UTF-8 and nothing after
-// it. Names of members are case-sensitive, unknown members are ignored, of a
-// member given twice the last one counts, for everything that looks at it. The
-// refusals never quote the body.
+// decodeBody reads a request body: one JSON object in UTF-8 and nothing after it. Member names are
+// case-sensitive, unknown members are ignored, and the last of duplicate members counts, for all
+// checks alike. The refusals never quote the body.
 func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	body = bytes.Trim(body, jsonSpace)
-	switch judgeJSON(body, l.Values) {
+	switch checkJSON(body, l.Values) {
 	case jsonTooMuch:
 		return params{}, tooManyValues(l)
 	case jsonBad:
@@ -69,14 +68,14 @@ func tooManyValues(l *Limits) *refusal {
 	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.", l.Values, input.MaxList))
 }
 
-// escapedChar is how many bytes a character takes at most: two escapes of six.
+// escapedChar is the maximal length of an escaped character in bytes: two escapes of six.
 const escapedChar = 12
 
-// members are those of a request as JSON without space around it; nil is one
-// left out.
+// members are the members of a request as JSON without surrounding white space. A missing member is
+// nil.
 type members struct{ query, documentID, name, variables, extensions []byte }
 
-// decode reads the members by their types.
+// decode decodes the members.
 func (m members) decode() (params, *refusal) {
 	var p params
 	if m.query != nil {
@@ -105,7 +104,7 @@ func (m members) decode() (params, *refusal) {
 	return p, nil
 }
 
-// decodeExtensions reads those that are known; the others are ignored.
+// decodeExtensions decodes the known extensions. It ignores others.
 func (p *params) decodeExtensions(extensions []byte) (r *refusal) {
 	if extensions[0] != '{' {
 		return malformed("The member extensions is neither an object nor null.")
@@ -124,7 +123,7 @@ func (p *params) decodeExtensions(extensions []byte) (r *refusal) {
 	return r
 }
 
-// decodePersisted reads Apollo's extension, of which there is version 1.
+// decodePersisted decodes Apollo's extension persistedQuery, version 1.
 func (p *params) decodePersisted(value []byte) *refusal {
 	wrong := malformed(`The extension persistedQuery takes the form {"version": 1, "sha256Hash": "<64 hexadecimal digits>"}.`)
 	if value[0] != '{' {
@@ -145,8 +144,8 @@ func (p *params) decodePersisted(value []byte) *refusal {
 	return nil
 }
 
-// badRequest refuses what cannot be read at all, malformed what can be read
-// and is no GraphQL request.
+// badRequest refuses a request that cannot be read. malformed refuses one that can be read but is
+// not a GraphQL request.
 func badRequest(message string) *refusal {
 	return refuse(http.StatusBadRequest, codeBadRequest, message)
 }

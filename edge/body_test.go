@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzDecodeBody compares the decoder with the standard one, which reads the
-// object into a map: what is accepted, and what is taken of it.
+// FuzzDecodeBody compares the decoder with encoding/json decoding into a map: which bodies are
+// accepted, and the values of their members.
 func FuzzDecodeBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"query":"{a}"}`, `{"query":"{a}","variables":{"b":[1,2,{"c":null}]},"operationName":"X","extensions":{}}`,
@@ -63,16 +63,16 @@ func FuzzDecodeBody(f *testing.F) {
 		}
 		if p.hasQuery != named || named && p.query != *want.query || want.document != nil && p.documentID != *want.document ||
 			p.cost != (want.other["cost"] == true) || want.name != nil && p.operationName != *want.name {
-			t.Fatalf("got %+v of %q", p, body)
+			t.Fatalf("decoded %+v from %q", p, body)
 		}
 		if p.variables != nil != (want.variables != nil) || p.variables != nil && !bytes.Equal(p.variables, bytes.Trim(members["variables"], jsonSpace)) {
-			t.Fatalf("the variables are %q of %q", p.variables, body)
+			t.Fatalf("decoded the variables %q from %q", p.variables, body)
 		}
 	})
 }
 
-// outOfRange tells whether the variables hold a number that a float cannot:
-// the standard decoder refuses it at once, ours when it meets its type.
+// outOfRange reports whether the variables contain a number beyond a float64: encoding/json refuses
+// it at once, our decoder only when it checks its type.
 func outOfRange(raw json.RawMessage) bool {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.UseNumber()

@@ -11,11 +11,11 @@ import (
 	"carrel/principal"
 )
 
-// A store that is busy, or does not answer in time, says when to come again in
-// the error and in a header that proxies and clients know, whatever was asked
-// and by whichever media type. Where that leaves no data at all, the status
-// says so too; a field that may be null is data, as the protocol has it.
-func TestABusyStoreIsToldByStatusAndRetryAfter(t *testing.T) {
+// TestBusyStore_HasStatusAndRetryAfter: if a store is busy or times out, the error and the
+// Retry-After header say when to retry, for every kind of operation and media type. If there is no
+// data at all, the status reports the failure too; a null in a nullable field counts as data, as
+// the protocol says.
+func TestBusyStore_HasStatusAndRetryAfter(t *testing.T) {
 	operations := []struct {
 		name, text string
 		noData     bool
@@ -64,8 +64,9 @@ func TestABusyStoreIsToldByStatusAndRetryAfter(t *testing.T) {
 	}
 }
 
-// Of several errors the one that wants the longest wait is the one to heed.
-func TestTheLongestAdviceIsTheHeader(t *testing.T) {
+// TestBusyStore_LongestRetryAfterWins: of several errors the one with the longest wait sets the
+// header.
+func TestBusyStore_LongestRetryAfterWins(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		return nil, &fault.Error{Code: fault.Unavailable, Msg: "busy", RetryAfter: len(id)}

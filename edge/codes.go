@@ -47,31 +47,31 @@ const (
 	codeInternal            = "INTERNAL_SERVER_ERROR"
 )
 
-// codeOK is what observers are told of an answer without errors.
+// codeOK is what observers get for an answer without errors.
 const codeOK = "OK"
 
-// Profile is which of two readings of GraphQL over HTTP decides on statuses.
+// Profile selects how GraphQL over HTTP maps results to statuses.
 type Profile uint8
 
 const (
-	// ProfileDefault is what clients of today and the audits of graphql-http expect.
+	// ProfileDefault is what today's clients and the audits of graphql-http expect.
 	ProfileDefault Profile = iota
-	// ProfileDraft is the specification's draft of September 2026: 422 for what
-	// is understood and not valid, 294 for data with errors; it speaks of
-	// application/graphql-response+json alone.
+	// ProfileDraft is the specification's draft of September 2026: 422 for a well-formed but
+	// invalid request, 294 for data with errors. It applies to application/graphql-response+json
+	// only.
 	ProfileDraft
 )
 
-// Statuses that depend on the media type of the answer and on the profile.
+// Placeholders for statuses that depend on the media type of the answer and on the profile.
 const (
 	statusInvalid   = 0  // a document or its variables that do not validate
 	statusSyntax    = -1 // a document that cannot be parsed
-	statusMalformed = -2 // JSON that is no GraphQL request
-	// statusPartial is of data with errors.
+	statusMalformed = -2 // JSON that is not a GraphQL request
+	// statusPartial is the status of data with errors.
 	statusPartial = 294
 )
 
-// unsaid is the media type for clients that state no preference.
+// unsaid returns the media type for clients without a preference.
 func (p Profile) unsaid() mediaType {
 	if p == ProfileDraft {
 		return mediaGraphQL
@@ -79,26 +79,26 @@ func (p Profile) unsaid() mediaType {
 	return mediaJSON
 }
 
-// refusal is a request that is not executed: the errors to show and the status.
+// refusal is a request that is not executed: its errors and status.
 type refusal struct {
-	status int // of HTTP, or one of those above
+	status int // HTTP status, or one of the placeholders above
 	errs   gqlerror.List
-	// allow is the value of Allow, challenge that of WWW-Authenticate,
-	// retryAfter that of Retry-After in seconds; none is sent when it is zero.
+	// Header values: allow of Allow, challenge of WWW-Authenticate, retryAfter of Retry-After in
+	// seconds. A zero value is not sent.
 	allow      string
 	challenge  string
 	retryAfter int
 }
 
-// refuse makes a refusal with one error.
+// refuse returns a refusal with one error.
 func refuse(status int, code, message string) *refusal {
 	return &refusal{status: status, errs: gqlerror.List{coded(code, message)}}
 }
 
-// refuseDocument makes a refusal of a document.
+// refuseDocument returns a refusal of a document.
 func refuseDocument(code, message string) *refusal { return refuse(statusInvalid, code, message) }
 
-// refuseUntil makes a refusal that may be tried again after some seconds.
+// refuseUntil returns a refusal that may be retried after some seconds.
 func refuseUntil(status int, code, message string, seconds int) *refusal {
 	r := refuse(status, code, message)
 	r.retryAfter = seconds
@@ -106,16 +106,16 @@ func refuseUntil(status int, code, message string, seconds int) *refusal {
 	return r
 }
 
-// coded is an error with a code.
+// coded returns an error with a code.
 func coded(code, message string) *gqlerror.Error {
 	return &gqlerror.Error{Message: message, Extensions: map[string]any{"code": code}}
 }
 
-// ofRequest tells whether it is the GraphQL request that is refused, rather
-// than the HTTP request that brought it.
+// ofRequest reports whether the GraphQL request is refused, rather than the HTTP request that
+// carries it.
 func (r *refusal) ofRequest() bool { return r.status <= 0 }
 
-// statusOf is the HTTP status of the refusal in an answer of media.
+// statusOf returns the HTTP status of the refusal for a media type.
 func (r *refusal) statusOf(media mediaType, profile Profile) int {
 	typed := media == mediaGraphQL
 	switch {

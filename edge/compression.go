@@ -11,19 +11,18 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 )
 
-// zipFrom is the least answer that is worth compressing: below it what is
-// saved fits into the packets that are sent anyway.
+// zipFrom is the smallest answer that is compressed. Below it the savings fit into the packets that
+// are sent anyway.
 const zipFrom = 4 << 10
 
-// zipper compresses answers. It is for answers to nobody in particular alone:
-// where something secret and something chosen by an attacker stand in one
-// answer, its compressed length tells of the secret (BREACH).
+// zipper compresses answers. It is only for anonymous answers: if an answer contains both a secret
+// and text chosen by an attacker, its compressed length reveals the secret (BREACH).
 type zipper struct{ writers sync.Pool }
 
 func newZipper() *zipper {
 	z := &zipper{}
 	z.writers.New = func() any {
-		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a good one
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 		return w
 	}
 	return z
@@ -31,7 +30,7 @@ func newZipper() *zipper {
 
 func (z *zipper) pays(size int) bool { return size >= zipFrom }
 
-// zip writes b to into; false where that failed or made it no shorter.
+// zip compresses b into into. It returns false if that failed or saved nothing.
 func (z *zipper) zip(into *bytes.Buffer, b []byte) bool {
 	w := z.writers.Get().(*gzip.Writer)
 	defer z.writers.Put(w)
@@ -42,8 +41,8 @@ func (z *zipper) zip(into *bytes.Buffer, b []byte) bool {
 	return w.Close() == nil && into.Len() < len(b)
 }
 
-// stream writes pieces to w, compressed. It returns at the first error: the
-// client is gone.
+// stream writes pieces to w, compressed. It returns at the first error, which means that the client
+// is gone.
 func (z *zipper) stream(w io.Writer, pieces [][]byte) {
 	zw := z.writers.Get().(*gzip.Writer)
 	defer z.writers.Put(zw)
@@ -56,7 +55,7 @@ func (z *zipper) stream(w io.Writer, pieces [][]byte) {
 	_ = zw.Close() // as above
 }
 
-// takesGzip tells whether the client reads gzip.
+// takesGzip reports whether the client accepts gzip.
 func takesGzip(h http.Header) bool {
 	for _, header := range h["Accept-Encoding"] {
 		for part := range strings.SplitSeq(header, ",") {
@@ -68,12 +67,12 @@ func takesGzip(h http.Header) bool {
 	return false
 }
 
-// compressAssets compresses what pages are made of: scripts, styles, fonts and
-// pictures that are text. A page itself holds a nonce, and is sent as it is.
+// compressAssets compresses scripts, styles, fonts and text images. It does not compress pages,
+// because they contain a nonce.
 func compressAssets(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(zipFrom),
 		gzhttp.ContentTypes([]string{"text/javascript", "application/javascript", "text/css", "font/ttf", "image/svg+xml"}))
-	if err != nil { // the options are constant, and good
+	if err != nil { // the options are constant and valid
 		return next
 	}
 	return wrap(next)

@@ -10,33 +10,32 @@ import (
 	"carrel/core/input"
 )
 
-// countCost is what a count costs: it is one read of up to 10,001 keys.
+// countCost is the cost of a count, which is one read of up to 10,001 keys.
 const countCost = 100
 
-// price is what a selection set costs. The part "each" is paid for every entry
-// of the page that the set belongs to, the part "once" for the page.
+// price is the cost of a selection set. each is the cost for every entry of the page that the set
+// belongs to, once the cost for the page.
 type price struct{ each, once int }
 
-// costing estimates how many objects an operation reads at most: every object
-// field is 1, what is below a connection counts once for each entry of its
-// page, leaves are free unless their text is long. A filter is 1 for each entry
-// that it may scan. It is done for each request, because sizes may be in variables,
-// and once a fragment.
+// costing estimates how many objects an operation reads at most. Every object field costs 1, the
+// selection below a connection counts once for each entry of its page, and leaves are free unless
+// their text is long. A filter costs 1 for each entry that it may scan. It runs for each request,
+// because sizes may be in variables, and visits each fragment once.
 type costing struct {
 	document *document
-	sizes    []int // of its fields, see document.sizes
+	sizes    []int // of the fields, see document.sizes
 	known    map[string]price
 }
 
-// cost estimates what an operation may read at most, before anything is read. It
-// counts the fields that @skip leaves out as well.
+// cost estimates how much an operation may read, before anything is read. Fields that @skip leaves
+// out count as well.
 func (d *document) cost(op *ast.OperationDefinition, sizes []int) int {
 	c := &costing{document: d, sizes: sizes}
 	p := c.set(op.SelectionSet)
 	return plus(p.each, p.once)
 }
 
-// overCost refuses an operation that may read too much.
+// overCost refuses an operation whose cost exceeds the limit.
 func overCost(cost, limit int) *refusal {
 	if cost <= limit {
 		return nil
@@ -44,7 +43,7 @@ func overCost(cost, limit int) *refusal {
 	return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.", atMost(cost), limit))
 }
 
-// plus and times stop at enough.
+// plus and times saturate at enough.
 func plus(a, b int) int { return min(enough, a+b) }
 
 func times(a, b int) int {
@@ -108,15 +107,15 @@ func (c *costing) field(f *ast.Field) price {
 	}
 }
 
-// longTexts are the fields that hold long texts, with what they cost. A description has at
-// most 10,000 characters and costs as much as an object: thirty aliases of it make an entry
-// of a page 300 KB long. A body has at most 512 KiB and is read from a row of its own.
+// longTexts are the fields with long texts and their costs. A description has at most 10,000
+// characters and costs as much as an object: thirty aliases of it make an entry of a page 300 KB
+// long. A body has at most 512 KiB and its own row.
 var longTexts = map[string]int{"description": 1, "body": 10}
 
 func isConnection(typeName string) bool { return strings.HasSuffix(typeName, "Connection") }
 
-// pageSize is what the connection is asked for, by default the very number
-// that the Service takes.
+// pageSize returns the page size of the connection. The default is the same constant that the
+// Service uses.
 func (c *costing) pageSize(f *ast.Field) int {
 	for _, name := range [...]string{"first", "last"} {
 		if n, given := c.size(f.Arguments.ForName(name)); given {
@@ -126,9 +125,9 @@ func (c *costing) pageSize(f *ast.Field) int {
 	return cursor.DefaultPageSize
 }
 
-// list is what a list that is no page costs, by what is below an element: as
-// many objects as are asked for by an argument, or a list that comes with its
-// object and is as long as any may be.
+// list returns the cost of a list that is not a page, given the cost of an element. Its length is
+// that of an argument, or, for a list that is stored with its object, the maximal length of such
+// lists.
 func (c *costing) list(f *ast.Field, below int) int {
 	for _, arg := range f.Arguments {
 		if n, given := c.size(arg); given {
@@ -138,7 +137,7 @@ func (c *costing) list(f *ast.Field, below int) int {
 	return plus(1, times(input.MaxList, below))
 }
 
-// size is how many objects an argument asks for, if it says so.
+// size returns how many objects an argument requests. given is false if that is unknown.
 func (c *costing) size(arg *ast.Argument) (n int, given bool) {
 	place, ok := c.document.sized[arg]
 	if !ok || c.sizes[place] < 0 {

@@ -97,8 +97,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestSizes_OfOtherOperations: what another operation of the document asks for by
-// a variable means nothing to this one; what it asks for by a number does.
+// TestSizes_OfOtherOperations: page sizes in variables of another operation in the document do not
+// matter; literal ones do.
 func TestSizes_OfOtherOperations(t *testing.T) {
 	e := newEdge(t, nil)
 	for other, want := range map[string]string{
@@ -106,7 +106,7 @@ func TestSizes_OfOtherOperations(t *testing.T) {
 		`query A{viewer{library(first:500){bucket}}}`:            "BAD_USER_INPUT",
 	} {
 		if a := e.send(t, `{"operationName":"B","query":"`+other+` query B{viewer{id}}"}`); a.code() != want {
-			t.Errorf("beside %s: got %s, want %q", other, a.Body, want)
+			t.Errorf("with %s: got %s, want %q", other, a.Body, want)
 		}
 	}
 }

@@ -10,26 +10,25 @@ import (
 	"github.com/rs/cors"
 )
 
-// preflightSeconds is how long browsers may remember what they asked.
+// preflightSeconds is how long browsers may cache a preflight response.
 const preflightSeconds = 600
 
-// CrossOrigin says which other sites may call, and guards what carries cookies
-// against those that may not.
+// CrossOrigin defines which other sites may call, and protects requests with cookies from all
+// others.
 type CrossOrigin struct {
-	cors        *cors.Cors // nil: no other site may call
+	cors        *cors.Cors // if nil, no other site may call
 	credentials bool
 	protect     *http.CrossOriginProtection
 }
 
-// sameOriginOnly lets no other site call.
+// sameOriginOnly allows no other site.
 func sameOriginOnly() *CrossOrigin {
 	return &CrossOrigin{protect: http.NewCrossOriginProtection()}
 }
 
-// NewCrossOrigin lets the origins call, with cookies if credentials are on. An
-// origin is http(s)://host[:port]; its host may begin with "*." for all names
-// below it; "*" alone stands for all sites, without credentials only. No
-// origins at all: no other site may call.
+// NewCrossOrigin allows the origins to call, with cookies if credentials is set. An origin is
+// http(s)://host[:port]. Its host may start with "*." for all subdomains. A single "*" means all
+// sites, without credentials only. Without origins no other site may call.
 func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
 	c := sameOriginOnly()
 	if len(origins) == 0 {
@@ -43,7 +42,7 @@ func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
 			return nil, fmt.Errorf("origin %q cannot be combined with credentials: name the sites that may send cookies", o)
 		}
 		if o != "*" && !wellFormedOrigin(o) {
-			return nil, fmt.Errorf("origin %q is not one: it takes https://host, https://host:port, https://*.domain or *", o)
+			return nil, fmt.Errorf("invalid origin %q: use https://host, https://host:port, https://*.domain or *", o)
 		}
 	}
 	c.credentials = credentials
@@ -58,9 +57,8 @@ func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
 	return c, nil
 }
 
-// wellFormedOrigin tells whether o is scheme, host and port and nothing more.
-// A wildcard may only stand for whole labels in front of a domain, so that
-// "https://*example.com" does not let "https://evilexample.com" in.
+// wellFormedOrigin reports whether o is a scheme, host and optional port. A wildcard must replace
+// whole labels, so that "https://*example.com" does not allow "https://evilexample.com".
 func wellFormedOrigin(o string) bool {
 	plain := strings.Replace(strings.ToLower(o), "://*.", "://wildcard.", 1)
 	u, err := url.Parse(plain)
@@ -68,14 +66,13 @@ func wellFormedOrigin(o string) bool {
 		return false
 	}
 	if strings.Contains(o, "://*.") && !strings.Contains(strings.TrimPrefix(u.Hostname(), "wildcard."), ".") {
-		return false // "*.com" is no site
+		return false // "*.com" is not a site
 	}
 	return !strings.Contains(u.Host, "*") && u.Scheme+"://"+u.Host == plain
 }
 
-// Wrap answers preflight requests and adds what browsers ask for. Every answer
-// depends on the Origin, also where no other site may call: a GET with another
-// one is refused.
+// Wrap answers preflight requests and adds CORS headers. Every answer varies by Origin, even if no
+// other site may call, because a GET with a foreign Origin is refused.
 func (c *CrossOrigin) Wrap(next http.Handler) http.Handler {
 	if c.cors != nil {
 		return c.cors.Handler(next)
@@ -86,8 +83,8 @@ func (c *CrossOrigin) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// check refuses a request that carries cookies and comes from a site that may
-// not call. Without cookies another site's request is nobody's in particular.
+// check refuses a request with cookies from a site that may not call. Without cookies a request
+// from another site is anonymous.
 func (c *CrossOrigin) check(r *http.Request) *refusal {
 	if _, cookies := r.Header["Cookie"]; !cookies {
 		return nil
@@ -101,8 +98,8 @@ func (c *CrossOrigin) check(r *http.Request) *refusal {
 	return nil
 }
 
-// mayConnect tells whether the page that opens a websocket may: browsers ask
-// nobody before they connect to another site, but tell where they come from.
+// mayConnect reports whether the page that opens a websocket may do so. Browsers make no preflight
+// request for websockets, but send the Origin.
 func (c *CrossOrigin) mayConnect(r *http.Request) bool {
 	return !foreignOrigin(r) || c.cors != nil && c.cors.OriginAllowed(r)
 }

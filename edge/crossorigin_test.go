@@ -23,7 +23,7 @@ func TestOriginsThatAreRefusedAtStart(t *testing.T) {
 		}
 	}
 	if _, err := NewCrossOrigin(nil, true); err == nil {
-		t.Error("credentials for nobody: no error")
+		t.Error("credentials without origins: no error")
 	}
 	for _, origin := range []string{"*", "https://example.org", "http://localhost:3000", "https://*.example.org", "https://*.example.org:8443", "http://[::1]:3000", "HTTPS://Example.org"} {
 		if _, err := NewCrossOrigin([]string{origin}, false); err != nil {
@@ -77,8 +77,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestCrossOrigin_EveryAnswerVariesByOrigin: whatever sites may call, and
-// whether or not the request tells its origin.
+// TestCrossOrigin_EveryAnswerVariesByOrigin, whichever sites may call and whether or not the
+// request has an Origin.
 func TestCrossOrigin_EveryAnswerVariesByOrigin(t *testing.T) {
 	everybody, err := NewCrossOrigin([]string{"*"}, false)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestCrossOrigin_EveryAnswerVariesByOrigin(t *testing.T) {
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
 				if vary := strings.Join(w.Header().Values("Vary"), ","); strings.Count(vary, "Origin") != 1 {
-					t.Errorf("%s of %q, where %s may call: %d, Vary is %q", request, origin, name, w.Code, vary)
+					t.Errorf("%s of %q, with the sites %s: %d, Vary is %q", request, origin, name, w.Code, vary)
 				}
 			}
 		}

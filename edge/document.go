@@ -17,31 +17,30 @@ import (
 	"carrel/graph"
 )
 
-// document is a query text that was found good: parsed, within the limits and
-// valid. It is shared by all requests that send the text, and never changed but
-// for the time of the last warning.
+// document is a valid query text: parsed, within the limits and validated. It is shared by all
+// requests with that text and immutable, except for the time of the last warning.
 type document struct {
 	text string
 	ast  *ast.QueryDocument
-	// pageSizes are the arguments that say how large a page shall be.
+	// pageSizes are the arguments that set a page size.
 	pageSizes []*ast.Argument
-	// lists are the arguments that say which objects shall be read.
+	// lists are the arguments that list the objects to read.
 	lists []*ast.Argument
-	// filters are the arguments that have a page read more than it shows.
+	// filters are the arguments that make a page read more entries than it returns.
 	filters []*ast.Argument
-	// sized has a place in the sizes of each operation for each of them.
+	// sized maps each of them to its index in the sizes of an operation.
 	sized map[*ast.Argument]int
-	// conditional says that directives select fields by the variables of each
-	// operation.
+	// conditional: directives select fields depending on the variables of each operation.
 	conditional bool
-	// pages keeps the plans of its operations and pages; nil if it has none, or is conditional.
+	// pages caches the plans of its operations and pages. It is nil if there are none, or if the
+	// document is conditional.
 	pages *graph.Pages
-	// waived are the refusals that would stand if limits were enforced.
+	// waived are the refusals that would apply if limits were enforced.
 	waived []*refusal
-	warned atomic.Int64 // when a line told of it last, in ns of Unix time; 0: never
+	warned atomic.Int64 // time of the last warning about it, in ns of Unix time; 0: none yet
 }
 
-// operation finds the one to run: the named one, or the only one.
+// operation returns the operation to run: the named one, or the only one.
 func (d *document) operation(name string) (*ast.OperationDefinition, *refusal) {
 	if name == "" && len(d.ast.Operations) > 1 {
 		return nil, refuseDocument(codeOperationResolution, "The document has several operations: operationName must say which one to run.")
@@ -52,19 +51,19 @@ func (d *document) operation(name string) (*ast.OperationDefinition, *refusal) {
 	return nil, refuseDocument(codeOperationResolution, "The document has no operation of the name in operationName.")
 }
 
-// compiler turns query texts into documents, once a text.
+// compiler compiles query texts to documents and caches these.
 type compiler struct {
 	schema        *ast.Schema
 	rules         *rules.Rules
 	limits        *Limits
 	introspection bool
-	stands        judge
+	apply         limitPolicy
 	cache         *documentCache
 }
 
-// newCompiler makes a compiler. With suggestions errors tell what may have been
-// meant, which tells of the schema as introspection does.
-func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions bool, stands judge) *compiler {
+// newCompiler returns a compiler. With suggestions, errors suggest names of the schema, which
+// reveals the schema like introspection. apply is called with each refusal by a limit.
+func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions bool, apply limitPolicy) *compiler {
 	r := rules.NewDefaultRules()
 	if !suggestions {
 		for _, without := range []validator.Rule{
@@ -77,20 +76,20 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 		}
 	}
 	return &compiler{
-		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection, stands: stands,
+		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection, apply: apply,
 		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
 	}
 }
 
-// fewErrors has each rule tell of no more errors than are shown of all: a rule
-// may find one for each token.
+// fewErrors limits the errors of each rule to the number that is shown: a rule may find one for
+// each token.
 func fewErrors(all *rules.Rules, most int) *rules.Rules {
 	few := rules.NewRules()
 	for name, rule := range all.GetInner() {
 		few.AddRule(name, func(observers *validator.Events, addError validator.AddErrFunc) {
-			told := 0
+			shown := 0
 			rule(observers, func(options ...validator.ErrorOption) {
-				if told++; told <= most {
+				if shown++; shown <= most {
 					addError(options...)
 				}
 			})
@@ -99,8 +98,8 @@ func fewErrors(all *rules.Rules, most int) *rules.Rules {
 	return few
 }
 
-// document is the one of the text, from the cache or compiled. Only good ones
-// are kept: refusing one again costs little, and many cannot push others out.
+// document returns the document for a text, cached or compiled. Only valid documents are cached:
+// refusing one again costs little, and so a flood of invalid ones cannot evict others.
 func (c *compiler) document(text string) (*document, *refusal) {
 	if d := c.cache.get(text); d != nil {
 		return d, nil
@@ -113,7 +112,7 @@ func (c *compiler) document(text string) (*document, *refusal) {
 	return d, nil
 }
 
-// compile parses, inspects and validates, in the order of their cost.
+// compile parses, inspects and validates, cheapest first.
 func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(text) > c.limits.QueryChars && (len(text) > utf8.UTFMax*c.limits.QueryChars || utf8.RuneCountInString(text) > c.limits.QueryChars) {
 		return nil, tooLong(c.limits)
@@ -126,14 +125,14 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 		return nil, refuse(statusSyntax, codeParseFailed, "The query is empty.")
 	}
 	var waived []*refusal
-	stands := func(r *refusal) *refusal {
-		standing := c.stands(r)
-		if standing == nil {
+	apply := func(r *refusal) *refusal {
+		applied := c.apply(r)
+		if applied == nil {
 			waived = append(waived, r)
 		}
-		return standing
+		return applied
 	}
-	if r := inspect(doc, c.limits, c.introspection, stands); r != nil {
+	if r := inspect(doc, c.limits, c.introspection, apply); r != nil {
 		return nil, r
 	}
 	if len(doc.Operations) == 0 {
@@ -155,7 +154,7 @@ func tooLong(l *Limits) *refusal {
 	return refuseDocument(codeQueryTooLong, fmt.Sprintf("The query has more than %d characters.", l.QueryChars))
 }
 
-// parseRefusal tells the parser's own limits from errors of syntax.
+// parseRefusal distinguishes the parser's own limits from syntax errors.
 func (c *compiler) parseRefusal(err error) *refusal {
 	switch message := err.Error(); {
 	case strings.Contains(message, "exceeded token limit"):
@@ -169,10 +168,10 @@ func (c *compiler) parseRefusal(err error) *refusal {
 	return refuse(statusSyntax, codeParseFailed, "The query cannot be parsed.")
 }
 
-// maxMessage bounds what a message repeats of the query, in bytes.
+// maxMessage limits what a message repeats of the query, in bytes.
 const maxMessage = 300
 
-// presentable gives the first errors of a list a code, and bounds them.
+// presentable assigns a code to the first errors of a list and shortens them.
 func (c *compiler) presentable(errs gqlerror.List, code string) gqlerror.List {
 	shown := make(gqlerror.List, 0, min(len(errs), c.limits.Errors))
 	for _, e := range errs[:cap(shown)] {
@@ -189,8 +188,8 @@ func (c *compiler) presentable(errs gqlerror.List, code string) gqlerror.List {
 	return shown
 }
 
-// collect finds the arguments that the limit of page sizes is for, and whether
-// operations can share the plans of pages.
+// collect finds the arguments that the limits on sizes apply to, and whether operations can share
+// the plans of pages.
 func (d *document) collect(doc *ast.QueryDocument) {
 	for _, op := range doc.Operations {
 		d.collectSet(op.SelectionSet)
@@ -221,7 +220,7 @@ func (d *document) collectSet(set ast.SelectionSet) {
 	}
 }
 
-// collectField collects what a field has itself.
+// collectField collects the arguments of one field.
 func (d *document) collectField(f *ast.Field) {
 	if f.Definition == nil {
 		return
@@ -247,9 +246,8 @@ func (d *document) collectField(f *ast.Field) {
 	}
 }
 
-// weight estimates the bytes that a document takes in memory: a syntax tree
-// with positions has some thirty times those of its text (measured), and the
-// plans of its pages have their bound.
+// weight estimates the memory of a document in bytes: a syntax tree with positions takes some
+// thirty times the size of its text (measured), and the plans of its pages have their own limit.
 func (d *document) weight() int {
 	weight := 30*len(d.text) + 1024
 	if d.pages != nil {
@@ -258,13 +256,13 @@ func (d *document) weight() int {
 	return weight
 }
 
-// documentCache keeps the documents used last, bounded by number and bytes.
+// documentCache keeps the most recently used documents, limited by number and bytes.
 type documentCache struct {
 	maxDocuments, maxBytes int
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element // of *document
-	order *list.List               // the one used last in front
+	order *list.List               // most recently used first
 	bytes int
 }
 
@@ -272,7 +270,7 @@ func newDocumentCache(maxDocuments, maxBytes int) *documentCache {
 	return &documentCache{maxDocuments: maxDocuments, maxBytes: maxBytes, byKey: map[string]*list.Element{}, order: list.New()}
 }
 
-// get finds a document; nil if it is not kept.
+// get returns a document, or nil if it is not cached.
 func (c *documentCache) get(text string) *document {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -284,7 +282,7 @@ func (c *documentCache) get(text string) *document {
 	return e.Value.(*document)
 }
 
-// put keeps d; what was not used for longest goes for it.
+// put adds d and evicts the least recently used documents.
 func (c *documentCache) put(d *document) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,7 +34,7 @@ func TestTheDocumentUsedLongestAgoGoes(t *testing.T) {
 		t.Error(diff)
 	}
 	if c.get("b") != nil {
-		t.Error("b is still there")
+		t.Error("b was not evicted")
 	}
 }
 
@@ -48,12 +48,12 @@ func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	}
 	c.put(&document{text: strings.Repeat("y", 1_000_000)})
 	if c.order.Len() != 0 || c.bytes != 0 {
-		t.Errorf("one that is too large: %d documents, %d bytes", c.order.Len(), c.bytes)
+		t.Errorf("after a document that is too large: %d documents, %d bytes", c.order.Len(), c.bytes)
 	}
 }
 
-// TestDocument_SharesThePlansOfItsPages: not if directives select, nor if nothing could be
-// planned, which would take room in the cache.
+// TestDocument_SharesThePlansOfItsPages, unless directives select fields, or there is nothing to
+// plan, which would only take space in the cache.
 func TestDocument_SharesThePlansOfItsPages(t *testing.T) {
 	e := newEdge(t, nil)
 	for text, want := range map[string]bool{
@@ -77,7 +77,7 @@ func TestDocument_SharesThePlansOfItsPages(t *testing.T) {
 		}
 		alone := (&document{text: text}).weight()
 		if got := doc.weight() > alone; got != want {
-			t.Errorf("%s: weighs %d, and %d without plans", text, doc.weight(), alone)
+			t.Errorf("%s: has weight %d, and %d without plans", text, doc.weight(), alone)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestDocument_ItsRequestsGetItsPlans(t *testing.T) {
 	}
 	e.onUser = func(ctx context.Context, id string) (*principal.User, error) {
 		if graph.PagesOf(graphql.GetOperationContext(ctx)) != doc.pages {
-			t.Error("the request has plans of its own")
+			t.Error("the request has its own plans")
 		}
 		return user(id), nil
 	}
@@ -121,7 +121,7 @@ func TestBadDocumentsAreNotKept(t *testing.T) {
 		}
 	}
 	if n := e.handler.compiler.cache.order.Len(); n != 0 {
-		t.Errorf("%d are kept", n)
+		t.Errorf("%d documents are cached", n)
 	}
 }
 
@@ -169,8 +169,8 @@ func manyNames(n int) string {
 	return q.String()
 }
 
-// FuzzDocument looks for a text that the compiler does not survive, or that
-// costs it more than its length can explain: then the fuzzer reports a hang.
+// FuzzDocument searches for a text that crashes the compiler or takes much longer than its length
+// can explain, which the fuzzer reports as a hang.
 func FuzzDocument(f *testing.F) {
 	for _, seed := range []string{
 		"{viewer{id}}", bomb(5, "id"), fieldBomb(4), aliases(3), nested(12), operations(3), overlapping(3, "library{bucket}"),

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// limitCase is a limit that an operator sets, with a request that is just
-// within it and one that is beyond.
+// limitCase is a limit that an operator can set, with a request that is just within it and one that
+// exceeds it.
 type limitCase struct {
 	set            string // NAME=VALUE
-	within, beyond string // documents, or bodies where they begin with "body "
+	within, beyond string // documents, or bodies if they start with "body "
 	code           string
-	// only tells that the limit stands in warn mode too: it is for the process's
-	// own sake.
+	// only: the limit applies in warn mode too, because it protects the process.
 	only bool
 }
 
-// byShape are the limits of documents and bodies.
+// byShape returns the limits on documents and bodies.
 func byShape() []limitCase {
 	library := func(first int) string {
 		return fmt.Sprintf(`{user(id:"x"){library(first:%d){bucket nodes{id}}}}`, first)
@@ -65,8 +64,8 @@ func (c *limitCase) ask(t *testing.T, request string, warn bool) (*edgeUnderTest
 	return e, e.query(t, request, nil)
 }
 
-// TestEachLimit: each can be set, what is within it runs, what is beyond is
-// refused before anything is called, or runs and is logged where limits warn.
+// TestEachLimit: each limit can be set. A request within it runs. One that exceeds it is refused
+// before any resolver is called, or is run and logged if limits only warn.
 func TestEachLimit(t *testing.T) {
 	for _, c := range byShape() {
 		t.Run(c.set, func(t *testing.T) {
@@ -75,24 +74,24 @@ func TestEachLimit(t *testing.T) {
 			}
 			e, a := c.ask(t, c.beyond, false)
 			if a.code() != c.code || e.calls.Load() > 0 {
-				t.Errorf("beyond it, after %d calls: %s", e.calls.Load(), a.Body)
+				t.Errorf("exceeding it, after %d calls: %s", e.calls.Load(), a.Body)
 			}
 			if _, has := a.keys["data"]; has {
-				t.Errorf("beyond it there is data: %s", a.Body)
+				t.Errorf("exceeding it, there is data: %s", a.Body)
 			}
 			e, a = c.ask(t, c.beyond, true)
 			switch {
 			case c.only && (a.code() != c.code || e.calls.Load() > 0):
-				t.Errorf("it does not stand where limits warn: %s", a.Body)
+				t.Errorf("it does not apply if limits warn: %s", a.Body)
 			case !c.only && (a.code() == c.code || !strings.Contains(e.log.String(), c.code)):
-				t.Errorf("where limits warn: %s, log %s", a.Body, e.log.String())
+				t.Errorf("if limits warn: %s, log %s", a.Body, e.log.String())
 			}
 		})
 	}
 }
 
-// triedElsewhere are limits that no single document is beyond, with the tests
-// that go beyond them.
+// triedElsewhere returns the limits that no single document can exceed, with the tests that exceed
+// them.
 func triedElsewhere() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"answer-bytes": TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails, "answer-memory": TestAnswerMemory_IsHeldUntilTheAnswerIsSent,
@@ -104,7 +103,7 @@ func triedElsewhere() map[string]func(*testing.T) {
 		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
 		"write-time": TestServerTimes, "idle-time": TestServerTimes,
 		"address-points": TestViewersAndAddressesHaveAccountsOfTheirOwn, "pastes-per-minute": TestPastesPerMinute,
-		// The Service holds it; see TestTargets of library.
+		// The Service enforces this; see TestTargets of library.
 		"share-targets": nil,
 	}
 }
@@ -115,12 +114,12 @@ func TestEachLimitIsTried(t *testing.T) {
 	for _, name := range l.Names() {
 		_, tried := elsewhere[name]
 		if !tried && !slices.ContainsFunc(byShape(), func(c limitCase) bool { return strings.HasPrefix(c.set, name+"=") }) {
-			t.Errorf("nothing goes beyond the limit %s", name)
+			t.Errorf("no test exceeds the limit %s", name)
 		}
 	}
 }
 
-// TestServerTimes: an answer has time for the reading and for the running.
+// TestServerTimes: the timeout of an answer includes reading and running the request.
 func TestServerTimes(t *testing.T) {
 	l := DefaultLimits()
 	for name, value := range map[string]string{"write-time": "40s", "idle-time": "7s", "read-time": "3s", "read-header-time": "2s", "header": "9000"} {
@@ -134,6 +133,6 @@ func TestServerTimes(t *testing.T) {
 	}
 	l.Query = time.Minute
 	if s := Server(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler)); s.WriteTimeout != time.Minute+3*time.Second {
-		t.Errorf("a query of a minute is cut off after %s", s.WriteTimeout)
+		t.Errorf("a query that may take a minute is cut off after %s", s.WriteTimeout)
 	}
 }

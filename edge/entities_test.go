@@ -8,7 +8,7 @@ import (
 
 const entities = `query($r:[_Any!]!){_entities(representations:$r){...on User{id}}}`
 
-// references are n of users, no two alike.
+// references returns n distinct references to users.
 func references(n int) []any {
 	list := make([]any, n)
 	for i := range list {
@@ -21,9 +21,8 @@ func literalReferences(n int) string {
 	return `{_entities(representations:[` + strings.Repeat(`{__typename:"User",id:"u:acme:ann"}`, n) + `]){...on User{id}}}`
 }
 
-// TestHowManyReferences: lists of more than a hundred are refused before
-// anything runs, whether they come as variables or in the document, and
-// however little they would cost.
+// TestHowManyReferences: lists of more than a hundred are refused before anything runs, as
+// variables or as literals, even if they would cost little.
 func TestHowManyReferences(t *testing.T) {
 	ids := make([]any, 101)
 	for i := range ids {
@@ -63,7 +62,7 @@ func TestHowManyReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesOfAnyForm: what is no reference does not spoil the others.
+// TestReferencesOfAnyForm: an invalid reference does not affect the others.
 func TestReferencesOfAnyForm(t *testing.T) {
 	e := newEdge(t, nil)
 	long := strings.Repeat("a", maxWordBytes+1)
@@ -74,8 +73,8 @@ func TestReferencesOfAnyForm(t *testing.T) {
 	}
 }
 
-// TestTheSchemaIsToldToComposers: they ask with introspection off.
-func TestTheSchemaIsToldToComposers(t *testing.T) {
+// TestServiceSDL_WithoutIntrospection: composers can read the schema even if introspection is off.
+func TestServiceSDL_WithoutIntrospection(t *testing.T) {
 	a := newEdge(t, nil).query(t, `{_service{sdl}}`, nil)
 	if a.code() != "" || !strings.Contains(string(a.Data), "type Content implements Node @key(fields: ") {
 		t.Errorf("got %.300s", a.Body)

@@ -15,34 +15,33 @@ import (
 	"carrel/observe"
 )
 
-// errTokenExpired ends what stays open longer than its token is good.
+// errTokenExpired ends a stream whose token has expired.
 var errTokenExpired = errors.New("the token has expired")
 
-// eventStream is an answer by server-sent events, in the protocol of graphql-sse
-// with a connection for each operation: events "next" with results, and one
-// "complete". Comments keep it open while nothing happens. A stream that ends
-// without "complete" was cut off, and its client may ask again.
+// eventStream is an answer by server-sent events, in the distinct connections mode of graphql-sse:
+// events "next" with results, and a final "complete". Comments keep an idle connection open. A
+// stream that ends without "complete" was cut off, and its client may reconnect.
 type eventStream struct {
 	wire    wire
 	limits  *Limits
 	cancel  context.CancelFunc
-	endless bool // a subscription
+	endless bool // it is a subscription
 	began   time.Time
 	span    *observe.Operation
-	told
+	report
 
 	mu     sync.Mutex
 	broken bool
-	slow   bool // broken, because its client took nothing in time
+	slow   bool // broken because its client read nothing in time
 	pinger *time.Timer
 }
 
-// stream answers an operation by events. What is refused once it is open is
-// told by an event. A subscription takes the connection over, if it can, and is
-// left to a goroutine: the request is over then.
+// stream answers an operation by events. Once the stream is open, a refusal is sent as an event. A
+// subscription takes over the connection, if possible, and continues in a goroutine after the
+// request has ended.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, caller auth.Caller, op *operation) *refusal {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began, span: x.span, told: x.told}
+	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began, span: x.span, report: x.report}
 	leave, refused := h.enter(s, op)
 	if refused != nil {
 		cancel()
@@ -77,15 +76,14 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, ca
 	return nil
 }
 
-// survive is deferred where nobody above would keep a panic from ending the
-// process.
+// survive is deferred in goroutines in which a panic would end the process.
 func (h *Handler) survive(ctx context.Context) {
 	if value := recover(); value != nil {
 		h.panicked(ctx, value)
 	}
 }
 
-// enter takes a stream in; leave ends it.
+// enter registers a stream. leave removes it.
 func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *refusal) {
 	if refused := h.streams.enter(s, op.account.whose); refused != nil {
 		return nil, refused
@@ -101,7 +99,7 @@ func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *r
 	return func() { done(); h.streams.leave(s) }, nil
 }
 
-// emit sends the events of an operation, and how it has failed.
+// emit sends the events of an operation, and its failure.
 func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) {
 	defer func() {
 		if s.cutOff() {
@@ -119,8 +117,8 @@ func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, 
 	}
 }
 
-// emitted is emit up to the failure. It may be on a goroutine where nobody above
-// would keep a panic from ending the process.
+// emitted is emit without sending the failure. It may run on a goroutine in which a panic would end
+// the process.
 func (h *Handler) emitted(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -141,12 +139,12 @@ func (h *Handler) emitOne(ctx context.Context, s *eventStream, caller auth.Calle
 		return refused
 	}
 	s.code = firstCode(done.errors)
-	s.send("next", done.pieces(op.told(h.limits.Cost)))
+	s.send("next", done.pieces(op.reportCost(h.limits.Cost)))
 	s.send("complete", nil)
 	return nil
 }
 
-// emitAll sends the results of a subscription, as long as the token is good.
+// emitAll sends the results of a subscription while the token is valid.
 func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) *refusal {
 	if !caller.Until.IsZero() {
 		var stop context.CancelFunc
@@ -157,7 +155,7 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Calle
 	from := h.results(ctx, caller, op)
 	defer from.end()
 	for done := from.next(); done != nil; done = from.next() {
-		s.tell(done)
+		s.emitEvent(done)
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTokenExpired):
@@ -168,14 +166,14 @@ func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Calle
 	return nil
 }
 
-// tell sends one result of a subscription.
-func (s *eventStream) tell(done *executed) {
+// emitEvent sends one result of a subscription.
+func (s *eventStream) emitEvent(done *executed) {
 	s.code = firstCode(done.errors)
 	s.sent++
 	s.send("next", done.pieces(nil))
 }
 
-// refuseByEvents answers a client that reads events alone.
+// refuseByEvents answers a client that only accepts events.
 func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
 	eventHeader(w.Header())
 	w.WriteHeader(http.StatusOK)
@@ -185,17 +183,17 @@ func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
 	s.fail(r.errs)
 }
 
-// eventHeader is the header of an answer by events.
+// eventHeader returns the header of an answer by events.
 func eventHeader(header http.Header) http.Header {
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "private, no-store")
-	header.Set("X-Accel-Buffering", "no") // or nginx would hold messages back
+	header.Set("X-Accel-Buffering", "no") // keeps nginx from buffering messages
 	header.Add("Vary", "Accept")
 	secure(header)
 	return header
 }
 
-// open sends the first comment, which tells the client that it is heard.
+// open sends the first comment, which shows the client that the stream is open.
 func (s *eventStream) open() {
 	s.write(comment())
 	s.mu.Lock()
@@ -212,7 +210,7 @@ func (s *eventStream) ping() {
 	}
 }
 
-// close ends the pings and the answer; nothing is written afterwards.
+// close stops the pings and ends the answer. Nothing is written afterwards.
 func (s *eventStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,11 +221,10 @@ func (s *eventStream) close() {
 	}
 }
 
-// comment is what clients ignore.
+// comment returns an event that clients ignore.
 func comment() [][]byte { return [][]byte{[]byte(":\n\n")} }
 
-// send writes one event. Data is pieces of JSON, whose white space may be new
-// lines.
+// send writes one event. data is JSON in pieces, whose white space may contain new lines.
 func (s *eventStream) send(event string, data [][]byte) {
 	message := append(make([][]byte, 0, len(data)+2), []byte("event: "+event+"\ndata:"))
 	for i, piece := range data {
@@ -242,15 +239,14 @@ func (s *eventStream) send(event string, data [][]byte) {
 	s.write(append(message, []byte("\n\n")))
 }
 
-// fail tells by events why there is no result, or no more.
+// fail sends as events why there is no result, or no further one.
 func (s *eventStream) fail(errs gqlerror.List) {
 	s.send("next", [][]byte{append(appendErrors([]byte{'{'}, errs), '}')})
 	s.send("complete", nil)
 }
 
-// write sends bytes at once. Each has a deadline of its own, in the place of that
-// of ordinary answers: a client that does not take them in time, or is gone, ends
-// the operation.
+// write sends bytes at once. Each write has its own deadline instead of that of ordinary answers.
+// If the client does not read in time, or is gone, the operation ends.
 func (s *eventStream) write(message [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,24 +255,23 @@ func (s *eventStream) write(message [][]byte) {
 	}
 	began := time.Now()
 	if err := s.wire.send(joined(message), s.limits.StreamWrite); err != nil {
-		// What the error is depends on the wire: HTTP/2 tells of its deadline as of
-		// any other reset.
+		// The error depends on the protocol: HTTP/2 reports its deadline like any other reset.
 		s.broken, s.slow = true, time.Since(began) >= s.limits.StreamWrite
 		s.wire.cut()
 		s.cancel()
 	}
 }
 
-// cutOff tells whether the client was cut off because it took nothing in time.
-// It could not be told so: there was no room for it on the wire.
+// cutOff reports whether the client was cut off because it read nothing in time. It gets no message
+// about that, because the connection accepts none.
 func (s *eventStream) cutOff() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.slow
 }
 
-// drain ends a subscription, so that its client asks another process; an
-// operation that ends by itself is left to do so.
+// drain ends a subscription, so that its client reconnects to another process. Other operations are
+// allowed to finish.
 func (s *eventStream) drain() {
 	if s.endless {
 		s.cancel()

@@ -48,7 +48,7 @@ func TestOneResultByEvents(t *testing.T) {
 			}
 		})
 	}
-	// What the HTTP request is refused for has a status of its own.
+	// A refusal of the HTTP request has an HTTP status.
 	if a := newEdge(t, nil).send(t, `{"query":"{__typename}"}`, eventsOnly, "Authorization: Bearer x"); a.Code != 401 || a.code() != "UNAUTHENTICATED" {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
@@ -57,7 +57,7 @@ func TestOneResultByEvents(t *testing.T) {
 	}
 }
 
-// stream is an event stream under test.
+// streamUnderTest is the client's side of an event stream.
 type streamUnderTest struct {
 	t      *testing.T
 	reader *bufio.Reader
@@ -91,7 +91,7 @@ func subscribe(t *testing.T, addr string, header ...string) *streamUnderTest {
 	return &streamUnderTest{t, bufio.NewReader(resp.Body), cancel}
 }
 
-// next is the next event, comments left out; "" at the end of the stream.
+// next returns the next event that is not a comment, or "" at the end of the stream.
 func (s *streamUnderTest) next() string {
 	s.t.Helper()
 	var event strings.Builder
@@ -111,7 +111,7 @@ func (s *streamUnderTest) next() string {
 
 func TestASubscriptionByEvents(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) {
-		// Deadlines of ordinary requests are short here: a stream outlives them.
+		// The deadlines of ordinary requests are short here, and a stream outlives them.
 		c.Limits.Ping = 20 * time.Millisecond
 	})
 	l := DefaultLimits()
@@ -134,7 +134,7 @@ func TestASubscriptionByEvents(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if diff := cmp.Diff([]string{"u:acme:ann", "u:acme:ann"}, s.viewers); diff != "" || len(s.seen) != 2 {
-		t.Errorf("each event is written for a viewer of its own: %s, %d", diff, len(s.seen))
+		t.Errorf("each event must have its own viewer: %s, %d", diff, len(s.seen))
 	}
 }
 
@@ -147,8 +147,8 @@ func TestASubscriptionEndsWithItsClient(t *testing.T) {
 	<-s.ended
 }
 
-// TestSubscription_RefusedShowsItsErrorsOnce: what does not start is answered
-// like any other failure, and the stream is complete then.
+// TestSubscription_RefusedShowsItsErrorsOnce: a subscription that does not start is answered like
+// any other failure, and then the stream is complete.
 func TestSubscription_RefusedShowsItsErrorsOnce(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.Errors = 2 })
 	s.refuses = 3
@@ -161,7 +161,7 @@ func TestSubscription_RefusedShowsItsErrorsOnce(t *testing.T) {
 	}
 }
 
-// TestSubscription_ShowsTheErrorsOfAnEvent: with that event, and not with the next.
+// TestSubscription_ShowsTheErrorsOfAnEvent with that event and not with the next.
 func TestSubscription_ShowsTheErrorsOfAnEvent(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	st := subscribe(t, start(t, e.handler, DefaultLimits()))
@@ -226,8 +226,8 @@ func TestASubscriptionOfNothing(t *testing.T) {
 	}
 }
 
-// TestClientsThatListEvents: urql and others list events with every request,
-// and want them for subscriptions alone.
+// TestClientsThatListEvents: urql and others accept events with every request, but want them for
+// subscriptions only.
 func TestClientsThatListEvents(t *testing.T) {
 	const accept = "Accept: application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"
 	_, e := newTickingEdge(t, nil)
@@ -250,7 +250,7 @@ func TestTooManySubscriptions(t *testing.T) {
 	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 || a.code() != "RATE_LIMITED" {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
-	subscribe(t, addr) // another one is not hit
+	subscribe(t, addr) // another caller is not affected
 	one.cancel()
 	<-s.ended
 	eventually(t, func() bool {
@@ -270,7 +270,7 @@ func TestTooManyStreams(t *testing.T) {
 	}
 }
 
-// blocked is a connection whose client takes nothing.
+// blocked is a connection whose client never reads.
 type blocked struct{ http.ResponseWriter }
 
 func (blocked) Write([]byte) (int, error)        { return 0, io.ErrShortWrite }
@@ -300,7 +300,7 @@ func TestNewLinesInResults(t *testing.T) {
 	}
 }
 
-func TestAPanicInASubscriptionIsNoEndOfTheProcess(t *testing.T) {
+func TestStreamThatPanics_ProcessSurvives(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
 	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"{user(id:\"x\"){id}}"}`))
@@ -313,7 +313,7 @@ func TestAPanicInASubscriptionIsNoEndOfTheProcess(t *testing.T) {
 	}
 }
 
-// brittle is an answer whose header cannot be had the first time.
+// brittle is a ResponseWriter whose Header panics the first time.
 type brittle struct {
 	*httptest.ResponseRecorder
 	broken bool
@@ -327,10 +327,10 @@ func (b *brittle) Header() http.Header {
 	return b.ResponseRecorder.Header()
 }
 
-// TestAPanicWhileAStreamIsOpenedCountsNoStream: what fails between the taking in
-// and the first byte is answered like any other failure, and keeps no place.
-func TestAPanicWhileAStreamIsOpenedCountsNoStream(t *testing.T) {
-	_, e, told := newEndingEdge(t, nil)
+// TestStreamThatPanicsWhileOpening_IsNotCounted: a panic between registering a stream and its first
+// byte is answered like any other failure, and the stream is not counted as open.
+func TestStreamThatPanicsWhileOpening_IsNotCounted(t *testing.T) {
+	_, e, reports := newEndingEdge(t, nil)
 	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"subscription{ticks}"}`))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "text/event-stream")
@@ -339,11 +339,11 @@ func TestAPanicWhileAStreamIsOpenedCountsNoStream(t *testing.T) {
 	if got := w.Body.String(); w.Code != 500 || !strings.Contains(got, "INTERNAL_SERVER_ERROR") || strings.Contains(got, "SELECT") {
 		t.Errorf("got %d %q", w.Code, got)
 	}
-	if got := next(t, told.requests); got != "subscription INTERNAL_SERVER_ERROR" {
-		t.Errorf("told %s", got)
+	if got := next(t, reports.requests); got != "subscription INTERNAL_SERVER_ERROR" {
+		t.Errorf("reported %s", got)
 	}
 	st := e.handler.streams
 	if len(st.open)+len(st.held)+len(st.subscriptions) > 0 {
-		t.Errorf("still counted: %v, %v, %v", st.open, st.held, st.subscriptions)
+		t.Errorf("counted as open: %v, %v, %v", st.open, st.held, st.subscriptions)
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// wire is what an event stream is sent over.
+// wire is the connection that an event stream is sent over.
 type wire interface {
-	// send sends pieces at once, and fails where they are not taken within.
+	// send sends pieces at once. It fails if the client does not accept them within the time.
 	send(pieces [][]byte, within time.Duration) error
-	// end ends the answer as a whole one, within so much time.
+	// end ends the answer properly, within the time.
 	end(within time.Duration)
-	// cut ends it where it cannot be sent any more.
+	// cut closes a connection that accepts no more data.
 	cut()
 }
 
-// responseWire is the answer to a request that waits for it.
+// responseWire is the answer to a request whose handler is still running.
 type responseWire struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -39,35 +39,35 @@ func (r responseWire) send(pieces [][]byte, within time.Duration) error {
 	if err := r.control.Flush(); err != nil {
 		return err
 	}
-	// HTTP/2 ends a stream at its deadline, also one to which nothing is written.
+	// HTTP/2 resets a stream at its deadline even if nothing is being written.
 	_ = r.control.SetWriteDeadline(time.Time{})
 	return nil
 }
 
-// end implements wire: the server ends the answer, and has so much time for it.
+// end implements wire. The server ends the answer, and this sets its deadline.
 func (r responseWire) end(within time.Duration) {
 	_ = r.control.SetWriteDeadline(time.Now().Add(within))
 }
 
-// cut implements wire: the server finds that out by itself.
+// cut implements wire. The server notices by itself.
 func (responseWire) cut() {}
 
-// ownWire is the answer to a request of HTTP/1.1 that is over, on a connection
-// that is closed with it. An answer that is open for hours would otherwise keep
-// what the server needs for a request, 20 KB and more.
+// ownWire is an answer to an HTTP/1.1 request whose handler has returned, on a connection that is
+// closed with the answer. Otherwise an answer that is open for hours would keep what the server
+// needs for a request, 20 KB and more.
 type ownWire struct {
 	conn net.Conn
-	head []byte // that goes out with the first bytes
+	head []byte // sent with the first bytes
 }
 
-// takeOver takes the connection of a request over; nil where it cannot be had:
-// that of HTTP/2 is shared by many, and HTTP/1.0 knows no chunks.
+// takeOver takes over the connection of a request. It returns nil if that is not possible: an
+// HTTP/2 connection is shared, and HTTP/1.0 has no chunks.
 func takeOver(w http.ResponseWriter, r *http.Request, header http.Header) *ownWire {
 	if r.ProtoMajor != 1 || r.ProtoMinor < 1 {
 		return nil
 	}
-	// What was read beyond the request is thrown away, like all that comes after
-	// it: the client is told that the connection ends with this answer.
+	// Everything that was read after the request, or arrives later, is discarded: the header tells
+	// the client that the connection ends with this answer.
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil
@@ -77,12 +77,12 @@ func takeOver(w http.ResponseWriter, r *http.Request, header http.Header) *ownWi
 	header.Set("Transfer-Encoding", "chunked")
 	var head bytes.Buffer
 	head.WriteString("HTTP/1.1 200 OK\r\n")
-	_ = header.Write(&head) // a buffer takes everything
+	_ = header.Write(&head) // writing to a buffer cannot fail
 	head.WriteString("\r\n")
 	return &ownWire{conn: conn, head: head.Bytes()}
 }
 
-// send implements wire. The pieces are one chunk.
+// send implements wire. It sends the pieces as one chunk.
 func (o *ownWire) send(pieces [][]byte, within time.Duration) error {
 	chunk := append(make([][]byte, 0, len(pieces)+2), fmt.Appendf(o.head, "%x\r\n", length(pieces)))
 	chunk = append(append(chunk, pieces...), []byte("\r\n"))
@@ -108,8 +108,7 @@ func (o *ownWire) end(within time.Duration) {
 // cut implements wire.
 func (o *ownWire) cut() { _ = o.conn.Close() }
 
-// watch calls gone when the client has closed the connection, or it was closed
-// here. What the client sends is thrown away.
+// watch calls gone when the connection is closed by either side. It discards what the client sends.
 func (o *ownWire) watch(gone func()) {
 	defer gone()
 	var b [64]byte

@@ -18,7 +18,7 @@ import (
 
 const askTicks = "POST /graphql HTTP/1.%d\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: 31\r\n\r\n" + `{"query":"subscription{ticks}"}`
 
-// ticks sends two events, and wants them and the end of the answer.
+// ticks sends two events and expects them and the end of the answer.
 func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 	t.Helper()
 	events := bufio.NewReader(answer.Body)
@@ -27,7 +27,7 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 		case s.events <- i:
 		case <-s.ended:
 			rest, err := io.ReadAll(events)
-			t.Fatalf("it ended before event %d: %q, %v", i, rest, err)
+			t.Fatalf("the answer ended before event %d: %q, %v", i, rest, err)
 		}
 		st := &streamUnderTest{t: t, reader: events}
 		if got, want := st.next(), fmt.Sprintf("event: next\ndata: {\"data\":{\"ticks\":%d}}", i); got != want {
@@ -41,8 +41,8 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 	<-s.ended
 }
 
-// TestASubscriptionOnAConnectionOfItsOwn: the answer that is written without the
-// server is whole, and what a client has sent behind the request is not run.
+// TestASubscriptionOnAConnectionOfItsOwn: an answer that is written without the server is complete,
+// and anything that the client sends after the request is not run.
 func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	behind := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
@@ -70,7 +70,7 @@ func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
 	}
 	s.ticks(t, answer)
 	if _, err := reader.ReadByte(); !errors.Is(err, io.EOF) {
-		t.Errorf("behind the answer: %v", err)
+		t.Errorf("after the answer: %v", err)
 	}
 	if s.started != 1 {
 		t.Errorf("%d subscriptions were run", s.started)
@@ -90,14 +90,13 @@ func TestASubscriptionWithoutChunks(t *testing.T) {
 	s.ticks(t, answer)
 }
 
-// TestSubscriptionsShareAConnection: over HTTP/2 a subscription is one stream of
-// many, and neither its end nor its client's takes the others along. It is not
-// ended either when it was silent for longer than one message may take.
+// TestSubscriptionsShareAConnection: over HTTP/2 a subscription is one of many streams, and its end
+// does not affect the others. It is not ended when it is idle for longer than one message may take.
 func TestSubscriptionsShareAConnection(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamWrite = time.Second })
 	ask := overHTTP2(t, e.handler)
 	one, other := ask(), ask()
-	if err := one.Body.Close(); err != nil { // as a client does that goes
+	if err := one.Body.Close(); err != nil { // as a client does that leaves
 		t.Error(err)
 	}
 	<-s.ended
@@ -105,7 +104,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 	s.ticks(t, other)
 }
 
-// overHTTP2 serves a handler by HTTP/2, and asks it for a subscription.
+// overHTTP2 serves a handler by HTTP/2. The returned function subscribes.
 func overHTTP2(t *testing.T, h http.Handler) (ask func() *http.Response) {
 	server := httptest.NewUnstartedServer(h)
 	server.EnableHTTP2 = true
@@ -130,7 +129,7 @@ func overHTTP2(t *testing.T, h http.Handler) (ask func() *http.Response) {
 	}
 }
 
-// timed is an answer that knows its deadline.
+// timed is a ResponseWriter that records its write deadline.
 type timed struct {
 	*httptest.ResponseRecorder
 	deadline time.Time
@@ -141,8 +140,8 @@ func (w *timed) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// TestTheEndOfAnAnswerHasADeadline: between two messages there is none, and the
-// server would wait for ever for a client that does not take the last bytes.
+// TestTheEndOfAnAnswerHasADeadline: between two messages there is no deadline, so the end needs
+// one, or the server would wait forever for a client that does not read.
 func TestTheEndOfAnAnswerHasADeadline(t *testing.T) {
 	l := DefaultLimits()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
@@ -157,7 +156,7 @@ func TestTheEndOfAnAnswerHasADeadline(t *testing.T) {
 	}
 }
 
-// deaf is a connection that takes nothing.
+// deaf is a connection that accepts no data.
 type deaf struct {
 	net.Conn
 	closed chan struct{}
@@ -178,5 +177,5 @@ func TestAConnectionThatTakesNothingIsClosed(t *testing.T) {
 	s.open()
 	<-closed
 	<-ended
-	s.close() // and not closed once more
+	s.close() // closing again must not close the connection again
 }

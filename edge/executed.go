@@ -13,37 +13,37 @@ import (
 	"carrel/answer"
 )
 
-// fieldBytes is the memory that a field takes until its value is written, where
-// generated code resolves it: 100 to 150 bytes (measured).
+// fieldBytes is the memory of a field that generated code resolves, until its value is written: 100
+// to 150 bytes (measured).
 const fieldBytes = 128
 
-// executed is the outcome of an operation, or one event of a subscription. Its
-// data is valid until the operation is released.
+// executed is the result of an operation, or one event of a subscription. Its data is valid until
+// the operation is released.
 type executed struct {
 	errors gqlerror.List
-	data   [][]byte // none: null
+	data   [][]byte // empty: null
 	size   int      // of the data, in bytes
 }
 
-// begin gives the operation a new Body, in the place of the one of the event
-// before. stop ends the work for it.
+// begin gives the operation a new Body, replacing that of the previous event. stop is called if the
+// answer cannot be sent, to end the work for it.
 func (h *Handler) begin(op *operation, stop func()) {
 	op.release()
 	op.body = answer.New(h.limits.AnswerBytes, h.memory, stop)
 }
 
-// release gives the memory of the answer back. It may be called many times.
+// release frees the memory of the answer. It may be called several times.
 func (op *operation) release() { op.body.Release() }
 
-// resolve resolves a field, and ends the work for an answer that has failed: its
-// remaining fields are null.
+// resolve resolves a field. After the answer has failed, it skips the remaining fields, which
+// become null.
 func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, error) {
 	if op.body.Err() != nil {
 		return graphql.Null, nil
 	}
 	field := graphql.GetFieldContext(ctx)
-	if field.Object == "Mutation" { // these are resolved one after the other
-		op.begun = append(op.begun, field.Field.Alias)
+	if field.Object == "Mutation" { // mutations are resolved one after the other
+		op.started = append(op.started, field.Field.Alias)
 	}
 	res, err := op.count(ctx, next)
 	op.body.Hold(fieldBytes)
@@ -54,8 +54,8 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 	return res, err
 }
 
-// leastBytes is how many bytes a field has at least, beside its response name:
-// quotes, a colon, a comma and the value.
+// leastBytes returns the minimal size of a field in addition to its response name: quotes, a colon,
+// a comma and the value.
 func leastBytes(value any) int {
 	switch v := value.(type) {
 	case string:
@@ -68,9 +68,9 @@ func leastBytes(value any) int {
 	return len(`"":0,`)
 }
 
-// outcome is what came of an operation, or why its answer cannot be sent.
+// outcome returns the result of an operation, or the reason why its answer cannot be sent.
 func (h *Handler) outcome(op *operation, resp *graphql.Response) (*executed, error) {
-	if resp.Data != nil { // the schema does not write to the Body
+	if resp.Data != nil { // the schema did not write to the Body
 		_, _ = op.body.Write(resp.Data)
 		op.body.Finish()
 	}
@@ -90,7 +90,7 @@ func (e *executed) isNull() bool {
 	return e.size == 0 || e.size == len("null") && string(e.data[0]) == "null"
 }
 
-// head is the answer up to its data, tail what follows it.
+// head appends the part of the answer before the data, and tail the part after it.
 func (e *executed) head(out []byte) []byte {
 	out = append(out, '{')
 	if len(e.errors) > 0 {
@@ -103,9 +103,9 @@ func (e *executed) head(out []byte) []byte {
 	return out
 }
 
-func (e *executed) tail(out []byte, told *costReported) []byte {
-	if told != nil {
-		if b, err := json.Marshal(told); err == nil { // it holds numbers only
+func (e *executed) tail(out []byte, reported *costReported) []byte {
+	if reported != nil {
+		if b, err := json.Marshal(reported); err == nil { // it contains only numbers
 			out = append(out, `,"extensions":{"cost":`...)
 			out = append(append(out, b...), '}')
 		}
@@ -113,14 +113,13 @@ func (e *executed) tail(out []byte, told *costReported) []byte {
 	return append(out, '}')
 }
 
-// pieces is the whole answer. What is short is one piece.
-func (e *executed) pieces(told *costReported) [][]byte {
+// pieces returns the whole answer. A short answer is one piece.
+func (e *executed) pieces(reported *costReported) [][]byte {
 	pieces := append([][]byte{e.head(nil)}, e.data...)
-	return joined(append(pieces, e.tail(nil, told)))
+	return joined(append(pieces, e.tail(nil, reported)))
 }
 
-// joined puts pieces together that are short: they are sent at once, for the
-// price of a copy.
+// joined joins short pieces, so that they are sent at once, for the price of a copy.
 func joined(pieces [][]byte) [][]byte {
 	size := length(pieces)
 	if len(pieces) < 2 || size > pooledBytes {
@@ -140,7 +139,7 @@ func length(pieces [][]byte) (n int) {
 	return n
 }
 
-// unsent refuses a query whose answer cannot be sent.
+// unsent returns the refusal of a query whose answer cannot be sent.
 func (h *Handler) unsent(err error) *refusal {
 	if errors.Is(err, answer.ErrNoMemory) {
 		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "The answers in progress use all memory that there is for answers; try again.", 1)
@@ -148,22 +147,21 @@ func (h *Handler) unsent(err error) *refusal {
 	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.", h.limits.AnswerBytes))
 }
 
-// unsentMutation is what a client gets for a mutation whose answer cannot be
-// sent. It is no refusal: what was done remains done, and a client that tried
-// again for the sake of an error would do it twice. What went wrong besides is
-// shown after it.
+// unsentMutation returns the result of a mutation whose answer cannot be sent. It is not a refusal:
+// the changes were made, and a client that retries after an error would make them twice. Other
+// errors follow it.
 func (h *Handler) unsentMutation(op *operation, done *executed, err error) *executed {
 	why := fmt.Sprintf("The answer has more than %d bytes", h.limits.AnswerBytes)
 	if errors.Is(err, answer.ErrNoMemory) {
 		why = "No memory is free for the answer"
 	}
 	shown := coded(codeAnswerTooLarge, why+", and is not sent. The mutations in extensions.executed were executed all the same: look what they have done, or repeat them with the same idempotency keys and fewer fields.")
-	shown.Extensions["executed"] = op.begun
+	shown.Extensions["executed"] = op.started
 	op.release()
 	return &executed{errors: h.limited(append(gqlerror.List{shown}, done.errors...))}
 }
 
-// unsentEvent is what a subscriber gets for an event that cannot be sent.
+// unsentEvent returns the result for an event that cannot be sent.
 func (h *Handler) unsentEvent(op *operation, err error) *executed {
 	op.release()
 	return &executed{errors: h.unsent(err).errs}

@@ -30,9 +30,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// root resolves the few fields that the edge's tests need, counts how often it
-// is asked, and can be told what to do. Everything else of the contract
-// panics: that would be a call that should not be there.
+// root resolves the few fields that the edge's tests need, counts the calls, and can be told what
+// to do. Every other field of the contract panics, because no test should call it.
 type root struct {
 	graph.ResolverRoot
 	calls  atomic.Int64
@@ -77,7 +76,7 @@ func (q queries) User(ctx context.Context, id string) (*principal.User, error) {
 	return user(id), nil
 }
 
-// Nodes must not be null, so that its error leaves no data.
+// Nodes is a non-null field, so an error of it leaves no data.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
 	q.calls.Add(1)
 	return q.onMany(ctx, ids)
@@ -106,7 +105,7 @@ func (u users) Email(context.Context, *principal.User) (*string, error) {
 	return nil, nil
 }
 
-// Entities answers users alone.
+// Entities resolves users only.
 func (r *root) Entities(_ context.Context, representations []*graph.Representation) ([]library.Node, error) {
 	r.calls.Add(1)
 	entities := make([]library.Node, len(representations))
@@ -157,7 +156,7 @@ func newEdge(t testing.TB, change func(*Config)) *edgeUnderTest {
 	return e
 }
 
-// authenticate takes "Bearer ann"; every other token is bad.
+// authenticate accepts "Bearer ann". All other tokens fail.
 func authenticate(_ context.Context, authorization []string) (auth.Caller, error) {
 	if len(authorization) == 0 {
 		return auth.Caller{}, nil
@@ -173,7 +172,7 @@ func authenticate(_ context.Context, authorization []string) (auth.Caller, error
 	return auth.Caller{}, &fault.Error{Code: fault.Unauthenticated, Msg: "the token is bad"}
 }
 
-// authenticateFor is authenticate, with tokens that are good for so long.
+// authenticateFor is authenticate for tokens with a lifetime.
 func authenticateFor(life time.Duration) Authenticate {
 	return func(ctx context.Context, authorization []string) (auth.Caller, error) {
 		caller, err := authenticate(ctx, authorization)
@@ -184,7 +183,7 @@ func authenticateFor(life time.Duration) Authenticate {
 	}
 }
 
-// eventually waits until something holds, but not for ever.
+// eventually waits until a condition holds, or fails the test.
 func eventually(t testing.TB, holds func() bool) {
 	t.Helper()
 	for range 1000 {
@@ -193,10 +192,10 @@ func eventually(t testing.TB, holds func() bool) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
-	t.Fatal("it does not come to hold")
+	t.Fatal("the condition did not become true in time")
 }
 
-// answer is a response taken apart.
+// answerUnderTest is a parsed response.
 type answerUnderTest struct {
 	*httptest.ResponseRecorder
 	Errors []struct {
@@ -208,7 +207,7 @@ type answerUnderTest struct {
 	keys map[string]json.RawMessage
 }
 
-// code is that of the first error, "" where there is none.
+// code returns the code of the first error, or "" if there is none.
 func (a *answerUnderTest) code() string {
 	if len(a.Errors) == 0 {
 		return ""
@@ -252,7 +251,7 @@ func (e *edgeUnderTest) query(t testing.TB, query string, variables map[string]a
 	return e.send(t, string(body), header...)
 }
 
-// asDecoded is variables as an operation gets them from a request body.
+// asDecoded returns variables as an operation gets them from a request body.
 func asDecoded(t testing.TB, schema *ast.Schema, op *ast.OperationDefinition, variables map[string]any) map[string]any {
 	t.Helper()
 	object, err := json.Marshal(variables)

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// decodeURL reads a request sent by GET: the members stand in the query of the
-// URL, variables and extensions as JSON. Of a member given twice the last one
-// counts, as in a body; an empty one counts as left out, but for query.
+// decodeURL reads a GET request: the members are parameters of the URL, variables and extensions as
+// JSON. As in a body, the last of duplicate members counts. An empty member counts as missing,
+// except query.
 func decodeURL(raw string, l *Limits) (params, *refusal) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -34,7 +34,7 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 		if text == "" {
 			continue
 		}
-		switch judgeJSON([]byte(text), l.Values) {
+		switch checkJSON([]byte(text), l.Values) {
 		case jsonTooMuch:
 			return params{}, tooManyValues(l)
 		case jsonBad:
@@ -47,9 +47,9 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 	return p, refused
 }
 
-// checkGET refuses a GET that a page of another site may have caused without
-// the browser asking first: one that carries a cookie or tells where it comes
-// from, unless it has a header that such a page cannot add.
+// checkGET refuses a GET that a page of another site may have caused without a preflight request:
+// one with a cookie or that comes from another site, unless it has a header that such a page cannot
+// add.
 func checkGET(r *http.Request) *refusal {
 	_, cookies := r.Header["Cookie"]
 	site := r.Header.Get("Sec-Fetch-Site")
@@ -63,8 +63,8 @@ func checkGET(r *http.Request) *refusal {
 	return refuse(http.StatusBadRequest, codeCSRFBlocked, "A GET with cookies or from another site needs the header Apollo-Require-Preflight, X-Apollo-Operation-Name or Content-Type: application/json.")
 }
 
-// foreignOrigin tells whether the Origin, which browsers older than
-// Sec-Fetch-Site send too, is not ours.
+// foreignOrigin reports whether the Origin is another site's. Browsers older than Sec-Fetch-Site
+// send it too.
 func foreignOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// get sends a request by GET, with members as pairs of name and value.
+// get sends a GET request with members as pairs of name and value.
 func (e *edgeUnderTest) get(t testing.TB, members []string, header ...string) *answerUnderTest {
 	t.Helper()
 	values := url.Values{}

@@ -22,66 +22,64 @@ import (
 	"carrel/observe"
 )
 
-// Config is what a Handler is made of.
+// Config configures a Handler.
 type Config struct {
 	Schema graph.ExecutableSchema
-	// Authenticate tells who asks, by the values of an Authorization header. Its
-	// errors are the domain's, of code Unauthenticated for a bad token.
+	// Authenticate returns the caller for the values of an Authorization header. Its errors are
+	// fault.Errors, with code Unauthenticated for an invalid token.
 	Authenticate Authenticate
-	// Prepare, where it is set, adds to an operation's context what its
-	// resolvers expect there: the loaders of that operation.
+	// Prepare, if set, adds to an operation's context what its resolvers need: the loaders of that
+	// operation.
 	Prepare func(ctx context.Context) context.Context
 	Limits  Limits
-	// WarnOnly logs what goes beyond the limits of a document's shape and cost,
-	// and runs it all the same, so that an operator can see whom they would
-	// hit. What protects the process itself (sizes, tokens, overlap) stands.
+	// WarnOnly logs requests that exceed the limits on a document's shape and cost, and runs them,
+	// so that an operator can see whom the limits would affect. Limits that protect the process
+	// itself (sizes, tokens, overlap) still apply.
 	WarnOnly bool
-	// Exceeded, where it is set, is told the code of each limit that an operation
-	// was beyond and was run all the same.
+	// Exceeded, if set, is called with the code of each limit that an operation exceeded when it
+	// was run anyway.
 	Exceeded func(code string)
-	// Development switches introspection and suggestions on; Introspection only it.
+	// Development enables introspection and suggestions. Introspection enables only introspection.
 	Development, Introspection bool
-	// Profile decides on statuses.
+	// Profile determines the statuses.
 	Profile Profile
-	// Documents, where they are set, are the only ones that are answered.
+	// Documents, if set, are the only documents that are answered.
 	Documents Manifest
-	// TrustedProxies are believed what they say of where a request comes from.
+	// TrustedProxies are the proxies whose X-Forwarded-For header is trusted.
 	TrustedProxies []netip.Prefix
-	// CrossOrigin tells which other sites may call; nil: none.
+	// CrossOrigin defines which other sites may call. If nil, none may.
 	CrossOrigin *CrossOrigin
 	Log         *slog.Logger
-	// Random fills b, for the ids of internal errors.
+	// Random fills b. It makes the ids of internal errors.
 	Random func(b []byte)
-	// Observe, where it is set, is told of each request that was answered: the
-	// type of its operation, empty where it was not known, and the code of the
-	// first error, OK where there is none.
+	// Observe, if set, is called for each answered request with the type of its operation, which is
+	// empty if it is unknown, and the code of the first error, or OK.
 	Observe func(operation, code string, took time.Duration)
-	// Closed, where it is set, is told of each socket that has ended: the code it
-	// was closed with, or one of the Ended constants.
+	// Closed, if set, is called for each socket that has ended, with its close code or one of the
+	// Ended constants.
 	Closed func(code string)
-	// Tracing makes spans of operations; nil: nobody asks for them.
+	// Tracing creates spans of operations. If nil, there are none.
 	Tracing *observe.Tracing
-	// Spent, where it is set, is told of the points that a signed-in viewer, or an
-	// address, pays.
+	// Spent, if set, is called with the points that a signed-in viewer, or an address, pays.
 	Spent func(signedIn bool, points float64)
 }
 
-// Authenticate tells who asks, by the values of an Authorization header.
+// Authenticate returns the caller for the values of an Authorization header.
 type Authenticate func(ctx context.Context, authorization []string) (auth.Caller, error)
 
-// Handler answers GraphQL requests by POST and GET, in one piece or by
-// server-sent events, and over websockets. It is safe for concurrent use.
+// Handler answers GraphQL requests by POST and GET, as a single response or by server-sent events,
+// and over websockets. It is safe for concurrent use.
 type Handler struct {
 	authenticate Authenticate
 	prepare      func(ctx context.Context) context.Context
 	limits       Limits
-	introspects  bool // introspection is answered
+	introspects  bool // introspection is enabled
 	profile      Profile
 	sites        *CrossOrigin
 	graph        graph.ExecutableSchema
 	schema       *ast.Schema // of graph
-	stands       judge
-	warning      *warning // nil: limits are enforced
+	apply        limitPolicy
+	warning      *warning // if nil, limits are enforced
 	compiler     *compiler
 	persisted    *persisted
 	rates        *rates
@@ -99,8 +97,7 @@ type Handler struct {
 	large        *largeBuffers
 }
 
-// New makes a Handler. It refuses a manifest with a document that could not be
-// answered.
+// New returns a Handler. It returns an error if a document of the manifest could not be answered.
 func New(c Config) (*Handler, error) {
 	if c.Schema == nil || c.Authenticate == nil || c.Log == nil || c.Random == nil {
 		return nil, errors.New("edge: a handler needs a schema, an authenticator, a log and a source of randomness")
@@ -122,15 +119,15 @@ func New(c Config) (*Handler, error) {
 	if h.sites == nil {
 		h.sites = sameOriginOnly()
 	}
-	h.stands = func(r *refusal) *refusal { return r }
+	h.apply = func(r *refusal) *refusal { return r }
 	if c.WarnOnly {
-		h.stands = func(*refusal) *refusal { return nil } // warn tells of it
+		h.apply = func(*refusal) *refusal { return nil } // warn reports it
 		h.warning = &warning{c.Log, c.Exceeded}
 		if c.Exceeded == nil {
 			h.warning.exceeded = func(string) {}
 		}
 	}
-	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.stands)
+	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.apply)
 	h.persisted = newPersisted(c.Documents, &h.limits)
 	h.rates = newRates(&h.limits, c.TrustedProxies, c.Spent)
 	h.streams = newStreams(&h.limits)
@@ -147,8 +144,8 @@ func New(c Config) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP answers one request. What it writes in one piece is complete before
-// the first byte goes out, so that a panic is still answered.
+// ServeHTTP answers one request. A single response is complete before its first byte is sent, so
+// that a panic can still be answered.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wantsSocket(r) {
 		h.serveSocket(w, r)
@@ -166,10 +163,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refused := h.serve(w, x, r)
 	switch {
 	case x.opened:
-		return // the stream tells of itself
+		return // the stream reports its own outcome
 	case refused != nil && x.stream && refused.ofRequest():
-		// A client that reads events alone is told by them; it would take another
-		// status for a broken connection, and try again.
+		// A client that only accepts events gets the refusal as an event. It would take another
+		// status for a broken connection and retry.
 		x.code = firstCode(refused.errs)
 		h.refuseByEvents(w, refused)
 	case refused != nil:
@@ -182,18 +179,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.span.End(x.outcome(observe.TransportHTTP, x.status))
 }
 
-// Open is how many event streams and sockets are open.
+// Open returns the number of open event streams and sockets.
 func (h *Handler) Open() (events, sockets int) { return h.streams.count() }
 
-// AnswerBytes is the memory that is reserved for answers in progress.
+// AnswerBytes returns the memory that is reserved for answers in progress.
 func (h *Handler) AnswerBytes() int64 { return h.memory.Used() }
 
-// Drain ends what would not end by itself, event streams and sockets, and lets
-// no more of them be opened. It returns when all are gone.
+// Drain closes event streams and sockets and refuses new ones. It returns when all are closed.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
 
-// serve fills x with the answer, or returns why there is none. A stream is
-// answered here too, for hours, and on no larger a stack than it takes.
+// serve fills x with the answer, or returns a refusal. It also answers streams, which last for
+// hours, so it keeps the stack small.
 func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -213,16 +209,16 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 	if refused != nil {
 		return refused
 	}
-	return x.answer(resp, op.told(h.limits.Cost))
+	return x.answer(resp, op.reportCost(h.limits.Cost))
 }
 
-// panicked is the refusal of what has panicked while it was answered.
+// panicked returns the refusal for a request whose handling panicked.
 func (h *Handler) panicked(ctx context.Context, value any) *refusal {
 	err := recovered(ctx, value)
 	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(ctx, err)}}
 }
 
-// prepared reads a request up to the operation that it asks for.
+// prepared reads a request and prepares its operation.
 func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op *operation, refused *refusal) {
 	if refused := h.admit(x, r); refused != nil {
 		return caller, nil, refused
@@ -255,7 +251,7 @@ func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op
 	return caller, op, nil
 }
 
-// admit judges a request by its head.
+// admit checks a request by its header.
 func (h *Handler) admit(x *exchange, r *http.Request) *refusal {
 	if r.Method != http.MethodPost && r.Method != http.MethodGet {
 		return notAllowed("GET, POST", "GraphQL requests are sent by POST or GET.")
@@ -289,8 +285,8 @@ func (h *Handler) tooLarge() *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, codePayloadTooLarge, fmt.Sprintf("The request body has more than %d bytes.", h.limits.BodyBytes))
 }
 
-// caller is who sends a request, and the account that pays for it. The least
-// price is taken from it here, whatever becomes of the request.
+// caller returns the sender of a request, and the account that pays for it. It charges the minimal
+// price at once.
 func (h *Handler) caller(r *http.Request) (auth.Caller, account, *refusal) {
 	caller, err := h.authenticate(r.Context(), r.Header["Authorization"])
 	if err != nil {
@@ -303,7 +299,7 @@ func (h *Handler) caller(r *http.Request) (auth.Caller, account, *refusal) {
 	return caller, a, a.begin()
 }
 
-// unauthenticated refuses a request whose token is bad, or cannot be judged.
+// unauthenticated refuses a request whose token is invalid or cannot be verified.
 func (h *Handler) unauthenticated(ctx context.Context, err error) *refusal {
 	shown := h.presenter.present(ctx, err)
 	r := &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{shown}}
@@ -328,7 +324,7 @@ func (h *Handler) params(x *exchange, r *http.Request) (params, *refusal) {
 	return decodeBody(x.bytes(), &h.limits)
 }
 
-// read takes the body in.
+// read reads the body.
 func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 	err := x.read(r.Body, h.large)
 	var late net.Error
@@ -343,7 +339,7 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 	return nil
 }
 
-// release keeps the room of an exchange for later ones.
+// release keeps the buffers of an exchange for reuse.
 func (h *Handler) release(x *exchange) {
 	if x.op != nil {
 		x.op.release()

@@ -30,7 +30,7 @@ func TestEveryAnswerIsObserved(t *testing.T) {
 	e := newEdge(t, func(c *Config) {
 		c.Observe = func(operation, code string, took time.Duration) {
 			if took <= 0 || took > time.Minute {
-				t.Errorf("it took %s", took)
+				t.Errorf("the observed time is %s", took)
 			}
 			got = append(got, observed{operation, code})
 		}
@@ -135,7 +135,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("got %d %s %s, want %d %s %s: %s", a.Code, a.code(), a.Data, c.status, c.code, c.data, a.Body)
 			}
 			if _, has := a.keys["data"]; has != (c.code == "") {
-				t.Errorf("the member data is there: %t", has)
+				t.Errorf("has the member data: %t", has)
 			}
 			if c.code != "" && e.calls.Load() > 0 {
 				t.Errorf("%d resolvers ran", e.calls.Load())
@@ -152,7 +152,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsAreToldWhatIsAllowed(t *testing.T) {
+func TestOtherMethods_GetAllowHeader(t *testing.T) {
 	e := newEdge(t, nil)
 	for _, method := range []string{"HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "X"} {
 		a := e.do(t, httptest.NewRequest(method, "/graphql?query={viewer{id}}", nil))
@@ -194,9 +194,9 @@ func TestAPanicIsOneInternalErrorAndTheProcessLives(t *testing.T) {
 	}
 	if log := e.log.String(); !strings.Contains(log, "SELECT secret") || !strings.Contains(log, "handler_test.go") ||
 		!strings.Contains(log, a.Errors[0].Extensions["errorId"].(string)) {
-		t.Errorf("the log does not tell of it: %s", log)
+		t.Errorf("the log does not report it: %s", log)
 	}
-	// The authenticator runs outside of the executor.
+	// The authenticator runs outside the executor.
 	e = newEdge(t, func(c *Config) {
 		c.Authenticate = func(context.Context, []string) (auth.Caller, error) { panic("SELECT secret") }
 	})
@@ -205,7 +205,7 @@ func TestAPanicIsOneInternalErrorAndTheProcessLives(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheirPlace(t *testing.T) {
+func TestErrors_HaveThePathOfTheirField(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		if id == "bad" {
@@ -293,7 +293,7 @@ func TestPrepareSeesTheViewerAndReachesResolvers(t *testing.T) {
 	}
 }
 
-// brokenBody fails as a connection does.
+// brokenBody fails like a broken connection.
 type brokenBody struct{ err error }
 
 func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
@@ -379,6 +379,6 @@ func TestAClientThatGoesAwayEndsItsQuery(t *testing.T) {
 	leave()
 	wg.Wait()
 	if e.log.Len() > 0 {
-		t.Errorf("it is logged as a defect: %s", e.log.String())
+		t.Errorf("it is logged as an internal error: %s", e.log.String())
 	}
 }

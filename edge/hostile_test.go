@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// bomb is a chain of fragments each of which spreads the next one twice.
+// bomb returns a chain of fragments each of which spreads the next one twice.
 func bomb(levels int, leaf string) string {
 	var q strings.Builder
 	q.WriteString("{viewer{...F0}}")
@@ -18,8 +18,8 @@ func bomb(levels int, leaf string) string {
 	return q.String()
 }
 
-// fieldBomb is one in which each fragment asks for two fields under names of
-// their own, so that nothing can be merged.
+// fieldBomb returns a chain in which each fragment selects two fields with unique aliases, so that
+// nothing can be merged.
 func fieldBomb(levels int) string {
 	q := bomb(levels, "id")
 	for i := range levels {
@@ -29,7 +29,7 @@ func fieldBomb(levels int) string {
 	return q
 }
 
-// overlapping spreads n fragments with the same selection.
+// overlapping returns n fragments with the same selection.
 func overlapping(n int, selection string) string {
 	var fragments strings.Builder
 	for i := range n {
@@ -46,7 +46,7 @@ func spreads(n int) string {
 	return q.String()
 }
 
-// chain are fragments each of which spreads the next one.
+// chain returns fragments each of which spreads the next one.
 func chain(levels int) string {
 	var q strings.Builder
 	for i := range levels {
@@ -63,10 +63,10 @@ func otherArguments(n int) string {
 	return q.String()
 }
 
-// nested is a query of the given depth, the leaf counted.
+// nested returns a query of a depth, including the leaf.
 func nested(depth int) string {
-	// user, library, edges, node and createdBy repeat; an even number of
-	// levels is reached by them alone.
+	// The fields user, library, edges, node and createdBy repeat; they alone make an even number of
+	// levels.
 	open := []string{`user(id:"x")`}
 	chain := []string{"library(first:1)", "edges", "node", "createdBy"}
 	for len(open) < depth-1 {
@@ -261,9 +261,8 @@ func TestIntrospectionInDevelopment(t *testing.T) {
 	}
 }
 
-// TestHostileDocumentsAreCheap counts what the walk does by its result being
-// there at all: unmemoised, the bomb would have 2^26 selection sets to visit
-// and not return within the life of the test.
+// TestHostileDocumentsAreCheap passes if it returns at all: without memoization, the bomb would
+// have 2^26 selection sets to visit and would not finish during the test.
 func TestHostileDocumentsAreCheap(t *testing.T) {
 	e := newEdge(t, nil)
 	for range 100 {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// hostileBodies are requests within the limit of the body that should cost the
-// process next to nothing, by what is wrong with them.
+// hostileBodies returns hostile requests within the body limit that should cost next to nothing, by
+// name.
 func hostileBodies(t testing.TB) map[string][]byte {
 	bodies := map[string][]byte{
 		"1 MB of spaces":        []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + `"}`),
@@ -40,7 +40,7 @@ func hostileBodies(t testing.TB) map[string][]byte {
 	return bodies
 }
 
-// BenchmarkHostile is for profiles of what `make bench-edge` measures.
+// BenchmarkHostile is for profiling what `make bench-edge` measures.
 func BenchmarkHostile(b *testing.B) {
 	e := newEdge(b, func(c *Config) { c.Limits.AddressPoints = 0 })
 	for name, body := range hostileBodies(b) {
@@ -56,7 +56,7 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// unknown are fields that no type has.
+// unknown returns fields that no type has.
 func unknown(n int) string {
 	var q strings.Builder
 	for i := range n {
@@ -73,15 +73,14 @@ func hostileRequest(body []byte) (*http.Request, *bytes.Reader) {
 	return r, reader
 }
 
-// TestHostileRequestsTakeLittleMemory: none takes 1 MB, once there is room to
-// read it into.
+// TestHostileRequestsTakeLittleMemory: none allocates 1 MB, once the buffers for reading exist.
 func TestHostileRequestsTakeLittleMemory(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 0 })
 	for name, body := range hostileBodies(t) {
 		least := uint64(1 << 62)
 		var code string
-		// Other goroutines of the tests allocate too, and under the race detector
-		// pools forget a quarter of what they are given.
+		// Other goroutines of the tests allocate too, and under the race detector a pool drops a
+		// quarter of its items.
 		for range 20 {
 			r, _ := hostileRequest(body)
 			w := httptest.NewRecorder()

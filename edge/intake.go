@@ -6,39 +6,39 @@ import (
 	"sync"
 )
 
-// firstBytes of a body or message are read before there is room made for the
-// rest: who tells of a megabyte and sends nothing shall not have one kept for
-// him. Few have more, so the room for more is kept apart from theirs.
+// firstBytes of a body or message are read before a buffer for the rest is allocated, so that a
+// client that announces a megabyte and sends nothing ties up no memory. Few requests are longer, so
+// the buffers for the rest are pooled separately.
 const firstBytes = 64 << 10
 
-// intake is the room that one body or message is read into, and is used again.
+// intake is the buffer that one body or message is read into. It is reused.
 type intake struct {
 	first   bytes.Buffer
-	whole   *bytes.Buffer // all of it, where it goes beyond the first bytes
+	whole   *bytes.Buffer // everything, if it is longer than the first bytes
 	limited io.LimitedReader
 }
 
-// largeBuffers are those for what goes beyond the first bytes, each as large as
-// anything may be.
+// largeBuffers are buffers for bodies that are longer than firstBytes. Each is as large as the
+// largest body allowed.
 type largeBuffers struct {
-	rooms sync.Pool // of *bytes.Buffer
-	most  int
+	buffers sync.Pool // of *bytes.Buffer
+	most    int
 }
 
 func newLargeBuffers(most int) *largeBuffers {
 	l := &largeBuffers{most: most}
-	l.rooms.New = func() any { return new(bytes.Buffer) }
+	l.buffers.New = func() any { return new(bytes.Buffer) }
 	return l
 }
 
-// read takes in what r has, at most one byte more than anything may have.
+// read reads all of r, or one byte more than the largest body allowed.
 func (in *intake) read(r io.Reader, large *largeBuffers) error {
 	most := int64(large.most) + 1
 	in.limited = io.LimitedReader{R: r, N: min(most, firstBytes)}
 	_, err := in.first.ReadFrom(&in.limited)
 	if in.first.Len() == firstBytes && err == nil {
-		in.whole = large.rooms.Get().(*bytes.Buffer)
-		in.whole.Grow(large.most + bytes.MinRead + 1) // once for each room
+		in.whole = large.buffers.Get().(*bytes.Buffer)
+		in.whole.Grow(large.most + bytes.MinRead + 1) // once for each buffer
 		in.whole.Write(in.first.Bytes())
 		in.limited.N = most - firstBytes
 		_, err = in.whole.ReadFrom(&in.limited)
@@ -47,7 +47,7 @@ func (in *intake) read(r io.Reader, large *largeBuffers) error {
 	return err
 }
 
-// bytes are what was read. They are good until reset.
+// bytes returns what was read. It is valid until reset.
 func (in *intake) bytes() []byte {
 	if in.whole != nil {
 		return in.whole.Bytes()
@@ -55,12 +55,12 @@ func (in *intake) bytes() []byte {
 	return in.first.Bytes()
 }
 
-// reset forgets what was read, and keeps the room.
+// reset clears the content and keeps the buffer.
 func (in *intake) reset(large *largeBuffers) {
 	in.first.Reset()
 	if in.whole != nil {
 		in.whole.Reset()
-		large.rooms.Put(in.whole)
+		large.buffers.Put(in.whole)
 		in.whole = nil
 	}
 }

@@ -7,30 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// The standard decoder takes 4 ms of CPU to find that a megabyte is valid, and
-// 14 ms and 5 MB to read it: as much as a hundred pages. Bodies come from
-// anybody, so they are judged here, in one pass of 1 ms, and what is read of
-// them is cut out of their bytes. A fuzz target compares both.
+// The standard decoder takes 4 ms of CPU to validate a megabyte, and 14 ms and 5 MB to decode it:
+// as much as a hundred pages. Anybody can send bodies, so they are validated here in one pass of 1
+// ms, and values are sliced out of their bytes. A fuzz target compares the two.
 
 // jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
-// jsonVerdict is what bytes are found to be.
+// jsonVerdict is the result of checkJSON.
 type jsonVerdict uint8
 
 const (
 	jsonGood    jsonVerdict = iota // one JSON value in UTF-8, and nothing else
 	jsonBad                        // anything else
-	jsonTooMuch                    // too many values, or too deep; valid or not
+	jsonTooMuch                    // too many values, or nested too deeply; valid or not
 )
 
-// maxJSONDepth is how many objects and lists may stand in one another, as many
-// as the standard decoder takes.
+// maxJSONDepth is the deepest nesting of objects and lists, the same as in the standard decoder.
 const maxJSONDepth = 10_000
 
-// judgeJSON tells whether b is one JSON value in UTF-8, without space around
-// it, that has at most so many members and items at all depths.
-func judgeJSON(b []byte, most int) jsonVerdict {
+// checkJSON checks whether b is one JSON value in UTF-8, without surrounding white space, with at
+// most so many members and items at all depths.
+func checkJSON(b []byte, most int) jsonVerdict {
 	s := jsonScanner{b: b, most: most}
 	for {
 		if !s.begin() {
@@ -50,12 +48,12 @@ func judgeJSON(b []byte, most int) jsonVerdict {
 	}
 }
 
-// jsonScanner is at some place of what may be JSON.
+// jsonScanner scans bytes that may be JSON.
 type jsonScanner struct {
 	b    []byte
 	at   int
-	open []byte // the brackets that are open here
-	// ended tells that a value has ended here; otherwise one begins.
+	open []byte // the brackets that are open at this position
+	// ended: a value has ended at this position; otherwise one starts.
 	ended        bool
 	values, most int
 }
@@ -67,7 +65,7 @@ func (s *jsonScanner) verdict() jsonVerdict {
 	return jsonBad
 }
 
-// next is the next byte that is no space; 0 at the end.
+// next returns the next byte that is not white space, or 0 at the end.
 func (s *jsonScanner) next() byte {
 	for ; s.at < len(s.b); s.at++ {
 		switch c := s.b[s.at]; c {
@@ -79,8 +77,7 @@ func (s *jsonScanner) next() byte {
 	return 0
 }
 
-// begin takes in the beginning of a value: all of it, or up to the first value
-// that it holds.
+// begin scans the start of a value: all of it, or up to the first value that it contains.
 func (s *jsonScanner) begin() bool {
 	c := s.next()
 	s.ended = true
@@ -100,7 +97,7 @@ func (s *jsonScanner) begin() bool {
 		if s.values > s.most || len(s.open) > maxJSONDepth {
 			return false
 		}
-		if s.next() == c+2 { // an empty one: in ASCII, brackets close two further on
+		if s.next() == c+2 { // an empty object or list: in ASCII, closing brackets are two after opening ones
 			return true
 		}
 		s.ended = false
@@ -109,8 +106,7 @@ func (s *jsonScanner) begin() bool {
 	return s.number()
 }
 
-// proceed goes on behind a value that stands in another: to the next one, or
-// out of the one around it.
+// proceed continues after a value inside another: to the next value, or out of the enclosing one.
 func (s *jsonScanner) proceed() bool {
 	around := s.open[len(s.open)-1]
 	switch s.next() {
@@ -127,7 +123,7 @@ func (s *jsonScanner) proceed() bool {
 	return false
 }
 
-// key takes in the name of a member and its colon.
+// key scans the name of a member and its colon.
 func (s *jsonScanner) key() bool {
 	if s.next() != '"' || !s.text() || s.next() != ':' {
 		return false
@@ -144,7 +140,7 @@ func (s *jsonScanner) word(w string) bool {
 	return true
 }
 
-// text takes in a string.
+// text scans a string.
 func (s *jsonScanner) text() bool {
 	b := s.b
 	for i := s.at + 1; ; {
@@ -169,10 +165,9 @@ func (s *jsonScanner) text() bool {
 	}
 }
 
-// allPlain tells whether none of eight bytes is a quote, a backslash or a
-// control character. In x minus n in each byte, the highest bit of a byte is
-// set that was below n, unless it was set before; what it borrows reaches only
-// bytes above one that is found anyway.
+// allPlain reports whether none of eight bytes is a quote, a backslash or a control character.
+// Subtracting n from each byte sets the highest bit of those below n, unless it was set before; a
+// borrow only reaches bytes above one that is found anyway.
 func allPlain(x uint64) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quotes, escapes := x^(ones*'"'), x^(ones*'\\')
@@ -180,16 +175,15 @@ func allPlain(x uint64) bool {
 	return found&tops == 0
 }
 
-// allDigits tells whether eight bytes are digits: each has 3 as its upper half,
-// and still has when 6 is added, which takes ':' to '?' over to 4. Nothing is
-// carried from one byte to the next where the first holds.
+// allDigits reports whether eight bytes are digits: the upper half of each is 3, and still is when
+// 6 is added, which would carry ':' to '?' over to 4. If the first is true, nothing is carried
+// between bytes.
 func allDigits(x uint64) bool {
 	const ones = 0x0101010101010101
 	return x&(ones*0xf0) == ones*0x30 && (x+ones*6)&(ones*0xf0) == ones*0x30
 }
 
-// escapeLength is how many bytes the escape at the beginning of b has, 0 where
-// it is none.
+// escapeLength returns the length in bytes of the escape at the start of b, or 0 if it is invalid.
 func escapeLength(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -209,8 +203,7 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// number takes in a number: a sign, digits without needless zeros, a fraction,
-// an exponent.
+// number scans a number: a sign, digits without leading zeros, a fraction, an exponent.
 func (s *jsonScanner) number() bool {
 	s.one("-")
 	if !s.one("0") && !s.digits() {
@@ -226,7 +219,7 @@ func (s *jsonScanner) number() bool {
 	return true
 }
 
-// one takes in a byte of a set, if there is one.
+// one skips a byte of a set, if there is one.
 func (s *jsonScanner) one(set string) bool {
 	if s.at == len(s.b) {
 		return false
@@ -252,12 +245,12 @@ func (s *jsonScanner) digits() bool {
 	return i > from
 }
 
-// The functions below take JSON that was found to be good.
+// The functions below take valid JSON.
 
-// present tells whether a member was given and is not null.
+// present reports whether a member was given and is not null.
 func present(value []byte) bool { return value != nil && value[0] != 'n' }
 
-// decodeString reads a JSON string.
+// decodeString decodes a JSON string.
 func decodeString(value []byte, into *string) bool {
 	if value[0] != '"' {
 		return false
@@ -276,11 +269,11 @@ func decodeString(value []byte, into *string) bool {
 	return true
 }
 
-// shortEscapes are what stands for a character of one letter behind a backslash.
+// shortEscapes maps the letter after a backslash to its character.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape resolves the escapes of a string, the first of which is at an index. ok is false
-// where there is one of four hexadecimal digits, which queries hardly have. The standard
+// unescape resolves the escapes of a string, the first of which is at an index. ok is false if
+// there is an escape of four hexadecimal digits, which queries hardly ever contain. The standard
 // decoder takes ten times as long for a query of some lines.
 func unescape(b []byte, at int) (text []byte, ok bool) {
 	text = make([]byte, 0, len(b))
@@ -296,16 +289,15 @@ func unescape(b []byte, at int) (text []byte, ok bool) {
 	return append(text, b...), true
 }
 
-// eachMember calls f for every member of the JSON object in b, which has no
-// space around it: the unescaped key and the value's bytes. A map would cost
-// more than the rest of the decoding, and the standard decoder's struct fields
-// match names without regard to case.
+// eachMember calls f for every member of the JSON object in b, which has no surrounding white
+// space, with the unescaped key and the bytes of the value. A map would cost more than the rest of
+// the decoding, and the standard decoder matches struct fields case-insensitively.
 func eachMember(b []byte, f func(key, value []byte)) {
 	i := skipSpace(b, 1)
 	for b[i] != '}' {
 		end := stringEnd(b, i)
 		key := memberName(b[i:end])
-		i = skipSpace(b, skipSpace(b, end)+1) // over the colon
+		i = skipSpace(b, skipSpace(b, end)+1) // skip the colon
 		end = valueEnd(b, i)
 		f(key, b[i:end])
 		i = skipSpace(b, end)
@@ -315,13 +307,13 @@ func eachMember(b []byte, f func(key, value []byte)) {
 	}
 }
 
-// memberName is the unescaped name of a member.
+// memberName returns the unescaped name of a member.
 func memberName(key []byte) []byte {
 	var s string
 	if bytes.IndexByte(key, '\\') < 0 {
 		return key[1 : len(key)-1]
 	}
-	_ = json.Unmarshal(key, &s) // it is good
+	_ = json.Unmarshal(key, &s) // it is valid
 	return []byte(s)
 }
 
@@ -332,7 +324,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// valueEnd is the index behind the value that begins at i.
+// valueEnd returns the index after the value that starts at i.
 func valueEnd(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -357,7 +349,7 @@ func valueEnd(b []byte, i int) int {
 	return plainEnd(b, i)
 }
 
-// plainEnd is the index behind the number or the word that begins at i.
+// plainEnd returns the index after the number or the word that starts at i.
 func plainEnd(b []byte, i int) int {
 	for i+8 <= len(b) && allDigits(binary.LittleEndian.Uint64(b[i:])) {
 		i += 8
@@ -368,8 +360,8 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// stringEnd is the index behind the string that begins at i: behind the first
-// quote that no odd number of escapes stands before.
+// stringEnd returns the index after the string that starts at i, which ends at the first quote that
+// an even number of backslashes precedes.
 func stringEnd(b []byte, i int) int {
 	for {
 		i += 1 + bytes.IndexByte(b[i+1:], '"')

@@ -38,43 +38,42 @@ func TestHowManyValuesAreInABody(t *testing.T) {
 	for body, most := range map[string]int{
 		`{}`: 1, `{"a":1}`: 1, `{"a":1,"b":[2,3]}`: 4, `"[,{"`: 0, `["\\",1]`: 2, `["\"[[[[",1]`: 2, `["\\\"[[[["]`: 1, `[[],{}]`: 4,
 	} {
-		if got := judgeJSON([]byte(body), most); got != jsonGood {
-			t.Errorf("%s has more than %d values (%d)", body, most, got)
+		if got := checkJSON([]byte(body), most); got != jsonGood {
+			t.Errorf("%s: more than %d values (%d)", body, most, got)
 		}
-		if got := judgeJSON([]byte(body), most-1); most > 0 && got != jsonTooMuch {
-			t.Errorf("%s has fewer than %d values (%d)", body, most, got)
+		if got := checkJSON([]byte(body), most-1); most > 0 && got != jsonTooMuch {
+			t.Errorf("%s: fewer than %d values (%d)", body, most, got)
 		}
 	}
-	// What is too much is found before it is found to be bad.
+	// Too many values are reported before invalid JSON.
 	for _, body := range []string{"[[[", `[1,2,3`, `{"a":[[`} {
-		if got := judgeJSON([]byte(body), 2); got != jsonTooMuch {
+		if got := checkJSON([]byte(body), 2); got != jsonTooMuch {
 			t.Errorf("%s: %d", body, got)
 		}
 	}
 	deep := []byte(strings.Repeat("[", maxJSONDepth+1) + strings.Repeat("]", maxJSONDepth+1))
-	if got := judgeJSON(deep, len(deep)); got != jsonTooMuch {
+	if got := checkJSON(deep, len(deep)); got != jsonTooMuch {
 		t.Errorf("%d levels: %d", maxJSONDepth+1, got)
 	}
-	if got := judgeJSON(deep[1:len(deep)-1], len(deep)); got != jsonGood {
+	if got := checkJSON(deep[1:len(deep)-1], len(deep)); got != jsonGood {
 		t.Errorf("%d levels: %d", maxJSONDepth, got)
 	}
 }
 
-// jsonSeeds are what is easily got wrong.
+// jsonSeeds are inputs that are easy to get wrong.
 var jsonSeeds = []string{
 	``, ` `, `null`, `nul`, `true`, `falsey`, `-0`, `-`, `01`, `1.`, `.5`, `1.5e+07`, `1e`, `1E-`, `"`, `"\`, `"\u00"`, `"\u00e9\ud800"`, `"\x"`, "\"\t\"", "\"\x7f\"", "\"\xff\"", `"a"b`,
 	`"long enough for two words \\\\ and \\n"`, "\"seven..\x1f..eight\"", `"1234567"`, `"12345678"`, `"1234567\\"`, `"üüüüüüüüü"`, `[]`, `[ ]`, `[,]`, `[1,]`, `[1 2]`, `[1`, `]`, `[}`, `{}`, `{ }`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{a:1}`, `{"a":1 "b":2}`, `{"a" : [ { } , "]" ] , "b":{"c":null}}`, `{"":{"":[]}}`, "\x00", "[1]\x00", `[tru]`, `[[[[1],2],3],4]`,
 }
 
-// FuzzJSON compares the reader with the standard one: what is good, and what
-// is read of it.
+// FuzzJSON compares the scanner with the standard decoder: what is valid, and what is decoded.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range jsonSeeds {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		trimmed := bytes.Trim(b, jsonSpace)
-		got, want := judgeJSON(trimmed, 1<<20), jsonBad
+		got, want := checkJSON(trimmed, 1<<20), jsonBad
 		if json.Valid(trimmed) && utf8.Valid(trimmed) {
 			want = jsonGood
 		}
@@ -92,12 +91,12 @@ func FuzzJSON(f *testing.F) {
 		}
 		r := valueReader{b: trimmed}
 		if diff := cmp.Diff(standard, r.value(nil)); diff != "" || r.at != len(trimmed) {
-			t.Errorf("%q is read up to %d: %s", b, r.at, diff)
+			t.Errorf("%q is decoded up to %d: %s", b, r.at, diff)
 		}
 	})
 }
 
-// TestEightDigits holds each byte value at each of eight places beside digits.
+// TestEightDigits tries each byte value at each of eight positions among digits.
 func TestEightDigits(t *testing.T) {
 	for at := range 8 {
 		for c := range 256 {
@@ -107,15 +106,15 @@ func TestEightDigits(t *testing.T) {
 			if got := allDigits(binary.LittleEndian.Uint64(b)); got != want {
 				t.Errorf("%q: %t", b, got)
 			}
-			number := bytes.Trim(append([]byte("1"), b...), jsonSpace) // nobody asks for what has space around it
-			if got := judgeJSON(number, 0) == jsonGood; got != json.Valid(number) {
-				t.Errorf("%q is judged %t", number, got)
+			number := bytes.Trim(append([]byte("1"), b...), jsonSpace) // surrounding white space is removed before the check
+			if got := checkJSON(number, 0) == jsonGood; got != json.Valid(number) {
+				t.Errorf("allDigits(%q) is %t", number, got)
 			}
 		}
 	}
 }
 
-// TestDecodeString compares it with the standard decoder.
+// TestDecodeString compares decodeString with the standard decoder.
 func TestDecodeString(t *testing.T) {
 	pieces := []string{"a", "ünï", `\n`, `\t`, `\"`, `\\`, `\/`, `\b`, `\f`, `\r`, `\u00e4`, `\ud83d\ude00`, `\ud83d`, "query { viewer }", " "}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -130,7 +129,7 @@ func TestDecodeString(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !decodeString([]byte(value), &got) || got != want {
-			t.Fatalf("%s is read as %q, want %q", value, got, want)
+			t.Fatalf("%s is decoded as %q, want %q", value, got, want)
 		}
 	}
 }

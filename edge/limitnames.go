@@ -13,8 +13,7 @@ import (
 	"carrel/core/input"
 )
 
-// named are the limits that an operator may set, by the names that the API's
-// documentation has for them.
+// named returns the limits that an operator may set, by the names in the API's documentation.
 func (l *Limits) named() map[string]any {
 	return map[string]any{
 		"body": &l.BodyBytes, "values": &l.Values, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,
@@ -29,8 +28,8 @@ func (l *Limits) named() map[string]any {
 	}
 }
 
-// within are the numbers that a limit may be set to. What the domain bounds
-// can be made less, and a page no smaller than that of who asks for none.
+// within returns the range of a limit. A limit of the domain can only be lowered, and a page size
+// not below the default page size.
 func within(name string) (lowest, highest int) {
 	switch name {
 	case "page-size":
@@ -41,11 +40,11 @@ func within(name string) (lowest, highest int) {
 	return 1, math.MaxInt
 }
 
-// Names are those that Set takes, in order.
+// Names returns the names that Set accepts, in order.
 func (l *Limits) Names() []string { return slices.Sorted(maps.Keys(l.named())) }
 
-// Set changes the limit of a name to value: a whole number, or a time such as
-// 10s. None can be switched off.
+// Set sets the limit with a name to value: a whole number, or a time such as 10s. No limit can be
+// disabled.
 func (l *Limits) Set(name, value string) error {
 	switch limit := l.named()[name].(type) {
 	case *int:
@@ -66,7 +65,7 @@ func (l *Limits) Set(name, value string) error {
 		}
 		*limit = d
 	default:
-		return fmt.Errorf("no limit is named %q; there are %s", name, strings.Join(l.Names(), ", "))
+		return fmt.Errorf("no limit is named %q; the limits are %s", name, strings.Join(l.Names(), ", "))
 	}
 	return nil
 }

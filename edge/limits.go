@@ -7,110 +7,107 @@ import (
 	"carrel/core/input"
 )
 
-// Limits are all limits of the edge. They keep one request from costing what
-// a thousand would; a limit that is hit names itself in extensions.code.
+// Limits are all limits of the edge. They keep one request from costing as much as a thousand.
+// extensions.code names the limit that a request exceeds.
 type Limits struct {
-	// BodyBytes of a request (PAYLOAD_TOO_LARGE). 1 MiB holds the largest text
-	// of the contract, 512 KiB, with every character escaped to two.
+	// BodyBytes limits a request body (PAYLOAD_TOO_LARGE). 1 MiB holds the largest text of the
+	// contract, 512 KiB, with every character escaped to two.
 	BodyBytes int
-	// Values in a request (BAD_USER_INPUT): members and items at all depths. The
-	// largest call of the contract, 100 representations, has some hundreds.
+	// Values limits the members and items of a request at all depths (BAD_USER_INPUT). The largest
+	// call of the contract, 100 representations, has some hundreds.
 	Values int
-	// QueryChars of a document (QUERY_TOO_LONG). The longest one that GraphiQL
-	// and Relay send, the introspection query, has below 2,000.
+	// QueryChars limits a document (QUERY_TOO_LONG). The longest one that GraphiQL and Relay send,
+	// the introspection query, has less than 2,000.
 	QueryChars int
-	// Tokens of a document (TOKEN_LIMIT): what bounds the parser's work.
+	// Tokens limits the tokens of a document (TOKEN_LIMIT), and so the parser's work.
 	Tokens int
-	// Depth of an operation, the leaf counted (DEPTH_LIMIT). The deepest useful
-	// path of the contract has 9: group, members, edges, node, library, edges,
-	// node, createdBy, id.
+	// Depth limits an operation, including the leaf (DEPTH_LIMIT). The deepest useful path of the
+	// contract has 9: group, members, edges, node, library, edges, node, createdBy, id.
 	Depth int
-	// IntrospectionDepth is that of __schema and __type: the introspection
-	// query of graphql-js has 15, with types wrapped nine times.
+	// IntrospectionDepth is the same for __schema and __type. The introspection query of graphql-js
+	// has 15, with types wrapped nine times.
 	IntrospectionDepth int
-	// Aliases of an operation, fragments counted each time they are spread
-	// (ALIAS_LIMIT): what lets a request ask for one costly field many times.
+	// Aliases limits the aliases of an operation, with fragments counted each time they are spread
+	// (ALIAS_LIMIT). Aliases allow a request to select a costly field many times.
 	Aliases int
-	// RootFields of a query, and RootMutations of a mutation (ROOT_FIELD_LIMIT).
-	// Mutations run one after the other, so few fit into their deadline.
+	// RootFields limits the root fields of a query, and RootMutations those of a mutation
+	// (ROOT_FIELD_LIMIT). Mutations run one after the other, so few of them fit into the timeout.
 	RootFields, RootMutations int
-	// Operations in a document (OPERATION_LIMIT).
+	// Operations limits the operations of a document (OPERATION_LIMIT).
 	Operations int
-	// Directives in a document (DIRECTIVE_LIMIT).
+	// Directives limits the directives of a document (DIRECTIVE_LIMIT).
 	Directives int
-	// Repetitions of one response key in one selection set (DUPLICATE_LIMIT);
-	// validation compares them pair by pair.
+	// Repetitions limits how often a response key occurs in one selection set (DUPLICATE_LIMIT).
+	// Validation compares them pairwise.
 	Repetitions int
-	// Overlap of selections from different fragments, in pairs of fields or of
-	// fragments (DUPLICATE_LIMIT): 0.5 us to 2 us of validation and up to 200
-	// bytes each, so that no document costs more than a few ms and 1 MB. Thirty
-	// fragments that share three fields have 3,200.
+	// Overlap limits the pairs of fields or of fragments whose selections overlap
+	// (DUPLICATE_LIMIT). Each pair takes 0.5 us to 2 us of validation and up to 200 bytes, so no
+	// document costs more than a few ms and 1 MB. Thirty fragments that share three fields have
+	// 3,200 pairs.
 	Overlap int
-	// Cost of an operation (COST_LIMIT), see cost.go: a page of 100 with three
-	// objects an entry has 400, four nested ones of 20 would have millions.
+	// Cost limits the cost of an operation (COST_LIMIT), see cost.go. A page of 100 with three
+	// objects per entry costs 400; four nested pages of 20 would cost millions.
 	Cost int
-	// AnswerBytes is how long the data of an answer, or of an event, may be
-	// (ANSWER_TOO_LARGE). A page of 100 with descriptions of 10,000 characters in
-	// any language has at most 4 MiB.
+	// AnswerBytes limits the data of an answer, or of an event (ANSWER_TOO_LARGE). A page of 100
+	// with descriptions of 10,000 characters in any language has at most 4 MiB.
 	AnswerBytes int
-	// AnswerMemory is what all answers hold together that are being built or not
-	// sent yet, in bytes (UNAVAILABLE). The gateway sets it to a quarter of the
-	// memory of its process.
+	// AnswerMemory limits the memory of all answers that are being built or sent, in bytes
+	// (UNAVAILABLE). The gateway sets it to a quarter of the memory of its process.
 	AnswerMemory int
-	// PageSize is the most entries that a page may be asked for (BAD_USER_INPUT);
-	// the very constant that the Service uses.
+	// PageSize limits the entries of a page (BAD_USER_INPUT). It is the same constant that the
+	// Service uses.
 	PageSize int
-	// IDs are the most ids or representations of one field (BAD_USER_INPUT), and
-	// ShareTargets the principals that one mutation names (TOO_MANY), which the
-	// Service holds. Both are at most what its batches take.
+	// IDs limits the ids or representations of one field (BAD_USER_INPUT). ShareTargets limits the
+	// principals that one mutation names (TOO_MANY); the Service enforces it. Neither exceeds the
+	// batches of the Service.
 	IDs, ShareTargets int
-	// Errors shown in one answer.
+	// Errors limits the errors in one answer.
 	Errors int
-	// Concurrent is how many operations run at once; one more is UNAVAILABLE.
-	// It is the journal's bound of undecided changes.
+	// Concurrent limits the operations that run at once (UNAVAILABLE). It equals the journal's
+	// limit of undecided changes.
 	Concurrent int
-	// Query and Mutation are how long an operation may take (TIMEOUT). The write
-	// protocol answers within 15 s by itself.
+	// Query and Mutation are the timeouts of operations (TIMEOUT). The write protocol itself
+	// answers within 15 s.
 	Query, Mutation time.Duration
-	// CachedDocuments and CachedBytes bound the document cache. An application
-	// has tens of documents, or hundreds; the bytes are an estimate (document.go).
+	// CachedDocuments and CachedBytes limit the document cache. An application has tens or hundreds
+	// of documents; the bytes are an estimate (document.go).
 	CachedDocuments, CachedBytes int
 
-	// PersistedDocuments and PersistedBytes bound what is kept of documents that
-	// clients name by their digest: the texts alone, most below 1 KB.
+	// PersistedDocuments and PersistedBytes limit the stored texts of documents that clients
+	// request by their digest. Most texts are below 1 KB.
 	PersistedDocuments, PersistedBytes int
 
-	// ViewerPoints and AddressPoints are what a signed-in viewer, and an address
-	// without one, may spend in a minute (RATE_LIMITED); 0: as much as they like.
-	// A page of 20 edges costs 4 to 9 points, a mutation 10 and more.
+	// ViewerPoints and AddressPoints are what a signed-in viewer, and an address without one, may
+	// spend in a minute (RATE_LIMITED). 0 means no limit. A page of 20 edges costs 4 to 9 points, a
+	// mutation at least 10.
 	ViewerPoints, AddressPoints int
 
-	// Pastes are those that an address from which nobody has signed in may create in a
-	// minute (RATE_LIMITED). They are counted where other rates are off, too.
+	// Pastes limits how many pastes an address without a signed-in viewer may create in a minute
+	// (RATE_LIMITED). It applies even if there are no other rate limits.
 	Pastes int
 
-	// Streams are the event streams and sockets of the process (UNAVAILABLE),
-	// some 30 KB each. StreamsPerViewer are those of one viewer, or of an address
-	// from which nobody has signed in (RATE_LIMITED): twice the subscriptions, so
-	// that each may have a connection of its own, and half of them be on their way
-	// out. SocketOperations run at once over one socket (OPERATION_LIMIT).
-	// Subscriptions are those of one viewer (RATE_LIMITED).
+	// Streams limits the event streams and sockets of the process (UNAVAILABLE), some 30 KB each.
+	// StreamsPerViewer limits those of one viewer, or of an address without a signed-in one
+	// (RATE_LIMITED): twice the subscriptions, so that each may have its own connection while half
+	// of the connections are closing. SocketOperations limits the concurrent operations over one
+	// socket (OPERATION_LIMIT). Subscriptions limits those of one viewer (RATE_LIMITED).
 	Streams, StreamsPerViewer, SocketOperations, Subscriptions int
-	// PendingSockets are the sockets of one address that have sent neither a
-	// token nor a connection_init; one more closes the oldest. Clients initialise
-	// a socket as soon as it is open, so few are ever in that state.
+	// PendingSockets limits the sockets of one address that have sent neither a token nor a
+	// connection_init. One more closes the oldest. Clients initialise a socket as soon as it is
+	// open, so few are in that state at a time.
 	PendingSockets int
-	// SocketInit is how long a socket may take to say who it is. StreamWrite is
-	// how long one message may take to be accepted by the client's side. Ping is
-	// how often a stream is tried, so that dead ones go and proxies keep it.
+	// SocketInit is the timeout for the connection_init of a socket. StreamWrite is the timeout for
+	// the client to accept one message. Ping is the interval of keep-alive messages, which detect
+	// dead connections and keep proxies from closing idle ones.
 	SocketInit, StreamWrite, Ping time.Duration
 
-	// HeaderBytes of a request, and the times of its parts: see Server.
+	// HeaderBytes limits the header of a request. The times are those of the parts of a request:
+	// see Server.
 	HeaderBytes                         int
 	ReadHeader, Read, Write, Idle, Stop time.Duration
 }
 
-// DefaultLimits are the limits of the API's documentation.
+// DefaultLimits returns the limits in the API's documentation.
 func DefaultLimits() Limits {
 	return Limits{
 		BodyBytes:          1 << 20,

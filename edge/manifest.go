@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Manifest are the documents that a gateway answers, by their ids. It is made
-// when a client is built.
+// Manifest maps ids to the documents that a gateway answers. It is generated when a client is
+// built.
 type Manifest map[string]string
 
-// ParseManifest reads a manifest: Apollo's, an object with a list "operations"
-// of {"id", "body"}, or an object of texts by id, as relay-compiler and GraphQL
-// Code Generator write it. "sha256:" in front of an id means nothing.
+// ParseManifest reads a manifest: Apollo's, an object with a list "operations" of {"id", "body"},
+// or an object of texts by id, as relay-compiler and GraphQL Code Generator write it. The prefix
+// "sha256:" of an id is ignored.
 func ParseManifest(b []byte) (Manifest, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(b, &members); err != nil || members == nil {
-		return nil, errors.New("it is not a JSON object")
+		return nil, errors.New("the manifest is not a JSON object")
 	}
 	m := Manifest{}
 	if list, ok := members["operations"]; ok && strings.HasPrefix(strings.TrimLeft(string(list), jsonSpace), "[") {
@@ -50,7 +50,7 @@ func (m Manifest) add(id, text string) error {
 		return errors.New("an id or its document is empty")
 	}
 	if other, ok := m[id]; ok && other != text {
-		return fmt.Errorf("the id %q stands for two documents", id)
+		return fmt.Errorf("the id %q is used for two documents", id)
 	}
 	m[id] = text
 	return nil
@@ -58,7 +58,7 @@ func (m Manifest) add(id, text string) error {
 
 func (m Manifest) check() error {
 	if len(m) == 0 {
-		return errors.New("it holds no documents")
+		return errors.New("the manifest has no documents")
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mediaType is what an answer is written as.
+// mediaType is the media type of an answer.
 type mediaType uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	mediaGraphQL                  // application/graphql-response+json
 )
 
-// contentType is the value of the header.
+// contentType returns the value of the Content-Type header.
 func (m mediaType) contentType() string {
 	if m == mediaGraphQL {
 		return "application/graphql-response+json; charset=utf-8"
@@ -24,21 +24,20 @@ func (m mediaType) contentType() string {
 	return "application/json; charset=utf-8"
 }
 
-// accepted is what a client takes for an answer.
+// accepted is what a client accepts as an answer.
 type accepted struct {
-	// media is that of an answer in one piece; mediaNone: the client takes none.
+	// media is the media type of a single response. mediaNone: the client accepts none.
 	media mediaType
-	// events tells that it takes server-sent events, and stream that it wants
-	// them even where one piece would do.
+	// events: it accepts server-sent events. stream: it wants them even if a single response would
+	// do.
 	events, stream bool
 }
 
-// negotiate chooses by the Accept headers: of the media types acceptable the
-// one of the higher q; at equal q application/graphql-response+json if it was
-// asked for by name, application/json otherwise. Events are for those who want
-// nothing else as much: clients list them in every request because they can
-// read them, and mean them for subscriptions. unsaid is the media type where
-// the client has no preference.
+// negotiate chooses from the Accept headers the media type with the highest q. If two are equal it
+// chooses application/graphql-response+json if that is named, and application/json otherwise.
+// Events are only chosen if nothing else is preferred as much: clients list them in every request
+// because they can read them, but want them for subscriptions. unsaid is the media type for clients
+// without a preference.
 func negotiate(accept []string, unsaid mediaType) accepted {
 	if len(accept) == 0 {
 		return accepted{media: unsaid}
@@ -85,8 +84,7 @@ func negotiate(accept []string, unsaid mediaType) accepted {
 	return out
 }
 
-// preference is how much a media type is wanted, by the most precise of the
-// ranges that match it.
+// preference is how much a media type is preferred, by the most specific matching range.
 type preference struct {
 	q         float64
 	precision int
@@ -98,9 +96,8 @@ func (p *preference) take(q float64, precision int) {
 	}
 }
 
-// acceptPart reads one range with its q; a q that cannot be read counts as 1,
-// for a client that writes one means to be answered. What is no range has no
-// name.
+// acceptPart reads one range with its q. An unreadable q counts as 1, because a client that writes
+// one wants an answer. The name is empty if part is not a range.
 func acceptPart(part string) (name string, q float64) {
 	name, params, _ := strings.Cut(part, ";")
 	q = 1
@@ -116,8 +113,8 @@ func acceptPart(part string) (name string, q float64) {
 	return strings.ToLower(strings.TrimSpace(name)), q
 }
 
-// checkContentType refuses bodies that are not plain JSON in UTF-8. Demanding
-// JSON also makes browsers ask before they send one from another site.
+// checkContentType refuses bodies that are not plain JSON in UTF-8. Requiring JSON also makes
+// browsers send a preflight request before they send one from another site.
 func checkContentType(h http.Header) *refusal {
 	if encodings := h["Content-Encoding"]; len(encodings) > 1 || len(encodings) == 1 && !strings.EqualFold(encodings[0], "identity") {
 		return refuse(http.StatusUnsupportedMediaType, codeUnsupportedMedia, "A request body is sent without a content encoding.")

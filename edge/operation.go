@@ -16,22 +16,22 @@ import (
 	"carrel/principal"
 )
 
-// operation is one that was found good and may be run, once.
+// operation is a validated operation that can be run once.
 type operation struct {
 	*graphql.OperationContext
 	account account
 	cost    int // of its document with these variables, see cost.go
-	price   int // that was paid for it before it began
+	price   int // the price paid before it started
 	tell    bool
-	// libraries are those that its mutations have concerned.
+	// libraries counts the libraries that its mutations concerned.
 	libraries atomic.Int64
-	// keys are those that its mutations have leased or given up.
+	// keys counts the keys that its mutations leased or released.
 	keys atomic.Int64
-	// wrongSecrets are those that its mutations were given.
+	// wrongSecrets counts the wrong secrets that its mutations got.
 	wrongSecrets atomic.Int64
-	// begun are the mutations that were executed, by their response names.
-	begun []string
-	// pages are the plans of the document; nil: each operation has its own.
+	// started lists the mutations that were executed, by their response names.
+	started []string
+	// pages holds the plans of the document. If nil, each operation has its own.
 	pages *graph.Pages
 	// body is the answer, or the event, that is being built or sent.
 	body *answer.Body
@@ -39,17 +39,17 @@ type operation struct {
 	resolving int
 }
 
-// libraryCount is what payloads of mutations tell of their fan-out.
+// libraryCount is implemented by payloads of mutations that fan out to libraries.
 type libraryCount interface{ ConcernedLibraries() int }
 
-// keyCount is what payloads of mutations of leases tell of their size.
+// keyCount is implemented by payloads of mutations of leases.
 type keyCount interface{ ConcernedKeys() int }
 
-// secretCount is what payloads of mutations of pastes tell of wrong secrets.
+// secretCount is implemented by payloads of mutations of pastes.
 type secretCount interface{ WrongSecrets() int }
 
-// operation prepares what a request asks for, and has its account pay.
-// leastPrice was paid before it was read.
+// operation prepares the operation of a request and charges its account. leastPrice was charged
+// before.
 func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	keep, refused := h.persisted.resolve(&p)
 	if refused != nil {
@@ -80,7 +80,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	}
 	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, asked), pages: doc.pages}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
-		if refused = h.stands(refused); refused != nil {
+		if refused = h.apply(refused); refused != nil {
 			return nil, refused
 		}
 	}
@@ -103,19 +103,19 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 			return nil, refused
 		}
 	case ast.Subscription:
-		if len(op.fields(h.schema.Subscription)) != 1 { // validation does not know what is skipped
+		if len(op.fields(h.schema.Subscription)) != 1 { // validation does not consider skipped fields
 			return nil, refuseDocument(codeValidationFailed, "A subscription has exactly one field, which may not be skipped.")
 		}
 	}
 	return op, a.rest(op.price)
 }
 
-// fields are the fields of the root that the operation has, without those that are skipped.
+// fields returns the root fields of the operation without skipped ones.
 func (op *operation) fields(root *ast.Definition) []graphql.CollectedField {
 	return graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name})
 }
 
-// creations is how many pastes the operation creates.
+// creations returns how many pastes the operation creates.
 func (op *operation) creations(root *ast.Definition) (n int) {
 	for _, f := range op.fields(root) {
 		if f.Name == "createPaste" {
@@ -125,8 +125,8 @@ func (op *operation) creations(root *ast.Definition) (n int) {
 	return n
 }
 
-// count resolves a field and notes how many libraries or keys a mutation concerned, and
-// whether it was given a wrong secret.
+// count resolves a field and records how many libraries or keys a mutation concerned, and whether
+// it got a wrong secret.
 func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
 	res, err := next(ctx)
 	if c, ok := res.(libraryCount); ok && err == nil {
@@ -141,8 +141,8 @@ func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, err
 	return res, err
 }
 
-// run executes a query or a mutation, and bills what only its end tells. The
-// caller releases op when the answer is sent.
+// run executes a query or a mutation, and charges what is only known at its end. The caller
+// releases op when the answer was sent.
 func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*executed, *refusal) {
 	if h.running.Add(1) > int64(h.limits.Concurrent) {
 		h.running.Add(-1)
@@ -161,7 +161,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	resp := h.execute(ctx, op)
 	op.resolving = resolvingPrice(viewer)
 	op.account.bill(op.afterwards())
-	if resp == nil { // the context had ended before it began
+	if resp == nil { // the context had ended before it started
 		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation took longer than it may.")
 	}
 	done, err := h.outcome(op, resp)
@@ -175,19 +175,18 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	return nil, h.unsent(err)
 }
 
-// afterwards is the part of the price that is known only when the operation has
-// ended.
+// afterwards returns the part of the price that is only known when the operation has ended.
 func (op *operation) afterwards() int {
 	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.wrongSecrets.Load())*secretPrice + op.resolving
 }
 
-// resolvingPrice is the price of the groups that were resolved for a viewer.
+// resolvingPrice returns the price of the groups that were resolved for a viewer.
 func resolvingPrice(v *principal.Viewer) int {
 	rounds, groups := v.Resolved()
 	return rounds*roundPrice + groups*groupPrice
 }
 
-// contextOf is the context of one operation, or of one event.
+// contextOf returns the context of one operation, or of one event.
 func (h *Handler) contextOf(ctx context.Context, caller auth.Caller) context.Context {
 	ctx = auth.WithViewer(ctx, caller.Viewer())
 	if h.prepare != nil {
@@ -196,7 +195,7 @@ func (h *Handler) contextOf(ctx context.Context, caller auth.Caller) context.Con
 	return ctx
 }
 
-// limited returns the errors that are shown of errs.
+// limited returns the errors of errs that are shown.
 func (h *Handler) limited(errs gqlerror.List) gqlerror.List {
 	return errs[:min(len(errs), h.limits.Errors)]
 }
@@ -208,8 +207,7 @@ func (h *Handler) timeout(op *ast.OperationDefinition) time.Duration {
 	return h.limits.Query
 }
 
-// costReported is what extensions.cost tells of an operation, in the units of the
-// API's documentation.
+// costReported is the content of extensions.cost, in the units of the API's documentation.
 type costReported struct {
 	Operation  int     `json:"operation"`
 	Limit      int     `json:"limit"`
@@ -217,8 +215,8 @@ type costReported struct {
 	PointsLeft *int    `json:"pointsLeft,omitempty"`
 }
 
-// told is nil unless the client has asked for it.
-func (op *operation) told(limit int) *costReported {
+// reportCost returns nil unless the client has requested it.
+func (op *operation) reportCost(limit int) *costReported {
 	if !op.tell {
 		return nil
 	}

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// hashPrefix stands before the digest in a documentId.
+// hashPrefix precedes the digest in a documentId.
 const hashPrefix = "sha256:"
 
-// persisted are documents that are asked for by their digest: those that
-// clients have sent before, or those of a manifest and no others.
+// persisted stores documents that clients request by their digest: those that clients have sent
+// before, or only those of a manifest.
 type persisted struct {
-	manifest Manifest // nil: whatever is sent
+	manifest Manifest // if nil, any document is accepted
 	// texts of the manifest, by digest.
 	texts map[string]string
 
@@ -22,7 +22,7 @@ type persisted struct {
 
 	mu     sync.Mutex
 	byHash map[string]*list.Element // of persistedDocument
-	order  *list.List               // the one used last in front
+	order  *list.List               // most recently used first
 	bytes  int
 }
 
@@ -47,8 +47,8 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// resolve fills in the query that p names by its digest or id. keep is the
-// digest to keep the query under, once it is found to be good; empty: none.
+// resolve sets the query that p names by its digest or id. keep is the digest to store the query
+// under once it is found valid, or "".
 func (d *persisted) resolve(p *params) (keep string, r *refusal) {
 	id, hash, r := p.identify()
 	if r != nil {
@@ -76,8 +76,7 @@ func (d *persisted) resolve(p *params) (keep string, r *refusal) {
 	return "", nil
 }
 
-// identify reads what names a document: the id as it was sent, and the digest
-// where the id is one.
+// identify returns the id of a document as it was sent, and the digest if the id is one.
 func (p *params) identify() (id, hash string, r *refusal) {
 	id = p.documentID
 	if p.hash != "" {
@@ -95,7 +94,7 @@ func (p *params) identify() (id, hash string, r *refusal) {
 	return id, "", nil
 }
 
-// isDigest tells whether s is a SHA-256 in lower-case hexadecimal digits.
+// isDigest reports whether s is a SHA-256 in lower-case hexadecimal digits.
 func isDigest(s string) bool {
 	if len(s) != 2*sha256.Size {
 		return false
@@ -108,8 +107,7 @@ func isDigest(s string) bool {
 	return true
 }
 
-// fromManifest lets the documents of the manifest through and no others. A
-// client may also send the text of one: it is then the same document.
+// fromManifest accepts only documents of the manifest. A client may also send the text of one.
 func (d *persisted) fromManifest(p *params, id, hash string) *refusal {
 	if p.hasQuery {
 		if _, ok := d.texts[digest(p.query)]; !ok {
@@ -128,8 +126,8 @@ func (d *persisted) fromManifest(p *params, id, hash string) *refusal {
 	return nil
 }
 
-// notPersisted tells a client to send the text; Apollo's clients look for the
-// message, others for the code.
+// notPersisted asks a client to send the text. Apollo's clients look for the message, others for
+// the code.
 func notPersisted() *refusal {
 	return refuseDocument(codePersistedNotFound, "PersistedQueryNotFound")
 }
@@ -145,8 +143,7 @@ func (d *persisted) find(hash string) (text string, ok bool) {
 	return e.Value.(persistedDocument).text, true
 }
 
-// keep remembers a text that was found good; what was not used for longest
-// goes for it.
+// keep stores a valid text and evicts the least recently used ones.
 func (d *persisted) keep(hash, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

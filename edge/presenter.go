@@ -15,16 +15,15 @@ import (
 	"carrel/core/fault"
 )
 
-// presenter decides what is shown of an error. It is an allowlist: what is not
-// one of the domain's errors becomes "Internal error." with an id, under which
-// the log tells all.
+// presenter decides what clients see of an error. It is an allowlist: all errors but the domain's
+// become "Internal error." with an id, under which the log has the details.
 type presenter struct {
 	log *slog.Logger
-	// random fills b; the ids of errors are made of it.
+	// random fills b. The ids of errors are made from it.
 	random func(b []byte)
 }
 
-// present is the error as the client sees it.
+// present returns the error as the client sees it.
 func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	shown := p.shown(ctx, err)
 	var located *gqlerror.Error
@@ -40,7 +39,7 @@ func (p *presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	return shown
 }
 
-// shown is the error without its place.
+// shown returns the error without its path.
 func (p *presenter) shown(ctx context.Context, err error) *gqlerror.Error {
 	var faults fault.List
 	var problem *fault.Error
@@ -61,8 +60,8 @@ func (p *presenter) shown(ctx context.Context, err error) *gqlerror.Error {
 
 func internalError() *gqlerror.Error { return coded(codeInternal, "Internal error.") }
 
-// presentFaults shows the domain's errors as one: the first one's code, and
-// the messages of all.
+// presentFaults shows several errors of the domain as one, with the code of the first and the
+// messages of all.
 func presentFaults(faults fault.List) *gqlerror.Error {
 	var message string
 	for _, f := range faults {
@@ -82,8 +81,8 @@ func presentFaults(faults fault.List) *gqlerror.Error {
 	return shown
 }
 
-// codeOf maps the domain's classes and reasons to the contract's codes. The
-// reason is more precise where it has a code of its own.
+// codeOf maps the domain's codes and reasons to the contract's codes. A reason with its own code is
+// more precise.
 func codeOf(e *fault.Error) string {
 	switch e.Reason {
 	case fault.ReasonBadCursor:
@@ -126,7 +125,7 @@ func codeOf(e *fault.Error) string {
 	return codeInternal
 }
 
-// report gives an internal error its id and writes the log line of it.
+// report assigns an id to an internal error and logs it.
 func (p *presenter) report(ctx context.Context, shown *gqlerror.Error, err error) {
 	var b [16]byte
 	p.random(b[:])
@@ -145,7 +144,7 @@ func (p *presenter) report(ctx context.Context, shown *gqlerror.Error, err error
 	p.log.ErrorContext(ctx, "internal error", attrs...)
 }
 
-// panicError is a panic of a resolver, with where it came from.
+// panicError is a panic of a resolver with its stack.
 type panicError struct {
 	value any
 	stack string
@@ -153,8 +152,8 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// recovered turns a panic into an error, which is then presented like others. A panic that
-// was recovered before keeps the stack that it had.
+// recovered turns a panic into an error, which is then presented like others. If it was recovered
+// before, it keeps that stack.
 func recovered(_ context.Context, value any) error {
 	if before, ok := value.(*panicError); ok {
 		return before
@@ -162,7 +161,7 @@ func recovered(_ context.Context, value any) error {
 	return &panicError{value: value, stack: string(debug.Stack())}
 }
 
-// withLocation adds the place in the query.
+// withLocation adds the position in the query.
 func withLocation(e *gqlerror.Error, at *ast.Position) gqlerror.List {
 	if at != nil {
 		e.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}

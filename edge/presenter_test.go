@@ -113,7 +113,7 @@ func TestAClientThatIsGoneIsNoDefect(t *testing.T) {
 	}
 }
 
-func TestPlacesAreKept(t *testing.T) {
+func TestPresenter_KeepsPathAndLocation(t *testing.T) {
 	at := &gqlerror.Error{Err: fault.BadInputf("no"), Path: ast.Path{ast.PathName("a"), ast.PathIndex(3)}, Locations: []gqlerror.Location{{Line: 2, Column: 5}}}
 	shown := newPresenter(&bytes.Buffer{}).present(context.Background(), at)
 	if diff := cmp.Diff(at.Path, shown.Path); diff != "" {

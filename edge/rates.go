@@ -12,41 +12,40 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Points are counted in hundredths, so that a library more in a fan-out counts.
+// Points are counted in hundredths, so that each library in a fan-out counts.
 const point = 100
 
-// What operations are billed, in hundredths of a point.
+// The prices of operations, in hundredths of a point.
 const (
-	leastPrice    = point // of any operation, also of one that is refused
+	leastPrice    = point // of any operation, including a refused one
 	mutationPrice = 10 * point
 	costPrice     = point / 10        // of one unit of an operation's cost
 	libraryPrice  = point / 100       // of one library that a mutation concerns
-	keyPrice      = point             // of one key that a mutation leases or gives up
+	keyPrice      = point             // of one key that a mutation leases or releases
 	secretPrice   = 9 * mutationPrice // of a wrong secret, which costs ten mutations in all
-	pastePrice    = point             // of one paste, in an account of pastes
+	pastePrice    = point             // of one paste, in an account for pastes
 	roundPrice    = point             // of one round of reads that resolves groups
 	groupPrice    = point / 20        // of one group that is read for it
 )
 
-// refill is the time in which an empty account becomes full: an account that
-// was not touched for so long need not be kept.
+// refill is the time in which an empty account fills up. An account that was unused for so long
+// need not be kept.
 const refill = time.Minute
 
-// maxAccounts bounds the accounts of each of two generations, some 150 bytes
-// each. A flood of more addresses than that makes accounts be forgotten; those
-// of viewers are kept apart from it.
+// maxAccounts limits the accounts of each of two generations, some 150 bytes each. A flood of more
+// addresses than that evicts accounts of addresses; those of viewers are kept separately.
 const maxAccounts = 100_000
 
-// rates keep one caller from taking what is there for all: each has a bucket
-// of points that fills steadily and holds what comes in within a minute.
+// rates keeps one caller from using up what is there for all. Each has a token bucket that fills
+// steadily up to the points of a minute.
 type rates struct {
-	viewers, addresses *ledger // nil: rates are off
-	pastes             *ledger // of addresses without a viewer
+	viewers, addresses *ledger // if nil, there are no rate limits
+	pastes             *ledger // for addresses without a viewer
 	trusted            []netip.Prefix
 }
 
-// newRates keeps accounts. spent, unless it is nil, is told of the points that a
-// signed-in viewer, or an address, pays.
+// newRates returns rates. If spent is not nil, it is called with the points that a signed-in
+// viewer, or an address, pays.
 func newRates(l *Limits, trusted []netip.Prefix, spent func(signedIn bool, points float64)) *rates {
 	by := func(signedIn bool) func(int) {
 		if spent == nil {
@@ -58,7 +57,7 @@ func newRates(l *Limits, trusted []netip.Prefix, spent func(signedIn bool, point
 		pastes: newLedger(l.Pastes, func(int) {}), trusted: trusted}
 }
 
-// account is that of a viewer, or of an address where nobody is signed in.
+// account returns the account of a viewer, or of an address without a signed-in viewer.
 func (r *rates) account(viewer string, req *http.Request) account {
 	if viewer != "" {
 		return r.viewers.account(viewer)
@@ -66,7 +65,7 @@ func (r *rates) account(viewer string, req *http.Request) account {
 	return r.anonymous(r.addressOf(req))
 }
 
-// accountOf is account for what outlives its request, which came from an address.
+// accountOf is account for something that outlives its request, which came from an address.
 func (r *rates) accountOf(viewer, address string) account {
 	if viewer != "" {
 		return r.viewers.account(viewer)
@@ -74,19 +73,18 @@ func (r *rates) accountOf(viewer, address string) account {
 	return r.anonymous(address)
 }
 
-// anonymous is the account of an address without a viewer.
+// anonymous returns the account of an address without a viewer.
 func (r *rates) anonymous(address string) account {
 	a := r.addresses.account(address)
 	a.pastes = r.pastes
 	return a
 }
 
-// addressOf names the account of the address that a request comes from.
+// addressOf returns the account name for the address of a request.
 func (r *rates) addressOf(req *http.Request) string { return addressKey(r.address(req)) }
 
-// address is where a request comes from. What a proxy says counts only where
-// the proxy is trusted; the entries of X-Forwarded-For that trusted proxies
-// have added stand at its end.
+// address returns the address of a request. X-Forwarded-For only counts if the proxy is trusted;
+// trusted proxies append their entries at its end.
 func (r *rates) address(req *http.Request) netip.Addr {
 	at, err := netip.ParseAddrPort(req.RemoteAddr)
 	if err != nil {
@@ -118,8 +116,7 @@ func (r *rates) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// addressKey takes the addresses that one household or host is given, a /64 of
-// IPv6, as one.
+// addressKey maps all addresses of one household or host, a /64 of IPv6, to one key.
 func addressKey(addr netip.Addr) string {
 	if addr.Is6() {
 		if p, err := addr.WithZone("").Prefix(64); err == nil {
@@ -140,7 +137,8 @@ type ledger struct {
 	turned         time.Time
 }
 
-// newLedger gives each account so many points a minute; nil for 0.
+// newLedger returns a ledger that gives each account so many points per minute. It returns nil for
+// 0.
 func newLedger(perMinute int, spent func(price int)) *ledger {
 	if perMinute <= 0 {
 		return nil
@@ -151,7 +149,7 @@ func newLedger(perMinute int, spent func(price int)) *ledger {
 	}
 }
 
-// limiter finds the points of an account, whose place among the younger it takes.
+// limiter returns the limiter of an account and moves it to the younger generation.
 func (l *ledger) limiter(whose string) *rate.Limiter {
 	now := time.Now()
 	l.mu.Lock()
@@ -171,25 +169,25 @@ func (l *ledger) limiter(whose string) *rate.Limiter {
 
 func (l *ledger) account(whose string) account { return account{whose: whose, ledger: l} }
 
-// account is that of one caller: a viewer's id or an address. It holds no points
-// itself: a socket keeps its account for longer than the ledger keeps what
-// nobody uses, and would then spend of its own.
+// account is the account of one caller, a viewer's id or an address. It looks up its points in the
+// ledger each time: a socket keeps its account for longer than the ledger keeps unused ones, and
+// would otherwise spend points of its own.
 type account struct {
 	whose  string
-	ledger *ledger // nil: there is no end of points
-	pastes *ledger // nil: there is no end of pastes
+	ledger *ledger // if nil, points are unlimited
+	pastes *ledger // if nil, pastes are unlimited
 }
 
-// create pays for pastes, which anonymous callers may create only so many of in a minute.
+// create charges for pastes, of which anonymous callers may create only so many per minute.
 func (a account) create(pastes int) *refusal {
 	return account{whose: a.whose, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
 }
 
-// begin pays the least price, or tells that the account does not hold it.
+// begin charges the minimal price. It returns a refusal if the account does not hold it.
 func (a account) begin() *refusal { return a.take(leastPrice, leastPrice) }
 
-// rest pays what is left of a price when begin has paid. What costs more than
-// an account can ever hold is paid with all that it can.
+// rest charges the remainder of a price after begin. A price above the capacity of the account is
+// charged as that capacity.
 func (a account) rest(price int) *refusal {
 	if a.ledger == nil {
 		return nil
@@ -198,8 +196,7 @@ func (a account) rest(price int) *refusal {
 	return a.take(price-leastPrice, price)
 }
 
-// take takes something from the account, or refuses until it holds so much as
-// will be needed.
+// take charges now if the account holds needed, and refuses otherwise.
 func (a account) take(now, needed int) *refusal {
 	if a.ledger == nil || now <= 0 {
 		return nil
@@ -215,7 +212,7 @@ func (a account) take(now, needed int) *refusal {
 		fmt.Sprintf("Too much was asked for within a minute; try again in %d s.", wait), wait)
 }
 
-// bill books what is known only afterwards; the account may fall below zero.
+// bill charges what is only known afterwards. The balance may become negative.
 func (a account) bill(price int) {
 	if a.ledger != nil && price > 0 {
 		price = min(price, a.ledger.burst)
@@ -224,7 +221,7 @@ func (a account) bill(price int) {
 	}
 }
 
-// left is how many points the account holds.
+// left returns the points that the account holds.
 func (a account) left() int {
 	if a.ledger == nil {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"carrel/lease"
 )
 
-// spend asks until it is refused, and tells how often it was answered.
+// spend sends requests until one is refused, and returns the number of answers.
 func (e *edgeUnderTest) spend(t *testing.T, body string, header ...string) (answered int, refused *answerUnderTest) {
 	t.Helper()
 	for range 10_000 {
@@ -23,7 +23,7 @@ func (e *edgeUnderTest) spend(t *testing.T, body string, header ...string) (answ
 		}
 		answered++
 	}
-	t.Fatal("it is never refused")
+	t.Fatal("no request was refused")
 	return 0, nil
 }
 
@@ -55,7 +55,8 @@ func TestPrices(t *testing.T) {
 				if a.Code != 429 || wait < 1 || wait > 60 || a.Header().Get("Retry-After") == "" {
 					t.Errorf("got %d %v %s", a.Code, a.Header(), a.Body)
 				}
-				// What it costs is known once it is read, which has to be paid first.
+				// The price of a document is known only after it was compiled, which is charged
+				// first.
 				for tries := 1; ; tries++ {
 					sleep(time.Duration(wait) * time.Second)
 					a := e.send(t, c.body, "Authorization: Bearer ann")
@@ -63,7 +64,7 @@ func TestPrices(t *testing.T) {
 						break
 					}
 					if wait, _ = a.Errors[0].Extensions["retryAfter"].(float64); tries > 2 {
-						t.Fatalf("after the times that it told: %s", a.Body)
+						t.Fatalf("after the advised times: %s", a.Body)
 					}
 				}
 			})
@@ -80,7 +81,7 @@ func TestViewersAndAddressesHaveAccountsOfTheirOwn(t *testing.T) {
 	if n, _ := e.spend(t, body); n != 3 {
 		t.Errorf("an address is answered %d times", n)
 	}
-	// Whoever tries tokens pays from the account of the address.
+	// An attempt with an invalid token is charged to the address.
 	if a := e.send(t, body, "Authorization: Bearer x"); a.Code != 429 {
 		t.Errorf("got %d %s", a.Code, a.Body)
 	}
@@ -109,8 +110,7 @@ func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
 	}
 }
 
-// TestMutationsOfLeasesAreBilledByKey: a key costs a conditional write, whether it was
-// free or not.
+// TestMutationsOfLeasesAreBilledByKey: a key costs a conditional write, whether it was free or not.
 func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -133,7 +133,7 @@ func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
 	}
 }
 
-// TestRates_AWrongSecretCostsTenMutations: so secrets cannot be guessed.
+// TestRates_AWrongSecretCostsTenMutations, so that secrets cannot be guessed.
 func TestRates_AWrongSecretCostsTenMutations(t *testing.T) {
 	wrong := []graph.UserError{{Code: graph.CodeWrongSecret}}
 	for _, c := range []struct {
@@ -156,8 +156,8 @@ func TestRates_AWrongSecretCostsTenMutations(t *testing.T) {
 	}
 }
 
-// TestPastesPerMinute: anonymous callers create so many pastes a minute, whether or not
-// there are other rates, and signed-in ones as many as their points allow.
+// TestPastesPerMinute: anonymous callers may create so many pastes per minute, with or without
+// other rate limits, and signed-in ones as many as their points allow.
 func TestPastesPerMinute(t *testing.T) {
 	const paste = `createPaste(input:{body:\"x\"}){secret}`
 	for _, points := range []int{0, 10_000} {
@@ -177,7 +177,7 @@ func TestPastesPerMinute(t *testing.T) {
 				t.Errorf("one that is skipped: %s", a.Body)
 			}
 			if n, _ := e.spend(t, one); n != 1 {
-				t.Errorf("%d of three were left after two", n)
+				t.Errorf("%d of three remain after two", n)
 			}
 			sleep(20 * time.Second)
 			if n, _ := e.spend(t, one); n != 1 {
@@ -192,7 +192,7 @@ func TestPastesPerMinute(t *testing.T) {
 	}
 }
 
-func TestPointsThatWereSpentAreTold(t *testing.T) {
+func TestRates_SpentPointsAreReported(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints, l.AddressPoints = 20, 5
 	viewers, addresses := 0.0, 0.0
@@ -205,22 +205,22 @@ func TestPointsThatWereSpentAreTold(t *testing.T) {
 	})
 	ann := r.account("u:acme:ann", nil)
 	if ann.begin() != nil || ann.rest(10*point) != nil {
-		t.Fatal("ann may not spend what she has")
+		t.Fatal("ann may not spend the points that she has")
 	}
 	ann.bill(3 * point / 2)
 	if ann.rest(30*point) == nil {
-		t.Error("ann may spend what she has not")
+		t.Error("ann may spend points that she does not have")
 	}
 	req := httptest.NewRequest("GET", "/", nil)
 	if r.account("", req).begin() != nil {
-		t.Fatal("the address may not spend what it has")
+		t.Fatal("the address may not spend the points that it has")
 	}
 	if viewers != 11.5 || addresses != 1 {
-		t.Errorf("told of %v points of viewers and %v of addresses, want 11.5 and 1", viewers, addresses)
+		t.Errorf("reported %v points of viewers and %v of addresses, want 11.5 and 1", viewers, addresses)
 	}
 }
 
-// payload is one of a mutation that concerns so many libraries.
+// payload is the payload of a mutation that concerns so many libraries.
 type payload int
 
 func (p payload) ConcernedLibraries() int { return int(p) }
@@ -234,8 +234,8 @@ func TestWithoutRates(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatIsHeld: who holds an account, as a socket does, spends from the
-// same one as who comes anew, however long the first has spent nothing.
+// TestAnAccountThatIsHeld: a socket, which keeps its account, spends from the same one as new
+// requests, however long it was idle.
 func TestAnAccountThatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(60, func(int) {})
@@ -246,7 +246,7 @@ func TestAnAccountThatIsHeld(t *testing.T) {
 		}
 		held.bill(60 * point)
 		if left := l.account("ann").left(); left > 0 {
-			t.Errorf("there are %d points besides", left)
+			t.Errorf("a second account has %d points", left)
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestAccountsAreBounded(t *testing.T) {
 		sleep(refill + time.Second)
 		l.account("x").begin()
 		if n := len(l.younger) + len(l.older); n > 3 {
-			t.Errorf("%d accounts are kept that are full", n)
+			t.Errorf("%d full accounts are kept", n)
 		}
 	})
 }
@@ -309,8 +309,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestTheCostIsToldOnDemand(t *testing.T) {
-	// In a bubble no points come back between the request and its answer.
+func TestCost_IsReportedOnRequest(t *testing.T) {
+	// In a synctest bubble no points are refilled between the request and its answer.
 	synctest.Test(t, func(t *testing.T) {
 		e := newEdge(t, nil)
 		const query = `"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"`
@@ -324,5 +324,5 @@ func TestTheCostIsToldOnDemand(t *testing.T) {
 	})
 }
 
-// sleep lets the time of a bubble of synctest pass.
+// sleep advances the time of a synctest bubble.
 func sleep(d time.Duration) { <-time.After(d) }

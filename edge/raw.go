@@ -9,17 +9,16 @@ import (
 	"carrel/core/fault"
 )
 
-// RawText reads the text of a paste, by its id or the digits of its id; nil where there is
+// RawText reads the text of a paste by its id or the digits of its id. It returns nil if there is
 // none.
 type RawText func(ctx context.Context, id string) (*string, error)
 
-// rawBytes is how long a raw text may be. So much memory is reserved while it is read and
+// rawBytes is the maximal length of a raw text. That much memory is reserved while it is read and
 // sent.
 const rawBytes = 512 << 10
 
-// Raw serves the texts of pastes as they are: as plain text that no browser runs, guesses at
-// or keeps. The answer sets no cookie, and nobody is asked to sign in. A text costs an
-// address one point.
+// Raw serves the texts of pastes as plain text that browsers do not execute, sniff or cache. It
+// sets no cookie and requires no authentication. A text costs the address one point.
 func (h *Handler) Raw(read RawText) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -58,7 +57,7 @@ func (h *Handler) serveRaw(w http.ResponseWriter, r *http.Request, read RawText)
 	head["Content-Length"] = []string{strconv.Itoa(len(*text))}
 	secure(head)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(*text)) // a client that is gone is nobody's fault
+		_, _ = w.Write([]byte(*text)) // the client may be gone
 	}
 	return ""
 }

@@ -11,7 +11,7 @@ import (
 	"carrel/core/fault"
 )
 
-// rawText answers for two pastes.
+// rawText knows two pastes.
 func rawText(_ context.Context, id string) (*string, error) {
 	text := "<script>alert(1)</script>\n\x00ü"
 	switch id {
@@ -65,15 +65,15 @@ func TestRaw(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/p/broken/raw", nil))
 	if w.Code != 503 || strings.Contains(w.Body.String(), "SELECT") || !strings.Contains(e.log.String(), "SELECT secret") {
-		t.Errorf("a defect: %d %s, log %s", w.Code, w.Body, e.log.String())
+		t.Errorf("an internal error: %d %s, log %s", w.Code, w.Body, e.log.String())
 	}
 	if used := e.handler.AnswerBytes(); used != 0 {
 		t.Errorf("%d bytes are still reserved", used)
 	}
 }
 
-// TestRaw_IsBounded: by the points of an address, the memory of answers, and the operations
-// under way.
+// TestRaw_IsBounded by the points of an address, the memory for answers, and the number of running
+// operations.
 func TestRaw_IsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit  func(*Limits)

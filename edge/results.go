@@ -13,8 +13,8 @@ import (
 	"carrel/observe"
 )
 
-// results are those of a subscription, until it ends or its context does. Each
-// is written for a viewer of its own, so that rights are those of its moment.
+// results are the results of a subscription, until it or its context ends. Each is written for a
+// new viewer, so that access rights are current.
 type results struct {
 	handler      *Handler
 	caller       auth.Caller
@@ -26,7 +26,7 @@ type results struct {
 	ended        bool
 }
 
-// results begins the subscription, which the caller ends.
+// results starts the subscription. The caller ends it.
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.Apart(ctx))
 	ctx = graphql.WithOperationContext(h.contextOf(ctx, caller), op.OperationContext)
@@ -37,10 +37,10 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 	return r
 }
 
-// next waits for the next result; nil at the end. It is valid until the next
-// call. A subscription for which no memory is free ends, so that its client
-// subscribes again and misses nothing. The groups that were resolved for it are
-// billed: the account may fall below zero, which refuses new operations alone.
+// next waits for the next result. It returns nil at the end. The result is valid until the next
+// call. A subscription for which no memory is free ends, so that its client resubscribes and misses
+// nothing. Resolved groups are charged afterwards: the balance may become negative, which only
+// affects new operations.
 func (r *results) next() *executed {
 	r.op.release()
 	switch {
@@ -73,13 +73,13 @@ func (r *results) next() *executed {
 	return done
 }
 
-// collectErrors is a context that collects the errors of resolvers, as the
-// executor makes one for a query.
+// collectErrors returns a context that collects the errors of resolvers, as the executor's context
+// does for a query.
 func (h *Handler) collectErrors(ctx context.Context) context.Context {
 	return graphql.WithResponseContext(ctx, h.presenter.present, recovered)
 }
 
-// end ends the subscription, and its source.
+// end ends the subscription and its source.
 func (r *results) end() {
 	r.cancel()
 	r.op.release()

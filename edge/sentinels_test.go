@@ -12,8 +12,8 @@ import (
 	"carrel/core/fault"
 )
 
-// TestEveryReasonHasACode: whatever reason the domain has or gets, it is shown
-// by a code of the contract, and so is each class but that of defects.
+// TestEveryReasonHasACode: every reason of the domain, present or future, has a code in the
+// contract, and so has each fault code except Internal.
 func TestEveryReasonHasACode(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "core", "fault", "fault.go"), nil, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestEveryReasonHasACode(t *testing.T) {
 	}
 	for code := fault.Invalid; code <= fault.Unavailable; code++ {
 		if codeOf(&fault.Error{Code: code}) == codeInternal {
-			t.Errorf("the class %d has no code", code)
+			t.Errorf("the fault code %d has no code", code)
 		}
 	}
 }

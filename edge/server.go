@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Routes are what stands at the main address.
+// Routes are the handlers of the main address.
 type Routes struct {
 	GraphQL http.Handler
-	Page    http.Handler // what people see at /; nil: nothing
-	// Raw serves the texts of pastes, by the value "id" of the path; nil: they are not served.
+	Page    http.Handler // served at /; if nil, nothing is
+	// Raw serves the texts of pastes by the path value "id". If nil, they are not served.
 	Raw http.Handler
-	// Ready tells why the process should get no requests; nil: it should. Of the
-	// reasons a NotReady is shown.
+	// Ready returns why the process should get no requests, or nil. Only a NotReady is shown to
+	// clients.
 	Ready func(ctx context.Context) error
 	// Sites are the other sites that may call /graphql.
 	Sites *CrossOrigin
 }
 
-// NotReady is a reason that anybody may know: it names no host and no version.
+// NotReady is a reason that may be public: it contains no host and no version.
 type NotReady string
 
 func (n NotReady) Error() string { return string(n) }
 
-// Mux puts the routes in their places. Health tells no version, and no cause
-// but a NotReady: the rest is for the log.
+// Mux returns a handler for the routes. The health endpoints show no version, and no reason but a
+// NotReady; other reasons are logged.
 func Mux(r Routes) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", r.Sites.Wrap(r.GraphQL))
@@ -61,8 +61,8 @@ func Mux(r Routes) http.Handler {
 	})
 }
 
-// The values of the headers below. They are shared by all answers: nobody
-// writes into the values of a header, and four allocations an answer are saved.
+// Values of the headers below. All answers share them, which is safe because header values are not
+// modified, and saves four allocations per answer.
 var (
 	noSniffing  = []string{"nosniff"}
 	noContent   = []string{"default-src 'none'; frame-ancestors 'none'"}
@@ -71,8 +71,8 @@ var (
 	httpsAlways = []string{"max-age=31536000"}
 )
 
-// secure adds the headers of what is no page: nothing in it may be run, framed,
-// guessed at or read by other sites.
+// secure adds the headers for everything that is not a page: it must not be executed, framed,
+// sniffed or read by other sites.
 func secure(h http.Header) {
 	h["X-Content-Type-Options"] = noSniffing
 	h["Content-Security-Policy"] = noContent
@@ -88,21 +88,20 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write([]byte(text))
 }
 
-// maxHTTP2Streams are the requests that one connection may have under way; a
-// browser has a handful.
+// maxHTTP2Streams limits the concurrent requests of one connection. A browser makes a handful.
 const maxHTTP2Streams = 100
 
-// headSlack is what HTTP/2 counts of a head beside its bytes: 32 for each field,
-// of which 128 have room.
+// headSlack is what HTTP/2 counts for a header in addition to its bytes: 32 for each of up to 128
+// fields.
 const headSlack = 32 * 128
 
-// AnswerTime is how long an answer may take. It begins when the head of the
-// request is read, and so has room for the reading of the body and the running.
+// AnswerTime returns the timeout of an answer. It starts when the header of the request was read,
+// so it includes reading the body and running the operation.
 func (l *Limits) AnswerTime() time.Duration {
 	return max(l.Write, l.Read+l.Query, l.Read+l.Mutation)
 }
 
-// headBytes is how long the head of a request is, as HTTP/1.1 writes it.
+// headBytes returns the length of a request's header in HTTP/1.1 format.
 func headBytes(r *http.Request) int {
 	n := len(r.Method) + len(r.RequestURI) + len("  HTTP/1.1\r\nHost: \r\n\r\n") + len(r.Host)
 	for name, values := range r.Header {
@@ -113,9 +112,8 @@ func headBytes(r *http.Request) int {
 	return n
 }
 
-// shortHead refuses requests whose head is longer than most bytes, blanks around
-// values not counted. Of the server it is known only that a head is not much
-// longer, by a measure that differs between HTTP/1.1 and HTTP/2.
+// shortHead refuses requests with a header longer than most bytes, not counting white space around
+// values. The server's own limit is less exact and differs between HTTP/1.1 and HTTP/2.
 func shortHead(h http.Handler, most int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if headBytes(r) > most {
@@ -126,13 +124,12 @@ func shortHead(h http.Handler, most int) http.Handler {
 	})
 }
 
-// endUnclearFraming closes the connection after a request whose end another
-// server may have found elsewhere, so that nothing behind it is taken for a
-// request (smuggling): one with both Content-Length and Transfer-Encoding, or
-// with Transfer-Encoding in HTTP/1.0. net/http drops one of the two before
-// anybody sees it, so every request with a Transfer-Encoding, and every one of
-// HTTP/1.0, ends its connection. Clients of GraphQL know how long their
-// documents are and send Content-Length alone.
+// endUnclearFraming closes the connection after a request whose end another server may have found
+// elsewhere, so that the bytes after it are not taken for a request (smuggling): one with both
+// Content-Length and Transfer-Encoding, or with Transfer-Encoding in HTTP/1.0. net/http drops one
+// of the two before handlers see it, so every request with a Transfer-Encoding, and every HTTP/1.0
+// request, ends its connection. GraphQL clients know the length of their documents and send only
+// Content-Length.
 func endUnclearFraming(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
@@ -142,7 +139,7 @@ func endUnclearFraming(h http.Handler) http.Handler {
 	})
 }
 
-// Server is an HTTP server that no slow or endless client can hold up.
+// Server returns an HTTP server that slow or endless clients cannot block.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           endUnclearFraming(shortHead(h, l.HeaderBytes)),
@@ -156,9 +153,8 @@ func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	}
 }
 
-// serverLog takes what net/http has to say, a line at a time. Most of it tells
-// of broken connections, which clients make as they like; a handler that has
-// panicked is the one thing that people must hear of.
+// serverLog receives the log lines of net/http. Most report broken connections, which clients cause
+// at will; only a panic of a handler is important.
 type serverLog struct{ log *slog.Logger }
 
 // Write implements io.Writer.
@@ -168,7 +164,7 @@ func (s serverLog) Write(line []byte) (int, error) {
 		s.log.Debug(strings.TrimSuffix(string(line), "\n"))
 		return len(line), nil
 	}
-	// It begins with the address of the client, which no other line has.
+	// The line contains the address of the client, which no other log line does.
 	if _, cause, ok := strings.Cut(what, ": "); ok {
 		what = cause
 	}

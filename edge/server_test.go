@@ -49,7 +49,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// start serves h on a port of its own and returns the address.
+// start serves h on its own port and returns the address.
 func start(t *testing.T, h http.Handler, l Limits) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,8 +88,8 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	l.ReadHeader = 50 * time.Millisecond
 	c := dial(t, start(t, newEdge(t, nil).handler, l))
 	_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\n")
-	// The server closes without an answer; reading ends by itself, with an error
-	// where the connection was reset.
+	// The server closes without an answer. Reading ends by itself, with an error if the connection
+	// was reset.
 	if b, _ := io.ReadAll(c); bytes.Contains(b, []byte("200 OK")) {
 		t.Errorf("got %q", b)
 	}
@@ -110,8 +110,8 @@ func TestASlowBodyIsAnsweredWith408(t *testing.T) {
 	}
 }
 
-// TestServer_UnclearFramingEndsTheConnection: what follows a request whose end
-// two servers may find in different places is not taken for another request.
+// TestServer_UnclearFramingEndsTheConnection: the bytes after a request whose end two servers may
+// find at different positions are not taken for another request.
 func TestServer_UnclearFramingEndsTheConnection(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	const head = "Host: x\r\nContent-Type: application/json\r\n"
@@ -136,7 +136,7 @@ func TestServer_UnclearFramingEndsTheConnection(t *testing.T) {
 				t.Errorf("%v: got %s", err, got)
 			}
 			if c.answers == 1 && !strings.Contains(string(got), "\r\nConnection: close\r\n") {
-				t.Errorf("the client is not told that the connection ends: %s", got)
+				t.Errorf("the answer does not say that the connection ends: %s", got)
 			}
 		})
 	}
@@ -163,8 +163,8 @@ func TestEndlessHeadersAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheLongestHead: a head of as many bytes as are told is read, and one of a
-// byte more is not.
+// TestTheLongestHead: a header of exactly the documented length is accepted, and one that is a byte
+// longer is not.
 func TestTheLongestHead(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	const fields = "GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n"
@@ -178,7 +178,7 @@ func TestTheLongestHead(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("%d bytes beyond the longest: got %d", beyond, resp.StatusCode)
+			t.Errorf("%d bytes longer than the limit: got %d", beyond, resp.StatusCode)
 		}
 	}
 }
@@ -200,9 +200,9 @@ func TestAKeepAliveConnectionSurvivesRefusals(t *testing.T) {
 	}
 }
 
-// TestAPanicBesideGraphQLIsReported: what panics where no operation is answered
-// stands in a log that begins at INFO, and broken connections do not.
-func TestAPanicBesideGraphQLIsReported(t *testing.T) {
+// TestServer_PanicOutsideGraphQLIsLogged: a panic outside of GraphQL operations is logged at level
+// ERROR, and broken connections are not logged at INFO.
+func TestServer_PanicOutsideGraphQLIsLogged(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			lines := make(lineLog, 10)
@@ -222,7 +222,7 @@ func TestAPanicBesideGraphQLIsReported(t *testing.T) {
 			}
 			t.Cleanup(server.Close)
 			if resp, err := server.Client().Get(server.URL + "/readyz"); err == nil {
-				t.Errorf("it is answered by %s", resp.Status)
+				t.Errorf("the answer is %s", resp.Status)
 				_ = resp.Body.Close()
 			}
 			line := next(t, lines)
@@ -232,13 +232,13 @@ func TestAPanicBesideGraphQLIsReported(t *testing.T) {
 				}
 			}
 			if strings.Contains(line[:strings.Index(line, "stack")], "127.0.0.1") {
-				t.Errorf("it tells the client's address: %s", line)
+				t.Errorf("it contains the client's address: %s", line)
 			}
 		})
 	}
 }
 
-// lineLog is a log of which each line is passed on.
+// lineLog is a log that passes each line on.
 type lineLog chan string
 
 func (l lineLog) Write(line []byte) (int, error) {

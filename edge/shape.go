@@ -6,19 +6,17 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// shape is what a selection set amounts to when its fragments are put in their
-// places. It is computed once a fragment, so that a document in which each
-// fragment spreads the next one twice costs no more than its text.
+// shape describes a selection set with its fragments expanded. It is computed once per fragment, so
+// that a document in which each fragment spreads the next one twice costs no more than its text.
 type shape struct {
-	depth   int // the longest path of fields, the leaf counted
+	depth   int // the longest path of fields, including the leaf
 	intro   int // the same below __schema and __type
-	aliases int // in the whole of it, at most enough
-	// keys are the response keys of the set itself, with their repetitions, at
-	// most enough.
+	aliases int // of the whole set, at most enough
+	// keys counts the response keys of the set itself, each at most enough.
 	keys map[string]int
 }
 
-// enough is where counting stops: beyond every limit, and far from overflow.
+// enough is where counting stops: above every limit, and far from overflow.
 const enough = 1 << 30
 
 func (s *shape) join(o shape, times int) {
@@ -31,17 +29,16 @@ func (s *shape) join(o shape, times int) {
 type inspector struct {
 	limits    *Limits
 	fragments map[string]*fragmentShape
-	// widest are the most repetitions of a key in any one set.
+	// widest is the largest number of repetitions of a key in one set.
 	widest int
-	// directives of the whole document.
+	// directives counts those of the whole document.
 	directives int
-	// nested is how many lists and objects stand in one another in the literal
-	// values of the document, at most.
+	// nested is the deepest nesting of lists and objects in the literal values of the document.
 	nested int
 }
 
-// judge says whether a refusal by a limit stands; nil where it is waived.
-type judge func(*refusal) *refusal
+// limitPolicy returns the refusal if the limit is enforced, or nil if it is waived.
+type limitPolicy func(*refusal) *refusal
 
 type fragmentShape struct {
 	def   *ast.FragmentDefinition
@@ -57,12 +54,12 @@ const (
 	inspected
 )
 
-// inspect refuses a document that goes beyond the limits, before it is
-// validated: some rules of validation cost more than the square of its size.
-func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands judge) *refusal {
+// inspect refuses a document that exceeds the limits before it is validated, because some
+// validation rules take more than quadratic time.
+func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply limitPolicy) *refusal {
 	if len(doc.Operations) > limits.Operations {
 		r := refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
-		if r = stands(r); r != nil {
+		if r = apply(r); r != nil {
 			return r
 		}
 	}
@@ -83,13 +80,13 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands 
 			return fragmentCycle(cycle)
 		}
 	}
-	// What no operation spreads is refused later, but must not cost much either.
+	// Unused fragments are refused by the validation, but must not cost much either.
 	for _, def := range doc.Fragments {
 		if _, cycle := in.fragment(def.Name); cycle != "" {
 			return fragmentCycle(cycle)
 		}
 	}
-	if in.nested > limits.Depth { // as with what overlaps, this is for the process's own sake
+	if in.nested > limits.Depth { // like overlap, this limit protects the process
 		return refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.", in.nested, limits.Depth))
 	}
 	var exceeded []*refusal
@@ -106,7 +103,7 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, stands 
 		exceeded = append(exceeded, checkShape(op, shapes[i], limits)...)
 	}
 	for _, r := range exceeded {
-		if r = stands(r); r != nil {
+		if r = apply(r); r != nil {
 			return r
 		}
 	}
@@ -117,7 +114,7 @@ func fragmentCycle(name string) *refusal {
 	return refuseDocument(codeValidationFailed, fmt.Sprintf("The fragment %q spreads itself, directly or through others.", name))
 }
 
-// atMost writes a count that may have stopped.
+// atMost formats a count that may have stopped at enough.
 func atMost(n int) string {
 	if n >= enough {
 		return "more than a billion"
@@ -125,7 +122,7 @@ func atMost(n int) string {
 	return fmt.Sprint(n)
 }
 
-// checkShape finds the limits that an operation is beyond.
+// checkShape returns refusals for the limits that an operation exceeds.
 func checkShape(op *ast.OperationDefinition, s shape, limits *Limits) (exceeded []*refusal) {
 	refuse := func(code, format string, args ...any) {
 		exceeded = append(exceeded, refuseDocument(code, fmt.Sprintf(format, args...)))
@@ -149,15 +146,14 @@ func checkShape(op *ast.OperationDefinition, s shape, limits *Limits) (exceeded 
 	return exceeded
 }
 
-// set computes the shape of a selection set; cycle names a fragment that
-// spreads itself.
+// set computes the shape of a selection set. cycle names a fragment that spreads itself.
 func (in *inspector) set(set ast.SelectionSet) (s shape, cycle string) {
 	s.keys = make(map[string]int, len(set))
 	spreads := map[string]int{}
 	if cycle = in.gather(set, &s, spreads); cycle != "" {
 		return s, cycle
 	}
-	// A fragment is put in once, with the number of times that it is spread.
+	// A fragment is expanded once and multiplied by the number of its spreads.
 	for name, times := range spreads {
 		f, cycle := in.fragment(name)
 		if cycle != "" {
@@ -174,8 +170,7 @@ func (in *inspector) set(set ast.SelectionSet) (s shape, cycle string) {
 	return s, ""
 }
 
-// gather adds the fields of the set and of its inline fragments to s, and
-// counts its spreads.
+// gather adds the fields of the set and of its inline fragments to s, and counts its spreads.
 func (in *inspector) gather(set ast.SelectionSet, s *shape, spreads map[string]int) (cycle string) {
 	for _, sel := range set {
 		switch sel := sel.(type) {
@@ -209,16 +204,15 @@ func (in *inspector) direct(directives ast.DirectiveList) {
 	}
 }
 
-// take looks at the values of arguments: validation writes each level of them
-// into its messages with all below it.
+// take checks the values of arguments: validation writes each nesting level of them into its
+// messages with everything below.
 func (in *inspector) take(arguments ast.ArgumentList) {
 	for _, arg := range arguments {
 		in.nested = max(in.nested, levels(arg.Value))
 	}
 }
 
-// levels is how many lists and objects stand in one another; the parser has
-// bounded them.
+// levels returns the nesting of lists and objects in a value. The parser has limited it.
 func levels(v *ast.Value) int {
 	if v == nil || v.Kind != ast.ListValue && v.Kind != ast.ObjectValue {
 		return 0
@@ -230,7 +224,7 @@ func levels(v *ast.Value) int {
 	return 1 + below
 }
 
-// field is the shape of a field with all below it.
+// field returns the shape of a field including its selections.
 func (in *inspector) field(f *ast.Field) (s shape, cycle string) {
 	if len(f.SelectionSet) > 0 {
 		if s, cycle = in.set(f.SelectionSet); cycle != "" {
@@ -248,7 +242,7 @@ func (in *inspector) field(f *ast.Field) (s shape, cycle string) {
 	return s, ""
 }
 
-// fragment is the shape of a fragment's selection set; an unknown one has none.
+// fragment returns the shape of a fragment's selection set, which is empty for an unknown fragment.
 func (in *inspector) fragment(name string) (s shape, cycle string) {
 	f := in.fragments[name]
 	if f == nil {

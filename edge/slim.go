@@ -7,15 +7,15 @@ import (
 	"net/http"
 )
 
-// slimBytes are the buffers of a socket, one for each direction. What a client
-// sends, and most events, have less; what has more goes past the buffer.
+// slimBytes is the size of a socket's buffers, one for each direction. Most messages and events are
+// smaller; larger ones bypass the buffer.
 const slimBytes = 1 << 10
 
-// slimWriter gives a connection away with buffers of its own size: those of the
-// server have 4 KiB each, and a socket that is silent for hours keeps them.
+// slimWriter hijacks a connection with smaller buffers: those of the server have 4 KiB each, and a
+// socket that is idle for hours keeps them.
 type slimWriter struct {
 	http.ResponseWriter
-	conn net.Conn // once it was given away
+	conn net.Conn // set after Hijack
 }
 
 // Hijack implements http.Hijacker.
@@ -33,7 +33,7 @@ func (w *slimWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return slim, bufio.NewReadWriter(bufio.NewReaderSize(slim, slimBytes), bufio.NewWriterSize(slim, slimBytes)), nil
 }
 
-// slimConn is a connection of which something was read before.
+// slimConn is a connection of which some bytes were read before.
 type slimConn struct {
 	net.Conn
 	early []byte

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestAMessageRightBehindTheHandshake: a client may send before it is answered,
-// so the server may have read the first message with the head.
+// TestAMessageRightBehindTheHandshake: a client may send before the handshake is answered, so the
+// server may have read the first message with the header.
 func TestAMessageRightBehindTheHandshake(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
@@ -23,7 +23,7 @@ func TestAMessageRightBehindTheHandshake(t *testing.T) {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	// Longer than the buffers of a socket; masked, as frames of clients are, with zeros.
+	// Longer than the buffers of a socket, and masked with zeros, because clients must mask frames.
 	init := `{"type":"connection_init","payload":{"x":"` + strings.Repeat("x", 2*slimBytes) + `"}}`
 	frame := append([]byte{0x81, 0x80 | 126, byte(len(init) >> 8), byte(len(init)), 0, 0, 0, 0}, init...)
 	head := "GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +

@@ -11,38 +11,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ends are what a handler tells its observers.
+// ends receives what a handler reports to its observers.
 type ends struct{ requests, sockets chan string }
 
-// newEndingEdge is newTickingEdge with an ear for how requests and sockets end.
+// newEndingEdge is newTickingEdge that also records how requests and sockets end.
 func newEndingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTest, *ends) {
 	t.Helper()
-	told := &ends{make(chan string, 100), make(chan string, 100)}
+	reports := &ends{make(chan string, 100), make(chan string, 100)}
 	s, e := newTickingEdge(t, func(c *Config) {
-		c.Observe = func(operation, code string, _ time.Duration) { told.requests <- operation + " " + code }
-		c.Closed = func(code string) { told.sockets <- code }
+		c.Observe = func(operation, code string, _ time.Duration) { reports.requests <- operation + " " + code }
+		c.Closed = func(code string) { reports.sockets <- code }
 		if change != nil {
 			change(c)
 		}
 	})
-	return s, e, told
+	return s, e, reports
 }
 
-// next is what is told next of requests or sockets.
-func next(t *testing.T, told <-chan string) string {
+// next returns the next report about a request or socket.
+func next(t *testing.T, reports <-chan string) string {
 	t.Helper()
 	select {
-	case end := <-told:
+	case end := <-reports:
 		return end
 	case <-time.After(20 * time.Second):
-		t.Fatal("nothing is told")
+		t.Fatal("nothing was reported")
 		return ""
 	}
 }
 
-// TestWhoTakesNothingIsToldOf: a client that takes nothing cannot be told that
-// it is cut off. Operators are, whatever it is connected by.
-func TestWhoTakesNothingIsToldOf(t *testing.T) {
+// TestSlowClient_IsReported: a client that reads nothing gets no message about being cut off, but
+// operators do, for all transports.
+func TestSlowClient_IsReported(t *testing.T) {
 	byEvents := func(version int) func(t *testing.T, h http.Handler) {
 		return func(t *testing.T, h http.Handler) {
 			if _, err := fmt.Fprintf(dial(t, start(t, h, DefaultLimits())), askTicks, version); err != nil {
@@ -62,7 +62,7 @@ func TestWhoTakesNothingIsToldOf(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, e, told := newEndingEdge(t, func(c *Config) { c.Limits.StreamWrite = 300 * time.Millisecond })
+			s, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.StreamWrite = 300 * time.Millisecond })
 			s.blank = 1 << 20
 			c.subscribe(t, e.handler)
 			for ended := false; !ended; {
@@ -72,21 +72,21 @@ func TestWhoTakesNothingIsToldOf(t *testing.T) {
 					ended = true
 				}
 			}
-			if got := next(t, told.requests); got != "subscription SLOW_CONSUMER" {
-				t.Errorf("told %s", got)
+			if got := next(t, reports.requests); got != "subscription SLOW_CONSUMER" {
+				t.Errorf("reported %s", got)
 			}
 			if !c.socket {
 				return
 			}
-			if got := next(t, told.sockets); got != EndedSlow {
+			if got := next(t, reports.sockets); got != EndedSlow {
 				t.Errorf("the socket ended by %s", got)
 			}
 		})
 	}
 }
 
-// holding is a listener whose connections take a large message only when they
-// are being closed, and then say that they have taken it.
+// holding is a listener whose connections accept a large message only while they are being closed,
+// and then report that they have accepted it.
 type holding struct{ net.Listener }
 
 func (l holding) Accept() (net.Conn, error) {
@@ -113,11 +113,10 @@ func (h *held) Close() error {
 	return h.Conn.Close()
 }
 
-// TestAMessageTakenAsItsTimeEnds: a connection closes itself when the time for a
-// message is over, even if that ends in the same moment. It is the client that
-// was slow all the same.
-func TestAMessageTakenAsItsTimeEnds(t *testing.T) {
-	s, e, told := newEndingEdge(t, func(c *Config) { c.Limits.StreamWrite = 300 * time.Millisecond })
+// TestSlowClient_MessageAcceptedAtItsDeadline: a connection is closed at the deadline of a message
+// even if it is accepted at the same moment, and the client still counts as slow.
+func TestSlowClient_MessageAcceptedAtItsDeadline(t *testing.T) {
+	s, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.StreamWrite = 300 * time.Millisecond })
 	s.blank = 1 << 20
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -126,18 +125,17 @@ func TestAMessageTakenAsItsTimeEnds(t *testing.T) {
 	startOn(t, holding{ln}, e.handler, DefaultLimits())
 	opened(t, ln.Addr().String(), "").send(`{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`)
 	s.events <- 1
-	if got := next(t, told.requests); got != "subscription SLOW_CONSUMER" {
-		t.Errorf("told %s", got)
+	if got := next(t, reports.requests); got != "subscription SLOW_CONSUMER" {
+		t.Errorf("reported %s", got)
 	}
-	if got := next(t, told.sockets); got != EndedSlow {
+	if got := next(t, reports.sockets); got != EndedSlow {
 		t.Errorf("the socket ended by %s", got)
 	}
 }
 
-// TestWhoGoesIsNoSlowClient: a client that is gone is not told of as one that
-// does not keep up.
-func TestWhoGoesIsNoSlowClient(t *testing.T) {
-	s, e, told := newEndingEdge(t, nil)
+// TestSlowClient_DisconnectIsNotSlow: a client that disconnects is not reported as slow.
+func TestSlowClient_DisconnectIsNotSlow(t *testing.T) {
+	s, e, reports := newEndingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
 	st := subscribe(t, addr)
 	st.cancel()
@@ -149,21 +147,21 @@ func TestWhoGoesIsNoSlowClient(t *testing.T) {
 	_ = c.conn.CloseNow()
 	<-s.ended
 	for range 2 {
-		if got := next(t, told.requests); got != "subscription OK" {
-			t.Errorf("told %s", got)
+		if got := next(t, reports.requests); got != "subscription OK" {
+			t.Errorf("reported %s", got)
 		}
 	}
-	if got := next(t, told.sockets); got != EndedByClient {
+	if got := next(t, reports.sockets); got != EndedByClient {
 		t.Errorf("the socket ended by %s", got)
 	}
 }
 
-// TestAPingWithoutAnAnswer: whoever reads again before the connection is closed
-// reads why it is.
+// TestAPingWithoutAnAnswer: a client that reads again before the connection is closed learns the
+// reason.
 func TestAPingWithoutAnAnswer(t *testing.T) {
-	_, e, told := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
+	_, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
 	c := connect(t, start(t, e.handler, DefaultLimits()))
-	eventually(t, func() bool { // the one socket is being closed
+	eventually(t, func() bool { // the only socket is being closed
 		st := e.handler.streams
 		st.mu.Lock()
 		defer st.mu.Unlock()
@@ -175,15 +173,14 @@ func TestAPingWithoutAnAnswer(t *testing.T) {
 	if got := c.next(); got != "closed 1013" {
 		t.Errorf("got %s", got)
 	}
-	if got := next(t, told.sockets); got != "1013" {
-		t.Errorf("told %s", got)
+	if got := next(t, reports.sockets); got != "1013" {
+		t.Errorf("reported %s", got)
 	}
 }
 
-// TestRefusedSocketsAreToldOf: a request for a socket that gets none is a
-// request that was refused.
-func TestRefusedSocketsAreToldOf(t *testing.T) {
-	_, e, told := newEndingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 1 })
+// TestRefusedSockets_AreReported: a refused socket is reported as a refused request.
+func TestRefusedSockets_AreReported(t *testing.T) {
+	_, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 1 })
 	addr := start(t, e.handler, DefaultLimits())
 	c := connect(t, addr, "Authorization: Bearer ann")
 	for _, header := range []string{"Authorization: Bearer x", "Origin: https://evil.example", "Authorization: Bearer ann"} {
@@ -192,8 +189,8 @@ func TestRefusedSocketsAreToldOf(t *testing.T) {
 		}
 	}
 	_ = c.conn.CloseNow()
-	if got := next(t, told.sockets); got != EndedByClient {
-		t.Errorf("told %s", got)
+	if got := next(t, reports.sockets); got != EndedByClient {
+		t.Errorf("reported %s", got)
 	}
 	const noHandshake = "GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 	if _, err := dial(t, addr).Write([]byte(noHandshake)); err != nil {
@@ -201,7 +198,7 @@ func TestRefusedSocketsAreToldOf(t *testing.T) {
 	}
 	var got []string
 	for range 4 {
-		got = append(got, next(t, told.requests))
+		got = append(got, next(t, reports.requests))
 	}
 	if diff := cmp.Diff([]string{" UNAUTHENTICATED", " CSRF_BLOCKED", " RATE_LIMITED", " BAD_REQUEST"}, got); diff != "" {
 		t.Error(diff)

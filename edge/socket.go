@@ -16,66 +16,64 @@ import (
 	"carrel/observe"
 )
 
-// subprotocol is the one that sockets speak, that of the npm package graphql-ws.
+// subprotocol is the subprotocol of the sockets, that of the npm package graphql-ws.
 const subprotocol = "graphql-transport-ws"
 
-// The codes a socket is closed with, as that protocol has them. Clients try
-// again after Forbidden, with the token that they then have.
+// Close codes of that protocol. Clients reconnect after Forbidden with their current token.
 const (
 	closeBadRequest   websocket.StatusCode = 4400
 	closeUnauthorized websocket.StatusCode = 4401 // an operation before the init
-	closeForbidden    websocket.StatusCode = 4403 // a token that is bad, or no longer good
+	closeForbidden    websocket.StatusCode = 4403 // a token that is invalid or has expired
 	closeSubprotocol  websocket.StatusCode = 4406
 	closeInitTimeout  websocket.StatusCode = 4408
 	closeDuplicate    websocket.StatusCode = 4409
 	closeTooManyInits websocket.StatusCode = 4429
 )
 
-// How sockets end that are not closed with a code, as Config.Closed is told.
+// How sockets end without a close code, as passed to Config.Closed.
 const (
-	EndedByClient = "client" // which has closed it, or is gone
-	EndedSlow     = "slow"   // the client took nothing in time, a code neither
+	EndedByClient = "client" // closed or gone
+	EndedSlow     = "slow"   // the client read nothing in time, not even a close code
 )
 
-// wantsSocket tells whether the request asks for a websocket.
+// wantsSocket reports whether the request opens a websocket.
 func wantsSocket(r *http.Request) bool {
 	upgrade, ok := r.Header["Upgrade"]
 	return ok && r.Method == http.MethodGet && strings.EqualFold(upgrade[0], "websocket")
 }
 
-// socket is one websocket. Its reader is a goroutine of its own, and so is each
-// operation; the request that has opened it is over by then, with its buffers.
+// socket is one websocket. Its reader runs in its own goroutine, and so does each operation. The
+// request that has opened it has ended by then, which frees its buffers.
 type socket struct {
 	handler *Handler
 	conn    *websocket.Conn
-	wire    io.Closer // what conn is on
-	from    string    // whose account pays where nobody is signed in
+	wire    io.Closer // the connection below conn
+	from    string    // the account that pays if there is no signed-in viewer
 	origin  observe.Origin
 	ctx     context.Context // of the whole socket
 	cancel  context.CancelFunc
 
-	// What follows belongs to the reader.
+	// The following fields belong to the reader.
 	inited  bool
 	caller  auth.Caller
 	account account
 
 	mu       sync.Mutex
-	timer    *time.Timer // for the init, and then for the end of the token
+	timer    *time.Timer // for the init, and then for the expiry of the token
 	pinger   *time.Timer
 	closed   bool
-	code     websocket.StatusCode // that it was closed with; 0: none
-	slow     bool                 // the client did not take or answer in time
+	code     websocket.StatusCode // the code that it was closed with; 0: none
+	slow     bool                 // the client did not read or answer in time
 	draining bool
-	crowded  bool // newer sockets that have not initialised have taken its place
-	cut      bool // and so many that its client is not waited for
+	crowded  bool // newer sockets that have not initialised have displaced it
+	cut      bool // and so many of them that the client gets no time for the close handshake
 	active   map[string]*socketOperation
-	// running ends when the last operation has.
+	// running ends with the last operation.
 	running sync.WaitGroup
 }
 
-// serveSocket takes a websocket in, and leaves it to a goroutine that serves it
-// until it ends: what the server keeps for a request, 20 KB and more, is not
-// kept for sockets that are silent for hours.
+// serveSocket opens a websocket and serves it in a goroutine until it ends. The handler returns, so
+// that what the server keeps for a request, 20 KB and more, is freed while the socket is idle.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	s := &socket{handler: h, from: h.rates.addressOf(r), origin: observe.OriginOf(r.Context(), r.Header), active: map[string]*socketOperation{}}
@@ -88,7 +86,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	slim := &slimWriter{ResponseWriter: w}
 	conn, err := websocket.Accept(slim, r, &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol},
-		// Who may connect was decided by admit, with the origins of CORS.
+		// admit has decided who may connect, by the origins of CORS.
 		InsecureSkipVerify: true,
 		CompressionMode:    websocket.CompressionDisabled,
 	})
@@ -99,7 +97,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.conn, s.wire = conn, slim.conn
-	conn.SetReadLimit(-1) // take has the limit
+	conn.SetReadLimit(-1) // take enforces the limit
 	go func() {
 		defer s.end()
 		defer s.survive()
@@ -111,7 +109,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// refuseSocket answers a request for a socket that gets none.
+// refuseSocket answers a request for a socket that is refused.
 func (h *Handler) refuseSocket(w http.ResponseWriter, r *http.Request, refused *refusal, began time.Time) {
 	x := h.exchanges.Get().(*exchange)
 	defer h.release(x)
@@ -123,14 +121,14 @@ func (h *Handler) refuseSocket(w http.ResponseWriter, r *http.Request, refused *
 	x.span.End(x.outcome(observe.TransportSocket, x.status))
 }
 
-// end forgets the socket.
+// end removes the socket.
 func (s *socket) end() {
 	s.cancel()
 	s.handler.streams.leave(s)
 	s.handler.closed(s.ended())
 }
 
-// ended tells how it has: by the code it was closed with, or by what else.
+// ended returns how it has ended: its close code or an Ended constant.
 func (s *socket) ended() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +141,8 @@ func (s *socket) ended() string {
 	return EndedByClient
 }
 
-// admit judges the request that opens a socket. A token in its head is good for
-// the socket until the init names another.
+// admit checks the request that opens a socket. A token in its header is used until the init has
+// another.
 func (s *socket) admit(r *http.Request) (refused *refusal) {
 	h := s.handler
 	if !h.sites.mayConnect(r) {
@@ -159,14 +157,14 @@ func (s *socket) admit(r *http.Request) (refused *refusal) {
 	return h.streams.enterPending(s)
 }
 
-// serve reads messages until the socket ends, and ends what it has started.
+// serve reads messages until the socket ends, and then ends its operations.
 func (s *socket) serve() {
 	s.mu.Lock()
 	s.timer = time.AfterFunc(s.handler.limits.SocketInit, func() { s.close(closeInitTimeout, "Connection initialisation timeout") })
 	s.pinger = time.AfterFunc(s.handler.limits.Ping, s.ping)
 	draining, crowded, cut := s.draining, s.crowded, s.cut
 	s.mu.Unlock()
-	switch { // it began between the admission and here
+	switch { // the draining started after the admission
 	case draining:
 		s.close(websocket.StatusGoingAway, "Going away")
 	case crowded:
@@ -198,8 +196,8 @@ func (s *socket) serve() {
 	_ = s.conn.CloseNow() // it may be closed already
 }
 
-// take reads one message and handles it. Like a body, it must arrive in time:
-// whoever stops in the middle has room kept for the rest.
+// take reads one message and handles it. Like a body, it must arrive in time, because a client that
+// stops in the middle ties up a buffer.
 func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool, err error) {
 	h := s.handler
 	in := h.intakes.Get().(*intake)
@@ -218,9 +216,9 @@ func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool,
 	return err == nil && kind == websocket.MessageText && s.aside(func() bool { return s.receive(in.bytes()) }), err
 }
 
-// aside handles a message on a stack of its own and waits for it: judging a
-// token or a document takes several times the stack that waiting for the next
-// message does, and a stack once grown is given back late.
+// aside handles a message on its own stack and waits for it: verifying a token or compiling a
+// document takes several times the stack of waiting for the next message, and a grown stack shrinks
+// late.
 func (s *socket) aside(handle func() bool) (good bool) {
 	done := make(chan struct{})
 	go func() {
@@ -232,8 +230,7 @@ func (s *socket) aside(handle func() bool) (good bool) {
 	return good
 }
 
-// survive is deferred by goroutines of the socket's own, which nobody above
-// would keep from ending the process.
+// survive is deferred in goroutines of the socket, in which a panic would end the process.
 func (s *socket) survive() {
 	if value := recover(); value != nil {
 		s.handler.panicked(s.ctx, value)
@@ -241,7 +238,7 @@ func (s *socket) survive() {
 	}
 }
 
-// close ends the socket with a code, once.
+// close closes the socket with a code, once.
 func (s *socket) close(code websocket.StatusCode, reason string) {
 	s.mu.Lock()
 	already := s.closed
@@ -252,13 +249,12 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 	if already {
 		return
 	}
-	_ = s.conn.Close(code, reason) // whether the client agrees or not, it is closed
+	_ = s.conn.Close(code, reason) // it is closed, whether or not the client agrees
 	s.cancel()
 }
 
-// ping tries whether the client is still there. Its answer is read by the
-// goroutine that reads. Whoever gives none in time may still read why it is cut
-// off: it has not kept up, or its network has not.
+// ping checks whether the client is alive. The reading goroutine reads the answer. A client that
+// does not answer in time may still read the close code: it, or its network, was too slow.
 func (s *socket) ping() {
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
@@ -278,7 +274,7 @@ func (s *socket) ping() {
 	}
 }
 
-// drain ends subscriptions, lets the other operations finish, and closes.
+// drain ends subscriptions, lets the other operations finish, and closes the socket.
 func (s *socket) drain() {
 	s.mu.Lock()
 	s.draining = true
@@ -297,8 +293,8 @@ func (s *socket) drain() {
 	}
 }
 
-// displace closes a socket that has not initialised, because its address has
-// opened too many newer ones. With cut its client is not waited for.
+// displace closes a socket that has not initialised, because its address has opened too many newer
+// ones. If cut is set, there is no close handshake.
 func (s *socket) displace(cut bool) {
 	s.mu.Lock()
 	already := s.crowded
@@ -319,9 +315,8 @@ func (s *socket) closeCrowded() {
 	s.close(websocket.StatusTryAgainLater, "Too many connections wait for their initialisation")
 }
 
-// send writes one message: a type, an id unless it is empty, and a payload,
-// which may come in pieces. A client that does not take it in time is cut off,
-// and cannot be told so.
+// send writes one message: a type, an id unless it is empty, and a payload, which may be in pieces.
+// A client that does not accept it in time is cut off without a message.
 func (s *socket) send(kind, id string, payload ...[]byte) {
 	head := append(make([]byte, 0, len(id)+48), `{"type":"`+kind+`"`...)
 	if id != "" {
@@ -356,9 +351,8 @@ func (s *socket) write(ctx context.Context, pieces [][]byte) error {
 	return w.Close()
 }
 
-// late notes that the client was not in time, where that is how ctx has ended.
-// The connection closes itself then, whether or not what was written or awaited
-// came to an end in the same moment.
+// late records that the client was too slow if ctx has reached its deadline. The connection closes
+// itself then, even if the write or read has finished at the same moment.
 func (s *socket) late(ctx context.Context) bool {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return false
@@ -369,7 +363,7 @@ func (s *socket) late(ctx context.Context) bool {
 	return true
 }
 
-// cutOff tells whether the client was cut off because it was not in time.
+// cutOff reports whether the client was cut off because it was too slow.
 func (s *socket) cutOff() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

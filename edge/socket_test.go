@@ -49,7 +49,7 @@ func (s *socketUnderTest) send(message string) {
 	}
 }
 
-// next is the next message, or "closed" with code and reason.
+// next returns the next message, or "closed" with the code.
 func (s *socketUnderTest) next() string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
@@ -65,7 +65,7 @@ func (s *socketUnderTest) next() string {
 	return string(b)
 }
 
-// opened is a socket after its init.
+// opened returns a socket after its init.
 func opened(t *testing.T, addr, payload string) *socketUnderTest {
 	t.Helper()
 	s := connect(t, addr)
@@ -126,8 +126,8 @@ func TestATokenInTheHeadOfASocket(t *testing.T) {
 	}
 }
 
-// TestSocketsAreClosed: each way to be closed, by what is sent after the
-// connection is open; "!" stands for the init and its answer.
+// TestSocketsAreClosed checks each way to be closed, by the messages that are sent after the
+// connection is open; "!" means the init and its answer.
 func TestSocketsAreClosed(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
@@ -230,7 +230,7 @@ func TestASubscriptionOverASocket(t *testing.T) {
 	c.next()
 	c.send(`{"id":"a\"b","type":"complete"}`)
 	<-s.ended
-	// The id is free again, and the end of a subscription is told.
+	// The id can be reused, and the end of a subscription is reported.
 	c.send(`{"id":"a\"b","type":"subscribe","payload":{"query":"subscription{ticks}"}}`)
 	close(s.events)
 	if got := c.next(); got != `{"type":"complete","id":"a\"b"}` {
@@ -286,7 +286,7 @@ func TestDrainingSocketsFinishesWhatEnds(t *testing.T) {
 	drained := make(chan error, 1)
 	go func() { drained <- e.handler.Drain(context.WithoutCancel(t.Context())) }()
 	if got := idle.next(); got != "closed 1001" {
-		t.Errorf("an idle one: %s", got)
+		t.Errorf("an idle socket: %s", got)
 	}
 	c.send(`{"id":"2","type":"subscribe","payload":{"query":"{viewer{id}}"}}`)
 	if got := c.next(); !strings.Contains(got, "UNAVAILABLE") {
@@ -339,10 +339,10 @@ func TestSocketsFromOtherSites(t *testing.T) {
 }
 
 func TestASocketWithoutAClientIsClosed(t *testing.T) {
-	_, e, told := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
-	// The client never reads, and so never answers a ping, nor the close.
+	_, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
+	// The client never reads, and so never answers a ping or the close.
 	connect(t, start(t, e.handler, DefaultLimits()))
-	next(t, told.sockets)
+	next(t, reports.sockets)
 	if _, sockets := e.handler.Open(); sockets != 0 {
 		t.Errorf("%d sockets are open", sockets)
 	}
@@ -378,12 +378,12 @@ func TestRatesOverASocket(t *testing.T) {
 	}
 }
 
-// TestEveryMessageOfASocketIsPaid: no kind of message can be sent without end.
+// TestEveryMessageOfASocketIsPaid: no kind of message can be sent without limit.
 func TestEveryMessageOfASocketIsPaid(t *testing.T) {
 	for _, message := range []string{`{"type":"ping"}`, `{"type":"pong"}`, `{"type":"complete","id":"1"}`} {
 		e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 5 })
 		c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
-		for range 10 { // what comes after the end is not read any more
+		for range 10 { // messages after the close are not read
 			if c.conn.Write(t.Context(), websocket.MessageText, []byte(message)) != nil {
 				break
 			}
@@ -398,8 +398,7 @@ func TestEveryMessageOfASocketIsPaid(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAnOperationIsPaidWithIt: whoever begins and ends operations pays
-// for beginning them.
+// TestTheEndOfAnOperationIsPaidWithIt: the price of starting an operation includes ending it.
 func TestTheEndOfAnOperationIsPaidWithIt(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 10 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)

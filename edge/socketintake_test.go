@@ -8,8 +8,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestAMessageThatDoesNotArrive: as with a body, who stops in the middle of one
-// is cut off, however alive it is otherwise.
+// TestAMessageThatDoesNotArrive: as with a body, a client that stops in the middle of a message is
+// cut off, even if it answers pings.
 func TestAMessageThatDoesNotArrive(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.Read = time.Second })
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
@@ -25,8 +25,8 @@ func TestAMessageThatDoesNotArrive(t *testing.T) {
 	}
 }
 
-// TestMessagesOfAllSizes: one that goes beyond the first bytes is read whole,
-// and leaves nothing to those after it.
+// TestMessagesOfAllSizes: a message longer than the first bytes is read completely, and does not
+// affect later ones.
 func TestMessagesOfAllSizes(t *testing.T) {
 	e := newEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
@@ -47,7 +47,7 @@ func TestPingsAreNoMirror(t *testing.T) {
 	if got := c.next(); got != `{"type":"pong"}` {
 		t.Errorf("got %.300s", got)
 	}
-	// They are paid, as everything is.
+	// Pings are charged like everything else.
 	got := ""
 	for range 10 {
 		c.send(`{"type":"ping"}`)

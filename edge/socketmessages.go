@@ -13,11 +13,11 @@ import (
 	"carrel/core/fault"
 )
 
-// receive handles one message of the client; false where it is no message of
-// the protocol.
+// receive handles one message of the client. It returns false if the message does not follow the
+// protocol.
 func (s *socket) receive(message []byte) bool {
 	message = bytes.Trim(message, jsonSpace)
-	if judgeJSON(message, s.handler.limits.Values) != jsonGood || message[0] != '{' {
+	if checkJSON(message, s.handler.limits.Values) != jsonGood || message[0] != '{' {
 		return false
 	}
 	var kind, id string
@@ -41,7 +41,7 @@ func (s *socket) receive(message []byte) bool {
 		s.init(payload)
 	case "ping":
 		s.pong(payload)
-	case "pong": // which nobody waits for
+	case "pong": // nothing waits for it
 		s.pay()
 	case "subscribe":
 		return s.subscribe(id, payload)
@@ -53,12 +53,12 @@ func (s *socket) receive(message []byte) bool {
 	return true
 }
 
-// maxEcho is the largest payload of a ping that is sent back. Clients put a time
-// or a number there, or nothing.
+// maxEcho is the largest payload of a ping that is sent back. Clients send a time, a number, or
+// nothing.
 const maxEcho = 4 << 10
 
-// pay takes the least price for a message, and closes the socket of an account
-// that does not hold it.
+// pay charges the minimal price for a message, and closes the socket if the account does not hold
+// it.
 func (s *socket) pay() bool {
 	refused := s.account.begin()
 	if refused != nil {
@@ -67,7 +67,7 @@ func (s *socket) pay() bool {
 	return refused == nil
 }
 
-// pong answers a ping, which is paid like anything else that is asked.
+// pong answers a ping, which is charged like any other message.
 func (s *socket) pong(payload []byte) {
 	if !s.pay() {
 		return
@@ -78,7 +78,7 @@ func (s *socket) pong(payload []byte) {
 	s.send("pong", "", payload)
 }
 
-// init takes the token in the payload's authorization, and acknowledges.
+// init reads the token from the payload's authorization, and acknowledges.
 func (s *socket) init(payload []byte) {
 	if s.inited {
 		s.close(closeTooManyInits, "Too many initialisation requests")
@@ -107,13 +107,13 @@ func (s *socket) init(payload []byte) {
 	s.send("connection_ack", "")
 }
 
-// refuseToken closes the socket as the error of its token asks for.
+// refuseToken closes the socket with the close code for the error of its token.
 func (s *socket) refuseToken(err error) {
 	s.handler.rates.accountOf("", s.from).bill(leastPrice)
 	var problem *fault.Error
 	switch {
 	case !errors.As(err, &problem) || problem.Code != fault.Unauthenticated && problem.Code != fault.Unavailable:
-		s.handler.presenter.present(s.ctx, err) // which logs it
+		s.handler.presenter.present(s.ctx, err) // this logs the error
 		s.close(websocket.StatusInternalError, "Internal error")
 	case problem.Code == fault.Unavailable:
 		s.close(websocket.StatusTryAgainLater, clipReason(problem.Msg))
@@ -122,12 +122,12 @@ func (s *socket) refuseToken(err error) {
 	}
 }
 
-// clipReason keeps what the close frame has room for, 123 bytes.
+// clipReason shortens a reason to what fits into a close frame, 123 bytes.
 func clipReason(reason string) string {
 	return strings.ToValidUTF8(reason[:min(len(reason), 120)], "")
 }
 
-// awaitExpiry puts the end of the token in the place of that of the init.
+// awaitExpiry replaces the timer of the init with one for the expiry of the token.
 func (s *socket) awaitExpiry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,9 +137,8 @@ func (s *socket) awaitExpiry() {
 	}
 }
 
-// authorizationOf is the token of an init payload, as the value of a header;
-// the scheme may be left out. It is not good if it is no string, or longer than
-// any that a header could bring.
+// authorizationOf returns the token of an init payload, as the value of a header. The scheme may be
+// missing. It is invalid if it is not a string, or longer than any header can be.
 func authorizationOf(payload []byte, most int) (authorization string, good bool) {
 	good = true
 	if !present(payload) {
@@ -156,7 +155,7 @@ func authorizationOf(payload []byte, most int) (authorization string, good bool)
 	return authorization, good
 }
 
-// subscribe starts an operation; false where the message is not one.
+// subscribe starts an operation. It returns false if the message is invalid.
 func (s *socket) subscribe(id string, payload []byte) bool {
 	if !s.inited {
 		s.close(closeUnauthorized, "Unauthorized")
@@ -182,8 +181,8 @@ func (s *socket) subscribe(id string, payload []byte) bool {
 	return true
 }
 
-// complete ends an operation that the client wants no more of. That was paid
-// with the operation; what ends nothing is paid by itself.
+// complete ends an operation for the client. The price of the operation includes this message; one
+// that ends nothing is charged separately.
 func (s *socket) complete(id string) {
 	s.mu.Lock()
 	op, ok := s.active[id]
@@ -197,7 +196,7 @@ func (s *socket) complete(id string) {
 	}
 }
 
-// quoted is s as a JSON string.
+// quoted returns s as a JSON string.
 func quoted(s string) []byte {
 	b, err := json.Marshal(s)
 	if err != nil { // it was decoded from one

@@ -9,24 +9,24 @@ import (
 	"carrel/observe"
 )
 
-// socketOperation is one that runs over a socket.
+// socketOperation is an operation that runs over a socket.
 type socketOperation struct {
 	*operation
 	socket  *socket
 	id      string
-	endless bool // a subscription
+	endless bool // it is a subscription
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    func()
 	began   time.Time
 	span    *observe.Operation
 
-	// How it has ended.
-	outcome told
+	// outcome is how it has ended.
+	outcome report
 	refused *refusal
 }
 
-// start prepares an operation, as a request by POST would be, and runs it.
+// start prepares an operation like a POST request, and runs it.
 func (s *socket) start(id string, payload []byte) {
 	h := s.handler
 	ctx, span := h.tracing.Message(s.ctx, s.origin)
@@ -40,7 +40,7 @@ func (s *socket) start(id string, payload []byte) {
 		return
 	}
 	running := &socketOperation{operation: op, socket: s, id: id, endless: op.Operation.Operation == ast.Subscription, done: func() {}, began: time.Now(), span: span,
-		outcome: told{operation: string(op.Operation.Operation), name: op.Operation.Name, code: codeOK, cost: op.cost}}
+		outcome: report{operation: string(op.Operation.Operation), name: op.Operation.Name, code: codeOK, cost: op.cost}}
 	if running.endless {
 		if running.done, refused = h.streams.subscribe(s.account.whose); refused != nil {
 			s.refuseUnrun(id, refused, span)
@@ -58,8 +58,8 @@ func (s *socket) start(id string, payload []byte) {
 	go running.run()
 }
 
-// run runs the operation. A subscription waits here for hours, and there are
-// thousands: what is called before the waiting has small frames.
+// run runs the operation. A subscription waits here for hours, and there are thousands, so the
+// calls above the waiting have small frames.
 func (o *socketOperation) run() {
 	defer o.end()
 	if !o.endless {
@@ -69,11 +69,11 @@ func (o *socketOperation) run() {
 	from := o.socket.handler.results(o.ctx, o.socket.caller, o.operation)
 	defer from.end()
 	for done := from.next(); done != nil; done = from.next() {
-		o.tell(done)
+		o.emitEvent(done)
 	}
 }
 
-// answer sends the one result of a query or a mutation.
+// answer sends the result of a query or a mutation.
 func (o *socketOperation) answer() {
 	h := o.socket.handler
 	done, refused := h.run(o.ctx, o.socket.caller, o.operation)
@@ -82,18 +82,18 @@ func (o *socketOperation) answer() {
 		return
 	}
 	o.outcome.code = firstCode(done.errors)
-	o.socket.send("next", o.id, done.pieces(o.told(h.limits.Cost))...)
+	o.socket.send("next", o.id, done.pieces(o.reportCost(h.limits.Cost))...)
 }
 
-// tell sends one result of a subscription.
-func (o *socketOperation) tell(done *executed) {
+// emitEvent sends one result of a subscription.
+func (o *socketOperation) emitEvent(done *executed) {
 	o.outcome.code = firstCode(done.errors)
 	o.outcome.sent++
 	o.socket.send("next", o.id, done.pieces(nil)...)
 }
 
-// end says how the operation has ended, unless the client has ended it. It is
-// deferred: a panic is the failure of the operation and not the process's.
+// end reports how the operation has ended, unless the client has ended it. It is deferred, so that
+// a panic fails the operation and not the process.
 func (o *socketOperation) end() {
 	s := o.socket
 	defer s.running.Done()
@@ -117,7 +117,7 @@ func (o *socketOperation) end() {
 	}
 }
 
-// register makes an operation known, unless the socket is ending.
+// register registers an operation, unless the socket is ending.
 func (s *socket) register(id string, op *socketOperation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,10 +129,10 @@ func (s *socket) register(id string, op *socketOperation) bool {
 	return true
 }
 
-// unregister tells whether the client is to be told that the operation has
-// ended: not if it has ended it, nor if a subscription ends with the process,
-// for then the client shall ask again.
-func (s *socket) unregister(id string, op *socketOperation) (tell bool) {
+// unregister reports whether to notify the client of the end of the operation: not if the client
+// has ended it, nor if a subscription ends with the process, because then the client should
+// reconnect.
+func (s *socket) unregister(id string, op *socketOperation) (notify bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active[id] != op {
@@ -142,7 +142,7 @@ func (s *socket) unregister(id string, op *socketOperation) (tell bool) {
 	return !s.draining || !op.endless
 }
 
-// prepare reads what a message asks for.
+// prepare reads a message and prepares its operation.
 func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -159,13 +159,12 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 	return op, refused
 }
 
-// refuse answers an operation by its errors, which ends it.
+// refuse answers an operation with errors, which ends it.
 func (s *socket) refuse(id string, r *refusal) { s.send("error", id, marshalErrors(r.errs)) }
 
-// refuseUnrun is refuse for an operation that was never run, and is observed by
-// that alone.
+// refuseUnrun is refuse for an operation that was never run, and only observes it.
 func (s *socket) refuseUnrun(id string, r *refusal, span *observe.Operation) {
-	t := told{code: firstCode(r.errs)}
+	t := report{code: firstCode(r.errs)}
 	s.handler.observe(t.operation, t.code, 0)
 	span.End(t.outcome(observe.TransportSocket, 0))
 	s.refuse(id, r)

@@ -7,33 +7,31 @@ import (
 	"sync"
 )
 
-// streams are the answers that stay open: event streams and sockets. They are
-// bounded, all of them and those of each caller, and told when the process is to
-// end.
+// streams are the open event streams and sockets. Their number is limited, in total and for each
+// caller, and drain closes them when the process ends.
 type streams struct {
 	limits *Limits
 
 	mu      sync.Mutex
-	open    map[stream]string // whose each is: a viewer's id, an address, or nobody's yet
-	sockets int               // of them
-	// pending are the sockets of each address that are nobody's yet, because
-	// their connection_init was not accepted yet. The oldest come first.
+	open    map[stream]string // the owner: a viewer's id, an address, or unowned
+	sockets int               // how many of open are sockets
+	// pending are the sockets of each address that have no owner yet, because their connection_init
+	// was not accepted yet. The oldest is first.
 	pending map[string][]*socket
 	closed  bool
 	empty   chan struct{} // closed once closed and none is open
-	// held are the streams, and subscriptions what is told over them, counted by
-	// whose they are.
+	// held counts the streams, and subscriptions those over them, by owner.
 	held, subscriptions map[string]int
 }
 
-// stream is one of them. Drain has it end what has no end of its own.
+// stream is an open stream. drain ends it, unless it ends by itself.
 type stream interface{ drain() }
 
 func newStreams(l *Limits) *streams {
 	return &streams{limits: l, open: map[stream]string{}, pending: map[string][]*socket{}, empty: make(chan struct{}), held: map[string]int{}, subscriptions: map[string]int{}}
 }
 
-// enter takes a stream of whose in, unless there are too many or the process ends.
+// enter adds a stream of an owner, unless there are too many or the process is ending.
 func (s *streams) enter(st stream, whose string) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,20 +45,20 @@ func (s *streams) enter(st stream, whose string) *refusal {
 	return refused
 }
 
-// nobodys is whose a socket is before its connection_init.
-const nobodys = ""
+// unowned is the owner of a socket before its connection_init.
+const unowned = ""
 
-// enterPending adds a socket without a viewer. Sockets that have not sent
-// their connection_init are counted apart from all others, and one too many
-// closes the oldest of its address: idle sockets lock nobody out.
+// enterPending adds a socket without an owner. Sockets that have not sent their connection_init are
+// counted separately, and one too many closes the oldest of its address, so that idle sockets lock
+// nobody out.
 func (s *streams) enterPending(so *socket) *refusal {
 	s.mu.Lock()
-	refused := s.add(so, nobodys)
+	refused := s.add(so, unowned)
 	if refused == nil {
 		s.pending[so.from] = append(s.pending[so.from], so)
 	}
-	// Those that are being closed stay in the list until they are gone, and may
-	// be as many again. Beyond that their clients are not waited for.
+	// Sockets that are being closed stay in the list until they are gone, and there may be as many
+	// of them again. Beyond that they are closed without a close handshake.
 	sockets, most := slices.Clone(s.pending[so.from]), s.limits.PendingSockets
 	s.mu.Unlock()
 	for i, oldest := range sockets[:max(0, len(sockets)-most)] {
@@ -69,8 +67,7 @@ func (s *streams) enterPending(so *socket) *refusal {
 	return refused
 }
 
-// add makes a stream known, unless there are too many or the process ends. The
-// lock is held.
+// add adds a stream, unless there are too many or the process is ending. The lock is held.
 func (s *streams) add(st stream, whose string) *refusal {
 	if s.closed || len(s.open) >= s.limits.Streams {
 		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "No more connections can be kept open; try again.", 1)
@@ -82,7 +79,7 @@ func (s *streams) add(st stream, whose string) *refusal {
 	return nil
 }
 
-// hold counts a stream of whose. The lock is held.
+// hold counts a stream of an owner. The lock is held.
 func (s *streams) hold(whose string) *refusal {
 	if s.held[whose] >= s.limits.StreamsPerViewer {
 		return refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many connections are kept open; close one of them first.", 1)
@@ -91,7 +88,7 @@ func (s *streams) hold(whose string) *refusal {
 	return nil
 }
 
-// initialise counts a socket that has sent its connection_init as one of whose.
+// initialise assigns a socket that has sent its connection_init to an owner.
 func (s *streams) initialise(so *socket, whose string) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,9 +104,9 @@ func (s *streams) initialise(so *socket, whose string) *refusal {
 	return nil
 }
 
-// uncount takes a stream out of the streams of whose. The lock is held.
+// uncount removes a stream of an owner from the counts. The lock is held.
 func (s *streams) uncount(st stream, whose string) {
-	if whose != nobodys {
+	if whose != unowned {
 		release(s.held, whose)
 		return
 	}
@@ -135,14 +132,14 @@ func (s *streams) leave(st stream) {
 	s.settle()
 }
 
-// release counts one less, and forgets whose nothing is.
+// release decrements a count and deletes it at 0.
 func release(counts map[string]int, whose string) {
 	if counts[whose]--; counts[whose] == 0 {
 		delete(counts, whose)
 	}
 }
 
-// settle tells drain when nothing is open any more. The lock is held.
+// settle notifies drain when nothing is open any more. The lock is held.
 func (s *streams) settle() {
 	if s.closed && len(s.open) == 0 {
 		select {
@@ -153,7 +150,7 @@ func (s *streams) settle() {
 	}
 }
 
-// subscribe counts a subscription of whose; done ends it.
+// subscribe counts a subscription of an owner. done ends it.
 func (s *streams) subscribe(whose string) (done func(), r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,16 +165,15 @@ func (s *streams) subscribe(whose string) (done func(), r *refusal) {
 	}, nil
 }
 
-// count is how many event streams and sockets are open.
+// count returns the number of open event streams and sockets.
 func (s *streams) count() (events, sockets int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open) - s.sockets, s.sockets
 }
 
-// drain ends all streams: no more are taken in, those that are open end what
-// has no end of its own and finish the rest. It returns when all are gone, or
-// with the error of ctx.
+// drain ends all streams: it refuses new ones, ends subscriptions and lets other operations finish.
+// It returns when all are closed, or with the error of ctx.
 func (s *streams) drain(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

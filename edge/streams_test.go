@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// heldBy is how many streams are counted as those of whose.
+// heldBy returns the number of streams that are counted for an owner.
 func (e *edgeUnderTest) heldBy(whose string) int {
 	st := e.handler.streams
 	st.mu.Lock()
@@ -20,7 +20,7 @@ func (e *edgeUnderTest) heldBy(whose string) int {
 
 const byAddress = "127.0.0.1"
 
-// refusedSocket wants a socket to be refused before it is one.
+// refusedSocket expects that opening a socket is refused.
 func refusedSocket(t *testing.T, addr string, header ...string) {
 	t.Helper()
 	_, resp, err := dialSocket(t.Context(), addr, subprotocol, header...)
@@ -29,7 +29,7 @@ func refusedSocket(t *testing.T, addr string, header ...string) {
 	}
 }
 
-// pendingOf is how many sockets of an address have not initialised.
+// pendingOf returns how many sockets of an address have not initialised.
 func (e *edgeUnderTest) pendingOf(address string) int {
 	st := e.handler.streams
 	st.mu.Lock()
@@ -37,8 +37,8 @@ func (e *edgeUnderTest) pendingOf(address string) int {
 	return len(st.pending[address])
 }
 
-// TestStreamsOfACallerAreBounded: sockets count for their address, or for the
-// viewer of their token, once they have initialised, like event streams.
+// TestStreamsOfACallerAreBounded: like event streams, sockets that have initialised count for the
+// viewer of their token, or for their address.
 func TestStreamsOfACallerAreBounded(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 2 })
 	addr := start(t, e.handler, DefaultLimits())
@@ -49,9 +49,9 @@ func TestStreamsOfACallerAreBounded(t *testing.T) {
 	eventually(t, func() bool { return e.heldBy(byAddress) == 1 })
 	second := opened(t, addr, `{"authorization":"ann"}`)
 	if n, of := e.heldBy("u:acme:ann"), e.heldBy(byAddress); n != 2 || of != 1 {
-		t.Errorf("%d are ann's and %d of the address", n, of)
+		t.Errorf("%d are counted for ann and %d for the address", n, of)
 	}
-	// One that only now says that it is ann's is one too many of hers.
+	// A socket that sends ann's token only in its init is one too many of hers.
 	initRefused(t, addr, `{"authorization":"ann"}`)
 	refusedSocket(t, addr, "Authorization: Bearer ann")
 	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 || a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "1" {
@@ -61,12 +61,11 @@ func TestStreamsOfACallerAreBounded(t *testing.T) {
 	eventually(t, func() bool { return e.heldBy("u:acme:ann") == 0 })
 	subscribe(t, addr, "Authorization: Bearer ann")
 	if n := e.heldBy("u:acme:ann"); n != 1 {
-		t.Errorf("%d are ann's", n)
+		t.Errorf("%d are counted for ann", n)
 	}
 }
 
-// initRefused wants the init of a socket to close it, because its caller has too
-// many.
+// initRefused expects that the init of a socket closes it, because its caller has too many.
 func initRefused(t *testing.T, addr, payload string) {
 	t.Helper()
 	s := connect(t, addr)
@@ -79,9 +78,8 @@ func initRefused(t *testing.T, addr, payload string) {
 	}
 }
 
-// TestSocket_IdleSocketsLockNobodyOut: sockets that never initialise, renewed
-// without end, keep neither viewers nor anonymous callers of their address from
-// opening sockets and event streams.
+// TestSocket_IdleSocketsLockNobodyOut: sockets that never initialise, opened without end, keep
+// neither viewers nor anonymous callers of their address from opening sockets and event streams.
 func TestSocket_IdleSocketsLockNobodyOut(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer, c.Limits.PendingSockets = 2, 3 })
 	addr := start(t, e.handler, DefaultLimits())
@@ -103,8 +101,8 @@ func TestSocket_IdleSocketsLockNobodyOut(t *testing.T) {
 	}
 }
 
-// TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress: the oldest goes, and
-// neither one that has initialised nor one of another address.
+// TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress: one that has initialised, or one of
+// another address, is not closed.
 func TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
@@ -139,8 +137,8 @@ func TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress(t *testing.T) {
 	eventually(t, func() bool { return e.heldBy("192.0.2.1") == 3 && e.pendingOf("192.0.2.1") == 0 })
 }
 
-// TestSocket_DisplacedSocketsAreNotWaitedFor: however many an address opens, and
-// whether or not its client takes leave, few are open at a time.
+// TestSocket_DisplacedSocketsAreNotWaitedFor: few are open at a time, however many an address
+// opens, and whether or not its client completes the close handshake.
 func TestSocket_DisplacedSocketsAreNotWaitedFor(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer, c.Limits.PendingSockets = 1, 2 })
 	addr := start(t, e.handler, DefaultLimits())
@@ -160,8 +158,8 @@ func TestSocket_DisplacedSocketsAreNotWaitedFor(t *testing.T) {
 	t.Errorf("%d sockets are open after a second", sockets)
 }
 
-// TestSocket_DisplacedWhileItOpensIsClosed: newer sockets come between the
-// admission of a socket and its first byte.
+// TestSocket_DisplacedWhileItOpensIsClosed: newer sockets arrive between the admission of a socket
+// and its first byte.
 func TestSocket_DisplacedWhileItOpensIsClosed(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.PendingSockets = 1 })
 	admitted, open := make(chan struct{}), make(chan struct{})
@@ -194,7 +192,7 @@ func TestSocket_DisplacedWhileItOpensIsClosed(t *testing.T) {
 	}
 }
 
-// lateHijacker tells that a connection is about to be taken over, and waits.
+// lateHijacker signals that a connection is about to be hijacked, and waits.
 type lateHijacker struct {
 	http.ResponseWriter
 	reached, goOn chan struct{}
@@ -206,7 +204,7 @@ func (l lateHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return l.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-// TestStreamsAreCountedOut: whatever becomes of streams, none stays counted.
+// TestStreamsAreCountedOut: however streams end, none stays counted.
 func TestStreamsAreCountedOut(t *testing.T) {
 	l := DefaultLimits()
 	l.Streams, l.StreamsPerViewer = 3, 2
@@ -226,20 +224,20 @@ func TestStreamsAreCountedOut(t *testing.T) {
 	if refused := s.enterPending(waiting); refused == nil || refused.errs[0].Extensions["code"] != codeUnavailable {
 		t.Errorf("a fourth one of all: %v", refused)
 	}
-	for _, st := range all { // also the one that was refused, and all twice
+	for _, st := range all { // including the refused one, and each twice
 		s.leave(st)
 		s.leave(st)
 		_ = s.initialise(st.(*socket), "caller3")
 	}
 	if s.enterPending(waiting) != nil || s.initialise(waiting, "caller3") != nil || s.initialise(waiting, "caller4") != nil || s.held["caller4"] != 1 || len(s.held) != 1 {
-		t.Errorf("%v are held", s.held)
+		t.Errorf("still counted: %v", s.held)
 	}
 	s.leave(waiting)
 	if s.enterPending(waiting) != nil || len(s.held) != 0 {
-		t.Errorf("%v are held", s.held)
+		t.Errorf("still counted: %v", s.held)
 	}
 	s.leave(waiting)
 	if events, sockets := s.count(); len(s.held) != 0 || len(s.pending) != 0 || events != 0 || sockets != 0 {
-		t.Errorf("%v are held, %v pending, %d event streams and %d sockets open", s.held, s.pending, events, sockets)
+		t.Errorf("still counted: %v, %v pending, %d event streams and %d sockets open", s.held, s.pending, events, sockets)
 	}
 }

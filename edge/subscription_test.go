@@ -18,20 +18,19 @@ import (
 	"carrel/graph"
 )
 
-// ticking is a schema of one subscription, whose events the test sends, beside
-// a query and a mutation that answer at once. The contract has no subscription
-// that a test could drive by hand.
+// ticking is a schema with one subscription, whose events the test sends, a query and a mutation
+// that answer at once. The contract has no subscription that a test could drive directly.
 type ticking struct {
 	schema *ast.Schema
 	events chan int
 	blank  int // bytes of white space in each event
-	// refuses is with how many errors a subscription is refused.
+	// refuses is the number of errors with which a subscription is refused.
 	refuses int
 
 	mu      sync.Mutex
 	started int
-	asked   int           // how often Next was called
-	ended   chan struct{} // one for each subscription that has ended
+	nexts   int           // number of calls of Next
+	ended   chan struct{} // one value for each subscription that has ended
 	viewers []string
 	seen    map[any]bool // viewers, by identity
 }
@@ -83,8 +82,8 @@ type ticks struct {
 	awaited bool
 }
 
-// Await implements graph.Subscription. The events cannot be waited for without
-// taking one, so it returns early.
+// Await implements graph.Subscription. An event cannot be awaited without taking it, so Await
+// returns early.
 func (s *ticks) Await(context.Context) { s.awaited = true }
 
 // Next implements graph.Subscription.
@@ -94,7 +93,7 @@ func (s *ticks) Next(ctx context.Context) *graphql.Response {
 	}
 	s.awaited = false
 	s.mu.Lock()
-	s.asked++
+	s.nexts++
 	s.mu.Unlock()
 	select {
 	case n, ok := <-s.events:
@@ -111,7 +110,7 @@ func (s *ticks) Next(ctx context.Context) *graphql.Response {
 	}
 }
 
-// note remembers for whom an event was written.
+// note records the viewer of an event.
 func (s *ticking) note(ctx context.Context) {
 	v := auth.ViewerFrom(ctx)
 	s.mu.Lock()
@@ -133,7 +132,7 @@ func newTickingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTes
 	return s, e
 }
 
-// running starts the subscription of the ticking schema, until ctx ends.
+// running starts the subscription of the ticking schema. It ends with ctx.
 func (e *edgeUnderTest) running(ctx context.Context, t *testing.T) *results {
 	t.Helper()
 	op, refused := e.handler.operation(params{query: "subscription{ticks}", hasQuery: true}, account{})
@@ -150,16 +149,16 @@ func TestResults_EndTheirSource(t *testing.T) {
 	<-s.ended
 }
 
-// TestResults_AskForNothingAfterTheEnd: what the source has left is not taken for
-// somebody who is gone.
-func TestResults_AskForNothingAfterTheEnd(t *testing.T) {
+// TestResults_NextIsNotCalledAfterTheEnd: events that are still buffered in the source are not
+// written for a client that is gone.
+func TestResults_NextIsNotCalledAfterTheEnd(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := e.running(ctx, t)
 	defer r.end()
 	cancel()
 	<-s.ended
-	if done := r.next(); done != nil || s.asked > 0 {
-		t.Errorf("got %v, and an event was asked for %d times", done, s.asked)
+	if done := r.next(); done != nil || s.nexts > 0 {
+		t.Errorf("got %v, and Next was called %d times", done, s.nexts)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"carrel/observe"
 )
 
-// TestLinesOfInternalErrorsNameTheirTrace, that of the caller, also where it is
-// not recorded: so what a client was told leads to the trace.
+// TestLinesOfInternalErrorsNameTheirTrace: log lines have the caller's trace id, even if the trace
+// is not recorded, so that the error that a client sees leads to the trace.
 func TestLinesOfInternalErrorsNameTheirTrace(t *testing.T) {
 	var log bytes.Buffer
 	lines := observe.NewLogger(&log)
-	// Nothing is recorded, so nothing is sent.
+	// Nothing is recorded, so nothing is exported.
 	export, err := observe.OpenExport(t.Context(), observe.ExportConfig{Traces: observe.Collector{URL: "http://127.0.0.1:1/v1/traces"}, Log: lines}, observe.NewMetrics())
 	if err != nil {
 		t.Fatal(err)

@@ -7,15 +7,13 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxWordBytes is how long the JSON of an id, a cursor, a date or an enum's
-// value may be. Those of the contract have at most 200 characters, which are
-// six bytes each when they are escaped.
+// maxWordBytes is the maximal length of the JSON of an id, a cursor, a date or an enum value. Those
+// of the contract have at most 200 characters, each of at most six bytes when escaped.
 const maxWordBytes = 4 << 10
 
-// readVariables reads the variables that an operation declares, from a JSON
-// object. Whether they fit their types is judged later; what is far too long
-// for its type is refused before it is copied. Numbers keep their digits, so
-// that large ones are refused and not rounded.
+// readVariables decodes the variables that an operation declares from a JSON object. Their types
+// are checked later, but values that are far too long for their type are refused before they are
+// copied. Numbers keep their digits, so that large ones are refused and not rounded.
 func readVariables(schema *ast.Schema, op *ast.OperationDefinition, object []byte) (map[string]any, *refusal) {
 	if object == nil || len(op.VariableDefinitions) == 0 {
 		return nil, nil
@@ -25,7 +23,7 @@ func readVariables(schema *ast.Schema, op *ast.OperationDefinition, object []byt
 	eachMember(object, func(key, value []byte) {
 		def := op.VariableDefinitions.ForName(string(key))
 		if def == nil || r.tooLong != "" {
-			return // what is not declared means nothing
+			return // undeclared variables are ignored
 		}
 		r.b, r.at = value, 0
 		given[def.Variable] = r.value(def.Type)
@@ -39,18 +37,17 @@ func readVariables(schema *ast.Schema, op *ast.OperationDefinition, object []byt
 	return given, nil
 }
 
-// valueReader reads JSON that was found to be good.
+// valueReader decodes valid JSON.
 type valueReader struct {
 	schema *ast.Schema
 	b      []byte
 	at     int
-	// tooLong is the type of a value that is longer than any of its kind.
+	// tooLong is the type of a value that is too long for it.
 	tooLong string
 }
 
-// value reads the value that begins here, as one of a type. What stands within a
-// value that its type knows nothing of is read as one of the same type; nil is
-// any type.
+// value decodes the value at the current position as a value of a type. Values inside it that the
+// type does not declare are decoded as the same type; nil is any type.
 func (r *valueReader) value(typ *ast.Type) any {
 	switch r.b[r.at] {
 	case '"':
@@ -81,21 +78,21 @@ func (r *valueReader) value(typ *ast.Type) any {
 	return number
 }
 
-// inside steps over the bracket or comma here, to the next value of a list or
-// the next member of an object; false behind the bracket that ends it.
+// inside skips the bracket or comma at the current position and moves to the next value of a list
+// or the next member of an object. It returns false after the closing bracket.
 func (r *valueReader) inside(closing byte) bool {
 	if r.at = skipSpace(r.b, r.at); r.b[r.at] != closing {
 		r.at = skipSpace(r.b, r.at+1)
 	}
-	if r.b[r.at] == closing { // at once, or behind the last one
+	if r.b[r.at] == closing { // at once, or after the last one
 		r.at++
 		return false
 	}
 	return true
 }
 
-// object reads an object; of a member given twice the last one counts. What a
-// type does not know is not read, and will be refused for its name.
+// object decodes an object. The last of duplicate members counts. Unknown members are not decoded,
+// and will be refused by name.
 func (r *valueReader) object(typ *ast.Type) map[string]any {
 	var def *ast.Definition
 	if typ != nil && typ.Elem == nil {
@@ -106,7 +103,7 @@ func (r *valueReader) object(typ *ast.Type) map[string]any {
 	for r.inside('}') {
 		end := stringEnd(r.b, r.at)
 		name := string(memberName(r.b[r.at:end]))
-		r.at = skipSpace(r.b, skipSpace(r.b, end)+1) // over the colon
+		r.at = skipSpace(r.b, skipSpace(r.b, end)+1) // skip the colon
 		if !known {
 			members[name] = r.value(typ)
 			continue
@@ -121,7 +118,7 @@ func (r *valueReader) object(typ *ast.Type) map[string]any {
 	return members
 }
 
-// text reads a string.
+// text decodes a string.
 func (r *valueReader) text(typ *ast.Type) string {
 	end := stringEnd(r.b, r.at)
 	raw := r.b[r.at:end]
@@ -129,7 +126,7 @@ func (r *valueReader) text(typ *ast.Type) string {
 	if len(raw) > maxWordBytes && typ != nil {
 		switch name := typ.Name(); name {
 		case "String":
-		case "_Any": // one that names nothing is answered by itself, beside the others
+		case "_Any": // an unknown representation is answered on its own, with the others
 			return string(raw[1:maxWordBytes])
 		default:
 			r.tooLong = name

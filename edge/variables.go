@@ -13,10 +13,9 @@ import (
 	"carrel/library"
 )
 
-// coerce checks the variables against their types and fills in defaults. The
-// library's own check comes second: it takes strings for numbers, numbers for
-// strings and enum values in any case, which the resolvers' types then refuse
-// one by one in the middle of the execution.
+// coerce checks the variables against their types and sets defaults. gqlparser's own check comes
+// second: it accepts strings for numbers, numbers for strings and enum values in any case, which
+// the resolvers' types would then refuse one by one during the execution.
 func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]any) (values map[string]any, r *refusal) {
 	if len(op.VariableDefinitions) == 0 {
 		return map[string]any{}, nil
@@ -24,7 +23,7 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 	for _, v := range op.VariableDefinitions {
 		value, ok := given[v.Variable]
 		if !ok || value == nil {
-			continue // the library's check knows which must be there
+			continue // gqlparser checks required variables
 		}
 		if path, want := mismatch(schema, v.Type, value, "$"+v.Variable); path != "" {
 			return nil, badVariable(fmt.Sprintf("The variable %s is not %s.", path, want))
@@ -33,7 +32,7 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 	if plainTexts(op, given) {
 		return given, nil
 	}
-	// The library panics on what a validated document cannot hold.
+	// gqlparser panics on input that a validated document cannot contain.
 	defer func() {
 		if recover() != nil {
 			values, r = nil, badVariable("The variables do not fit their types.")
@@ -46,9 +45,9 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 	return values, nil
 }
 
-// plainTexts reports whether the variables that were given are texts of types that take any
-// text, and the others have no default and need none. Then there is nothing to be coerced.
-// mismatch has seen that the texts fit.
+// plainTexts reports whether the given variables are strings of types that accept any string, and
+// the others have no default and are nullable. Then there is nothing to coerce. mismatch has
+// checked the strings.
 func plainTexts(op *ast.OperationDefinition, given map[string]any) bool {
 	for _, v := range op.VariableDefinitions {
 		value, ok := given[v.Variable]
@@ -80,15 +79,15 @@ func clip(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage], "") + "..."
 }
 
-// mismatch finds the first value that does not fit its type: where it is, and
-// what it should be; "" where all fit. What is missing or null is not judged.
+// mismatch returns the path of the first value that does not fit its type, and what is expected.
+// want is "" if all fit. It does not check missing values and nulls.
 func mismatch(schema *ast.Schema, typ *ast.Type, value any, path string) (where, want string) {
 	if value == nil {
 		return "", ""
 	}
 	if typ.Elem != nil {
 		items, ok := value.([]any)
-		if !ok { // a single value stands for a list of one
+		if !ok { // a single value is coerced to a list
 			return mismatch(schema, typ.Elem, value, path)
 		}
 		for i, item := range items {
@@ -123,7 +122,7 @@ func mismatch(schema *ast.Schema, typ *ast.Type, value any, path string) (where,
 	return "", ""
 }
 
-// scalarMismatch judges a scalar; the contract's own ones are strings.
+// scalarMismatch checks a scalar. The contract's own scalars are strings.
 func scalarMismatch(name string, value any, path string) (where, want string) {
 	ok := false
 	switch name {
@@ -154,7 +153,7 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 			}
 		}
 	case "_Any":
-		return "", "" // each is judged, and answered, by itself
+		return "", "" // each is checked and answered on its own
 	default:
 		want = "a " + name + ", a string"
 		_, ok = value.(string)
@@ -165,9 +164,9 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 	return path, want
 }
 
-// sizes reads how many objects each field asks for, and how many entries a filter scans,
-// once for the limits and for the cost, by the places of document.sized; -1 is null. It
-// refuses more than any field may be asked for. The Service has the last word on the arguments of a page.
+// sizes returns how many objects each field requests, and how many entries a filter scans, indexed
+// as in document.sized, for both the limits and the cost; -1 means null. It refuses numbers above
+// the limit of any field. The Service makes the final checks of page arguments.
 func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal) {
 	asked := make([]int, len(d.sized))
 	for _, arg := range d.lists {
@@ -205,8 +204,8 @@ func isNull(value *ast.Value, values map[string]any) bool {
 	return value.Kind == ast.NullValue
 }
 
-// pageSize reads the size of a page. A variable of another operation is not given,
-// even if it has a default there.
+// pageSize returns the size of a page. A variable of another operation counts as missing, even if
+// it has a default there.
 func pageSize(value *ast.Value, values map[string]any) (n int64, given bool) {
 	switch value.Kind {
 	case ast.IntValue:
@@ -220,15 +219,14 @@ func pageSize(value *ast.Value, values map[string]any) (n int64, given bool) {
 		case int64:
 			return size, true
 		case json.Number:
-			n, _ = size.Int64() // coerce has seen that it is one
+			n, _ = size.Int64() // coerce has checked that it is a number
 			return n, true
 		}
 	}
 	return 0, false
 }
 
-// listLength is how many elements the value of a list has. A single one stands
-// for a list of one.
+// listLength returns the length of a list value. A single value counts as a list of one.
 func listLength(value *ast.Value, values map[string]any) int {
 	switch value.Kind {
 	case ast.ListValue:

@@ -27,8 +27,8 @@ func TestVariablesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// TestWordsAreShort: what is longer than any id, cursor or value of an enum is
-// refused before it is copied.
+// TestWordsAreShort: a value that is longer than any id, cursor or enum value is refused before it
+// is copied.
 func TestWordsAreShort(t *testing.T) {
 	long := strings.Repeat("a", maxWordBytes)
 	in := func(field string) map[string]any {
@@ -107,8 +107,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestCoerce_OfTextsIsTheLibrarys: texts that need not be coerced are taken as they are, and
-// nothing else is.
+// TestCoerce_OfTextsIsTheLibrarys: strings that need no coercion are taken unchanged, and nothing
+// else is.
 func TestCoerce_OfTextsIsTheLibrarys(t *testing.T) {
 	e := newEdge(t, nil)
 	for query, c := range map[string]struct {
@@ -150,6 +150,6 @@ func TestCoerce_OfTextsIsTheLibrarys(t *testing.T) {
 	}
 	op := &ast.OperationDefinition{VariableDefinitions: ast.VariableDefinitionList{{Variable: "i", Type: ast.NonNullNamedType("ID", nil)}}}
 	if plainTexts(op, map[string]any{}) {
-		t.Error("a variable that must be given is missing")
+		t.Error("no error for a missing required variable")
 	}
 }

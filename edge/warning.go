@@ -9,28 +9,28 @@ import (
 	"carrel/auth"
 )
 
-// warnEvery is the least time between two lines about one document: clients send
-// the same ones many times a second.
+// warnEvery is the minimal interval between two log lines about one document: clients send the same
+// ones many times a second.
 const warnEvery = time.Minute
 
-// maxLoggedName bounds the name of an operation in a line, in bytes: a client has
-// written it.
+// maxLoggedName limits the length of an operation name in a log line, in bytes, because a client
+// has chosen it.
 const maxLoggedName = 100
 
-// warning tells operators whom limits would hit that are not enforced yet.
+// warning reports to operators whom limits would affect that are not enforced yet.
 type warning struct {
 	log *slog.Logger
-	// exceeded is told the code of each limit that an operation is beyond.
+	// exceeded is called with the code of each limit that an operation exceeds.
 	exceeded func(code string)
 }
 
-// warn tells of an operation that will be run though it is beyond limits.
+// warn reports an operation that will be run although it exceeds limits.
 func (h *Handler) warn(ctx context.Context, op *operation, caller auth.Caller) {
 	if h.warning == nil {
 		return
 	}
 	doc, refused := h.compiler.document(op.RawQuery)
-	if refused != nil { // it was good a moment ago
+	if refused != nil { // it was valid a moment ago
 		return
 	}
 	waived := doc.waived
@@ -52,12 +52,11 @@ func (h *Handler) warn(ctx context.Context, op *operation, caller auth.Caller) {
 		return
 	}
 	name := op.Operation.Name
-	h.warning.log.WarnContext(ctx, "a document is beyond limits, and is run", "codes", codes, "why", why,
+	h.warning.log.WarnContext(ctx, "a document exceeds limits, and is run", "codes", codes, "why", why,
 		"type", string(op.Operation.Operation), "operation", name[:min(len(name), maxLoggedName)], "signed_in", caller.SignedIn())
 }
 
-// mayWarn tells whether it is time for a line about the document, and remembers
-// that there was one.
+// mayWarn reports whether a log line about the document is due, and records its time.
 func (d *document) mayWarn(now time.Time) bool {
 	last := d.warned.Load()
 	return (last == 0 || now.UnixNano()-last >= int64(warnEvery)) && d.warned.CompareAndSwap(last, now.UnixNano())

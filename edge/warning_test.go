@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// warningEdge is an edge whose limits warn, with what it counts.
+// warningEdge is an edge whose limits only warn, with what it counts.
 type warningEdge struct {
 	*edgeUnderTest
 	mu      sync.Mutex
@@ -43,28 +43,27 @@ func newWarningEdge(t *testing.T) *warningEdge {
 	return w
 }
 
-// told takes the lines since it was last asked, and what was counted.
-func (w *warningEdge) told(t *testing.T) (lines []map[string]any, counted map[string]int) {
+// reported returns the log lines since the last call, and the counts.
+func (w *warningEdge) reported(t *testing.T) (lines []map[string]any, counted map[string]int) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for line := range strings.Lines(w.lines.String()) {
-		var told map[string]any
-		if err := json.Unmarshal([]byte(line), &told); err != nil {
+		var reported map[string]any
+		if err := json.Unmarshal([]byte(line), &reported); err != nil {
 			t.Fatal(err)
 		}
-		delete(told, "time")
-		lines = append(lines, told)
+		delete(reported, "time")
+		lines = append(lines, reported)
 	}
 	w.lines.Reset()
 	counted, w.counted = maps.Clone(w.counted), map[string]int{}
 	return lines, counted
 }
 
-// TestWarningsTellWhomLimitsWouldHit: each use is counted, and a line a minute
-// tells which operation of whom, whether the document was judged just now or
-// is an old one.
-func TestWarningsTellWhomLimitsWouldHit(t *testing.T) {
+// TestWarnings_ReportWhomLimitsWouldAffect: each use is counted, and one log line per minute names
+// the operation and the viewer, whether the document was just compiled or cached.
+func TestWarnings_ReportWhomLimitsWouldAffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newWarningEdge(t)
 		const query = `query Shelf($n:Int){user(id:"x"){library(first:$n){nodes{id}}}}`
@@ -75,13 +74,13 @@ func TestWarningsTellWhomLimitsWouldHit(t *testing.T) {
 			}
 		}
 		line := func(signedIn bool, codes, why []any) map[string]any {
-			return map[string]any{"level": "WARN", "msg": "a document is beyond limits, and is run", "codes": codes, "why": why,
+			return map[string]any{"level": "WARN", "msg": "a document exceeds limits, and is run", "codes": codes, "why": why,
 				"type": "query", "operation": "Shelf", "signed_in": signedIn}
 		}
 		const deep, costly = "The operation is 4 fields deep; at most 3 are allowed.", "The operation costs 42; at most 21 are allowed: ask for smaller pages or fewer levels."
 		check := func(want []map[string]any, counts map[string]int) {
 			t.Helper()
-			lines, counted := e.told(t)
+			lines, counted := e.reported(t)
 			if diff := cmp.Diff(want, lines); diff != "" {
 				t.Error(diff)
 			}
@@ -117,8 +116,8 @@ func TestWarningsOverSockets(t *testing.T) {
 		c.next()
 		c.next()
 	}
-	lines, counted := e.told(t)
+	lines, counted := e.reported(t)
 	if len(lines) != 1 || lines[0]["operation"] != long[:maxLoggedName] || lines[0]["signed_in"] != true || counted["DEPTH_LIMIT"] != 2 {
-		t.Errorf("told %v, counted %v", lines, counted)
+		t.Errorf("reported %v, counted %v", lines, counted)
 	}
 }

@@ -10,16 +10,15 @@ import (
 	"sync"
 )
 
-// Certificate is a certificate with its key, from two files. Each handshake reads
-// the files, which takes some 20 of its 500 us, so that a renewed certificate is
-// used without a restart.
+// Certificate is a certificate with its key, from two files. Each handshake reads the files, which
+// takes some 20 of its 500 us, so that a renewed certificate is used without a restart.
 type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
 	mu sync.Mutex
-	// current is the last certificate that could be used; seen are the contents of
-	// the files that were tried last.
+	// current is the last valid certificate. seen are the contents of the files that were last
+	// tried.
 	current *tls.Certificate
 	seen    [2][]byte
 	failed  string // why the files could not be read the last time, or empty
@@ -43,7 +42,7 @@ func (c *Certificate) ForHandshake(*tls.ClientHelloInfo) (*tls.Certificate, erro
 	files, err := c.read()
 	if err != nil {
 		if c.failed != err.Error() {
-			c.log.Warn("the certificate cannot be read again, and the last one is kept", "err", err.Error())
+			c.log.Warn("the certificate cannot be read; the previous one is kept", "err", err.Error())
 		}
 		c.failed = err.Error()
 		return c.current, nil
@@ -53,10 +52,10 @@ func (c *Certificate) ForHandshake(*tls.ClientHelloInfo) (*tls.Certificate, erro
 		return c.current, nil
 	}
 	if err := c.take(files); err != nil {
-		c.log.Warn("the new certificate cannot be used, and the last one is kept", "err", err.Error())
+		c.log.Warn("the new certificate cannot be used; the previous one is kept", "err", err.Error())
 		return c.current, nil
 	}
-	c.log.Info("a new certificate is used", "not_after", c.current.Leaf.NotAfter)
+	c.log.Info("using a new certificate", "not_after", c.current.Leaf.NotAfter)
 	return c.current, nil
 }
 
@@ -70,8 +69,8 @@ func (c *Certificate) read() (files [2][]byte, err error) {
 	return files, nil
 }
 
-// take makes the files' certificate the current one if the key belongs to it. It
-// does not while only one of the two files has been renewed.
+// take makes the files' certificate the current one if the key matches it. It does not match while
+// only one of the two files has been renewed.
 func (c *Certificate) take(files [2][]byte) error {
 	c.seen = files
 	pair, err := tls.X509KeyPair(files[0], files[1])

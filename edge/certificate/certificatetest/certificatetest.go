@@ -1,4 +1,4 @@
-// Package certificatetest makes certificates for tests.
+// Package certificatetest creates certificates for tests.
 package certificatetest
 
 import (
