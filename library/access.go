@@ -11,9 +11,9 @@ import (
 // accessTo decides who sees an item. It is the one function that does, on every path:
 // look-ups by id, mutations, pages and subscriptions. docs/visibility.md has the rules.
 //
-// h is the header that was read for id, and own the member row through which the viewer
-// has a role; the zero Member if there is none or the viewer is not signed in. With
-// roleOnly only roles count, and neither visibility nor administration.
+// h is the header that was read for id, and own the member row through which the viewer has a
+// role. own is the zero Member if there is no such row or the viewer is not signed in. With
+// roleOnly only roles count, neither visibility nor administration.
 func accessTo(v *principal.Viewer, id ContentID, h *Header, own Member, roleOnly bool, now clock.Instant) principal.Access {
 	exists := h.Exists(now)
 	switch {
@@ -38,8 +38,8 @@ func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
 	return false
 }
 
-// askGroups replaces the decisions that depend on groups: the viewer sees those items on
-// which its groups have a role. idOf returns the id of the item of a decision.
+// askGroups completes the decisions that depend on groups: of those items the viewer sees the
+// ones on which its groups have a role. idOf returns the id of the item of a decision.
 func (s *Service) askGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
 	var open []int
 	var ids []ContentID
@@ -72,13 +72,13 @@ func (s *Service) granted(ctx context.Context, v *principal.Viewer, id ContentID
 	return err == nil && one[0] == principal.Granted, err
 }
 
-// sees reports whether v sees the item of an id, of which h and v's own member row were
-// read.
+// sees reports whether v sees an item. h is the item's header, and own v's member row of the
+// same reading.
 func (s *Service) sees(ctx context.Context, v *principal.Viewer, id ContentID, h *Header, own Member) (bool, error) {
 	return s.granted(ctx, v, id, accessTo(v, id, h, own, false, s.Now()))
 }
 
-// seesEach is sees for readings of ids by readContents.
+// seesEach is sees for rows that readContents has read for ids.
 func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
 	now := s.Now()
 	decisions := make([]principal.Access, len(rows))
@@ -95,7 +95,7 @@ func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []Conte
 	return sees, nil
 }
 
-// ownRow returns the viewer's member row of a reading by readContents.
+// ownRow returns the viewer's member row from rows that readContents has read.
 func ownRow(v *principal.Viewer, rows *ContentRows) Member {
 	if !v.SignedIn() {
 		return Member{}
@@ -109,8 +109,8 @@ func (s *Service) bucketFor(ctx context.Context, v *principal.Viewer, owner prin
 	return bucket, err
 }
 
-// bucketAndWhy is bucketFor. asOwner: v reads the PRIVATE bucket as the owner or as a
-// member of it, so that the owner's role on an item is v's too.
+// bucketAndWhy is bucketFor. asOwner reports that v reads the PRIVATE bucket as the owner or as
+// a member of it, so that the owner's role on an item is v's too.
 func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner principal.ID) (b Bucket, asOwner bool, err error) {
 	switch {
 	case !v.SignedIn() && !v.GlobalAdmin:
@@ -135,8 +135,8 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner p
 	return principal.Public, false, nil
 }
 
-// holds reports whether an item belongs in the bucket whose entries are read, expired or
-// not. rows were read with r.Members.
+// holds reports whether an item belongs in the bucket whose entries are read, even if it has
+// expired. rows were read with r.Members.
 func (r *Reading) holds(rows *ContentRows) bool {
 	h := &rows.Header
 	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.source, h.Visibility, h.ID, r.owner)
@@ -153,7 +153,7 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 	if r.AsOwner {
 		own = rows.Members[0]
 	}
-	// includeShared adds to the viewer's bucket only what it has a role on.
+	// includeShared adds to the viewer's bucket only items on which the viewer has a role.
 	roleOnly := !InBucket(r.Bucket, h.Visibility, h.ID, r.owner)
 	return accessTo(r.v, h.ID, h, own, roleOnly, now)
 }
@@ -164,9 +164,9 @@ func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
 	return r.s.granted(ctx, r.v, rows.Header.ID, r.accessTo(rows, r.s.Now()))
 }
 
-// Showed reports whether a page of this reader may have shown an item before a change by
-// which it has left the bucket. An administrator was shown of the items of another tenant
-// only those that it could see: the PUBLIC ones, and those on which it has a role.
+// Showed reports whether a page of this reader may have shown an item before the change that
+// removed it from the bucket. Of the items of another tenant an administrator could see only
+// the PUBLIC ones and those on which it has a role.
 func (r *Reading) Showed(ctx context.Context, c Change, rows *ContentRows) (bool, error) {
 	if r.Bucket != principal.Private || r.AsOwner || r.v.Administers(c.Content.Tenant()) {
 		return c.Left.Has(r.Bucket), nil

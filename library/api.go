@@ -9,22 +9,22 @@ import (
 	"carrel/principal"
 )
 
-// Node is what the global query fields answer: *User, *Group or *Content. All
-// of them belong to a tenant.
+// Node is a result of the global query fields: *User, *Group or *Content. All of them belong to
+// a tenant.
 type Node interface{ Tenant() string }
 
-// LibraryQuery asks for a page of a library.
+// LibraryQuery describes the page of a library that a caller requests.
 type LibraryQuery struct {
 	cursor.PageArgs
-	// Descending is newest first.
+	// Descending returns the newest entries first.
 	Descending    bool
 	IncludeShared bool
-	// Filter narrows what is shown; nil: nothing does. Cursors serve with any filter.
+	// Filter restricts the items that are shown; nil: none. Cursors are valid with any filter.
 	Filter *LibraryFilter
-	// What the answer needs beside the entries. Each costs reads, so callers
-	// that can see the selection leave out what is not in it.
+	// The parts of the answer that are needed. Each costs reads, so callers that know the
+	// selection leave out what it does not contain.
 	NoEntries       bool // neither edges nor nodes nor page info: no slice is read
-	OtherSide       bool // the flag of the side that the walk does not go to
+	OtherSide       bool // also the flag of the side that the walk comes from
 	WithPermissions bool // LibraryEdge.Permissions is filled
 }
 
@@ -32,12 +32,12 @@ type LibraryQuery struct {
 type LibraryConnection struct {
 	Edges    []*LibraryEdge
 	PageInfo cursor.PageInfo
-	// Bucket is the one that the viewer reads, also with includeShared.
+	// Bucket is the bucket that the viewer reads, also with includeShared.
 	Bucket Bucket
 	Owner  principal.ID
 }
 
-// Nodes are the items of the edges.
+// Nodes returns the items of the edges.
 func (c *LibraryConnection) Nodes() []*Content {
 	nodes := make([]*Content, len(c.Edges))
 	for i, e := range c.Edges {
@@ -51,13 +51,13 @@ type LibraryEdge struct {
 	Node *Content
 	// Role is the library owner's role on the item.
 	Role ContentRole
-	// Permissions is the viewer's, where the query asked for it.
+	// Permissions are the viewer's; nil unless the query requested them.
 	Permissions *Permissions
 
 	Place cursor.Cursor
 }
 
-// Cursor is the place of the edge; sealed when asked for.
+// Cursor returns the cursor of the edge, which is sealed on each call.
 func (e *LibraryEdge) Cursor() string {
 	return string(e.Place.AppendCursor(make([]byte, 0, cursor.Usual)))
 }
@@ -70,13 +70,13 @@ type Permissions struct {
 	CanManage bool
 }
 
-// CanDelete reports whether the viewer may delete the item: whoever manages it may.
+// CanDelete reports whether the viewer may delete the item: managers may.
 func (t *Permissions) CanDelete() bool { return t.CanManage }
 
-// MaxCount is how far counts are exact.
+// MaxCount is the number up to which counts are exact.
 const MaxCount = 10_000
 
-// Count is a number of entries; Exact is false where it is "at least".
+// Count is a number of entries. Exact is false if it is a lower bound.
 type Count struct {
 	Value int
 	Exact bool
@@ -88,7 +88,7 @@ type ContentMemberConnection struct {
 	PageInfo cursor.PageInfo
 }
 
-// Nodes are the principals of the edges.
+// Nodes returns the principals of the edges.
 func (c *ContentMemberConnection) Nodes() []principal.Principal {
 	return principal.NodesOf(c.Edges, func(e *ContentMemberEdge) principal.Principal { return e.Node })
 }
@@ -100,16 +100,16 @@ type ContentMemberEdge struct {
 	seal func() string
 }
 
-// Cursor is the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *ContentMemberEdge) Cursor() string { return e.seal() }
 
-// FanOut tells how far a change has got into the libraries.
+// FanOut reports how many libraries a change concerns, and whether all of them have it.
 type FanOut struct {
 	Complete  bool
 	Libraries int // that the change concerns
 }
 
-// ContentMemberChange gives a principal a role on an item; nil takes it away.
+// ContentMemberChange sets the role of a principal on an item; nil removes it.
 type ContentMemberChange struct {
 	Principal string
 	Role      *ContentRole
@@ -117,8 +117,8 @@ type ContentMemberChange struct {
 
 // CreateContent is the input of Service.CreateContent.
 type CreateContent struct {
-	Tenant      *string // the viewer's own when nil
-	Name        *string // generated when nil
+	Tenant      *string // nil: the viewer's own
+	Name        *string // nil: generated
 	Kind        ContentKind
 	Title       string
 	Description *string
@@ -126,16 +126,16 @@ type CreateContent struct {
 	Visibility  principal.Visibility
 	ExpiresAt   *clock.Instant
 	Members     []ContentMemberChange // 0..100; the creator is always a manager
-	// URL names the item; nil: it has no name but its id. Inputs without one keep the hash
-	// that they had before there was this field.
+	// URL names the item; nil: it has no name but its id. omitempty keeps the hash of inputs
+	// without a URL as it was before the field existed.
 	URL *string `json:",omitempty"`
-	// Body is the first text of a Note, in Locale; nil: it has none yet.
+	// Body is the first text of a NOTE, in Locale; nil: it has none yet.
 	Body           *string `json:",omitempty"`
 	Locale         *string `json:",omitempty"`
 	IdempotencyKey *string
 
 	url    string // the canonical form; "" without one
-	locale string // likewise
+	locale string // the canonical form; "" without one
 }
 
 // UpdateContent is the input of Service.UpdateContent.
@@ -178,65 +178,66 @@ type DeleteContent struct {
 	IdempotencyKey  *string
 }
 
-// ContentOutcome is what a mutation of an item answers.
+// ContentOutcome is the result of a mutation of an item.
 type ContentOutcome struct {
 	ID      ContentID
-	Content *Content       // nil where the actor may not see it (any more)
-	Edge    *LibraryEdge   // in the actor's own library; nil where it holds none
-	Edges   []*LibraryEdge // of a share: one a principal
+	Content *Content       // nil if the actor may not see it (any more)
+	Edge    *LibraryEdge   // in the actor's own library; nil if the item is not in it
+	Edges   []*LibraryEdge // of a share: one for each principal
 	FanOut  FanOut
-	// Answer is that of the Edit that was decided for this request. Repeated reports that
-	// it was decided by an earlier call of the same request.
+	// Answer is the Answer of the Edit that was decided for this request. Repeated reports that
+	// an earlier call of the same request decided it.
 	Answer   []byte
 	Repeated bool
 }
 
-// RebuildOutcome is what a rebuild of a library did.
+// RebuildOutcome is the result of a rebuild of a library.
 type RebuildOutcome struct {
 	Principal principal.Principal
 	Restored  int
 	Removed   int
 }
 
-// API is the Service as its callers use it; *repair.Service implements it. It stands
-// here to be read in one piece. All ids are as the client gave them. What may
-// not be seen is nil in answers, in the place where it was asked for.
+// API lists the methods of the Service that its callers use, in one place; *repair.Service
+// implements it. Ids are as the client sent them. In lists, an element that may not be seen is
+// nil, at its index.
 type API interface {
 	// LatestContent lists the PUBLIC content of a tenant, the newest first by creation.
 	LatestContent(ctx context.Context, v *principal.Viewer, tenant string, page cursor.PageArgs) (*FeedConnection, error)
-	// ViewerUser is the viewer's own stored user, nil where there is none.
+	// ViewerUser returns the viewer's own stored user, nil if there is none.
 	ViewerUser(ctx context.Context, v *principal.Viewer) (*principal.User, error)
-	// Nodes answers in the order of ids; at most MaxList, else BAD_USER_INPUT.
-	// A malformed id is nil in its place.
+	// Nodes returns nodes in the order of ids, which are at most MaxList; more are
+	// BAD_USER_INPUT. A malformed id is nil, at its index.
 	Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error)
-	// Principals and Contents are the typed forms of it, by checked ids.
+	// Principals and Contents are Nodes for ids that were checked already, by type.
 	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
 	ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error)
 	Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error)
-	// PermissionsOf answers for items that the viewer sees, in the order of ids.
+	// PermissionsOf returns the permissions on items that the viewer sees, in the order of ids.
 	PermissionsOf(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Permissions, error)
-	// Email is nil for those who may not read it.
+	// Email returns nil if the viewer may not read it.
 	Email(v *principal.Viewer, u *principal.User) *string
-	// GroupRoleOf is the viewer's strongest role in the group.
+	// GroupRoleOf returns the viewer's strongest role in the group.
 	GroupRoleOf(ctx context.Context, v *principal.Viewer, group principal.ID) (principal.GroupRole, error)
 
 	// Library reads a page. BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while a lost
 	// library is being rebuilt.
 	Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error)
-	// Prefetch begins what Library will be asked for in the same operation.
+	// Prefetch starts to read what Library is about to read in the same operation.
 	Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery)
 	// Prefetches reports whether Prefetch does anything.
 	Prefetches() bool
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
-	// Follow begins to follow a library, from now on or since a cursor of it was
-	// read. BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC where it must be read again.
+	// Follow starts to follow a library, from now on or since the time that a cursor was read.
+	// BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC if the client must read the library again.
 	Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error)
 	Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error)
 	GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error)
 	Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error)
 
-	// FindPrincipals looks users and groups of the viewer's tenant up.
-	// UNAUTHENTICATED, FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while the directory of an older store is being made.
+	// FindPrincipals searches the users and groups of the viewer's tenant. UNAUTHENTICATED,
+	// FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while the directory of an older store
+	// is being built.
 	FindPrincipals(ctx context.Context, v *principal.Viewer, q principal.Search) (*principal.Connection, error)
 
 	CreateUser(ctx context.Context, v *principal.Viewer, in principal.CreateUser) (*principal.User, error)

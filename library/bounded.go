@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// Bounded is an API whose questions are refused with UNAVAILABLE where the
-// store does not answer in time. Mutations have bounds of their own.
+// Bounded returns an API whose queries fail with UNAVAILABLE if the store does not answer in
+// time. Mutations have time limits of their own.
 func Bounded(api API, rt sched.Runtime) API { return &bounded{api, rt} }
 
 type bounded struct {
@@ -17,8 +17,7 @@ type bounded struct {
 	rt sched.Runtime
 }
 
-// Follow implements API. Only its beginning is bounded: events may be long in
-// coming.
+// Follow implements API. Only its start has a time limit: the next event may take any time.
 func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error) {
 	return sched.InTime(ctx, b.rt, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
 }

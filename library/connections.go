@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// Members lists the direct members of an item that v may see; all of them to
-// its managers, who could not take away a role from somebody unseen otherwise.
+// Members lists the direct members of an item that v may see. Managers get all of them:
+// otherwise they could not remove a member that they do not see.
 func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID, args cursor.PageArgs) (*ContentMemberConnection, error) {
 	p, err := args.Forwards()
 	if err != nil {
@@ -34,11 +34,11 @@ func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID
 		}
 		return ls, len(ls) < limit, nil
 	})
-	standing, err := s.PermissionsOf(ctx, v, []ContentID{id})
+	permissions, err := s.PermissionsOf(ctx, v, []ContentID{id})
 	if err != nil {
 		return nil, err
 	}
-	l.All = standing[0] != nil && standing[0].CanManage
+	l.All = permissions[0] != nil && permissions[0].CanManage
 	shown, info, err := l.Page(ctx, p)
 	if err != nil {
 		return nil, err

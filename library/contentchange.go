@@ -15,14 +15,14 @@ type contentChange struct {
 	id    ContentID
 	path  string         // of the id in the input
 	named []principal.ID // whose member rows are read with the item
-	// rows returns the further rows to be read with the item (ItemChange.Rows); nil: none.
+	// rows returns the keys of further rows to read with the item (ItemChange.Rows); nil: none.
 	rows func(*Header) []RowKey
 }
 
-// changeContent carries a mutation of an item through: it reads the item, decides what
-// plan makes of it, fans the change out, and returns the outcome. plan may run several
-// times; it returns the attempt and the number of libraries that it concerns. A repetition
-// of an earlier request is answered without plan.
+// changeContent runs a mutation of an item: it reads the item, decides the change that plan
+// makes of it, fans it out, and returns the outcome. plan may run several times; it returns the
+// attempt and the number of libraries that it concerns. A repetition of an earlier request is
+// answered without calling plan.
 func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
 	var first *keptAnswer
 	var libraries int
@@ -51,16 +51,15 @@ func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(
 type attempt struct {
 	entry  InFlight // without ID
 	commit func(ctx context.Context, id commit.EntryID) (commit.Verdict, error)
-	stale  *commit.Due // the hint that is needless once the commit has applied; nil: none
+	stale  *commit.Due // the hint that is obsolete once the commit has applied; nil: none
 	// former is the claim of a name that the change gives up; nil: none.
 	former *claim.Former
 }
 
-// nothingToChange is the attempt of a mutation that succeeds without a write.
+// nothingToChange is the attempt of a mutation that succeeds without writing anything.
 var nothingToChange = &attempt{}
 
-// decide is Engine.Decide for changes of items. It returns the
-// change that applied.
+// decide is Engine.Decide for changes of items. It returns the change that was applied.
 func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
 	var last *attempt
 	entry, ok, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {

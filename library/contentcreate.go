@@ -12,8 +12,8 @@ import (
 	"carrel/principal"
 )
 
-// CreateContent makes an item. Its creator is a manager; the initial members
-// are all or nothing.
+// CreateContent creates an item. Its creator is a manager. Either all initial members are added
+// or none.
 func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in CreateContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	members, faults := in.check(s.Now(), s.tune.Targets)
@@ -43,19 +43,19 @@ func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in Cre
 	return s.createAs(ctx, m, v, ContentID(id), &in, members)
 }
 
-// nameFor is the id of a creation: of the chosen name, or a generated one.
+// nameFor returns the id of a new item: that of the chosen name, or a generated one.
 func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (string, error) {
 	if name != nil {
 		return "c:" + tenant + ":" + *name, nil
 	}
 	generated, err := s.names.ContentName(ctx)
 	if err != nil {
-		return "", fault.Unavailablef(err, "no name could be made; nothing was created, try again")
+		return "", fault.Unavailablef(err, "no name could be generated; nothing was created, try again")
 	}
 	return "c:" + tenant + ":" + generated, nil
 }
 
-// createAs runs a creation under its id.
+// createAs creates an item under an id.
 func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent, members []Member) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *keptAnswer
@@ -101,8 +101,8 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 	return s.answer(ctx, v, id, e, decided, len(all))
 }
 
-// check returns the initial members, and the faults of the input but for its idempotency
-// key.
+// check returns the initial members, and the errors of the input except those of its
+// idempotency key.
 func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.List) {
 	var faults fault.List
 	if in.Tenant != nil {
@@ -141,8 +141,9 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 	return members, append(faults, more...)
 }
 
-// checkExpiry refuses an instant that has passed. A keyed request is judged
-// once it is known to be no repetition: the instant may lie between the two.
+// checkExpiry refuses an instant that has passed. For a request with an idempotency key it is
+// called once the request is known not to be a repetition: the instant may have passed between
+// the two.
 func checkExpiry(at *clock.Instant, now clock.Instant) error {
 	if at != nil && *at <= now {
 		return fault.Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
@@ -150,7 +151,7 @@ func checkExpiry(at *clock.Instant, now clock.Instant) error {
 	return nil
 }
 
-// checkContentName checks a chosen name: generated ones alone hold a slash.
+// checkContentName checks a chosen name. Only generated names contain a slash.
 func checkContentName(name string) error {
 	if strings.Contains(name, "/") {
 		return fault.Invalidf(nil, "the name of a content holds no /")
@@ -158,7 +159,7 @@ func checkContentName(name string) error {
 	return id.CheckName(name)
 }
 
-// withCreator is the initial members with the creator as a manager among them.
+// withCreator returns the initial members with the creator among them, as a manager.
 func withCreator(creator principal.ID, members []Member) []Member {
 	all := []Member{{Principal: creator, Role: Manages}}
 	for _, m := range members {
@@ -169,7 +170,7 @@ func withCreator(creator principal.ID, members []Member) []Member {
 	return all
 }
 
-// checkMembers is existence, visibility and rights of the initial members.
+// checkMembers checks existence, visibility and rights of the initial members.
 func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *CreateContent, members []Member) error {
 	ps := make([]principal.ID, len(members))
 	for i, m := range members {
@@ -184,7 +185,7 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 	return faults.OrNil()
 }
 
-// planCreate is the first state of an item, on nothing or on a fence.
+// planCreate plans the first state of an item, on no state or on a fence.
 func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member, text *Edit, before *Header, r *commit.Request) (*attempt, error) {
 	mts := s.MTS(before.MTS)
 	h := Header{
@@ -208,8 +209,8 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
 }
 
-// contentPartition reads the partition of an item for its creation. Its claim is a
-// void state, as a fence makes it, with the row.
+// contentPartition reads the partition of an item for its creation. The claim of a creation is
+// the void state that a fence writes, together with the request row.
 func (s *Service) contentPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	id := ContentID(globalID)
 	rows, err := s.contents.Read(ctx, id, ContentQuery{Request: key})

@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// DeleteContent ends an item for ever: its header stays as a mark that keeps
-// late writers out.
+// DeleteContent deletes an item for ever. Its header is kept as a tombstone that refuses late
+// writers.
 func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -33,8 +33,8 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 	})
 }
 
-// planDelete keeps the item's last places in the header: the fan-out finds in
-// it what to clean, and reduces it afterwards.
+// planDelete keeps the item's last positions in the header: the fan-out reads from it what to
+// clean, and reduces it afterwards.
 func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *Header) {
 	after := *h
 	after.Seq, after.MTS, after.State = h.Seq+1, s.MTS(h.MTS), commit.Deleted

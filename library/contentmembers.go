@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// SetContentMembers gives, changes and takes roles on an item.
+// SetContentMembers sets, changes and removes roles on an item.
 func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in SetContentMembers) (*ContentOutcome, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -35,9 +35,9 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	})
 }
 
-// checkSetMembers is existence, visibility and rights. A manager may change one
-// already in unseen; whoever is taken out needs no looking at. Nobody else is
-// told by the answer whether an unseen one is in.
+// checkSetMembers checks existence, visibility and rights. A manager may change members that it
+// does not see; members that are removed need no check. The answer reveals to nobody else
+// whether an unseen principal is a member.
 func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
 	ps := make([]principal.ID, len(wanted))
 	for i, m := range wanted {
@@ -62,8 +62,8 @@ func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *t
 	return refused
 }
 
-// RemoveFromLibrary takes an item out of a library, by taking the membership
-// that put it there.
+// RemoveFromLibrary removes an item from a library, by removing the membership that put it
+// there.
 func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -98,7 +98,7 @@ func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target
 		may = groups.Role(p) == principal.GroupManager
 	}
 	if !may {
-		return nil, 0, fault.Forbiddenf([]string{"principalId"}, "only the user itself, a manager of the group or an administrator may take something out of this library")
+		return nil, 0, fault.Forbiddenf([]string{"principalId"}, "only the user, a manager of the group or an administrator may take something out of this library")
 	}
 	if !t.named[0].Active() {
 		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
@@ -106,8 +106,8 @@ func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target
 	return s.planRoles(t, []principal.ID{p}, func(int) ContentRole { return NoRole }, r)
 }
 
-// rolesGiven reads a list of role changes: ids well-formed, none twice. With
-// creation a null role is a fault, and the list may be empty.
+// rolesGiven reads a list of role changes. Ids must be well-formed and none may occur twice.
+// With creation a null role is an error, and the list may be empty.
 func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, fault.List) {
 	const field = "members"
 	var faults fault.List
@@ -131,15 +131,15 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 		if c.Role != nil {
 			row.Role = *c.Role
 		} else if creation {
-			faults = append(faults, fault.Invalidf([]string{field, at, "role"}, "a role is needed: there is nothing to take away yet"))
+			faults = append(faults, fault.Invalidf([]string{field, at, "role"}, "a role is needed: the item has no members yet whose role could be removed"))
 		}
 		rows = append(rows, row)
 	}
 	return rows, faults
 }
 
-// planRoles plans a change of member rows alone, with the rows it changes.
-// There is always at least one manager.
+// planRoles plans a change of member rows only, and returns the rows that it changes. An item
+// always has at least one manager.
 func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
 	h := &t.header
 	after := *h
@@ -150,7 +150,7 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 	}
 	changed := changeRows(&after, before, role)
 	if after.Managers == 0 && h.Managers > 0 {
-		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "an item needs at least one manager: make somebody else a manager first"}
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "an item needs at least one manager: make another principal a manager first"}
 	}
 	if len(changed) == 0 && r == nil {
 		return nothingToChange, 0, nil
@@ -165,8 +165,8 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 	}), len(changed), nil
 }
 
-// changeRows applies role changes to the member rows of a header that has its
-// new Seq: the rows to write, and the header's counts.
+// changeRows applies role changes to the member rows of a header that has its new Seq. It
+// returns the rows to write, and updates the header's counts.
 func changeRows(h *Header, before []Member, role func(i int) ContentRole) (changed []Member) {
 	for i, m := range before {
 		to := role(i)
@@ -190,7 +190,7 @@ func changeRows(h *Header, before []Member, role func(i int) ContentRole) (chang
 	return changed
 }
 
-// absentRows are the rows of principals that have none yet.
+// absentRows returns rows without a Seq for principals that have none yet.
 func absentRows(members []Member) []Member {
 	rows := slices.Clone(members)
 	for i := range rows {
@@ -199,7 +199,7 @@ func absentRows(members []Member) []Member {
 	return rows
 }
 
-// principalsOf are the principals of rows, in order of id.
+// principalsOf returns the principals of rows, in order of id.
 func principalsOf(rows []Member) []principal.ID {
 	ps := make([]principal.ID, len(rows))
 	for i, m := range rows {

@@ -9,11 +9,11 @@ import (
 	"carrel/principal"
 )
 
-// keptAnswer is what a request row keeps of an outcome. A repetition shows everything else
-// as it is by then.
+// keptAnswer is the part of an outcome that a request row keeps. A repetition reads everything
+// else again.
 type keptAnswer struct {
 	Libraries int `json:"libraries"`
-	// Answer is that of an Edit.
+	// Answer is the Answer of an Edit.
 	Answer []byte `json:"answer,omitempty"`
 }
 
@@ -33,8 +33,7 @@ func decodeAnswer(b []byte) (*keptAnswer, error) {
 	return a, nil
 }
 
-// answer does the fan-out of a mutation of an item, if it was decided, and returns the
-// outcome.
+// answer fans out a mutation of an item, if it was decided, and returns the outcome.
 func (s *Service) answer(ctx context.Context, v *principal.Viewer, id ContentID, e InFlight, decided bool, libraries int) (*ContentOutcome, error) {
 	complete := true
 	if decided {
@@ -49,7 +48,8 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *principal.Viewer, id Co
 	if err != nil {
 		return nil, err
 	}
-	// In this order, so that it is not COMPLETE where the item shows a change under way.
+	// In this order, so that a change in flight that the item shows is not reported as
+	// COMPLETE.
 	out.FanOut = FanOut{Complete: s.restsNow(ctx, id), Libraries: first.Libraries}
 	out.Answer = first.Answer
 	return out, nil
@@ -70,8 +70,7 @@ func (s *Service) outcome(ctx context.Context, v *principal.Viewer, id ContentID
 	return out, nil
 }
 
-// readBack reads the item as the actor may see it now, and its place in the actor's own
-// library.
+// readBack reads the item as the actor may see it now, and its edge in the actor's own library.
 func (s *Service) readBack(ctx context.Context, v *principal.Viewer, id ContentID) (*ContentOutcome, error) {
 	v.Forget()
 	out := &ContentOutcome{ID: id}
@@ -91,8 +90,8 @@ func (s *Service) readBack(ctx context.Context, v *principal.Viewer, id ContentI
 	return out, nil
 }
 
-// warnNotReadBack logs that the outcome of a change could not be read. A client
-// that has disconnected reads no outcome, and is nothing to warn of.
+// warnNotReadBack logs that the outcome of a change could not be read. It does not log this for
+// a client that has disconnected: it reads no outcome.
 func (s *Service) warnNotReadBack(ctx context.Context, id ContentID, err error) {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		s.log.WarnContext(ctx, "a change was made, but its outcome could not be read", "content", string(id), "error", err)

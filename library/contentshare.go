@@ -11,18 +11,18 @@ import (
 	"carrel/principal"
 )
 
-// sharesAtOnce is how many principals of one share are judged at once.
+// sharesAtOnce is how many principals of one share are checked at once.
 const sharesAtOnce = 8
 
 // ShareContent gives principals a role on an item. It never demotes.
 func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error) {
 	defer v.Forget()
-	id, ps, places, faults := in.check(s.tune.Targets)
+	id, ps, indexes, faults := in.check(s.tune.Targets)
 	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "shareContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
-	j := &shareJob{contentChange: contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}, role: in.Role, places: places}
+	j := &shareJob{contentChange: contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}, role: in.Role, indexes: indexes}
 	if err := s.share(ctx, j); err != nil {
 		return nil, err
 	}
@@ -43,15 +43,15 @@ func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in Shar
 		if !j.decided {
 			return nil, err
 		}
-		// The share stands; that its places cannot be told now does not undo it.
+		// The share is decided. That its edges cannot be read now does not undo it.
 		out.Edges = nil
 		s.warnNotReadBack(ctx, id, err)
 	}
 	return out, nil
 }
 
-// check returns the item, the principals without repetitions, the place of each in the
-// input, and the faults of the input but for its idempotency key.
+// check returns the item, the principals without repetitions, the index of each in the input,
+// and the errors of the input except those of its idempotency key.
 func (in *ShareContent) check(most int) (ContentID, []principal.ID, []int, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
@@ -67,23 +67,22 @@ func (in *ShareContent) check(most int) (ContentID, []principal.ID, []int, fault
 		return id, nil, nil, faults
 	}
 	var ps []principal.ID
-	var places []int
+	var indexes []int
 	for i, given := range in.Principals {
 		p, err := principal.ParseID(given)
 		faults.Add(err, "principalIds", strconv.Itoa(i))
 		if err == nil && !slices.Contains(ps, p) {
-			ps, places = append(ps, p), append(places, i)
+			ps, indexes = append(ps, p), append(indexes, i)
 		}
 	}
-	return id, ps, places, faults
+	return id, ps, indexes, faults
 }
 
-// checkShare is existence, visibility and rights of a share. Whoever sees a
-// PUBLIC or LOGGEDIN item may share it on, but only so that nobody gets more
-// sight of it than they could have anyway; a PRIVATE one is its managers' to
-// share.
-func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID, places []int) error {
-	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(places[i])} }
+// checkShare checks existence, visibility and rights of a share. Everyone who sees a PUBLIC or
+// LOGGEDIN item may share it, but only with principals that could see it anyway. Only managers
+// may share a PRIVATE item.
+func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID, indexes []int) error {
+	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(indexes[i])} }
 	faults, err := s.PrincipalsFor(ctx, v, ps, func(int) bool { return false }, pathOf)
 	if err != nil {
 		return err
@@ -117,19 +116,20 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 	return faults.OrNil()
 }
 
-// seesAnyway tells whether a principal could see an item without being given a
-// role by this share. Signed in to the item's tenant is a user, never a group:
-// one of the tenant may have members of others, now or later, whom a role would
-// let in. Also those who have a role through a group could see it anyway.
+// seesAnyway reports whether a principal could see an item without the role that this share
+// grants. A user signed in to the item's tenant could see a LOGGEDIN item, but a group never
+// counts as signed in: a group of the tenant may have members of other tenants, now or later,
+// whom a role would let in. Principals that have a role through a group could see the item
+// anyway, too.
 func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
 	v, h := actor.As(p), &t.header
 	roleOnly := p.IsGroup() && h.Visibility != principal.Public
 	return s.granted(ctx, v, h.ID, accessTo(v, h.ID, h, row, roleOnly, s.Now()))
 }
 
-// shareEdges are the item's places in the libraries of those it was shared
-// with, as the bucket in which the actor reads each of them has them. A
-// repetition may come when one of them is not to be seen any more.
+// shareEdges reads the item's edges in the libraries of those it was shared with, in the bucket
+// that the actor reads of each. A repetition of the share may come when the actor can no longer
+// see one of them.
 func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *ContentOutcome, ps []principal.ID) error {
 	if out.Content == nil {
 		return nil

@@ -15,10 +15,10 @@ import (
 type target struct {
 	header Header
 	own    Member   // the row of the actor
-	named  []Member // in the order asked for
-	rows   []Row    // further rows, in the order asked for
-	// repeated is the answer of the first outcome if the request was answered before;
-	// nothing else is to be checked then.
+	named  []Member // in the order requested
+	rows   []Row    // further rows, in the order requested
+	// repeated is the answer of the first outcome, if the request was answered before. Nothing
+	// else is checked then.
 	repeated *keptAnswer
 }
 
@@ -83,10 +83,10 @@ func (s *Service) readState(ctx context.Context, id ContentID, members []princip
 	return nil, sched.ErrQueueFull
 }
 
-// requireVersion is CONFLICT where the caller expected another version.
+// requireVersion returns CONFLICT if the caller expected another version.
 func requireVersion(h *Header, expected *int) error {
 	if expected == nil || *expected == h.Version {
 		return nil
 	}
-	return fault.VersionConflict(h.Version, "the item has changed since: read it again, look at the change, and repeat yours with its version")
+	return fault.VersionConflict(h.Version, "the item has changed since: read it again, review the change, and repeat yours with its version")
 }

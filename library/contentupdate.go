@@ -10,9 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// UpdateContent changes an item. Only what differs counts: the version and the
-// place in libraries move with title, description, link and visibility, not
-// with expiresAt.
+// UpdateContent changes an item. Only fields that differ count. The version and the position in
+// libraries change with title, description, link and visibility, not with expiresAt.
 func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check(s.Now())
@@ -25,7 +24,7 @@ func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in Upd
 	})
 }
 
-// check returns the item that the input names, and the faults of the input but for its
+// check returns the item that the input names, and the errors of the input except those of its
 // idempotency key.
 func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 	var faults fault.List
@@ -52,8 +51,8 @@ func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 	return id, faults
 }
 
-// planUpdate is the pure part: before and input to after and scope, with the
-// number of libraries it concerns.
+// planUpdate plans the state after an update and its scope, with the number of libraries that
+// it concerns.
 func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
 	h, now := &t.header, s.Now()
 	if err := s.checkUpdate(ctx, v, t, in); err != nil {
@@ -119,7 +118,7 @@ func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *targe
 	return faults
 }
 
-// fits checks what depends on the item, and on the time.
+// fits checks what depends on the item and on the time.
 func (in *UpdateContent) fits(h *Header, now clock.Instant) error {
 	var faults fault.List
 	if in.Link.Set && h.Kind == Note {
@@ -129,8 +128,8 @@ func (in *UpdateContent) fits(h *Header, now clock.Instant) error {
 	return faults.OrNil()
 }
 
-// apply sets what the input gives and tells whether anything that readers sort
-// or know by has changed.
+// apply sets the fields of the input. It reports whether anything has changed that readers see
+// or sort by.
 func (in *UpdateContent) apply(c *Content) bool {
 	changed := false
 	if in.Title.Set && *in.Title.Value != c.Title {

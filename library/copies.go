@@ -12,16 +12,16 @@ import (
 	"carrel/principal"
 )
 
-// HeaderCache says how pages are served from copies of headers (docs/write-protocol.md).
+// HeaderCache configures how pages are served from copies of headers (docs/write-protocol.md).
 type HeaderCache struct {
-	// Size is how many copies are kept, of which a large one counts as several; 0: every
-	// page reads its headers.
+	// Size is the number of copies that are kept, of which a large one counts as several. With
+	// 0 every page reads its headers.
 	Size int
-	// AlwaysOn keeps copies in use however few entries they serve. Otherwise they are in
-	// use while they serve 30 % of the entries.
+	// AlwaysOn uses copies however few entries they serve. Otherwise they are used while they
+	// serve 30 % of the entries.
 	AlwaysOn bool
-	// SampleEvery: one of so many entries that were served from copies is compared with
-	// its header. 0 means 100.
+	// SampleEvery: one in this many entries that were served from copies is compared with its
+	// header. 0 means 100.
 	SampleEvery int
 }
 
@@ -30,12 +30,12 @@ const (
 	cacheFloor   = 30
 	sampleEvery  = 100
 	sampleWithin = 10 * time.Second
-	// usualTexts is how many bytes of texts a copy has that counts as one.
+	// usualTexts is the number of bytes of text of a copy that counts as one.
 	usualTexts = 400
 )
 
-// headerCopies serves the entries of pages from copies of their headers. A copy serves
-// if no change of its item is in flight and it is not older than the state that wrote the
+// headerCopies serves the entries of pages from copies of their headers. A copy may serve an
+// entry if no change of its item is in flight and it is not older than the state that wrote the
 // entry: then nothing that concerns the entry was decided between the copy and the request.
 type headerCopies struct {
 	inFlight *commit.InFlightReader
@@ -46,14 +46,14 @@ type headerCopies struct {
 	watch    Watcher
 }
 
-// copyKey names a copy: a header with the member row of the library's owner.
+// copyKey identifies a copy: a header with the member row of the library's owner.
 type copyKey struct {
 	content ContentID
 	owner   principal.ID
 }
 
-// newHeaderCopies returns nil where no copies are to be kept: reading a header from a store
-// in this process costs less than asking what is in flight.
+// newHeaderCopies returns nil if no copies are to be kept: reading a header from a store in
+// this process costs less than reading what is in flight.
 func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	if !c.Remote || c.HeaderCache.Size <= 0 {
 		return nil
@@ -72,7 +72,7 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	}
 }
 
-// weightOf returns how many copies of usual size a copy takes as much memory as.
+// weightOf returns the number of copies of usual size that take as much memory as this one.
 func weightOf(copied ContentRows) int {
 	c := &copied.Header.Content
 	size := len(c.ID) + len(c.Title) + len(c.CanonicalURL) + len(c.Page)
@@ -84,13 +84,13 @@ func weightOf(copied ContentRows) int {
 	return 1 + size/usualTexts
 }
 
-// usesCopies reports whether the headers of this page may be copies. The entry of
-// the owner's library vouches for the owner's role, and for that of nobody else.
+// usesCopies reports whether the headers of this page may be copies. The entry of the owner's
+// library confirms the owner's role and no other.
 func (r *Reading) usesCopies() bool { return r.s.copies != nil && len(r.Members) == 1 }
 
-// openLibrary reads the first slice of a page and, where copies are in use, before it what is
-// in flight. The newest entry is read before both then: a copy shows an item where it was
-// when the set was read, so that a walk whose bound was later could meet it a second time.
+// openLibrary reads the first slice of a page. If copies are in use, it first reads what is in
+// flight, and before that the newest entry: a copy shows the position that the item had when
+// the set was read, so with a bound that was read later a walk could return an item twice.
 func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Opening, error) {
 	if !r.usesCopies() || !r.s.copies.inUse.On() {
 		return r.s.libraries.OpenLibrary(ctx, q, newest)
@@ -102,7 +102,7 @@ func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Openi
 			return nil, err
 		}
 	}
-	// Where this cannot be told, every header is read.
+	// Without an in-flight set, every header is read.
 	r.inFlight, _ = r.s.copies.inFlight.Read(ctx)
 	o, err := r.s.libraries.OpenLibrary(ctx, q, false)
 	if err == nil && len(last) == 1 {
@@ -143,8 +143,8 @@ func (r *Reading) items(ctx context.Context, es []Entry) ([]ContentRows, error) 
 	return rows, nil
 }
 
-// fromCopies puts copies in the places of entries that they may serve, and returns the
-// places of all others.
+// fromCopies fills in the copies that may serve their entries, and returns the indexes of all
+// other entries.
 func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows, missing []int) []int {
 	c, now := r.s.copies, copies.Now(r.s.rt)
 	hits, refused := 0, 0
@@ -152,7 +152,7 @@ func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows
 		copied, ok, old := c.cache.Get(copyKey{e.Content, r.owner}, e.MTS, now)
 		switch {
 		case ok && r.inFlight == nil:
-			hits++ // if copies were in use
+			hits++ // even while copies are not in use
 			missing = append(missing, i)
 		case ok && !r.inFlight.Has(commit.Content, string(e.Content)):
 			hits++
@@ -174,8 +174,8 @@ func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows
 	return missing
 }
 
-// sample compares a copy that was served with its header, in the background. Copies are not
-// used any more once one was wrong.
+// sample compares a copy that was served with its header, in the background. If it was wrong,
+// copies are not used any more.
 func (r *Reading) sample(ctx context.Context, e Entry, copied ContentRows) {
 	s, life := r.s, r.s.rt.Detach(ctx)
 	owner, source := r.owner, r.source
@@ -187,15 +187,14 @@ func (r *Reading) sample(ctx context.Context, e Entry, copied ContentRows) {
 			return
 		}
 		s.watch.CopyWrong()
-		s.log.ErrorContext(ctx, "a page has shown a header that was not current; headers are read for every page from now on",
+		s.log.ErrorContext(ctx, "a page showed a header that was not current; headers are read for every page from now on",
 			slog.String("content", string(e.Content)), slog.String("library", string(owner)))
 	})
 }
 
 // copyIsWrong reports whether a copy was served that must not have been: the header differs
-// from it, and neither is a change in flight nor has one reached the library since. The
-// readings have this order, so that a change that comes meanwhile is seen in one of the
-// later ones.
+// from it, no change is in flight, and none has reached the library since. The reads have this
+// order, so that a later one sees a change that is made in between.
 func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source Bucket, e Entry, copied *ContentRows) (bool, error) {
 	rows, err := s.contents.ReadMany(ctx, []ContentID{e.Content}, []principal.ID{owner})
 	if err != nil || rows[0].Header.MTS <= copied.Header.MTS || rows[0].shows(copied) {
@@ -205,7 +204,7 @@ func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source Bu
 	if err != nil || set.Has(commit.Content, string(e.Content)) {
 		return false, err
 	}
-	// No id lies between one and the same with a zero byte behind it.
+	// No id is between an id and the same id with a zero byte appended.
 	after := &EntryKey{e.Position, e.Content + "\x00"}
 	es, err := s.libraries.PageLibrary(ctx, Slice{Owner: owner, Bucket: source, From: after, Limit: 1})
 	if err != nil || len(es) == 0 {
@@ -214,7 +213,7 @@ func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source Bu
 	return es[0].Position == e.Position && es[0].Content == e.Content && es[0].MTS <= copied.Header.MTS, nil
 }
 
-// shows reports whether a page shows the same of two readings of an item. What only editors
+// shows reports whether a page shows the same for two readings of an item. What only editors
 // see of its text may differ.
 func (r *ContentRows) shows(other *ContentRows) bool {
 	a, b := r.Header.Content, other.Header.Content
@@ -226,12 +225,12 @@ func (r *ContentRows) shows(other *ContentRows) bool {
 
 // CopyStats describes the header cache, for operators.
 type CopyStats struct {
-	Copies   int  // that are kept
+	Copies   int  // copies that are kept
 	InFlight int  // items and principals in the set that was read last
-	InUse    bool // pages are served from copies
+	InUse    bool // whether pages are served from copies
 }
 
-// CopyStats counts now; ok is false where no copies are kept.
+// CopyStats returns the present counts; ok is false if no copies are kept.
 func (s *Service) CopyStats() (st CopyStats, ok bool) {
 	if s.copies == nil {
 		return st, false

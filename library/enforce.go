@@ -7,13 +7,13 @@ import (
 	"carrel/core/commit"
 )
 
-// applyWithin is how long one try of an enforcement may take: much less than
+// applyWithin is the time limit of one try to apply an index update. It is much less than
 // ChangesOverlap.
 const applyWithin = 20 * time.Second
 
-// enforce sends one enforcement until it is acknowledged, or the tries end, and then
-// notifies followers of the libraries. Each try has a time of its own for its changes: the
-// changes of a try that was delayed for long would be where nobody looks for them any more.
+// applyIndex sends one index update until it is acknowledged, or the tries end, and then
+// notifies followers of the libraries. Each try has a time of its own for its changes:
+// followers would no longer read the changes of a try that was delayed for long.
 func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
 	err := s.Retry(ctx, func() error {
 		return s.applyNow(ctx, e, func() { e.At = s.publish.Stamp(s.StoreNow()) })
@@ -24,20 +24,20 @@ func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
 	return err
 }
 
-// ApplyIndexQuietly is enforce without changes.
+// ApplyIndexQuietly is applyIndex without changes.
 func (s *Service) ApplyIndexQuietly(ctx context.Context, e *IndexUpdate) error {
 	return s.Retry(ctx, func() error { return s.applyNow(ctx, e, func() {}) })
 }
 
-// applyNow is one try, begun when it is its turn. It ends in time, so that
-// its changes are where they are looked for.
+// applyNow is one try. It calls begin when its turn has come. Its time limit keeps its changes
+// within the time at which followers read them.
 func (s *Service) applyNow(ctx context.Context, e *IndexUpdate, begin func()) error {
 	if err := s.permits.Take(ctx); err != nil {
 		return err
 	}
 	defer s.permits.Give()
 	if s.Over() {
-		return commit.ErrEnding // it came while this one waited for its turn, or paused
+		return commit.ErrEnding // the process began to end while this one waited for its turn, or paused
 	}
 	within, cancel := s.rt.Deadline(ctx, applyWithin)
 	defer cancel()

@@ -6,15 +6,14 @@ import (
 	"carrel/core/commit"
 )
 
-// An item with expiresAt has a hint in the table of dues, by which the journal
-// finds it. The hint is written before the compare-and-set that sets expiresAt,
-// with the mts of the state to come. A state that sets another expiresAt, or
-// none, removes the former hint with its own mts. States of an item differ in
-// mts, and it rises. So a removal never reaches the hint of a later state, also
-// where that state sets the former time again and the removal comes late.
+// An item with expiresAt has a hint in the table of due work, where the journal finds it. The
+// hint is written before the compare-and-set that sets expiresAt, with the mts of the new
+// state. A state that sets another expiresAt, or none, removes the former hint with its own
+// mts. The mts of an item rises with each state. So a removal never reaches the hint of a later
+// state, even if that state sets the former time again and the removal comes late.
 //
-// What stays behind until its time comes: the hint of an attempt that was not
-// decided, and the former hint where the removal failed or its process ended.
+// Some hints are kept until their time comes: the hint of an attempt that was not decided, and
+// a former hint whose removal failed or whose process ended.
 
 // hintWithin is how long the removal of a former hint may take.
 const hintWithin = commit.PrepareWithin
@@ -27,8 +26,8 @@ func (s *Service) putHint(ctx context.Context, after *Header) error {
 	return s.inFlightLists.PutDue(ctx, commit.Due{At: *after.ExpiresAt, Kind: commit.Content, Key: string(after.ID), MTS: after.MTS})
 }
 
-// staleHint returns the hint of the state before that after does not need; nil
-// where there is none.
+// staleHint returns the hint of the state before that the state after does not need; nil if
+// there is none.
 func staleHint(before, after *Header) *commit.Due {
 	if before.ExpiresAt == nil || after.State == commit.Live && equalInstants(before.ExpiresAt, after.ExpiresAt) {
 		return nil
@@ -36,8 +35,8 @@ func staleHint(before, after *Header) *commit.Due {
 	return &commit.Due{At: *before.ExpiresAt, Kind: commit.Content, Key: string(before.ID), MTS: after.MTS}
 }
 
-// dropHint removes a hint that a decided state has made stale. No caller waits for
-// it. Where it fails, the journal drops the hint when its time comes.
+// dropHint removes a hint that a decided state has made stale. No caller waits for it. If it
+// fails, the journal drops the hint when its time comes.
 func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	if stale == nil {
 		return
@@ -47,14 +46,14 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 		ctx, cancel := s.rt.Deadline(ctx, hintWithin)
 		defer cancel()
 		if err := s.inFlightLists.DropDue(ctx, *stale); err != nil {
-			s.log.DebugContext(ctx, "a former hint of expiry stays until its time comes", "content", stale.Key, "error", err)
+			s.log.DebugContext(ctx, "a former hint of expiry is kept until its time comes", "content", stale.Key, "error", err)
 		}
 	})
 }
 
-// expire deletes an item whose time has come, by the ordinary way. due is a
-// hint: the item's own expiresAt decides. It reports whether due can be removed;
-// where not, the clock has not reached the instant yet.
+// expire deletes an item that has expired, like any other deletion. due is only a hint: the
+// item's own expiresAt decides. It reports whether due can be removed; it cannot while the
+// clock has not reached the instant yet.
 func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 	var early bool
 	e, decided, err := s.decide(ctx, s.NewBudget(), ContentID(due.Key), func(ctx context.Context) (a *attempt, err error) {
@@ -74,11 +73,10 @@ func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 	return true, nil
 }
 
-// planExpiry judges a hint by the item. A hint that the item does not need may
-// belong to an attempt that is under way: it must not be removed before that
-// attempt can be decided no more. Where the item's state is newer than the hint,
-// it cannot, or its state comes with a newer hint. Otherwise a fence makes a
-// newer state.
+// planExpiry compares a hint with the item. A hint that the item does not need may belong to an
+// attempt in progress. It must not be removed before that attempt can no longer be decided. If
+// the item's state is newer than the hint, the attempt cannot be decided, or its state comes
+// with a newer hint. Otherwise a fence makes a newer state.
 func (s *Service) planExpiry(h *Header, due commit.Due) (a *attempt, early bool) {
 	now := s.Now()
 	switch {

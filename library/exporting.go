@@ -13,13 +13,12 @@ import (
 // scanPage is how many items or principals are read at once.
 const scanPage = 100
 
-// exportAtOnce is how many items an export reads at once. They are told in
-// order all the same.
+// exportAtOnce is how many items an export reads at once. They are written in order all the
+// same.
 const exportAtOnce = 16
 
-// ExportSink takes what an export tells, one call at a time. Each thing is told
-// as an import would tell it, and in an order in which an import can: what is
-// named was told before.
+// ExportSink receives the data of an export, one call at a time. Each object has the form of an
+// import, and follows the objects that it names, as an import requires.
 type ExportSink interface {
 	User(principal.ImportUser) error
 	Group(principal.ImportGroup) error
@@ -31,29 +30,29 @@ type ExportSink interface {
 	Draft(ImportDraft) error
 }
 
-// Export tells everything that readers could meet: users, groups, items, who has which role,
-// and texts with their branches, revisions, suggestions and drafts. Importing it into an empty store brings back all of it
-// equal, places in libraries included; what is not told are answered requests,
-// cursors' keys, deleted and expired items, and history.
+// Export writes everything that readers can see: users, groups, items, roles, and texts with
+// their branches, revisions, suggestions and drafts. Importing it into an empty store restores
+// all of it, positions in libraries included. It omits answered requests, the keys of cursors,
+// deleted and expired items, and history.
 //
-// The same state is told in the same way, each type in the order in which the
-// store lists ids, so that two exports can be compared. It holds a page of items at a time, whatever the size of the store. It is one
-// state of the store only where nobody writes meanwhile.
+// The same state is exported in the same way, each type in the order in which the store lists
+// ids, so that two exports can be compared. Export holds one page of items in memory, whatever
+// the size of the store. The result is one state of the store only if nobody writes meanwhile.
 func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	if err := s.exportUsers(ctx, to); err != nil {
-		return fmt.Errorf("exporting the users: %w", err)
+		return fmt.Errorf("export the users: %w", err)
 	}
 	if err := s.exportGroups(ctx, s.exportGroup(to)); err != nil {
-		return fmt.Errorf("exporting the groups: %w", err)
+		return fmt.Errorf("export the groups: %w", err)
 	}
 	if err := s.exportGroups(ctx, s.exportRestOfGroup(to)); err != nil {
-		return fmt.Errorf("exporting the members of groups: %w", err)
+		return fmt.Errorf("export the members of groups: %w", err)
 	}
 	if err := s.exportContents(ctx, to); err != nil {
-		return fmt.Errorf("exporting the items: %w", err)
+		return fmt.Errorf("export the items: %w", err)
 	}
 	if err := s.exportPages(ctx, to); err != nil {
-		return fmt.Errorf("exporting the texts of items: %w", err)
+		return fmt.Errorf("export the texts of items: %w", err)
 	}
 	if err := s.exportDrafts(ctx, to); err != nil {
 		return fmt.Errorf("exporting drafts: %w", err)
@@ -61,7 +60,7 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	return nil
 }
 
-// EachHeader walks over the headers of the live principals that are wanted.
+// EachHeader calls see with the headers of the live principals that wanted accepts.
 func (s *Service) EachHeader(ctx context.Context, wanted func(principal.ID) bool, see func(*principal.Header) error) error {
 	var after principal.ID
 	for {
@@ -104,8 +103,8 @@ func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *
 	return s.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return tell(ctx, h) })
 }
 
-// exportGroup tells the group with members that are users: groups, which may be
-// in one another, can be named when all of them are told.
+// exportGroup exports a group with those members that are users. Groups may contain each other,
+// so they can be named as members only after all of them were exported.
 func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
 		own, err := s.membersOfGroup(h.ID).first(ctx, principal.ID.IsUser)
@@ -119,7 +118,7 @@ func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.He
 	}
 }
 
-// exportRestOfGroup tells the members that the group's own line has not told.
+// exportRestOfGroup exports the members that are not in the group's own line.
 func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
 		memberIterator := s.membersOfGroup(h.ID)
@@ -131,12 +130,12 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 			return to.Members(ImportMembers{ID: string(h.ID), Group: groupChanges(more)})
 		}
 		if len(own) == 0 {
-			// A group without members yet takes none but with a manager.
+			// The first member of a group must be a manager.
 			if own, err = memberIterator.first(ctx, AnyPrincipal); err != nil {
 				return err
 			}
 			if len(own) == 0 {
-				return fmt.Errorf("%s has no manager: the store does not agree with itself, ask carrel audit", h.ID)
+				return fmt.Errorf("%s has no manager: the store is inconsistent; run carrel audit", h.ID)
 			}
 			if err := tell(own); err != nil {
 				return err
@@ -177,8 +176,8 @@ func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 	}
 }
 
-// exportedItem is an item with those who are told in its own line; without a
-// header where there is nothing to tell.
+// exportedItem is an item with the members in its own line. It has no header if there is
+// nothing to export.
 type exportedItem struct {
 	header *Header
 	own    []holder
@@ -194,7 +193,7 @@ func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem,
 	case !h.Exists(s.Now()):
 		return exportedItem{}, nil
 	case len(own) == 0:
-		return exportedItem{}, fmt.Errorf("%s has no manager: the store does not agree with itself, ask carrel audit", id)
+		return exportedItem{}, fmt.Errorf("%s has no manager: the store is inconsistent; run carrel audit", id)
 	default:
 		return exportedItem{header: h, own: own}, nil
 	}
@@ -219,8 +218,8 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Expo
 	})
 }
 
-// holder is an active member of a group or of an item. role is of the one kind
-// or of the other.
+// holder is an active member of a group or of an item. It has a role of the one kind or of the
+// other.
 type holder struct {
 	principal principal.ID
 	role      uint8

@@ -11,29 +11,29 @@ import (
 	"carrel/principal"
 )
 
-// fanOutQueues holds the fan-outs that this process has to do, in one queue for each item.
-// Those that are added while one of their item runs are done after it in one walk, so that
-// many quick changes of an item cost one or two walks over its members.
+// fanOutQueues holds the fan-outs of this process, in one queue for each item. Those that are
+// added while others of their item run are done after them in one walk, so that many quick
+// changes of an item cost one or two walks over its members.
 type fanOutQueues struct {
 	s  *Service
 	mu sync.Mutex
-	// waiting has a key for each item whose queue is being worked off.
+	// waiting has a key for each item whose queue is running.
 	waiting map[ContentID][]*fanOut
 }
 
 // fanOut is the fan-out of one decided change, which its mutation may wait for.
 type fanOut struct {
-	asked    context.Context // of the mutation, without its end
+	caller   context.Context // of the mutation, without its end
 	since    time.Duration   // when the change was decided, on the monotonic clock
 	entry    InFlight
 	actors   []principal.ID // whose libraries go first
 	own      sched.Latch    // opens when the actors' libraries are done
-	all      sched.Latch    // opens when everything is done, or was left to the background
+	all      sched.Latch    // opens when everything is done, or is handed to the background
 	complete bool           // everything is done; set before all opens
 }
 
-// fanOut brings the libraries that a decided change concerns in line, and waits for as
-// much of it as an answer waits for. It reports whether everything is done.
+// fanOut queues the fan-out of a decided change, and waits for as much of it as an answer waits
+// for. It reports whether everything is done.
 func (s *Service) fanOut(ctx context.Context, e InFlight, actor principal.ID) (complete bool) {
 	switch {
 	case e.Scope != commit.ScopeNone:
@@ -45,7 +45,7 @@ func (s *Service) fanOut(ctx context.Context, e InFlight, actor principal.ID) (c
 	return true
 }
 
-// actorInScope returns the actor if there is one and the change concerns its library.
+// actorInScope returns the actor, if there is one and the change concerns its library.
 func actorInScope(e InFlight, actor principal.ID) []principal.ID {
 	if actor == "" || e.Scope == commit.ScopeListed && !slices.Contains(e.Principals, actor) {
 		return nil
@@ -57,7 +57,7 @@ func actorInScope(e InFlight, actor principal.ID) []principal.ID {
 // actors do not wait for the fan-outs before it.
 func (q *fanOutQueues) start(ctx context.Context, e InFlight, actors []principal.ID) *fanOut {
 	rt := q.s.rt
-	f := &fanOut{asked: rt.Detach(ctx), entry: e, actors: actors, since: rt.Elapsed(), own: rt.Latch(), all: rt.Latch()}
+	f := &fanOut{caller: rt.Detach(ctx), entry: e, actors: actors, since: rt.Elapsed(), own: rt.Latch(), all: rt.Latch()}
 	switch {
 	case q.add(f):
 		rt.Go(func() { q.run(e.Content) })
@@ -65,7 +65,7 @@ func (q *fanOutQueues) start(ctx context.Context, e InFlight, actors []principal
 		f.own.Open()
 	default:
 		w := &walk{s: q.s, entry: e}
-		if err := w.listed(f.asked, actors); err == nil {
+		if err := w.listed(f.caller, actors); err == nil {
 			f.own.Open()
 		}
 	}
@@ -93,7 +93,7 @@ func (q *fanOutQueues) add(f *fanOut) (idle bool) {
 	return !busy
 }
 
-// take takes what waits for an item. It ends the queue where nothing does.
+// take takes the waiting fan-outs of an item. If there are none, it ends the queue.
 func (q *fanOutQueues) take(id ContentID) []*fanOut {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,21 +106,21 @@ func (q *fanOutQueues) take(id ContentID) []*fanOut {
 	return batch
 }
 
-// run works off the queue of an item.
+// run runs the queue of an item.
 func (q *fanOutQueues) run(id ContentID) {
 	for batch := q.take(id); batch != nil; batch = q.take(id) {
 		q.runTogether(batch)
 	}
 }
 
-// runTogether does fan-outs of one item in one walk. What fails is left to the background.
+// runTogether does fan-outs of one item in one walk. If it fails, the background does them.
 func (q *fanOutQueues) runTogether(batch []*fanOut) {
 	s, w := q.s, q.walkOf(batch)
 	var others []context.Context
 	for _, f := range batch[1:] {
-		others = append(others, f.asked)
+		others = append(others, f.caller)
 	}
-	ctx, ended := s.watch.FanOut(batch[0].asked, others)
+	ctx, ended := s.watch.FanOut(batch[0].caller, others)
 	err := w.run(ctx)
 	ended(err)
 	if err != nil {
@@ -142,7 +142,7 @@ func (q *fanOutQueues) runTogether(batch []*fanOut) {
 	}
 }
 
-// walkOf returns the walk that does all that fan-outs of one item ask for.
+// walkOf returns the walk that does everything that the fan-outs of one item need.
 func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
 	w := &walk{s: q.s, entry: batch[0].entry, firstDone: func() {
 		for _, f := range batch {
@@ -162,9 +162,9 @@ func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
 	return w
 }
 
-// mergeInFlight returns a with what b, a change of the same item, asks for too. Principals
-// are listed also beside ScopeAll: the row of one may be gone by the time of the walk,
-// removed by another walk that did not write what was shared with it.
+// mergeInFlight returns a merged with b, a change of the same item. Principals are listed also
+// with ScopeAll: the row of one of them may be removed before the walk, by another walk that
+// did not write what was shared with it.
 func mergeInFlight(a, b InFlight) InFlight {
 	a.Base = max(a.Base, b.Base)
 	a.Reverse = a.Reverse || b.Reverse

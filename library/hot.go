@@ -11,8 +11,8 @@ import (
 // movesWindow is the fixed hour in which the moves of an item are counted.
 const movesWindow = time.Hour
 
-// move puts an item at a new position, in a header that has its new MTS. now is
-// the time by the store's clock.
+// move sets the position of an item, in a header that has its new MTS. now is the time by the
+// store's clock.
 func move(h *Header, position, now clock.Instant) {
 	if h.MTS >= h.MovesSince.Add(movesWindow) {
 		h.MovesSince, h.Moves = h.MTS, 0
@@ -23,9 +23,9 @@ func move(h *Header, position, now clock.Instant) {
 	h.Widest = h.Visibility
 }
 
-// lastMove returns when the item last moved. Where that was not recorded, it returns
-// the position, which is the time of the last move or, after a deferred move, of the
-// update that was deferred.
+// lastMove returns when the item last moved. If that was not recorded, it returns the position,
+// which is the time of the last move or, after a deferred move, of the update that was
+// deferred.
 func (h *Header) lastMove() clock.Instant {
 	if h.MovedAt == 0 {
 		return h.Position
@@ -33,24 +33,23 @@ func (h *Header) lastMove() clock.Instant {
 	return h.MovedAt
 }
 
-// pauseOf returns how long an item must keep its position. A hot item moves at
-// most once in HotPause, because each move leaves dead rows in every library
-// that holds it. 0: it may move at once.
+// pauseOf returns how long an item must keep its position; 0: it may move at once. A hot item
+// moves at most once in HotPause, because each move leaves dead rows in every library that has
+// it.
 func (s *Service) pauseOf(h *Header) time.Duration {
 	now, last := s.StoreNow(), h.lastMove()
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
 	if !hot || last > now.Add(commit.AheadAtMost) {
-		// No two clocks in use differ by so much: the clock that dated the last move
-		// has been set back, and how long ago the move was is unknown.
+		// Clocks in use do not differ by so much: the clock that dated the last move has been
+		// set back, and how long ago the move was is unknown.
 		return 0
 	}
 	return max(0, time.Duration(last.Add(s.tune.HotPause)-now)*time.Microsecond)
 }
 
-// deferUntil returns, by the clock of this process, when an updated item may
-// move: 0 means at once. A hot item waits for the end of its pause. An item with
-// many unsettled positions waits until they are settled, because each
-// enforcement deletes all of them.
+// deferUntil returns, by the clock of this process, when an updated item may move; 0: at once.
+// A hot item waits for the end of its pause. An item with many unsettled positions waits until
+// they are settled, because each index update deletes all of them.
 func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 	wait := s.pauseOf(h)
 	if len(h.Unsettled) >= s.tune.MaxUnsettled {
@@ -62,17 +61,16 @@ func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 	return now.Add(wait)
 }
 
-// runDue carries out the deferred move that an entry records.
+// runDue runs the deferred move that an entry records.
 func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
 	return s.Move(ctx, ContentID(e.Key))
 }
 
-// Move carries out the deferred move of an item, as a mutation of its own. Where an
-// update would have to be deferred now, because another process has moved the item
-// within the pause or too many positions are unsettled, it puts the move off, under a
-// new entry of this process's list. It reports whether it moved the item: not where
-// the move was put off, or where the item is at its position already, is deleted, or
-// is absent.
+// Move runs the deferred move of an item, as a mutation of its own. If an update would have to
+// be deferred now, because another process has moved the item within the pause or too many
+// positions are unsettled, it defers the move again, under a new entry of this process's list.
+// It reports whether it moved the item. It did not if the move was deferred again, or if the
+// item is at its position already, is deleted, or is absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
 	e, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
@@ -105,8 +103,8 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	return true, nil
 }
 
-// putOff puts a deferred move on the list once more. It is durable when putOff
-// returns, so the entry before it may be dropped.
+// putOff records a deferred move once more. The record is durable when putOff returns, so the
+// former entry may be dropped.
 func (s *Service) putOff(ctx context.Context, e InFlight) error {
 	e.ID = s.NewEntryID()
 	if err := s.journal.Begin(ctx, e.Entry()); err != nil {

@@ -5,10 +5,10 @@ import (
 	"carrel/core/id"
 )
 
-// ContentID names a content: "c:<tenant>:<name>". The name keeps its case.
+// ContentID names an item: "c:<tenant>:<name>". The name keeps its case.
 type ContentID string
 
-// ParseContentID checks the id of a content. Its error has code Invalid.
+// ParseContentID checks the id of an item. Its error has code Invalid.
 func ParseContentID(s string) (ContentID, error) {
 	if len(s) < 2 || s[:2] != "c:" {
 		return "", fault.Invalidf(nil, "not the id of a content: it has the form c:<tenant>:<name>")
@@ -19,8 +19,8 @@ func ParseContentID(s string) (ContentID, error) {
 	return ContentID(s), nil
 }
 
-// Tenant is the tenant part of the id.
+// Tenant returns the tenant of the id.
 func (c ContentID) Tenant() string { return id.Tenant(string(c)) }
 
-// Name is the last part of the id.
+// Name returns the last part of the id.
 func (c ContentID) Name() string { return id.Name(string(c)) }

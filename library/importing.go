@@ -12,10 +12,9 @@ import (
 	"carrel/principal"
 )
 
-// Importing is for the operator's command line: nobody is asked for rights,
-// and what is known of the past may be told. Everything else holds as for
-// mutations: shape, existence, the protocol. Each call is whole or nothing, and
-// may be repeated: what stands already as told is Unchanged.
+// Imports are for the operator's command line: they check no rights, and may set values of the
+// past. Everything else is as for mutations: the checks of the input, existence, the protocol.
+// Each call is atomic and may be repeated: what is stored already is Unchanged.
 
 // ImportContent is an item with its first members, one of them a manager.
 type ImportContent struct {
@@ -27,22 +26,22 @@ type ImportContent struct {
 	URL          *string // names the item
 	Visibility   principal.Visibility
 	ExpiresAt    *clock.Instant
-	CreatedAt    *clock.Instant        // now when nil
-	CreatedBy    *string               // the first manager when nil
-	LastModified *clock.Instant        // CreatedAt when nil
-	Version      *int                  // 1 when nil
+	CreatedAt    *clock.Instant        // nil: now
+	CreatedBy    *string               // nil: the first manager
+	LastModified *clock.Instant        // nil: CreatedAt
+	Version      *int                  // nil: 1
 	Members      []ContentMemberChange // 1..100
 }
 
-// ImportMembers gives roles in one group or on one item to more principals.
+// ImportMembers sets roles of further principals in one group or on one item.
 type ImportMembers struct {
 	ID      string
 	Group   []principal.GroupMemberChange // of a group, 1..100
 	Content []ContentMemberChange         // of an item, 1..100
 }
 
-// ImportContent stores an item that does not exist yet. Its place in libraries
-// is the LastModified told.
+// ImportContent stores an item that does not exist yet. Its position in libraries is its
+// LastModified.
 func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principal.ImportResult, error) {
 	h, members, err := s.importedHeader(&in)
 	if err != nil {
@@ -81,10 +80,10 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 	return result, nil
 }
 
-// planImport is the first state of an item as told.
-func (s *Service) planImport(ctx context.Context, before *Header, told Header, members []Member) (*attempt, error) {
-	after := told
-	after.Seq, after.MTS = before.Seq+1, max(s.MTS(before.MTS), told.Position)
+// planImport plans the first state of an imported item.
+func (s *Service) planImport(ctx context.Context, before *Header, imported Header, members []Member) (*attempt, error) {
+	after := imported
+	after.Seq, after.MTS = before.Seq+1, max(s.MTS(before.MTS), imported.Position)
 	rows := changeRows(&after, absentRows(members), func(i int) ContentRole { return members[i].Role })
 	if err := s.putHint(ctx, &after); err != nil {
 		return nil, err
@@ -94,19 +93,19 @@ func (s *Service) planImport(ctx context.Context, before *Header, told Header, m
 		&ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
 }
 
-// sameItem tells whether an item stands as told. What the line left to chance,
-// and what has changed it since by a mutation, does not count.
-func sameItem(old, told *Content, in *ImportContent) bool {
-	return old.Kind == told.Kind && old.Title == told.Title && equalStrings(old.Description, told.Description) &&
-		equalStrings(old.Link, told.Link) && (in.URL == nil || old.CanonicalURL == told.CanonicalURL) && old.Visibility == told.Visibility &&
-		(in.LastModified == nil || old.LastModified == told.LastModified)
+// sameItem reports whether an item is stored already. Fields that the line leaves out do not
+// count, nor does what mutations have changed since.
+func sameItem(old, imported *Content, in *ImportContent) bool {
+	return old.Kind == imported.Kind && old.Title == imported.Title && equalStrings(old.Description, imported.Description) &&
+		equalStrings(old.Link, imported.Link) && (in.URL == nil || old.CanonicalURL == imported.CanonicalURL) && old.Visibility == imported.Visibility &&
+		(in.LastModified == nil || old.LastModified == imported.LastModified)
 }
 
-// importedHeader is the shape of the line.
+// importedHeader checks the line and returns the header and the members that it describes.
 func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	now := s.Now()
-	// ExpiresAt may have passed since the file was written: the journal does
-	// with the item what it would have done, and the lines that name it stand.
+	// ExpiresAt may have passed since the file was written. The journal then expires the item
+	// as it would have done, and the lines that name it remain valid.
 	shape := CreateContent{Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 		URL: in.URL, Visibility: in.Visibility, Members: in.Members}
 	var faults fault.List
@@ -128,8 +127,8 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		faults = append(faults, fault.Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
 	}
 	if in.CreatedBy != nil {
-		// A group, where the item was imported without an author and groups alone
-		// managed it.
+		// A group is a valid creator: the item may have been imported without an author and
+		// managed by groups only.
 		h.Creator, err = principal.ParseID(*in.CreatedBy)
 		faults.Add(err, "createdBy")
 	}
@@ -144,7 +143,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		h.Version = *in.Version
 	}
 	if h.CreatedAt > now || h.LastModified > now || h.LastModified < h.CreatedAt {
-		faults = append(faults, fault.Invalidf([]string{"lastModified"}, "createdAt and lastModified lie in the past, in this order"))
+		faults = append(faults, fault.Invalidf([]string{"lastModified"}, "createdAt and lastModified must be in the past, in this order"))
 	}
 	if h.Version < 1 {
 		faults = append(faults, fault.Invalidf([]string{"version"}, "a version is at least 1"))
@@ -153,7 +152,7 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	return h, members, faults.OrNil()
 }
 
-// ImportMembers gives roles to principals that have none or others.
+// ImportMembers sets the roles of principals that have none or another one.
 func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (principal.ImportResult, error) {
 	if id.KindOf(in.ID) == id.Content {
 		return s.importRoles(ctx, ContentID(in.ID), in.Content)

@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// InFlight is a change under way: durable before its compare-and-set can
-// apply, gone only after a snapshot with Seq > Base was enforced on its scope.
+// InFlight is a change in flight. It is recorded durably before its compare-and-set can apply,
+// and removed only after a snapshot with Seq > Base was applied to its scope.
 type InFlight struct {
 	ID commit.EntryID
 	// Content is the item that changes.
@@ -18,12 +18,12 @@ type InFlight struct {
 	Scope   commit.Scope
 	// Principals in order of id, for ScopeListed.
 	Principals []principal.ID
-	// Reverse: content_by_principal rows are concerned too.
+	// Reverse: content_by_principal rows are written too.
 	Reverse bool
-	// Due is when the deferred move of a hot item shall run; 0: not deferred.
+	// Due is when the deferred move of a hot item must run; 0: not deferred.
 	Due clock.Instant
-	// Decided: the compare-and-set is known to have been applied. Entries of
-	// one partition that are decided may be merged.
+	// Decided: the compare-and-set is known to have been applied. Decided entries of one
+	// partition may be merged.
 	Decided bool
 }
 

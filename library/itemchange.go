@@ -10,51 +10,51 @@ import (
 	"carrel/principal"
 )
 
-// ItemChange is a change of an item that another package plans: of the item's further
-// rows, and of what its header keeps for them.
+// ItemChange is a change of an item that another package plans: of the item's further rows, and
+// of the data that its header keeps for them.
 type ItemChange struct {
 	// Mutation is as BeginAsActor returned it, for the tenant of the item.
 	Mutation commit.Mutation
 	ID       ContentID
-	// Path is that of the item's id in the input.
+	// Path is the path of the item's id in the input.
 	Path string
 	// Editors reports that the change is FORBIDDEN to viewers who may not edit the item.
 	Editors bool
-	// Rows returns the keys of the further rows that Plan needs of an item with a header,
-	// at most 100. It is called with an empty header first, for a guess.
+	// Rows returns the keys of the further rows that Plan needs of an item with a header, at
+	// most 100. It is called with an empty header first, as a guess.
 	Rows func(h *Header) []RowKey
-	// Plan plans the change of an item that the viewer sees. It may be called several
-	// times, with newer readings. It returns nil where there is nothing to change.
+	// Plan plans the change of an item that the viewer sees. It may be called several times,
+	// with newer readings. It returns nil if there is nothing to change.
 	Plan func(ctx context.Context, t *ItemReading) (*Edit, error)
 }
 
 // ItemReading is one reading of an item, for the plan of a change.
 type ItemReading struct {
 	Header *Header
-	// Rows are the further rows asked for, in their order.
+	// Rows are the requested rows, in their order.
 	Rows []Row
 	// MayEdit reports whether the viewer may edit the item.
 	MayEdit func(ctx context.Context) (bool, error)
 }
 
-// Edit is a change of an item as its plan decides it.
+// Edit is a planned change of an item.
 type Edit struct {
-	// Page replaces that of the header.
+	// Page replaces Content.Page in the header.
 	Page []byte
 	// Rows are the further rows to write; a nil Value removes one.
 	Rows []Row
 	// Visible reports that readers see the change. The item then moves in its libraries,
 	// as it does when its title changes.
 	Visible bool
-	// Title is the new title of the item; nil: it stays. It is set if Visible only.
+	// Title is the new title of the item; nil: unchanged. It is only set if Visible is set.
 	Title *string
-	// Answer is what a repetition of the request is answered with (ContentOutcome.Answer).
+	// Answer is returned to repetitions of the request (ContentOutcome.Answer).
 	Answer []byte
 }
 
-// ChangeItem decides a change that another package plans, by the way of all changes of
-// items: the item's queue, the in-flight list, one compare-and-set, and a fan-out where
-// readers see the change.
+// ChangeItem decides a change that another package plans, in the same way as all changes of
+// items: the item's queue, the in-flight list, one compare-and-set, and a fan-out if readers
+// see the change.
 func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemChange) (*ContentOutcome, error) {
 	defer v.Forget()
 	var answer []byte
@@ -93,7 +93,8 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 	return out, err
 }
 
-// planEdit is the compare-and-set of an edit, with the number of libraries it concerns.
+// planEdit plans the compare-and-set of an edit, and returns the number of libraries it
+// concerns.
 func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
 	after := *h
 	after.Seq, after.MTS, after.Page = h.Seq+1, s.MTS(h.MTS), edit.Page
@@ -110,14 +111,14 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 	return s.contentAttempt(e, c), libraries
 }
 
-// planMoving completes the plan of a change that readers see: after is the state to come,
-// with the change in it. It returns the number of libraries that the change concerns now.
+// planMoving completes the plan of a change that readers see. after is the new state, with the
+// change in it. It returns the number of libraries that the change concerns now.
 func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) int {
 	after.Version++
 	after.LastModified = after.MTS
 	after.narrow(h.Visibility)
-	// A clock that was ahead may have dated the last move. From here on the
-	// pause counts from now, so that no item waits longer than one pause.
+	// A clock that was ahead may have dated the last move. The pause then counts from now, so
+	// that no item waits longer than one pause.
 	after.MovedAt = min(h.lastMove(), s.StoreNow())
 	e.Due = s.deferUntil(after, s.Now())
 	if e.Due == 0 {
@@ -133,16 +134,16 @@ func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) in
 	return h.Members
 }
 
-// planInPlace completes the plan of a change that pages show and that does not move the
-// item: the entries of all members are written again where they are, with the timestamp of
-// the new state. It returns the number of libraries that the change concerns.
+// planInPlace completes the plan of a change that pages show and that does not move the item:
+// the entries of all members are written again at the same position, with the timestamp of the
+// new state. It returns the number of libraries that the change concerns.
 func planInPlace(h *Header, e *InFlight) int {
 	e.Scope = commit.ScopeAll
 	return h.Members
 }
 
-// readItem reads an item with the further rows that c names for its header, all of one
-// state. It reads twice where the guess for an empty header was wrong.
+// readItem reads an item with the further rows that c names for its header, all of one state.
+// It reads twice if the guess for an empty header was wrong.
 func (s *Service) readItem(ctx context.Context, c *contentChange) (*ContentRows, error) {
 	keys := c.rows(&Header{})
 	for range commit.MaxTries {
@@ -165,7 +166,7 @@ type Item struct {
 	Permissions Permissions
 }
 
-// Items answers in the order of ids; nil for what v may not see.
+// Items returns items in the order of ids; nil for those that v may not see.
 func (s *Service) Items(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Item, error) {
 	rows, err := s.readContents(ctx, v, ids)
 	if err != nil {

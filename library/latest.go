@@ -28,7 +28,7 @@ func (c *FeedConnection) Nodes() []*Content {
 	return nodes
 }
 
-// FeedEdge is an item with its place.
+// FeedEdge is an item with its position in the feed.
 type FeedEdge struct {
 	Node *Content
 
@@ -36,10 +36,10 @@ type FeedEdge struct {
 	seal func(timeline.Entry) string
 }
 
-// Cursor returns the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *FeedEdge) Cursor() string { return e.seal(e.at) }
 
-// feedOf names the feed of the public content of a tenant.
+// feedOf returns the feed of the public content of a tenant.
 func feedOf(tenant string) timeline.Feed { return timeline.Feed("content:" + tenant) }
 
 // LatestContent implements API.
@@ -69,8 +69,8 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	return c, nil
 }
 
-// publicNow returns the items of entries, nil for those that are not PUBLIC now. It
-// implements timeline.Judge. Entries of items that were deleted are removed in the background.
+// publicNow returns the items of entries, nil for those that are not PUBLIC now. It implements
+// timeline.Judge. Entries of deleted items are removed in the background.
 func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*Content, error) {
 	ids := make([]ContentID, len(entries))
 	for i, e := range entries {
@@ -78,7 +78,7 @@ func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*C
 	}
 	rows, err := s.contents.ReadMany(ctx, ids, nil)
 	if err != nil {
-		return nil, fmt.Errorf("reading the content of a feed: %w", err)
+		return nil, fmt.Errorf("read the content of a feed: %w", err)
 	}
 	now := s.Now()
 	cs := make([]*Content, len(rows))
@@ -94,8 +94,8 @@ func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*C
 	return cs, nil
 }
 
-// feedPublic brings the feed of a tenant in line with an item: an item has an entry once it
-// was PUBLIC, for as long as it may become PUBLIC again.
+// feedPublic updates the entry of an item in the feed of its tenant: an item has an entry from
+// the time that it was first PUBLIC, for as long as it may become PUBLIC again.
 func (s *Service) feedPublic(ctx context.Context, h *Header) error {
 	feed, e := feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)}
 	switch {
@@ -110,8 +110,8 @@ func (s *Service) feedPublic(ctx context.Context, h *Header) error {
 	return nil
 }
 
-// RepairFeed gives an item the entry that it lacks in the feed of its tenant. It reports
-// whether the entry was missing.
+// RepairFeed adds the entry of an item to the feed of its tenant, if it is missing. It reports
+// whether it was.
 func (s *Service) RepairFeed(ctx context.Context, h *Header) (wrong bool, err error) {
 	if wrong, err = s.FeedIsWrong(ctx, h); err != nil || !wrong {
 		return false, err
@@ -120,15 +120,15 @@ func (s *Service) RepairFeed(ctx context.Context, h *Header) (wrong bool, err er
 	return true, s.feedPublic(ctx, h)
 }
 
-// FeedIsWrong reports whether the feed of its tenant lacks an item that is PUBLIC. Readers
-// remove the entries of items that were deleted.
+// FeedIsWrong reports whether an item that is PUBLIC is missing in the feed of its tenant.
+// Entries of deleted items do not count: readers remove them.
 func (s *Service) FeedIsWrong(ctx context.Context, h *Header) (bool, error) {
 	if h.State != commit.Live || h.Visibility != principal.Public {
 		return false, nil
 	}
 	_, there, err := s.feeds.Find(ctx, feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)})
 	if err != nil {
-		return false, fmt.Errorf("reading the feed of public content: %w", err)
+		return false, fmt.Errorf("read the feed of public content: %w", err)
 	}
 	return !there, nil
 }
@@ -146,17 +146,17 @@ func (s *Service) SetFeedsComplete(ctx context.Context) error {
 	return s.Retry(ctx, func() error { return s.feeds.SetComplete(ctx, contentFeeds) })
 }
 
-// BeforeLatest has f called before the feed of a tenant is read. It returns an error that is
+// BeforeLatest has f called before the feed of a tenant is read. f returns an error that is
 // UNAVAILABLE until the feeds are complete.
 func (s *Service) BeforeLatest(f func(context.Context) error) { s.beforeLatest = f }
 
-// wasPublic reports whether the item is, or was once, PUBLIC, as far as the header tells.
+// wasPublic reports whether the item is, or was once, PUBLIC, as far as the header records it.
 func (h *Header) wasPublic() bool {
 	return h.Visibility == principal.Public || h.Widest == principal.Public || h.PublicUntil != 0
 }
 
-// DropFromFeed removes an entry of the feed of public content whose item was deleted, or is
-// of another creation.
+// DropFromFeed removes an entry of the feed of public content whose item was deleted, or was
+// created again at another time.
 func (s *Service) DropFromFeed(ctx context.Context, e timeline.Entry) error {
 	id := ContentID(e.ID)
 	rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
@@ -169,7 +169,7 @@ func (s *Service) DropFromFeed(ctx context.Context, e timeline.Entry) error {
 	return s.feeds.Drop(ctx, feedOf(id.Tenant()), e, s.Now())
 }
 
-// mostListed is how many items a process remembers as listed in their feeds.
+// mostListed is the number of items that a process remembers as listed in their feeds.
 const mostListed = 10_000
 
 // listedContent are items that this process knows to be in the feed of their tenant, so

@@ -8,23 +8,23 @@ import (
 	"carrel/principal"
 )
 
-// What a change says that an item has left is told to readers to whom the item
-// itself is not shown. So it is exact: a bucket in which the item never stood
-// in this very library is not among it, however the item came to it. Which
-// entries are deleted does not tell that: those are deleted that may stand.
+// The buckets that a change reports as left are shown to readers who may not see the item. So
+// they are exact: a bucket in which the item never had an entry in this very library is not
+// among them, however the item got into the library. The deleted entries do not determine them:
+// entries are deleted if they may exist.
 
-// Left are the buckets of its owner's library in which the item has stood and
-// does not stand in this state.
+// Left returns the buckets of m's library in which the item had an entry and has none in this
+// state.
 func (h *Header) Left(m Member) Buckets {
 	if m.Seq == 0 {
-		// Without a row it was never there, or somebody has told already: a row is
-		// dropped only after its library was enforced.
+		// The item was never there, or that it was removed was reported already: a row is dropped
+		// only after its library was updated.
 		return 0
 	}
 	left := m.Left
 	switch {
 	case m.Leaving && m.Left == 0:
-		left = h.reach(m.Principal) // a row from before this was noted
+		left = h.reach(m.Principal) // a row that was written before Left was recorded
 	case !m.Leaving:
 		left = h.stood(m)
 	}
@@ -34,12 +34,12 @@ func (h *Header) Left(m Member) Buckets {
 	return left
 }
 
-// Tells says whether a change is written for a row. Without a row there is
-// nothing to tell, and the change could take the place of one that Tells of the
-// row that there was: two processes may write at the same instant.
+// Tells reports whether a change is written for a row. Without a row there is nothing to
+// report, and the change could replace one that is written for the former row: two processes
+// may write at the same instant.
 func (e *IndexUpdate) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
-// stands are the buckets of a member's library in which the item belongs.
+// stands returns the buckets of a member's library in which the item belongs.
 func (h *Header) stands(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
 		if InBucket(b, h.Visibility, h.ID, p) {
@@ -49,7 +49,7 @@ func (h *Header) stands(p principal.ID) (bs Buckets) {
 	return bs
 }
 
-// reach are the buckets in which entries of the item may still stand.
+// reach returns the buckets in which the item may still have entries.
 func (h *Header) reach(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
 		if InBucket(b, h.Widest, h.ID, p) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool { return InBucket(b, u.Widest, h.ID, p) }) {
@@ -59,10 +59,9 @@ func (h *Header) reach(p principal.ID) (bs Buckets) {
 	return bs
 }
 
-// stood are the buckets in which the item stands in the library of m's
-// principal, an active member, or stood when it was seen by more than now; of
-// the latter those that may still hold an entry: what has left the others was
-// told when it did.
+// stood returns the buckets in which the item has an entry in the library of m's principal, an
+// active member, or had one when more readers saw it. Of the latter it returns only those that
+// may still have an entry: leaving the others was reported when it happened.
 func (h *Header) stood(m Member) Buckets {
 	was := m.Left
 	for _, b := range AllBuckets {
@@ -73,8 +72,8 @@ func (h *Header) stood(m Member) Buckets {
 	return h.stands(m.Principal) | was&h.reach(m.Principal)
 }
 
-// until is when the item has last ceased to belong in a bucket of a member's
-// library because fewer see it; 0: never.
+// until returns when the item last ceased to belong in a bucket of a member's library because
+// fewer readers see it; 0: never.
 func (h *Header) until(b Bucket, p principal.ID) clock.Instant {
 	switch {
 	case b == principal.Private:
@@ -85,7 +84,7 @@ func (h *Header) until(b Bucket, p principal.ID) clock.Instant {
 	return h.PublicUntil
 }
 
-// narrow notes in a header that has its new MTS and visibility who has ceased to
+// narrow records in a header that has its new MTS and visibility which readers have ceased to
 // see the item.
 func (h *Header) narrow(before principal.Visibility) {
 	if before >= principal.LoggedIn && h.Visibility < principal.LoggedIn {
@@ -96,8 +95,8 @@ func (h *Header) narrow(before principal.Visibility) {
 	}
 }
 
-// became is the row of a principal whose role changes from that of before, in a
-// header that has its new MTS.
+// became returns the row of a principal whose role changes from that in before, in a header
+// that has its new MTS.
 func (h *Header) became(before Member, to ContentRole) Member {
 	row := Member{Principal: before.Principal, Role: to, Seq: h.Seq, Since: before.Since, Left: before.Left}
 	switch {

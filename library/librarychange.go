@@ -7,45 +7,44 @@ import (
 	"carrel/principal"
 )
 
-// LibraryChange is what a follower is told: *LibraryEntryPlaced or
+// LibraryChange is a change that a follower receives: *LibraryEntryPlaced or
 // *LibraryEntryRemoved.
 type LibraryChange interface{ IsLibraryChange() }
 
-// LibraryEntryPlaced tells that an item is new in a library, has moved to this
-// place, or differs.
+// LibraryEntryPlaced reports that an item is new in a library, has moved to this position, or
+// has changed.
 type LibraryEntryPlaced struct{ Edge *LibraryEdge }
 
-// LibraryEntryRemoved tells that an item stands no more in the part of the
-// library that the follower reads.
+// LibraryEntryRemoved reports that an item is no longer in the part of the library that the
+// follower reads.
 type LibraryEntryRemoved struct{ ContentID ContentID }
 
-// IsLibraryChange marks what a follower is told.
+// IsLibraryChange marks the type as a LibraryChange.
 func (*LibraryEntryPlaced) IsLibraryChange() {}
 
-// IsLibraryChange marks what a follower is told.
+// IsLibraryChange marks the type as a LibraryChange.
 func (*LibraryEntryRemoved) IsLibraryChange() {}
 
-// Following is one viewer's following of one library. Next is called by one goroutine at
-// a time; Close by any, once no call of Next is under way.
+// Following is one viewer's subscription to one library. Only one goroutine at a time may call
+// Next. Any may call Close, once no call of Next is running.
 type Following interface {
 	// Await waits until Next has something to return, or ctx ends.
 	Await(ctx context.Context)
-	// Next returns the next change. Its error is RESYNC where the library must be read
-	// again, and that of ctx when it ends.
+	// Next returns the next change. Its error is RESYNC if the library must be read again, and
+	// that of ctx when it ends.
 	Next(ctx context.Context) (LibraryChange, error)
-	// BillTo counts what resolving the viewer's groups has cost since the last call as
-	// work for v, the viewer of one event.
+	// BillTo charges the cost of resolving the viewer's groups since the last call to v, the
+	// viewer of one event.
 	BillTo(v *principal.Viewer)
 	Close()
 }
 
-// Publisher tells those who follow a library of what is written into it.
+// Publisher notifies the followers of a library of what is written into it.
 type Publisher interface {
-	// Stamp returns the key of the changes of one write, which begins now.
+	// Stamp returns the key of the changes of a write that starts now.
 	Stamp(now clock.Instant) clock.Instant
-	// IndexApplied is called when an enforcement with a key was acknowledged.
+	// IndexApplied is called when an index update with a key was acknowledged.
 	IndexApplied(e *IndexUpdate)
-	// Updated is called for an update whose move is deferred: it touches no library
-	// until then.
+	// Updated is called for an update whose move is deferred: it changes no library until then.
 	Updated(id ContentID)
 }

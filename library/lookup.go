@@ -11,11 +11,11 @@ import (
 	"carrel/principal"
 )
 
-// Nodes answers global ids of any kind, in their order; nil in the place of
-// what is malformed, does not exist or may not be seen.
+// Nodes returns the nodes of global ids of any kind, in their order. An element is nil if its
+// id is malformed, or its node does not exist or may not be seen.
 func (s *Service) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error) {
 	if len(ids) > input.MaxList {
-		return nil, fault.BadInputf("%d ids: at most %d can be asked for at once", len(ids), input.MaxList)
+		return nil, fault.BadInputf("%d ids: at most %d can be requested at once", len(ids), input.MaxList)
 	}
 	var (
 		principals []principal.ID
@@ -60,7 +60,7 @@ func (s *Service) Nodes(ctx context.Context, v *principal.Viewer, ids []string) 
 	return nodes, nil
 }
 
-// Contents answers in the order of ids, nil for what v may not see.
+// Contents returns items in the order of ids, nil for those that v may not see.
 func (s *Service) Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error) {
 	rows, err := s.readContents(ctx, v, ids)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) Contents(ctx context.Context, v *principal.Viewer, ids []Conte
 	return cs, nil
 }
 
-// readContents reads items with v's own member row, where v is signed in.
+// readContents reads items, with v's own member row if v is signed in.
 func (s *Service) readContents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]ContentRows, error) {
 	var own []principal.ID
 	if v.SignedIn() {

@@ -10,12 +10,11 @@ import (
 	"carrel/principal"
 )
 
-// unreadableFor is how old a state must be that the scrubber compares with
-// derived rows while an in-flight list cannot be read. That list may hold any
-// change. A process that lives finishes a change, or tries to, within the 5
-// minutes of the longest pause; what is older was abandoned. Mending beside its
-// owner would be right too, because states carry their own timestamps, but would
-// report a change under way as a mistake.
+// unreadableFor is the minimum age of a state that the scrubber compares with derived rows
+// while an in-flight list cannot be read. That list may contain any change. A live process
+// finishes a change, or tries to, within the 5 minutes of the longest pause, so an older change
+// was abandoned. Repairing it while its owner runs would be correct too, because states carry
+// their own timestamps, but would report a change in progress as an error.
 const unreadableFor = 10 * time.Minute
 
 // OpenLists is one reading of the in-flight lists of all processes.
@@ -26,8 +25,7 @@ type OpenLists struct {
 	Unreadable []commit.ListID // lists that could not be read
 }
 
-// OpenLists reads the lists. Lists that cannot be read are no error: the result
-// names them.
+// OpenLists reads the lists. Lists that cannot be read are no error: they are in Unreadable.
 func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
 	inFlightLists, err := commit.OpenLists(ctx, s.inFlightLists)
 	var bad *commit.UnreadableLists
@@ -51,26 +49,25 @@ func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
 	return l, nil
 }
 
-// MayHold reports whether a change of an item may be in flight that has led to
-// its state of mts.
+// MayHold reports whether the change that led to an item's state of mts may be in flight.
 func (l *OpenLists) MayHold(id ContentID, mts, now clock.Instant) bool {
 	return l.Contents[id] || l.MayHide(mts, now)
 }
 
-// MayHoldPrincipal is mayHold for a user or a group.
+// MayHoldPrincipal is MayHold for a user or a group.
 func (l *OpenLists) MayHoldPrincipal(id principal.ID, mts, now clock.Instant) bool {
 	return l.Principals[id] || l.MayHide(mts, now)
 }
 
-// MayHide reports whether a list that cannot be read may hold the change that
-// has led to a state of mts.
+// MayHide reports whether a list that cannot be read may contain the change that led to a state
+// of mts.
 func (l *OpenLists) MayHide(mts, now clock.Instant) bool {
 	return len(l.Unreadable) > 0 && mts > now.Add(-unreadableFor)
 }
 
-// restsNow reports whether every library follows an item that was changed
-// earlier, by whatever process: a change is on a list from before it is decided
-// until all that it concerns was enforced. It is false where a list cannot be read.
+// restsNow reports whether all libraries are up to date with the earlier changes of an item, by
+// whatever process: a change is on a list from before it is decided until it was applied to
+// everything that it concerns. restsNow returns false if a list cannot be read.
 func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
 	lists, err := s.OpenLists(ctx)
 	return err == nil && len(lists.Unreadable) == 0 && !lists.Contents[id]

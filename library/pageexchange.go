@@ -9,19 +9,19 @@ import (
 	"carrel/principal"
 )
 
-// ImportBranch is a branch of an item's page. Branch 1 is there from the start.
+// ImportBranch is a branch of an item's page. Branch 1 always exists.
 type ImportBranch struct {
 	Content    string
 	Number     int // one more than the number of branches so far
 	CopiedFrom *int
-	CreatedAt  *clock.Instant // now when nil
+	CreatedAt  *clock.Instant // nil: now
 	CreatedBy  string
 	// Current makes it the branch that visitors see, Working the one that editors work on.
 	Current, Working bool
 }
 
-// ImportRevision is a revision of an item's text. The item's first one gives it its own
-// locale.
+// ImportRevision is a revision of an item's text. The first revision of an item sets the item's
+// own locale.
 type ImportRevision struct {
 	Content      string
 	Branch       int
@@ -29,9 +29,9 @@ type ImportRevision struct {
 	Number       int     // one more than the last one of the locale
 	Title, Body  string
 	Author       string
-	CreatedAt    *clock.Instant // now when nil
+	CreatedAt    *clock.Instant // nil: now
 	BaseRevision *int
-	Suggestion   *string // the suggestion that it was
+	Suggestion   *string // the suggestion that it was made from
 	Current      bool    // in its locale and branch
 }
 
@@ -44,11 +44,11 @@ type ImportSuggestion struct {
 	Title, Body  string
 	Note         *string
 	Author       string
-	CreatedAt    *clock.Instant // now when nil
+	CreatedAt    *clock.Instant // nil: now
 	BaseRevision *int
-	State        *string // OPEN when nil
+	State        *string // nil: OPEN
 	DecidedBy    *string // of a suggestion that is not OPEN
-	Revision     *int    // what it became, of an ACCEPTED one
+	Revision     *int    // the revision that it became, if ACCEPTED
 }
 
 // ImportDraft is a draft of its author.
@@ -59,16 +59,16 @@ type ImportDraft struct {
 	Locale       *string
 	Title, Body  string
 	BaseRevision *int
-	Version      *int           // 1 when nil
-	UpdatedAt    *clock.Instant // now when nil
+	Version      *int           // nil: 1
+	UpdatedAt    *clock.Instant // nil: now
 }
 
 // PageExchange is what package page does for exports and imports.
 type PageExchange interface {
-	// ExportPage tells the branches, the revisions and the suggestions of an item, each
-	// after what it needs.
+	// ExportPage exports the branches, the revisions and the suggestions of an item, each after
+	// the objects that it refers to.
 	ExportPage(ctx context.Context, h *Header, to ExportSink) error
-	// ExportDrafts tells the drafts of a user whose items exist, the oldest first.
+	// ExportDrafts exports the drafts of a user whose items exist, the oldest first.
 	ExportDrafts(ctx context.Context, user principal.ID, to ExportSink) error
 	ImportBranch(ctx context.Context, in ImportBranch) (principal.ImportResult, error)
 	ImportRevision(ctx context.Context, in ImportRevision) (principal.ImportResult, error)
@@ -96,8 +96,8 @@ func (s *Service) ImportDraft(ctx context.Context, in ImportDraft) (principal.Im
 	return s.pages.ImportDraft(ctx, in)
 }
 
-// ImportEdit decides an import of what another package keeps in an item. plan is given the
-// rows of the keys, and returns nil where the item holds already what is imported.
+// ImportEdit decides an import of data that another package keeps in an item. plan gets the
+// rows of the keys, and returns nil if the item contains the imported data already.
 func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
 	_, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		read, err := s.contents.Read(ctx, id, ContentQuery{Rows: keys})
@@ -120,7 +120,7 @@ func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, p
 	return principal.Created, nil
 }
 
-// exportPages tells the pages of all items.
+// exportPages exports the pages of all items.
 func (s *Service) exportPages(ctx context.Context, to ExportSink) error {
 	var after ContentID
 	for {
@@ -146,7 +146,7 @@ func (s *Service) exportPages(ctx context.Context, to ExportSink) error {
 	}
 }
 
-// exportDrafts tells the drafts of all users.
+// exportDrafts exports the drafts of all users.
 func (s *Service) exportDrafts(ctx context.Context, to ExportSink) error {
 	return s.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error { return s.pages.ExportDrafts(ctx, h.ID, to) })
 }

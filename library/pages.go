@@ -8,14 +8,14 @@ import (
 	"carrel/principal"
 )
 
-// Pages is what package page does for items: it knows what their further rows hold.
+// Pages is what package page does for items: it knows what their further rows contain.
 type Pages interface {
 	// Begin plans the first text of a new item.
 	Begin(ctx context.Context, t FirstText) (*Edit, error)
 	// Kinds returns the kinds of rows that it adds to items.
 	Kinds() []RowKind
-	// Forget removes what rows of a deleted item refer to, before the rows are removed. It
-	// may be called again for the same rows.
+	// Forget removes what rows of a deleted item refer to, before the rows are removed. It may be
+	// called again for the same rows.
 	Forget(ctx context.Context, id ContentID, rows []Row) error
 
 	PageExchange
@@ -28,7 +28,8 @@ type FirstText struct {
 	Author              principal.ID
 }
 
-// KeepPages has p keep the pages of items. It must be called before the first request.
+// KeepPages makes p the keeper of the pages of items. It must be called before the first
+// request.
 func (s *Service) KeepPages(p Pages) { s.pages = p }
 
 // checkText checks the first text of an item.
@@ -52,7 +53,7 @@ func (in *CreateContent) checkText(faults *fault.List) {
 	in.locale = locale
 }
 
-// firstText plans the first text of an item; nil where it begins without one.
+// firstText plans the first text of an item; nil if it starts without one.
 func (s *Service) firstText(ctx context.Context, id ContentID, in *CreateContent, author principal.ID) (*Edit, error) {
 	if in.Body == nil {
 		return nil, nil

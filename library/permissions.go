@@ -6,8 +6,8 @@ import (
 	"carrel/principal"
 )
 
-// PermissionsOf tells what v may do with items, in the order of ids; nil for those
-// that it may not see.
+// PermissionsOf returns what v may do with items, in the order of ids; nil for those that it
+// may not see.
 func (s *Service) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Permissions, error) {
 	items, err := s.Items(ctx, v, ids)
 	if err != nil {
@@ -22,14 +22,14 @@ func (s *Service) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []
 	return permissions, nil
 }
 
-// permissionsItem asks for the viewer's standing with an item that it sees; own is
-// its own member row.
+// permissionsItem is an item that the viewer sees, of which the permissions are needed. own is
+// the viewer's own member row.
 type permissionsItem struct {
 	header *Header
 	own    Member
 }
 
-// standings answers in the order of the items.
+// permissions returns the permissions in the order of the items.
 func (s *Service) permissions(ctx context.Context, v *principal.Viewer, items []permissionsItem) ([]Permissions, error) {
 	found := make([]Permissions, len(items))
 	if len(items) == 0 || !v.SignedIn() && !v.GlobalAdmin {
@@ -62,15 +62,14 @@ func (s *Service) permissions(ctx context.Context, v *principal.Viewer, items []
 	return found, nil
 }
 
-// grant fills in what the role allows. Administrators need no stored user;
-// everybody else does.
+// grant sets what the role allows. Administrators need no stored user; all other viewers do.
 func (t *Permissions) grant(v *principal.Viewer, stored bool, h *Header) {
 	t.CanManage = v.Administers(h.Tenant()) || stored && t.Role == Manages
 	t.CanEdit = t.CanManage || stored && t.Role >= Editing
 	t.CanShare = t.CanManage || stored && h.Visibility != principal.Private
 }
 
-// isStored tells whether the viewer's user exists.
+// isStored reports whether the viewer's user exists.
 func (s *Service) isStored(ctx context.Context, v *principal.Viewer) (bool, error) {
 	u, err := s.ViewerUser(ctx, v)
 	return u != nil, err

@@ -13,14 +13,14 @@ import (
 	"carrel/principal"
 )
 
-// Prefetch begins to read the entries with which Library will begin that is
-// asked the same, beside what its caller has to read before: a page is one
-// round trip to the store less. Whether the owner may be seen, and what of the
-// entries, Library finds out by itself.
+// Prefetch starts to read the entries that a call of Library with the same arguments reads
+// first, while its caller reads what it needs before that call: a page then takes one round
+// trip to the store less. Library itself checks whether the viewer may see the owner and the
+// entries.
 //
-// It is for callers that are about to ask, in one operation of v: what nobody
-// asks for ends with ctx. It does nothing where the store is in this process,
-// where Library will read no entries or refuse, and in a process that ends.
+// It is for callers that are about to call Library, in the same operation of v: a prefetch that
+// is not used ends with ctx. It does nothing if the store is in this process, if Library will
+// read no entries or refuse, and in a process that ends.
 func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) {
 	if !s.Prefetches() || q.NoEntries || s.Ending() {
 		return
@@ -42,7 +42,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 		defer p.done.Open()
 		defer func() {
 			if cause := recover(); cause != nil {
-				p.panicked = fmt.Errorf("a page that was begun has panicked: %v at %s", cause, debug.Stack())
+				p.panicked = fmt.Errorf("the prefetch of a page panicked: %v at %s", cause, debug.Stack())
 			}
 		}()
 		ctx, end := s.rt.Deadline(ctx, sched.QueryWithin)
@@ -51,12 +51,12 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 	})
 }
 
-// Prefetches reports whether Prefetch does anything: not if the store is in this
+// Prefetches reports whether Prefetch does anything. It does not if the store is in this
 // process.
 func (s *Service) Prefetches() bool { return s.remote }
 
-// openAhead is what Library does until it has the first slice, but for the
-// visibility of the owner; nil where it is not known which slice that is.
+// openAhead does what Library does to get the first slice, except for checking the visibility
+// of the owner. It returns nil if it is not known which slice that is.
 func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions) *opened {
 	r, err := s.StartReading(ctx, v, owner, q)
 	if err != nil {
@@ -78,29 +78,29 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 	return o
 }
 
-// prefetchesOf returns the pages that are read ahead for a viewer.
+// prefetchesOf returns the prefetched pages of a viewer.
 func prefetchesOf(v *principal.Viewer) *prefetches {
 	return v.Keep(prefetchesKey{}, func() principal.Forgetter { return &prefetches{} }).(*prefetches)
 }
 
 type prefetchesKey struct{}
 
-// prefetches are the pages of one operation that are read ahead.
+// prefetches are the prefetched pages of one operation.
 type prefetches struct {
 	mu    sync.Mutex
 	pages map[pageKey]*prefetch
 }
 
-// prefetch is one of them.
+// prefetch is one prefetched page.
 type prefetch struct {
 	done sched.Latch
 	// After done:
-	opened   *opened // nil: it has come to nothing
+	opened   *opened // nil: there is no result
 	panicked error
 }
 
-// result is what was read. A panic goes on at whoever asks, above whom is who
-// tells of it; no request is above the task that has met it.
+// result waits for what was read. It panics if the prefetch has panicked, because callers above
+// it report panics, and nothing is above the prefetch's own task.
 func (p *prefetch) result() *opened {
 	if p.panicked != nil {
 		panic(p.panicked)
@@ -108,17 +108,17 @@ func (p *prefetch) result() *opened {
 	return p.opened
 }
 
-// opened is a slice that was read ahead.
+// opened is a prefetched slice.
 type opened struct {
 	source Bucket
 	readAt clock.Instant // when its reading began
-	// inFlight is what was in flight before the slice was read; nil: it is not known.
+	// inFlight is what was in flight before the slice was read; nil: unknown.
 	inFlight *commit.InFlightSet
 	opening  *Opening
 	err      error
 }
 
-// pageKey is what the first slice of a page depends on, for one viewer.
+// pageKey identifies the first slice of a page, for one viewer.
 type pageKey struct {
 	owner                                         principal.ID
 	size                                          int
@@ -138,7 +138,7 @@ func pageKeyOf(owner principal.ID, args cursor.Page, q *LibraryQuery, filter *co
 	return k
 }
 
-// begin adds a page; false where it is among them already.
+// begin adds a page. It returns false if the page was added before.
 func (ps *prefetches) begin(k pageKey, p *prefetch) bool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -152,7 +152,7 @@ func (ps *prefetches) begin(k pageKey, p *prefetch) bool {
 	return true
 }
 
-// take gives a page to who asks first; nil where there is none.
+// take removes and returns a page; nil if there is none. Only the first caller gets it.
 func (ps *prefetches) take(k pageKey) *prefetch {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -161,7 +161,7 @@ func (ps *prefetches) take(k pageKey) *prefetch {
 	return p
 }
 
-// Forget drops what nobody has asked for.
+// Forget drops the pages that were not taken.
 func (ps *prefetches) Forget() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

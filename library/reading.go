@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-// Library reads a page of the owner's library, as much of it as v may see.
+// Library reads a page of the owner's library, with what v may see of it.
 func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error) {
 	args, err := q.Resolve()
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Service) LibraryCount(ctx context.Context, c *LibraryConnection) (Count
 	return Count{Value: n, Exact: true}, nil
 }
 
-// requireBuilt refuses to read a library that was lost as if it were empty: it
-// has it rebuilt, and answers UNAVAILABLE where that takes long.
+// requireBuilt refuses to read a library that was lost as if it were empty. It starts its
+// rebuild, and returns UNAVAILABLE if that takes long.
 func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 	built, err := s.libraries.Built(ctx, owner)
 	if err != nil {
@@ -77,47 +77,47 @@ func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 	return s.missing(ctx, owner)
 }
 
-// RebuildRetryAfter is after how many seconds a reader of a library that is being rebuilt
-// may come back.
+// RebuildRetryAfter is the number of seconds after which a reader of a library that is being
+// rebuilt may retry.
 const RebuildRetryAfter = 5
 
 var ErrNotRebuilt = errors.New("the rebuild is not done yet")
 
-// BeingRebuilt is what readers of a library that is missing are told.
+// BeingRebuilt returns the error for readers of a library that is missing.
 func BeingRebuilt(cause error) *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, RetryAfter: RebuildRetryAfter, Err: cause,
 		Msg: "this library is being rebuilt; try again in a few seconds"}
 }
 
-// Reading is what is settled for all reads of one page: who reads what.
+// Reading is what all reads of one page have in common: who reads which library.
 type Reading struct {
 	s     *Service
 	v     *principal.Viewer
 	owner principal.ID
-	// Bucket is the part of the library that the viewer may read. source is the one
-	// whose entries are read, which differs with includeShared.
+	// Bucket is the part of the library that the viewer may read. source is the bucket whose
+	// entries are read; it differs from Bucket with includeShared.
 	Bucket, source Bucket
-	// AsOwner: the owner's role on an item is the viewer's too.
+	// AsOwner reports that the owner's role on an item is the viewer's too.
 	AsOwner bool
-	// Members are whose rows are read with each header: the owner's, and then the
-	// viewer's if it is signed in, not the owner, and its role matters.
+	// Members are the principals whose rows are read with each header: the owner, and the viewer
+	// if it is signed in, not the owner, and its role matters.
 	Members []principal.ID
 	order   cursor.Order
 	Bound   []byte      // what cursors are bound to
 	filter  *conditions // nil: all that the viewer may see is shown
-	// until is the newest position of the walk; nil where it has no bound.
+	// until is the newest position of the walk; nil if it has no bound.
 	until *clock.Instant
-	// ReadAt is when the reading began: what cursors of it tell.
+	// ReadAt is when the reading started; it goes into the cursors.
 	ReadAt clock.Instant
-	// ahead is where the first slice comes from; nil: nobody has begun to read it.
+	// ahead is the prefetch of the first slice; nil: there is none.
 	ahead *prefetch
-	// inFlight is what was in flight before the first slice was read; nil: that is not
-	// known, and all headers are read.
+	// inFlight is what was in flight before the first slice was read; nil: unknown, so that all
+	// headers are read.
 	inFlight *commit.InFlightSet
 }
 
-// StartReading finds out which part of owner's library the viewer reads, and what is read
-// with each item. It reads no entries.
+// StartReading determines which part of owner's library the viewer reads, and what is read with
+// each item. It reads no entries.
 func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner principal.ID, q *LibraryQuery) (*Reading, error) {
 	bucket, asOwner, err := s.bucketAndWhy(ctx, v, owner)
 	if err != nil {
@@ -151,7 +151,7 @@ func ClassOf(b Bucket, includeShared bool) cursor.Class {
 	return c
 }
 
-// begin reads the cursor that the page starts from; nil without one.
+// begin decodes the cursor that the page starts from; nil without one.
 func (r *Reading) begin(cursor *string) (*EntryKey, error) {
 	if cursor == nil {
 		return nil, nil
@@ -205,28 +205,28 @@ func (r *Reading) page(ctx context.Context, conn *LibraryConnection, args cursor
 	return nil
 }
 
-// walk is the scan that a page is made of.
+// walk returns the scan that fills the page.
 func (r *Reading) walk(args cursor.Page, from *EntryKey, q *LibraryQuery) *scan {
 	w := &scan{
-		newer: args.Backward == q.Descending,
-		from:  from,
-		want:  args.Size + 1,
-		left:  readBudget(args.Size),
+		newer:  args.Backward == q.Descending,
+		from:   from,
+		want:   args.Size + 1,
+		budget: readBudget(args.Size),
 	}
 	w.fresh = from == nil && !w.newer
 	if r.filter != nil {
-		w.left, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch
+		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch
 	}
 	return w
 }
 
-// readBudget is how many entries a page may scan: libraries with many entries
-// that the viewer may not see must not make a page without bounds.
+// readBudget returns how many entries a page may scan. Without a limit, a page of a library
+// with many entries that the viewer may not see could take any time.
 func readBudget(size int) int { return 5*size + 50 }
 
-// open reads the first slice of the page. The same round trip tells whether the
-// library is complete, and gives a walk towards newer entries the newest
-// position of the bucket (see boundWalk).
+// open reads the first slice of the page. The same round trip returns whether the library is
+// complete and, for a walk towards newer entries, the newest position of the bucket (see
+// boundWalk).
 func (r *Reading) open(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
@@ -253,12 +253,11 @@ func (r *Reading) open(ctx context.Context, w *scan) error {
 	return nil
 }
 
-// boundWalk gives a walk towards newer entries that begins with this page its
-// bound: the newest position that the bucket had when the page was opened.
-// Without a bound, the walk would meet an item again that changes meanwhile.
-// The page itself is read beyond the bound, because a move between two reads of
-// the page would hide the item from both; the bound then reaches as far as the
-// page does.
+// boundWalk sets the bound of a walk towards newer entries that starts with this page: the
+// newest position that the bucket had when the page was opened. Without a bound, the walk would
+// return an item again that changes meanwhile. The page itself is read beyond the bound,
+// because a move between two reads of the page would hide the item from both. The bound then is
+// the last position of the page.
 func (r *Reading) boundWalk(w *scan, shown []finding) {
 	if !r.begins(w) {
 		return
@@ -270,12 +269,12 @@ func (r *Reading) boundWalk(w *scan, shown []finding) {
 	r.until = &until
 }
 
-// begins tells whether the walk gets its bound with its first slice.
+// begins reports whether the walk gets its bound with its first slice.
 func (r *Reading) begins(w *scan) bool { return w.newer && r.until == nil }
 
-// opening is what the store gives of a library with its first slice, which may
-// have been asked for before. A library that was not complete then may be by now:
-// what is told of it must be of now.
+// opening returns what the store returns for a library together with its first slice, which may
+// have been prefetched. A library that was not complete then may be complete by now: the result
+// must be current.
 func (r *Reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, error) {
 	if r.ahead != nil {
 		if _, err := r.s.rt.Wait(ctx, r.ahead.done, 0); err != nil {
@@ -289,15 +288,14 @@ func (r *Reading) opening(ctx context.Context, q Slice, newest bool) (*Opening, 
 	return r.openLibrary(ctx, q, newest)
 }
 
-// otherSide tells whether there is anything to see on the side of the page
-// that the walk came from.
+// otherSide reports whether there is anything to see on the side from which the walk came.
 //
-// A filtered page has scanned what lies between the cursor and its first edge, and has
-// one budget for both sides.
+// A filtered page has scanned everything between the cursor and its first edge, and has one
+// budget for both sides.
 func (r *Reading) otherSide(ctx context.Context, w *scan, from EntryKey, shown []finding, size int) (bool, error) {
-	back := &scan{newer: !w.newer, want: 1, left: readBudget(size)}
+	back := &scan{newer: !w.newer, want: 1, budget: readBudget(size)}
 	if r.filter != nil {
-		back.left, back.texts, back.batch = w.left, w.texts, firstFilterBatch
+		back.budget, back.texts, back.batch = w.budget, w.texts, firstFilterBatch
 	}
 	if len(shown) > 0 && r.filter == nil {
 		back.from = &shown[0].at
@@ -309,7 +307,7 @@ func (r *Reading) otherSide(ctx context.Context, w *scan, from EntryKey, shown [
 	return back.cut || back.behind || len(back.found) > 0, err
 }
 
-// outermost is a key from which a walk meets every entry of k's position.
+// outermost returns a key from which a walk reads every entry of k's position.
 func (k EntryKey) outermost(newer bool) *EntryKey {
 	if newer {
 		return &EntryKey{Position: k.Position}
@@ -317,7 +315,7 @@ func (k EntryKey) outermost(newer bool) *EntryKey {
 	return &EntryKey{Position: k.Position + 1}
 }
 
-// pageEdge is an edge with what its cursor is made from, when asked for.
+// pageEdge is an edge with the data of its cursor, which is sealed when it is requested.
 type pageEdge struct {
 	LibraryEdge
 	r         *Reading
@@ -328,7 +326,7 @@ type pageEdge struct {
 // AppendCursor implements cursor.Cursor.
 func (e *pageEdge) AppendCursor(b []byte) []byte { return e.r.appendCursor(b, e.at, e.unbounded) }
 
-// cursor seals a place of this reading.
+// cursor seals a position of this reading.
 func (r *Reading) cursor(at EntryKey, unbounded bool) string {
 	return string(r.appendCursor(nil, at, unbounded))
 }
@@ -343,10 +341,10 @@ func (r *Reading) appendCursor(b []byte, at EntryKey, unbounded bool) []byte {
 
 // edges returns the edges of the findings shown, in the order of the walk.
 //
-// Where the walk has reached its end, the last cursor carries no bound: from it
-// a client gets what has moved since. If the last edge is an item that was found
-// elsewhere, that cursor is the last place scanned. Its new position would be
-// too far: other items may have moved to positions before it.
+// If the walk has reached its end, the last cursor contains no bound: with it a client gets
+// what has moved since. If the last edge is an item that was found at another position, that
+// cursor is the last entry scanned. Its new position would be too far: other items may have
+// moved to positions before it.
 func (r *Reading) edges(w *scan, shown []finding) []*pageEdge {
 	slab := make([]pageEdge, len(shown))
 	edges := make([]*pageEdge, len(shown))
@@ -369,11 +367,11 @@ func (r *Reading) edges(w *scan, shown []finding) []*pageEdge {
 
 // ends returns the cursors of both ends of the page, in the order of the walk.
 //
-// An empty page has the place that it was requested from, without a bound, so
-// that a client can go on from there; nil if it was requested without a cursor.
-// Where the budget cut the page short, the last cursor is the last entry
-// scanned, even if the page shows nothing. So it is where the items that follow
-// have all moved on: what was scanned would lead to them again and again.
+// An empty page returns the position from which it was requested, without a bound, so that a
+// client can continue from there; nil if it was requested without a cursor. If the budget ended
+// the page early, the last cursor is the last entry scanned, even if the page shows nothing.
+// The same applies if the items that follow have all moved on: what was scanned would lead to
+// them again and again.
 func (r *Reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last func() string) {
 	switch {
 	case len(edges) > 0:
@@ -393,8 +391,8 @@ func (r *Reading) ends(w *scan, from *EntryKey, edges []*pageEdge) (first, last 
 	return first, last
 }
 
-// fillPermissions tells of each edge what the viewer may do, from the rows that
-// the page has read.
+// fillPermissions sets the viewer's permissions on each edge, from the rows that the page has
+// read.
 func (r *Reading) fillPermissions(ctx context.Context, shown []finding, edges []*pageEdge) error {
 	items := make([]permissionsItem, len(shown))
 	for i, f := range shown {
@@ -410,7 +408,7 @@ func (r *Reading) fillPermissions(ctx context.Context, shown []finding, edges []
 	return nil
 }
 
-// ownRow is the viewer's own member row, where it was read.
+// ownRow returns the viewer's own member row, if it was read.
 func (r *Reading) ownRow(rows *ContentRows) Member {
 	switch {
 	case r.v.User == r.owner:
@@ -421,10 +419,10 @@ func (r *Reading) ownRow(rows *ContentRows) Member {
 	return Member{}
 }
 
-// edgeFor is the edge of an item in owner's library as a mutation answers it:
-// its cursor works in either order, for those who read the bucket. It tells no
-// time of reading: whoever followed on from it would miss what others have done
-// in the library, which the mutation does not tell.
+// edgeFor returns the edge of an item in owner's library for the answer of a mutation. Its
+// cursor works in both orders, for viewers that read the bucket. It contains no time of
+// reading: a client that followed the library from it would miss changes by others, which the
+// mutation does not return.
 func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
 	return &LibraryEdge{Node: c, Role: role, Place: &cursor.Sealed{
 		Sealer: s.Seals, Bound: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner)),

@@ -9,10 +9,10 @@ import (
 	"carrel/core/sched"
 )
 
-// resume finishes a change that its process may not finish any more: one of a
-// dead process, one of unknown outcome, or one whose fan-out failed. It may run
-// beside its owner and beside other recoverers. After it the entry is needless;
-// where it fails it must be called again.
+// resume finishes a change that its process may not finish any more: one of a dead process, one
+// of unknown outcome, or one whose fan-out failed. It may run concurrently with its owner and
+// with other processes that recover. After it the entry is obsolete; if it fails it must be
+// called again.
 func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
 	e, err := InFlightOf(entry)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 	return fenced, w.run(ctx)
 }
 
-// fence makes sure that a compare-and-set with e.Base can apply no more: where
-// the base still stands, it takes the place of that state with an equal one.
+// fence makes sure that a compare-and-set with e.Base can no longer apply: if the base is still
+// current, it replaces that state with an equal one.
 func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 	if err := s.RequireClock(); err != nil {
 		return false, err
@@ -64,8 +64,8 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 	return false, sched.ErrQueueFull
 }
 
-// fenceOf returns the commit of a state that equals h, which shuts out every
-// compare-and-set on h. An item that is absent gets a void state.
+// fenceOf returns the commit of a state that equals h, after which every compare-and-set on h
+// fails. An item that is absent gets a void state.
 func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 	after := *h
 	if h.State == commit.Absent {

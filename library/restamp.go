@@ -7,10 +7,9 @@ import (
 	"carrel/core/fault"
 )
 
-// Restamp gives an item of this seq an equal state with a newer timestamp, by
-// which derived rows can be written over whatever hides them. An item that is
-// not there becomes void, as where a change is fenced. Where the state has
-// moved on it does nothing.
+// Restamp gives an item an equal state with a newer timestamp, with which derived rows can
+// overwrite whatever hides them, if the item's Seq is seq. Otherwise it does nothing. An item
+// that does not exist becomes void, as when a change is fenced.
 func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
 	_, _, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
@@ -25,11 +24,11 @@ func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
 			h = Header{Content: Content{ID: id}, State: commit.Void}
 		}
 		h.Seq, h.MTS = seq+1, s.MTS(h.MTS)
-		// Nobody's rows change by it, so nothing is in flight.
+		// It changes no rows, so nothing is in flight.
 		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
 	})
 	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
-		return nil // the next reading tells
+		return nil // the next reading returns the newer state
 	}
 	return err
 }

@@ -11,9 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// effectiveRole returns the strongest role of the viewer on an item: its own
-// row, its groups' rows, and administration, which counts as a manager's. A role
-// that is at least enough is returned without looking for a stronger one.
+// effectiveRole returns the strongest role of the viewer on an item: from its own row, its
+// groups' rows, and administration, which counts as a manager's role. It stops at a role that
+// is at least enough.
 func (s *Service) effectiveRole(ctx context.Context, v *principal.Viewer, id ContentID, own Member, enough ContentRole) (ContentRole, error) {
 	if v.Administers(id.Tenant()) {
 		return Manages, nil
@@ -31,7 +31,7 @@ func (s *Service) effectiveRole(ctx context.Context, v *principal.Viewer, id Con
 	return role, nil
 }
 
-// requireContentManager is FORBIDDEN for whoever sees the item but does not manage it.
+// requireContentManager returns FORBIDDEN for viewers who see the item but do not manage it.
 func (s *Service) requireContentManager(ctx context.Context, v *principal.Viewer, t *target, path string) error {
 	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Manages)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) requireContentManager(ctx context.Context, v *principal.Viewer
 	return nil
 }
 
-// roleThroughGroups is the strongest role that v's groups have on the item.
+// roleThroughGroups returns the strongest role that v's groups have on the item.
 func (s *Service) roleThroughGroups(ctx context.Context, v *principal.Viewer, id ContentID) (ContentRole, error) {
 	roles, err := s.rolesThroughGroups(ctx, v, []ContentID{id})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Service) rolesThroughGroups(ctx context.Context, v *principal.Viewer, i
 	return roles, nil
 }
 
-// strongest is the strongest role of the active members of a reading.
+// strongest returns the strongest role of the active members in rows.
 func strongest(rows *ContentRows) ContentRole {
 	role := NoRole
 	if rows.Header.State != commit.Live {

@@ -9,13 +9,13 @@ import (
 	"carrel/principal"
 )
 
-// roster reads the active members of one group or of one item, in order of id
-// and a page at a time.
+// memberIterator reads the active members of one group or of one item, in order of id and a
+// page at a time.
 type memberIterator struct {
-	// page adds the active ones of the rows after a principal to hs. last is the
-	// last row read, empty at the end.
+	// page appends the active members of the rows after a principal to hs. last is the last row
+	// read, "" at the end.
 	page func(ctx context.Context, after principal.ID, hs []holder) (_ []holder, last principal.ID, err error)
-	// content is the header that came with the first page; nil of a group.
+	// content is the header that was read with the first page; nil for a group.
 	content *Header
 }
 
@@ -62,7 +62,7 @@ func (s *Service) membersOfContent(id ContentID) *memberIterator {
 	return r
 }
 
-// each calls see with every member until it says that it has seen enough.
+// each calls see with every member until see reports that it has seen enough.
 func (r *memberIterator) each(ctx context.Context, see func(holder) (enough bool, err error)) error {
 	var after principal.ID
 	var hs []holder
@@ -82,10 +82,9 @@ func (r *memberIterator) each(ctx context.Context, see func(holder) (enough bool
 	}
 }
 
-// first are the members that can be told at once: the first MaxList of those
-// that may be named, in order of id. Where none of them manages, the last one
-// of a full list gives way to the first one who does; where nobody who may be
-// named does, there are none.
+// first returns the members for the first line of the export: the first MaxList of those that
+// mayName accepts, in order of id. If none of them is a manager, the first manager replaces the
+// last one of a full list. If no manager may be named, it returns none.
 func (r *memberIterator) first(ctx context.Context, mayName func(principal.ID) bool) ([]holder, error) {
 	var own []holder
 	managed := false
@@ -105,24 +104,24 @@ func (r *memberIterator) first(ctx context.Context, mayName func(principal.ID) b
 	return own, nil
 }
 
-// rest calls tell with all members that are not among own, which first gave,
-// MaxList at a time.
-func (r *memberIterator) rest(ctx context.Context, own []holder, tell func([]holder) error) error {
+// rest calls write with all members that are not among own, which first returned, MaxList at a
+// time.
+func (r *memberIterator) rest(ctx context.Context, own []holder, write func([]holder) error) error {
 	more := make([]holder, 0, input.MaxList)
 	err := r.each(ctx, func(h holder) (bool, error) {
-		_, told := slices.BinarySearchFunc(own, h.principal, func(o holder, p principal.ID) int { return cmp.Compare(o.principal, p) })
-		if told {
+		_, found := slices.BinarySearchFunc(own, h.principal, func(o holder, p principal.ID) int { return cmp.Compare(o.principal, p) })
+		if found {
 			return false, nil
 		}
 		if more = append(more, h); len(more) < input.MaxList {
 			return false, nil
 		}
-		err := tell(more)
+		err := write(more)
 		more = more[:0]
 		return false, err
 	})
 	if err != nil || len(more) == 0 {
 		return err
 	}
-	return tell(more)
+	return write(more)
 }

@@ -11,60 +11,59 @@ import (
 	"carrel/principal"
 )
 
-// Sizes of the reads of a scan. A slice asks for a little more entries than
-// are wanted, because an entry costs little and one more slice much; headers
-// are read for no more than are wanted, at first.
+// Sizes of the reads of a scan. A slice requests a few more entries than are wanted, because an
+// entry costs little and one more slice much. At first no more headers are read than are
+// wanted.
 const (
 	sliceSlack = 4
 	// scanBatch is the least number of headers read at once after the first time.
 	scanBatch = 8
 )
 
-// scan walks through a bucket from one place in one direction, until it has
-// found enough that the viewer may see, the bucket ends or the budget does.
+// scan walks through a bucket from one position in one direction, until it has found enough
+// that the viewer may see, the bucket ends or the budget is used up.
 type scan struct {
 	newer bool
 	from  *EntryKey
-	// fresh: the page has no cursor and starts at the newest end. An item that
-	// has moved since its entry was read is shown once, where it stands now.
+	// fresh: the page has no cursor and starts at the newest end. An item that has moved since its
+	// entry was read is shown once, at its present position.
 	fresh bool
-	// skipTo: entries before it, in the direction of the walk, are none of it.
+	// skipTo: entries before it, in the direction of the walk, are skipped.
 	skipTo *EntryKey
 	want   int
-	left   int // entries that may still be scanned
-	// Of a filtered page: how many entries are read at once next, and how many bytes of
-	// texts may still be compared. batch is 0 of other pages.
+	budget int // entries that may still be scanned
+	// Of a filtered page: how many entries are read at once next, and how many bytes of texts
+	// may still be compared. batch is 0 for other pages.
 	batch, texts int
 
 	found []finding
-	// elsewhere are items whose headers say that they have moved on since their
-	// entries were read, of a scan towards newer entries (see atTheEnd).
+	// elsewhere are items that, by their headers, have moved since their entries were read, in a
+	// scan towards newer entries (see atTheEnd).
 	elsewhere []finding
 	pending   []Entry // read and not yet scanned
 	slices    int     // read so far
-	// newest is the newest position of the bucket when the page was opened, if a
-	// walk towards newer entries begins with it.
+	// newest is the newest position of the bucket when the page was opened, if a walk towards
+	// newer entries starts with this page.
 	newest clock.Instant
 	// first and last are the entries scanned first and last.
 	first, last EntryKey
 	scanned     bool
 	ended       bool // the bucket has no more
 	over        bool // a scan towards newer entries has reached the end
-	behind      bool // items that have moved on do not fit and follow
-	cut         bool // the budget ended before
-	moved       bool // a fresh page has found an item elsewhere than at its entry
+	behind      bool // items that have moved on do not fit into the page and follow it
+	cut         bool // the budget was used up before
+	moved       bool // a fresh page has found an item at another position than its entry's
 }
 
-// finding is an item that the viewer may see, with its place in the library.
+// finding is an item that the viewer may see, with its position in the library.
 type finding struct {
 	rows *ContentRows
 	at   EntryKey
-	// elsewhere: the item has moved on, and at is the place of the entry that
-	// led to it.
+	// elsewhere: the item has moved, and at is the position of the entry that led to it.
 	elsewhere bool
 }
 
-// run walks.
+// run runs the scan.
 func (r *Reading) run(ctx context.Context, w *scan) error {
 	w.found = make([]finding, 0, w.want)
 	for least := 1; len(w.found) < w.want; least = scanBatch {
@@ -77,7 +76,7 @@ func (r *Reading) run(ctx context.Context, w *scan) error {
 			}
 			continue
 		}
-		n := min(len(w.pending), w.left)
+		n := min(len(w.pending), w.budget)
 		if w.batch == 0 {
 			n = min(n, max(w.want-len(w.found), least))
 		}
@@ -108,13 +107,13 @@ func (r *Reading) run(ctx context.Context, w *scan) error {
 	return nil
 }
 
-// atTheEnd adds the items that have moved on since their entries were read to a
-// scan that has reached the newest end. They come last, in the order of their
-// new positions, so that nothing is missing that was in the library throughout.
+// atTheEnd adds the items that have moved since their entries were read to a scan that has
+// reached the newest end. They come last, in the order of their new positions, so that nothing
+// is missing that was in the library throughout.
 //
-// If not all of them fit into the page, it shows none of them, and is not the
-// last: they are met behind it, at their new entries. One that was shown would
-// be met twice. On a page before the end they are left out for the same reason.
+// If not all of them fit into the page, it shows none of them and is not the last page: they
+// follow on the next one, at their new entries. An item that was shown would appear twice. On a
+// page before the end they are omitted for the same reason.
 func (w *scan) atTheEnd() {
 	inPlace := len(w.found)
 	slices.SortStableFunc(w.elsewhere, func(a, b finding) int {
@@ -122,7 +121,7 @@ func (w *scan) atTheEnd() {
 	})
 	for i, f := range w.elsewhere {
 		same := func(g finding) bool { return g.at.Content == f.at.Content }
-		// The latest reading of an item counts, and that at its place most of all.
+		// The latest reading of an item counts, and one at its present position most of all.
 		if !slices.ContainsFunc(w.found, same) && !slices.ContainsFunc(w.elsewhere[i+1:], same) {
 			w.found = append(w.found, f)
 		}
@@ -132,7 +131,7 @@ func (w *scan) atTheEnd() {
 	}
 }
 
-// slice reads entries on from where the scan has got to.
+// slice reads entries from the position that the scan has reached.
 func (r *Reading) slice(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
@@ -147,19 +146,19 @@ func (r *Reading) slice(ctx context.Context, w *scan) error {
 	return nil
 }
 
-// sliceOf is the slice to read next: one entry beyond the budget at most, which
-// tells whether the budget cuts anything off. There is none where the scan has
-// got to its bound, and where nothing matches the filter.
+// sliceOf returns the slice to read next. It has at most one entry more than the budget, which
+// shows whether the budget ends the page early. There is none if the scan has reached its
+// bound, or if nothing can match the filter.
 func (r *Reading) sliceOf(w *scan) (q Slice, any bool) {
 	if r.filter != nil && r.filter.nothing {
 		return q, false
 	}
 	q = Slice{
 		Owner: r.owner, Bucket: r.source, Newer: w.newer, From: w.from,
-		Limit: min(w.want-len(w.found)+sliceSlack, w.left+1),
+		Limit: min(w.want-len(w.found)+sliceSlack, w.budget+1),
 	}
 	if w.batch > 0 {
-		q.Limit = min(w.batch, w.left+1)
+		q.Limit = min(w.batch, w.budget+1)
 	}
 	if w.newer && r.until != nil {
 		q.Bound = boundAt(*r.until)
@@ -170,11 +169,10 @@ func (r *Reading) sliceOf(w *scan) (q Slice, any bool) {
 	return q, true
 }
 
-// boundAt is behind everything at the position and before it: no id is the
-// empty one.
+// boundAt returns a key after everything at the position and before it, because no id is empty.
 func boundAt(p clock.Instant) *EntryKey { return &EntryKey{Position: p + 1} }
 
-// took goes on with the entries of a slice of at most limit.
+// took adds the entries of a slice of at most limit to those that wait.
 func (w *scan) took(limit int, es []Entry) {
 	w.slices++
 	w.batch = min(2*w.batch, maxFilterBatch)
@@ -196,9 +194,9 @@ func (w *scan) skips(k EntryKey) bool {
 	return w.skipTo.Less(k)
 }
 
-// verify reads the items of entries and adds those to the findings that the
-// viewer may see and that the page shows. It returns how many entries it has
-// scanned: all, unless the texts that they have are too long to be compared.
+// verify reads the items of entries and adds those that the viewer may see, and that match the
+// filter, to the findings. It returns how many entries it has scanned: all, unless their texts
+// are too long to be compared.
 func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) (scanned int, err error) {
 	rows, err := r.items(ctx, es)
 	if err != nil {
@@ -219,8 +217,8 @@ func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) (scanned int,
 	}
 	end := es[scanned-1]
 	w.last = EntryKey{end.Position, end.Content}
-	if w.left -= scanned; w.batch > 0 && w.texts <= 0 {
-		w.left = 0
+	if w.budget -= scanned; w.batch > 0 && w.texts <= 0 {
+		w.budget = 0
 	}
 	return scanned, nil
 }
@@ -254,8 +252,8 @@ func (w *scan) drop(id ContentID) {
 	w.elsewhere = slices.DeleteFunc(w.elsewhere, same)
 }
 
-// authorize decides which items the viewer sees in this library. It asks for the repair
-// of entries that should not be there.
+// authorize decides which items the viewer sees in this library. It starts the repair of
+// entries that should not exist.
 func (r *Reading) authorize(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Access, error) {
 	now := r.s.Now()
 	decisions := make([]principal.Access, len(es))
@@ -286,8 +284,8 @@ func (r *Reading) authorize(ctx context.Context, es []Entry, rows []ContentRows)
 	return decisions, nil
 }
 
-// add takes an item into the page if its entry is at the item's position. A
-// fresh page also shows those that have moved, each once.
+// add adds an item to the page if its entry is at the item's position. A fresh page also shows
+// items that have moved, each once.
 func (w *scan) add(e Entry, rows *ContentRows) {
 	h := &rows.Header
 	at := EntryKey{h.Position, h.ID}
@@ -306,7 +304,7 @@ func (w *scan) add(e Entry, rows *ContentRows) {
 	case w.moved && slices.ContainsFunc(w.found, same):
 		return
 	case w.newer && w.slices > 1:
-		// An item that moves between two slices is met in both.
+		// An item that moves between two slices is read in both.
 		w.found = slices.DeleteFunc(w.found, same)
 	}
 	w.found = append(w.found, finding{rows: rows, at: at})

@@ -18,34 +18,34 @@ import (
 	"carrel/principal"
 )
 
-// Namer makes the names of content that was given none.
+// Namer generates the names of items that are created without one.
 type Namer interface {
-	// ContentName is "<host>/<n>", never given out twice.
+	// ContentName returns "<host>/<n>", each name only once.
 	ContentName(ctx context.Context) (string, error)
 }
 
-// Tuning holds what an operator may set of the write protocol. Zero fields
-// mean the defaults.
+// Tuning holds the parameters of the write protocol that an operator may set. Zero fields mean
+// the defaults.
 type Tuning struct {
-	// HotMoves is how often an item may move within an hour before its moves
-	// are deferred (30), HotPause how long a hot item stays in place (1 minute).
+	// HotMoves is how often an item may move within an hour before its moves are deferred (30),
+	// HotPause how long a hot item keeps its position (1 minute).
 	HotMoves int
 	HotPause time.Duration
 	// AnswerWithin is how long a mutation waits for its fan-out (250 ms).
 	AnswerWithin time.Duration
-	// MaxUnsettled is the number of unsettled positions from which on moves are
-	// deferred until they are settled (16).
+	// MaxUnsettled is the number of unsettled positions from which moves are deferred until they
+	// are settled (16).
 	MaxUnsettled int
 	// SnapshotPage is the number of member rows read at once (500).
 	SnapshotPage int
-	// FanOutWidth is the number of enforcements at once for one change (64),
-	// ProcessWidth that of the process (512).
+	// FanOutWidth is the number of concurrent index updates for one change (64), ProcessWidth that
+	// of the whole process (512).
 	FanOutWidth, ProcessWidth int
-	// Targets is how many principals one mutation may name (MaxList), no more.
+	// Targets is how many principals one mutation may name, at most MaxList.
 	Targets int
 }
 
-// Config is what the Service of libraries needs.
+// Config contains what the Service of libraries needs.
 type Config struct {
 	// Principals is the Service of users and groups on the same store. Its Engine also
 	// decides the changes of content.
@@ -87,7 +87,7 @@ type Service struct {
 	remote        bool
 	tune          Tuning
 	Seals         *cursor.Sealer
-	permits       *sched.Permits // of enforcements, for the process
+	permits       *sched.Permits // of index updates, for the process
 	copies        *headerCopies  // nil: none are kept
 
 	feeds   *timeline.Timelines
@@ -101,7 +101,7 @@ type Service struct {
 	pages   Pages                                               // see KeepPages
 
 	beforeLatest func(context.Context) error // see BeforeLatest
-	// changesSince is from when on the store has the changes of its libraries.
+	// changesSince is since when the store has the changes of its libraries.
 	changesSince clock.Instant
 }
 
@@ -116,7 +116,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	}
 	var err error
 	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {
-		return nil, fmt.Errorf("reading since when changes are kept: %w", err)
+		return nil, fmt.Errorf("read since when changes are kept: %w", err)
 	}
 	s.copies = newHeaderCopies(ctx, &c)
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
@@ -156,7 +156,7 @@ func (s *Service) CheckHooks() error {
 	return s.Service.CheckHooks()
 }
 
-// WithDefaults returns t with the default in the place of each field that is zero.
+// WithDefaults returns t with each field that is zero set to its default.
 func (t Tuning) WithDefaults() Tuning {
 	orDefault := func(v *int, d int) {
 		if *v == 0 {
@@ -178,20 +178,19 @@ func (t Tuning) WithDefaults() Tuning {
 	return t
 }
 
-// completeNew marks the library of a new principal as complete, which it is because it
-// is empty.
+// completeNew marks the library of a new principal, which is empty, as complete.
 func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
 	err := s.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
 	if err != nil {
-		return fmt.Errorf("marking the library of %s: %w", h.ID, err)
+		return fmt.Errorf("mark the library of %s: %w", h.ID, err)
 	}
 	return nil
 }
 
-// emptySince is when the library of a new principal was complete, because it was
-// empty. An import tells when a principal came to be, and may be wrong; the
-// state itself is not older than its own timestamp.
+// emptySince returns when the library of a new principal was complete, because it was empty. An
+// import sets when a principal was created, and may be wrong; the state itself is not older
+// than its own timestamp.
 func emptySince(h *principal.Header) clock.Instant { return min(h.CreatedAt, h.MTS) }
 
-// ChangesSince returns from when on the store has the changes of its libraries.
+// ChangesSince returns since when the store has the changes of its libraries.
 func (s *Service) ChangesSince() clock.Instant { return s.changesSince }

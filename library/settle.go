@@ -9,21 +9,20 @@ import (
 	"carrel/core/commit"
 )
 
-// settle is step 6: what this walk has made needless is removed.
+// settle is step 6: it removes what this walk has made obsolete.
 //
-// Only a walk over all member rows takes positions out of unsettled, and only
-// those that the oldest snapshot it used had superseded. Leaving rows go when
-// no snapshot that was enforced is older than they are: pages of a snapshot
-// may be of different seq, and a row that began to leave after the oldest one
-// was enforced, but is dropped by its own mutation.
+// Only a walk over all member rows removes positions from Unsettled, and only those that the
+// oldest snapshot it used had superseded. Leaving rows are removed when no snapshot that was
+// applied is older than they are: the pages of a walk may be of different seq, so a row may
+// have started to leave after the oldest snapshot was applied. Its own mutation then drops it.
 func (w *walk) settle(ctx context.Context) error {
 	if w.oldest == nil {
 		return nil
 	}
 	if w.oldest.Seq <= w.entry.Base {
-		// A quorum read shows what was decided only once the commit of it was
-		// acknowledged, which it was not where the writers told the outcome.
-		return fmt.Errorf("%s: the state after %d is not to be read yet", w.entry.Content, w.entry.Base)
+		// A quorum read returns a decided state only once its commit was acknowledged. It was not if
+		// the outcome was learned from the Writers.
+		return fmt.Errorf("%s: the state after %d cannot be read yet", w.entry.Content, w.entry.Base)
 	}
 	if w.newest.State == commit.Deleted {
 		return w.purge(ctx)
@@ -41,7 +40,7 @@ func (w *walk) settle(ctx context.Context) error {
 	return s.settleAll(ctx, &settlement)
 }
 
-// settleAll sends a settlement, in parts where there are many rows.
+// settleAll sends a settlement, in parts if it has many rows.
 func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 	if len(all.Positions) == 0 && len(all.Leaving) == 0 && !all.Final {
 		return nil
@@ -62,11 +61,11 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 	return nil
 }
 
-// bury removes the rows of a deleted item. The header is reduced last, and by
-// a walk over all rows only: until then others find in it what to clean up.
+// purge removes the rows of a deleted item. The header is reduced last, and only by a walk over
+// all rows: until then other walks read from it what to clean up.
 //
-// Rows read in a page before the delete was decided are members still in the
-// store, so the walk that buries must have begun after it.
+// Members that were read in a page before the delete was decided may still have rows in the
+// store, so the walk that purges must have started after it.
 func (w *walk) purge(ctx context.Context) error {
 	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
 		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Purge: true})

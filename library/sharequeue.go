@@ -11,31 +11,31 @@ import (
 	"carrel/principal"
 )
 
-// shareTable holds the shares of each item that wait for its queue in this
-// process. Whoever's turn it is carries all of them in one compare-and-set:
-// many people sharing one item cost one write, not one each.
+// shareTable holds the shares of each item that wait for its queue in this process. The share
+// whose turn it is carries all of them in one compare-and-set: many concurrent shares of one
+// item cost one write, not one each.
 type shareTable struct {
 	mu      sync.Mutex
 	waiting map[ContentID][]*shareJob
 }
 
-// shareJob is one share, of shape checked, and its result once done is open.
+// shareJob is one share whose input was checked. Its result is valid once done is open.
 type shareJob struct {
-	contentChange // which names those that it is shared with
+	contentChange // which names the principals that it is shared with
 	role          ContentRole
-	places        []int // of named in the input
+	indexes       []int // of named in the input
 
 	done      sched.Latch
-	taken     bool // by whoever carries it; under shareTable.mu
+	taken     bool // another job carries this one; under shareTable.mu
 	err       error
-	first     *keptAnswer // of the request answered before
+	first     *keptAnswer // of the request, if it was answered before
 	decided   bool
 	libraries int
 	fan       *fanOut
 }
 
-// wait puts a job into the table. One with a key goes alone: a commit has
-// room for one request row.
+// wait puts a job into the table. A job with an idempotency key is carried alone: a commit can
+// contain only one request row.
 func (t *shareTable) wait(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,8 +44,7 @@ func (t *shareTable) wait(j *shareJob) {
 	}
 }
 
-// take adds what waits to the batch that j leads. It is nil where somebody
-// else has taken j.
+// take adds waiting jobs to the batch that j leads. It returns nil if another job has taken j.
 func (t *shareTable) take(j *shareJob, batch []*shareJob) []*shareJob {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,16 +55,16 @@ func (t *shareTable) take(j *shareJob, batch []*shareJob) []*shareJob {
 		batch = append(batch, j)
 		j.taken = true
 	}
-	room := input.MaxList
+	capacity := input.MaxList
 	for _, b := range batch {
-		room -= len(b.named) + 1
+		capacity -= len(b.named) + 1
 	}
 	rest := t.waiting[j.id][:0:0]
 	for _, w := range t.waiting[j.id] {
 		switch {
 		case w.taken:
-		case j.Request == nil && room >= len(w.named)+1:
-			room -= len(w.named) + 1
+		case j.Request == nil && capacity >= len(w.named)+1:
+			capacity -= len(w.named) + 1
 			w.taken = true
 			batch = append(batch, w)
 		default:
@@ -80,19 +79,18 @@ func (t *shareTable) take(j *shareJob, batch []*shareJob) []*shareJob {
 	return batch
 }
 
-// isTaken tells whether somebody carries the job. Once it has told false, nobody
-// will.
+// isTaken reports whether another job carries j. Once it has returned false, none will.
 func (t *shareTable) isTaken(j *shareJob) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !j.taken {
-		j.taken = true // by nobody, so that it is not carried after its caller gave up
+		j.taken = true // by no job, so that it is not carried after its caller has given up
 		return false
 	}
 	return true
 }
 
-// leave takes a job out that will not be carried: its caller gave up first.
+// leave removes a job that will not be carried, because its caller has given up.
 func (t *shareTable) leave(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,14 +100,13 @@ func (t *shareTable) leave(j *shareJob) {
 	}
 }
 
-// share carries j, with whatever waits beside it, or lets somebody else who is
-// at it already carry it.
+// share carries j with the jobs that wait with it, or waits while another job carries j.
 func (s *Service) share(ctx context.Context, j *shareJob) error {
 	j.done = s.rt.Latch()
 	s.shares.wait(j)
 	defer s.shares.leave(j)
 	var batch []*shareJob
-	// Others may depend on it, so a caller that leaves does not stop it.
+	// Other callers may depend on it, so a caller that gives up does not stop it.
 	e, decided, err := s.decide(s.rt.Detach(ctx), j.Budget, j.id, func(ctx context.Context) (*attempt, error) {
 		if batch = s.shares.take(j, batch); batch == nil {
 			return nothingToChange, nil
@@ -120,7 +117,7 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 		if err != nil && !s.shares.isTaken(j) {
 			return err
 		}
-		// It is carried by another, whatever became of our own turn.
+		// Another job carries it, whatever became of its own turn.
 		_, err := s.rt.Wait(ctx, j.done, 0)
 		return err
 	}
@@ -136,7 +133,7 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 		fan = s.fanOuts.start(ctx, e, actors)
 	}
 	for _, b := range batch {
-		// A share that was refused was in no commit, whatever became of that.
+		// A share that was refused was in no commit, whatever the outcome of the commit.
 		if err != nil && b.err == nil {
 			b.err = err
 		}
@@ -148,9 +145,8 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 	return nil
 }
 
-// planShares judges each share of a batch by one reading of the item, and
-// plans what those that pass ask for together. A share that fails has its
-// error; the others go on.
+// planShares checks each share of a batch on one reading of the item, and plans a single change
+// for those that pass. A share that fails gets its error; the others continue.
 func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, error) {
 	var named []principal.ID
 	for _, j := range batch {
@@ -179,7 +175,7 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 		for _, p := range j.named {
 			t.named = append(t.named, row(p))
 		}
-		if j.first, j.err = s.judgeShare(ctx, j, t, rows.Request); j.err != nil || j.first != nil {
+		if j.first, j.err = s.authorizeShare(ctx, j, t, rows.Request); j.err != nil || j.first != nil {
 			continue
 		}
 		for _, p := range j.named {
@@ -198,11 +194,11 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 	return a, err
 }
 
-// judgeShare is one share's repetition, existence, visibility and rights.
-func (s *Service) judgeShare(ctx context.Context, j *shareJob, t *target, request *commit.RequestRow) (*keptAnswer, error) {
+// authorizeShare checks one share: repetition, existence, visibility and rights.
+func (s *Service) authorizeShare(ctx context.Context, j *shareJob, t *target, request *commit.RequestRow) (*keptAnswer, error) {
 	first, err := s.repeatedOrSeen(ctx, &j.contentChange, t, request)
 	if err != nil || first != nil {
 		return first, err
 	}
-	return nil, s.checkShare(ctx, j.v, t, j.role, j.named, j.places)
+	return nil, s.checkShare(ctx, j.v, t, j.role, j.named, j.indexes)
 }

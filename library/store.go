@@ -8,38 +8,37 @@ import (
 	"carrel/principal"
 )
 
-// The stores are narrow and their verbs are intentions. Every "must" below is
-// a subtest, of the same words, of the conformance suite library/storetest,
-// which runs unchanged against every backend.
+// The stores are narrow, and their methods express intentions. Every "must" below is a subtest
+// with the same words in the conformance suite library/storetest, which runs unchanged for
+// every backend.
 //
-// Every method may fail with any error. One of a conditional write (Commit,
-// Settle, CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have
-// been applied must satisfy MayHaveCommitted.
+// Every method may fail with any error. The error of a conditional write (Commit, Settle,
+// CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been
+// applied must satisfy MayHaveCommitted.
 
-// ContentQuery says which rows of a content partition to read beside the header.
+// ContentQuery says which rows of a content partition to read with the header.
 type ContentQuery struct {
 	Members []principal.ID // at most 100
 	Request *commit.RequestKey
-	// Rows are further rows, at most 100.
+	// Rows are the keys of further rows, at most 100.
 	Rows []RowKey
-	// Serial reads the last decided state, finishing a conditional write under
-	// way; without it the read is a quorum one.
+	// Serial reads the last decided state, and finishes a conditional write in progress. Otherwise
+	// it is a quorum read.
 	Serial bool
 }
 
 // ContentRows is one reading of a content partition.
 type ContentRows struct {
 	Header Header
-	// Members are in the order asked for; Seq is 0 where there is no row.
+	// Members are in the order requested; Seq is 0 if there is no row.
 	Members []Member
-	Request *commit.RequestRow // nil where there is none
-	// Rows are in the order asked for; Value is nil where there is no row.
+	Request *commit.RequestRow // nil if there is none
+	// Rows are in the order requested; Value is nil if there is no row.
 	Rows []Row
 }
 
-// RowKind is the kind of further rows in the partition of an item: rows of a domain that
-// adds to items. Stores do not know what they hold. A kind is never used for anything
-// else.
+// RowKind is the kind of further rows in the partition of an item: rows of a domain that adds
+// to items. Stores do not know what they contain. A kind is never used for anything else.
 type RowKind uint8
 
 // FirstRowKind is the least kind of further rows.
@@ -62,14 +61,14 @@ type Row struct {
 type RowSlice struct {
 	Content ContentID
 	Kind    RowKind
-	// From is the least key, included, and To the first one beyond; "": no bound.
+	// From is the least key, included, and To the first one after the slice; "": no bound.
 	From, To string
 	// Backwards walks from the greatest key to the least.
 	Backwards bool
 	Limit     int
 }
 
-// Trim leaves out what only a change needs, which is most of a header.
+// Trim removes what only a change needs, which is most of a header.
 func (r *ContentRows) Trim() {
 	h := &r.Header
 	h.Unsettled, h.Writers = nil, nil
@@ -82,15 +81,13 @@ func (r *ContentRows) Trim() {
 // ContentCommit is one conditional write of a content partition.
 type ContentCommit struct {
 	ID ContentID
-	// Base is the Seq the partition must have; 0: no header must exist.
+	// Base is the Seq that the partition must have; 0: no header must exist.
 	Base int64
-	// Header is the new one, Header.Seq == Base+1. Its Writers are not written: Writer
-	// is added to those stored. Its Unsettled are those read at Base; they are written
-	// with Supersede alone.
+	// Header is the new one, with Seq == Base+1. Its Writers are not written: Writer is added to
+	// those stored. Its Unsettled are those read at Base; they are written only with Supersede.
 	Header Header
-	// Supersede is added to the unsettled positions; nil: they stay as they are. A position
-	// that was settled since Base was read may be listed again: settling it once
-	// more does no harm.
+	// Supersede is added to the unsettled positions; nil: they are not changed. A position that
+	// was settled since Base was read may be listed again: settling it once more does no harm.
 	Supersede *Superseded
 	Writer    commit.EntryID
 	Members   []Member // rows written, Seq == Header.Seq
@@ -98,38 +95,38 @@ type ContentCommit struct {
 	Request   *commit.RequestRow
 }
 
-// IndexUpdate brings the derived rows of some principals in line with a snapshot.
+// IndexUpdate updates the derived rows of some principals to a snapshot.
 type IndexUpdate struct {
 	Header *Header
-	// Rows are of one snapshot with Header; Seq 0 for a principal without a row.
+	// Rows are of one snapshot with Header; Seq is 0 for a principal without a row.
 	Rows []Member
 	// Reverse also writes the content_by_principal rows.
 	Reverse bool
-	// At is the key of the changes that are written; 0: none are.
+	// At is the key of the changes that are written; 0: none are written.
 	At clock.Instant
 }
 
-// Settlement removes what a finished fan-out has made needless.
+// Settlement removes what is obsolete after a fan-out.
 type Settlement struct {
 	ID        ContentID
-	Positions []clock.Instant // leave Unsettled
-	// Leaving rows are removed iff they are leaving and of the Seq given.
+	Positions []clock.Instant // removed from Unsettled
+	// Leaving rows are removed iff they are leaving and have the Seq given.
 	Leaving []Member
 	// Rows are further rows that Purge removes too.
 	Rows []RowKey
-	// Purge removes the rows of Leaving whatever their state, iff the header is
-	// Deleted; Final then reduces it to Seq, MTS, Writers and the fact.
+	// Purge removes the rows of Leaving whatever their state, iff the header is Deleted; Final
+	// then reduces it to Seq, MTS, Writers and the state.
 	Purge, Final bool
 }
 
 // ContentStore keeps the authoritative rows of content.
 type ContentStore interface {
-	// Read must return a zero Header (Seq 0, State Absent) for an unknown id,
-	// without an error, and one atomic reading of all rows asked for.
+	// Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error,
+	// and one atomic reading of all rows requested.
 	Read(ctx context.Context, id ContentID, q ContentQuery) (*ContentRows, error)
-	// ReadMany reads the headers of ids with the rows of members, in order of
-	// ids. It must see everything acknowledged before it was called. It must
-	// leave out what only a change needs, as Trim does.
+	// ReadMany reads the headers of ids with the rows of members, in order of ids. It must see
+	// everything acknowledged before it was called. It must leave out what only a change needs, as
+	// Trim does.
 	ReadMany(ctx context.Context, ids []ContentID, members []principal.ID) ([]ContentRows, error)
 	// MembersPage reads at most limit member rows, leaving ones too, after a
 	// principal in order of id, with the header of the same reading.
@@ -140,27 +137,26 @@ type ContentStore interface {
 	// Commit must apply whole or not at all, iff Seq is Base. It must be durable
 	// when it returns, with everything this process wrote before it.
 	Commit(ctx context.Context, c *ContentCommit) (commit.Verdict, error)
-	// ApplyIndex writes the derived rows that e.Derive says, atomically for each
-	// principal. An older snapshot must never undo what a newer one wrote. Where
-	// e.At is set, the change of a principal with a row must be written with what
-	// is derived of it, or not at all.
+	// ApplyIndex writes the derived rows that e.Derive returns, atomically for each principal. An
+	// older snapshot must never undo what a newer one wrote. If e.At is set, the change of a
+	// principal with a row must be written with what is derived of it, or not at all.
 	ApplyIndex(ctx context.Context, e *IndexUpdate) error
-	// ApplyIndexBatch is the number of rows that one ApplyIndex call takes at most.
+	// ApplyIndexBatch returns the number of rows that one ApplyIndex call accepts at most.
 	ApplyIndexBatch() int
 	// Settle must not change Seq, and must be harmless when repeated.
 	Settle(ctx context.Context, s *Settlement) error
-	// ScanContents lists ids after one, each once, in an order of the store's own
-	// that lasts; deleted ones too.
+	// ScanContents lists ids after one, each once, in a permanent order of the store's own;
+	// deleted ones too.
 	ScanContents(ctx context.Context, after ContentID, limit int) ([]ContentID, error)
 }
 
-// EntryKey is a place in a library's order: by position, then by id.
+// EntryKey is the position of an entry in a library's order: by Position, then by id.
 type EntryKey struct {
 	Position clock.Instant
 	Content  ContentID
 }
 
-// Less tells whether k is older than l.
+// Less reports whether k is older than l.
 func (k EntryKey) Less(l EntryKey) bool {
 	return k.Position < l.Position || k.Position == l.Position && k.Content < l.Content
 }
@@ -171,70 +167,68 @@ type Slice struct {
 	Bucket Bucket
 	// Newer walks from older to newer entries; otherwise from newer to older.
 	Newer bool
-	// From is where the walk begins, not included; nil: at the end of the bucket.
+	// From is where the walk starts, not included; nil: at the end of the bucket.
 	From *EntryKey
-	// Bound is where a walk to newer entries stops, included; nil: nowhere.
+	// Bound is where a walk to newer entries stops, included; nil: it has no bound.
 	Bound *EntryKey
 	Limit int
 }
 
-// BucketEntry is an entry with the bucket it stands in.
+// BucketEntry is an entry with its bucket.
 type BucketEntry struct {
 	Bucket Bucket
 	Entry
 }
 
-// Shared is a row of content_by_principal: what a principal has a role on.
+// Shared is a row of content_by_principal: an item on which a principal has a role.
 type Shared struct {
 	Content ContentID
 	Role    ContentRole
 }
 
-// Opening is what a page learns of a bucket as it begins to read it.
+// Opening is what a page reads of a bucket at its start.
 type Opening struct {
 	Entries []Entry
-	// Built tells whether the library is complete; false for one that is missing.
+	// Built reports whether the library is complete; false for one that is missing.
 	Built bool
-	// Newest is where the newest entry of the bucket stands; nil where there is
-	// none, and where it was not asked for.
+	// Newest is the key of the newest entry of the bucket; nil if there is none, and if it was not
+	// requested.
 	Newest *EntryKey
 }
 
-// LibraryStore keeps the derived rows: libraries, and what was shared with whom.
+// LibraryStore stores the derived rows: libraries, and what was shared with whom.
 type LibraryStore interface {
 	// PageLibrary must return the entries of the slice in the order of the walk.
 	PageLibrary(ctx context.Context, s Slice) ([]Entry, error)
-	// OpenLibrary is PageLibrary for the first slice of a page, in one round trip
-	// with the rest of Opening. It must read Newest and Built in this call, in
-	// whatever order beside the slice.
+	// OpenLibrary is PageLibrary for the first slice of a page, in one round trip with the rest of
+	// Opening. It must read Newest and Built in this call, in any order with the slice.
 	OpenLibrary(ctx context.Context, s Slice, newest bool) (*Opening, error)
 	// CountLibrary counts the entries of a bucket, at most limit.
 	CountLibrary(ctx context.Context, owner principal.ID, b Bucket, limit int) (int, error)
-	// Built tells whether the library is complete; false for one that is missing.
+	// Built reports whether the library is complete; false for one that is missing.
 	Built(ctx context.Context, owner principal.ID) (bool, error)
-	// Recorded tells whether what is shared with owner is recorded completely;
-	// false for a record that is missing.
+	// Recorded reports whether the record of what is shared with owner is complete; false for a
+	// record that is missing.
 	Recorded(ctx context.Context, owner principal.ID) (bool, error)
-	// SetBuilt says that library and record were complete at asOf: where either
-	// can be deleted by hand, a deletion after that takes its mark along.
+	// SetBuilt records that library and record were complete at asOf. If either can be deleted by
+	// hand, a later deletion removes the mark too.
 	SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error
-	// RebuildNote reads how far the rebuild of owner's library has got; nil where
-	// no note is kept.
+	// RebuildNote returns the note of the progress of a rebuild of owner's library; nil if there
+	// is none.
 	RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error)
-	// PutRebuildNote keeps a note of a rebuild that began at asOf. Of two notes the
-	// one of the later rebuild must stay, and of one rebuild the note that is greater
-	// in order of bytes. Where a library can be deleted by hand, a deletion after
-	// asOf takes the note along.
+	// PutRebuildNote stores a note of a rebuild that started at asOf. Of two notes the one of the
+	// later rebuild must stay, and of one rebuild the note that is greater in order of bytes. If a
+	// library can be deleted by hand, a deletion after asOf removes the note too.
 	PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error
-	// DropRebuildNote must remove the note iff its rebuild began at asOf or before.
+	// DropRebuildNote must remove the note iff its rebuild started at asOf or before.
 	DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner principal.ID, es []BucketEntry) error
 	// Changes lists the changes of owner's library after one, in their order. It
 	// must list every change for ChangesKept after its At.
 	Changes(ctx context.Context, owner principal.ID, after ChangeKey, limit int) ([]Change, error)
-	// SharedWith lists what owner has a role on, after a content in order of id.
+	// SharedWith lists the items on which owner has a role, after a content in order of id.
 	SharedWith(ctx context.Context, owner principal.ID, after ContentID, limit int) ([]Shared, error)
-	// Roles are owner's rows of content_by_principal for ids, in their order.
+	// Roles returns the roles in owner's rows of content_by_principal for ids, in their order.
 	Roles(ctx context.Context, owner principal.ID, ids []ContentID) ([]ContentRole, error)
 }

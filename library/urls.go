@@ -13,14 +13,13 @@ import (
 	"carrel/principal"
 )
 
-// An item holds its URL by a claim (docs/unique-names.md). Its header decides: URL and
-// state are written in one compare-and-set, made of a header that was read before the
-// claim was taken.
+// An item owns its URL by a claim (docs/unique-names.md). Its header decides: URL and state are
+// written in one compare-and-set, based on a header that was read before the claim was taken.
 
 // MoveContent is the input of Service.MoveContent.
 type MoveContent struct {
 	ID string
-	// URL is nil to take the URL away; it must be set.
+	// URL is null to remove the URL; it must be set.
 	URL             input.Optional[*string]
 	ExpectedVersion *int
 	IdempotencyKey  *string
@@ -28,7 +27,7 @@ type MoveContent struct {
 	url string // the canonical form
 }
 
-// checkURL returns the canonical form of a URL that a caller gives an item. Its error is
+// checkURL returns the canonical form of a URL that a caller sets on an item. Its error is
 // INVALID.
 func checkURL(url string) (string, error) {
 	canonical, err := urlname.Canonical(url)
@@ -38,7 +37,7 @@ func checkURL(url string) (string, error) {
 	return canonical, nil
 }
 
-// check returns the item that the input names, and the faults of the input but for its
+// check returns the item that the input names, and the errors of the input except those of its
 // idempotency key.
 func (in *MoveContent) check() (ContentID, fault.List) {
 	var faults fault.List
@@ -54,9 +53,9 @@ func (in *MoveContent) check() (ContentID, fault.List) {
 	return id, faults
 }
 
-// MoveContent gives an item another canonical URL, or takes its URL away. From the instant
-// at which it is decided the item answers to the new URL and no longer to the old one.
-// Neither its version nor its place in libraries changes. Managers move an item.
+// MoveContent gives an item another canonical URL, or removes its URL. From the instant at
+// which it is decided the new URL names the item and the old one no longer does. Neither its
+// version nor its position in libraries changes. Only managers may move an item.
 func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check()
@@ -75,8 +74,8 @@ func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveC
 	})
 }
 
-// planMove takes the claim of the new URL and plans the change of the header. It returns the
-// number of libraries that the change concerns too.
+// planMove takes the claim of the new URL and plans the change of the header. It also returns
+// the number of libraries that the change concerns.
 func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit.Request) (*attempt, int, error) {
 	if url == h.CanonicalURL && r == nil {
 		return nothingToChange, 0, nil
@@ -100,8 +99,8 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	return a, libraries, s.takeURL(ctx, h.ID, url)
 }
 
-// takeURL takes the claim of a URL for an item whose header has been read; "" is none. Its
-// error is TAKEN at url where another item has it.
+// takeURL takes the claim of a URL for an item whose header has been read; "" is no URL. Its
+// error is TAKEN at url if another item has it.
 func (s *Service) takeURL(ctx context.Context, id ContentID, url string) error {
 	if url == "" {
 		return nil
@@ -113,8 +112,7 @@ func (s *Service) takeURL(ctx context.Context, id ContentID, url string) error {
 	return err
 }
 
-// formerURL returns the claim that the deletion of an item leaves behind; nil where it has
-// no URL.
+// formerURL returns the claim that the deletion of an item leaves behind; nil if it has no URL.
 func formerURL(h *Header) *claim.Former {
 	if h.CanonicalURL == "" {
 		return nil
@@ -122,7 +120,7 @@ func formerURL(h *Header) *claim.Former {
 	return &claim.Former{Key: claim.URL(h.Tenant(), h.CanonicalURL), Record: string(h.ID)}
 }
 
-// urlRecord tells claims which URL an item holds. It implements claim.Record.
+// urlRecord reports to package claim which URL an item owns. It implements claim.Record.
 type urlRecord struct{ s *Service }
 
 // Look implements claim.Record.
@@ -158,8 +156,7 @@ func (r urlRecord) Fence(ctx context.Context, record string, base int64) (bool, 
 	return err == nil && verdict.Applied, err
 }
 
-// End implements claim.Record: it deletes an item whose time is over, as its own expiry
-// does.
+// End implements claim.Record: it deletes an item that has expired, as its own expiry does.
 func (r urlRecord) End(ctx context.Context, record string) error {
 	rows, err := r.s.contents.Read(ctx, ContentID(record), ContentQuery{Serial: true})
 	if err != nil {
@@ -173,8 +170,8 @@ func (r urlRecord) End(ctx context.Context, record string) error {
 	return err
 }
 
-// ContentByURL returns the item that a canonical URL names in a tenant, by default the
-// viewer's own. It returns nil where there is none that the viewer may see.
+// ContentByURL returns the item that a canonical URL names in a tenant, by default the viewer's
+// own. It returns nil if there is none that the viewer may see.
 func (s *Service) ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error) {
 	canonical, err := urlname.Canonical(url)
 	if err != nil {
@@ -190,7 +187,7 @@ func (s *Service) ContentByURL(ctx context.Context, v *principal.Viewer, url str
 	}
 	named := ContentID(record)
 	if record == "" {
-		// An item that the viewer may not see costs the same reads as one that is not there.
+		// An item that the viewer may not see costs the same reads as one that does not exist.
 		named = ContentID("c:" + in + ":/")
 	}
 	found, err := s.Contents(ctx, v, []ContentID{named})
@@ -200,7 +197,7 @@ func (s *Service) ContentByURL(ctx context.Context, v *principal.Viewer, url str
 	return found[0], nil
 }
 
-// tenantOf returns the tenant of a look-up by name. A viewer that has none must name one.
+// tenantOf returns the tenant of a look-up by name. A viewer without a tenant must name one.
 func tenantOf(v *principal.Viewer, tenant *string) (string, error) {
 	switch {
 	case tenant != nil:

@@ -11,15 +11,14 @@ import (
 	"carrel/core/input"
 )
 
-// Limits of what people write, in characters (Unicode code
-// points).
+// Limits of texts that people write, in characters (Unicode code points).
 const (
 	maxTitle       = 1000
 	maxDescription = 10_000
-	maxLink        = 2082 // what the oldest browsers still take, with a scheme in front
+	maxLink        = 2082 // what the oldest browsers still accept, with a scheme
 )
 
-// MaxBody is the most bytes of a text.
+// MaxBody is the maximum number of bytes of a text.
 const MaxBody = 512 << 10
 
 // CheckBody checks the text of a revision, which may be empty. Its error has code Invalid.
@@ -36,14 +35,14 @@ func CheckBody(s string) error {
 // CheckTitle checks the title of an item. Its error has code Invalid.
 func CheckTitle(s string) error { return input.CheckLine(s, "a title", maxTitle) }
 
-// checkDescription checks the description of an item, which may be empty and
-// may have several lines.
+// checkDescription checks the description of an item, which may be empty and may have several
+// lines.
 func checkDescription(s string) error {
 	return input.CheckText(s, "a description", maxDescription, "\n\r\t")
 }
 
-// checkLink checks where a LINK points to: an absolute URL of http or https
-// with a host. It is kept as it was written.
+// checkLink checks the target of a LINK: an absolute URL of http or https with a host. It is
+// stored as written.
 func checkLink(s string) error {
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "a link must be valid UTF-8")
@@ -53,22 +52,22 @@ func checkLink(s string) error {
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
-			return fault.Invalidf(nil, "a link has no blanks and no control characters; write U+%04X in percent-encoding, or take it out", r)
+			return fault.Invalidf(nil, "a link has no blanks and no control characters; write U+%04X in percent-encoding, or remove it", r)
 		}
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return fault.Invalidf(nil, "a link is an absolute URL such as https://example.com/page; this is none")
+		return fault.Invalidf(nil, "a link must be an absolute URL such as https://example.com/page")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return fault.Invalidf(nil, "a link begins with http:// or https://")
+		return fault.Invalidf(nil, "a link must begin with http:// or https://")
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
-		return fault.Invalidf(nil, "a link names a host, such as https://example.com/page")
+		return fault.Invalidf(nil, "a link must name a host, such as https://example.com/page")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return fault.Invalidf(nil, "the port of a link lies between 1 and 65535")
+			return fault.Invalidf(nil, "the port of a link must be between 1 and 65535")
 		}
 	}
 	return nil

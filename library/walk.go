@@ -10,32 +10,32 @@ import (
 	"carrel/principal"
 )
 
-// walk brings the libraries that a change concerns in line with its item: it reads
-// snapshots of the item, enforces them, and settles what became needless (steps 4 to 6 of
-// docs/write-protocol.md). It may be done again, and beside other walks.
+// walk updates the libraries that a change concerns to the state of its item: it reads
+// snapshots of the item, applies them, and settles what became obsolete (steps 4 to 6 of
+// docs/write-protocol.md). It may be repeated, and run concurrently with other walks.
 type walk struct {
 	s     *Service
 	entry InFlight
-	// first are principals whose libraries are done before all others; firstDone is called
-	// when they are, unless it is nil.
+	// first are principals whose libraries are done before all others. firstDone, unless it is
+	// nil, is called when they are.
 	first     []principal.ID
 	firstDone func()
-	// serial: whoever resumes a change reads serially, because it has seen no
+	// serial: a process that resumes a change reads serially, because it has seen no
 	// acknowledgement of the compare-and-set.
 	serial bool
-	// quiet: followers are not notified, because the walk brings about nothing new.
+	// quiet: followers are not notified, because the walk changes nothing for them.
 	quiet bool
 
-	done []principal.ID // enforced already
-	// oldest is the header of the oldest snapshot used: only what it had
-	// superseded is known to be gone from all libraries.
+	done []principal.ID // index updates of these were applied
+	// oldest is the header of the oldest snapshot used: only what it had superseded is known to be
+	// removed from all libraries.
 	oldest  *Header
 	leaving []Member // rows seen leaving
 	newest  *Header
 	rows    []Member // all rows seen, when the item is deleted
 }
 
-// run does the whole walk. If there is an error it must be done again, from the start.
+// run does the whole walk. After an error it must be repeated from the start.
 func (w *walk) run(ctx context.Context) error {
 	e := w.entry
 	if e.Scope == commit.ScopeNone {
@@ -71,7 +71,7 @@ func (w *walk) endFirst() {
 	}
 }
 
-// listed enforces some principals, with or without a member row.
+// listed updates the libraries of some principals, with or without a member row.
 func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 	for part := range slices.Chunk(ps, input.MaxList) {
 		rows, err := w.s.contents.Read(ctx, w.entry.Content, ContentQuery{Members: part, Serial: w.serial})
@@ -85,8 +85,8 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 	return nil
 }
 
-// everyone enforces all member rows, page by page. Each page is a snapshot of
-// its own, so the walk goes on with what is newest from the member reached.
+// everyone updates the libraries of all members, page by page. Each page is a snapshot of its
+// own: after each member the walk continues with the newest snapshot.
 func (w *walk) everyone(ctx context.Context) error {
 	var after principal.ID
 	for {
@@ -107,8 +107,8 @@ func (w *walk) everyone(ctx context.Context) error {
 	}
 }
 
-// enforce writes the derived rows of one snapshot, several store calls at once, and what
-// the feed of the tenant has of it.
+// applyIndex writes the derived rows of one snapshot, with several concurrent store calls, and
+// the entry of the item in the feed of its tenant.
 func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	w.saw(h, rows)
 	if err := w.s.feedPublic(ctx, h); err != nil {
@@ -117,8 +117,8 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	if h.State == commit.Absent || h.State == commit.Void || len(rows) == 0 {
 		return nil
 	}
-	// Rows of a deleted item are buried by whoever has enforced them, so what was
-	// shared with whom must be cleared with them, whatever brought the walk here.
+	// The walk that has updated the libraries of a deleted item also purges its rows. So what was
+	// shared with whom must be cleared at the same time, whatever started the walk.
 	reverse := w.entry.Reverse || h.State == commit.Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.contents.ApplyIndexBatch()))
 	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
@@ -133,7 +133,7 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	})
 }
 
-// saw keeps what settle needs of a snapshot.
+// saw records what settle needs of a snapshot.
 func (w *walk) saw(h *Header, rows []Member) {
 	if w.oldest == nil || h.Seq < w.oldest.Seq {
 		w.oldest = h
@@ -152,7 +152,7 @@ func (w *walk) saw(h *Header, rows []Member) {
 	}
 }
 
-// finish does the walk of a decided change that nobody waits for. If it fails, the
+// finish does the walk of a decided change for which no caller waits. If it fails, the
 // background does it again.
 func (s *Service) finish(ctx context.Context, e InFlight) {
 	w := &walk{s: s, entry: e}
@@ -163,22 +163,22 @@ func (s *Service) finish(ctx context.Context, e InFlight) {
 	s.journal.End(e.ID)
 }
 
-// Resettle does the walk of an item again, in place of the process that left it unsettled
-// or wrong after the state of base.
+// Resettle does the walk of an item again, for a process that left it unsettled or wrong after
+// the state of base.
 func (s *Service) Resettle(ctx context.Context, id ContentID, base int64) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Reverse: true}, serial: true}
 	return w.run(ctx)
 }
 
-// RestoreItem enforces an item in a library as it is now. It does not notify followers:
-// the process that made the state does, or has done so.
+// RestoreItem updates one library to the present state of an item. It does not notify
+// followers: the process that made the state does so.
 func (s *Service) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
 	return w.listed(ctx, []principal.ID{p})
 }
 
-// DeriveContent enforces an item in all libraries that hold it, and settles it. It does not
-// notify followers: nobody follows libraries that are not complete.
+// DeriveContent updates all libraries that have an item, and settles it. It does not notify
+// followers: incomplete libraries have none.
 func (s *Service) DeriveContent(ctx context.Context, id ContentID) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Scope: commit.ScopeAll, Reverse: true}, quiet: true}
 	return w.run(ctx)

@@ -5,33 +5,30 @@ import (
 	"time"
 )
 
-// Watcher is told what operators want to see in figures. It is called on the
-// way of requests, so it returns at once.
+// Watcher receives the figures that operators watch. Its methods are called while requests run,
+// so they must return at once.
 type Watcher interface {
-	// FannedOut tells that a decided change has reached every library that it
-	// concerns, and how long that took since it was decided; complete is false
-	// where the rest was left to the background.
+	// FannedOut reports that a decided change has reached every library that it concerns, and how
+	// long after its decision. complete is false if the rest was handed to the background.
 	FannedOut(lag time.Duration, complete bool)
-	// FanOut tells that the fan-out of a change begins, which the mutation of ctx
-	// has brought about and may not wait for, and which carries the changes of
-	// other mutations too. It is done with the context during, and ended tells how
-	// it went.
+	// FanOut reports that the fan-out of a change starts. The mutation of ctx has caused it and
+	// may not wait for it; others are the mutations whose changes it carries too. It runs with the
+	// context during, and calls ended with its result.
 	FanOut(ctx context.Context, others []context.Context) (during context.Context, ended func(error))
-	// Hid tells of entries of a library that a page has read and not shown as
-	// they stood: stale ones, whose items stand elsewhere or nowhere, and those
-	// that the viewer may not see.
+	// Hid reports the entries of a library that a page has read and not shown: stale ones, whose
+	// items are at another position or deleted, and those that the viewer may not see.
 	Hid(stale, unseen int)
-	// Copied tells of entries of a page that was read while copies of headers were in
-	// use: those that copies have served, those whose copies were refused, because a change
-	// was in flight or they were too old, and those without a copy.
+	// Copied reports the entries of a page that was read while copies of headers were in use:
+	// those that copies have served, those whose copies were refused, because a change was in
+	// flight or they were too old, and those without a copy.
 	Copied(hits, refused, misses int)
-	// CopyWrong tells that a copy was served that was not current.
+	// CopyWrong reports that a copy was served that was not current.
 	CopyWrong()
-	// Follows tells of n followers of libraries more, or less.
+	// Follows adds n to the number of followers; n may be negative.
 	Follows(n int)
-	// CutOff tells of a follower that was cut off because it did not keep up.
+	// CutOff reports that a follower was disconnected because it did not keep up.
 	CutOff()
-	// Told tells of a change that a follower was told.
+	// Delivered reports that a change was delivered to a follower.
 	Delivered()
 }
 

@@ -83,7 +83,7 @@ var protocol = []Ablation{
 		{"test/simulator/derived.go", "\t\"carrel/library\"\n", "\t\"carrel/core/commit\"\n\t\"carrel/library\"\n"},
 	}},
 	{"plain-share", "a share is a plain write, and no compare-and-set", Libraries, []Patch{
-		{"library/sharequeue.go", "\tvar batch []*shareJob\n\t// Others may", "\tvar batch []*shareJob\n\tvar before *Header\n\t// Others may"},
+		{"library/sharequeue.go", "\tvar batch []*shareJob\n\t// Other callers may", "\tvar batch []*shareJob\n\tvar before *Header\n\t// Other callers may"},
 		{"library/sharequeue.go", "\t\treturn s.planShares(ctx, batch)\n", "\t\ts.ablatedBefore(ctx, j.id, &before)\n\t\treturn s.planShares(ctx, batch)\n"},
 		{"library/sharequeue.go", "\tvar fan *fanOut\n", "\tif s.ablatedShare(ctx, e, decided, before) {\n\t\tdecided = false\n\t}\n\tvar fan *fanOut\n"},
 	}},

@@ -22,7 +22,7 @@ var copies = []Ablation{
 	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
 		{"library/copies.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
-		{"library/copies.go", "\t// Where this cannot be told, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
+		{"library/copies.go", "\t// Without an in-flight set, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
 	}},
 	{"bound-after-set", "the bound of a walk is read after what is in flight", Copies, []Patch{
 		{"library/copies.go", "\tif err == nil && len(last) == 1 {\n", "\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = r.s.libraries.PageLibrary(ctx, Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == nil && len(last) == 1 {\n"},
