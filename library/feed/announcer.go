@@ -14,25 +14,24 @@ import (
 	"carrel/principal"
 )
 
-// Times and numbers of announcements: an enforcement is known to other
-// processes within announceEvery + listenEvery and what both take.
+// Times and numbers of announcements: other processes know of an index update within
+// announceEvery + listenEvery and the time that both take.
 const (
 	announceEvery  = 250 * time.Millisecond
 	announceWithin = 2 * time.Second
 	announceMost   = 2_000
-	// announceFor is how long a touch stands in the announcement: what a reader
-	// may be late.
+	// announceFor is how long a touch is part of the announcement: the maximum delay of a reader.
 	announceFor = 10 * time.Second
 )
 
-// announcer writes what this process announces, while there is anything new.
+// publisher writes the announcements of this process, while there is anything new.
 type publisher struct {
 	s       *Service
 	process commit.ListID
-	// born is the clock when the announcer was made, and bornAt the same by the
-	// monotonic clock. Announcements are compared with those of the same process
-	// alone, so they are dated by the monotonic clock: one that is set back would
-	// keep everything announced until it has caught up.
+	// born is the clock when the publisher was made, and bornAt the same by the monotonic clock.
+	// Announcements are compared only with those of the same process, so they are dated by the
+	// monotonic clock: with a clock that is set back, everything would be announced until the
+	// clock has caught up.
 	born   clock.Instant
 	bornAt time.Duration
 
@@ -41,7 +40,7 @@ type publisher struct {
 	touches map[principal.ID]clock.Instant
 	updates map[library.ContentID]clock.Instant
 	all     clock.Instant
-	told    clock.Instant // up to when everything stands in an announcement that was written
+	written clock.Instant // everything up to it is in an announcement that was written
 	dirty   bool
 	writing bool
 }
@@ -53,7 +52,7 @@ func newPublisher(s *Service) *publisher {
 		touches: map[principal.ID]clock.Instant{}, updates: map[library.ContentID]clock.Instant{}}
 }
 
-// now is the time by which announcements are dated.
+// now returns the time by which announcements are dated.
 func (a *publisher) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
 
 // touched announces the libraries of the principals of rows.
@@ -78,7 +77,7 @@ func (a *publisher) updated(id library.ContentID) {
 	})
 }
 
-// note adds to the announcement and sees to it that it is written.
+// note adds to the announcement and has it written.
 func (a *publisher) note(add func(at clock.Instant)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,10 +90,9 @@ func (a *publisher) note(add func(at clock.Instant)) {
 	}
 }
 
-// write writes the announcement, and again while it changes, with pauses. A
-// process that ends tries once more and no longer: its end waits for this task,
-// and the store may be down for hours. What nobody hears of is found by the
-// next full look.
+// write writes the announcement, and writes it again while it changes, with pauses. A process
+// that ends tries once more and no longer: its end waits for this task, and the store may be
+// down for hours. Other processes find by their next full look what was not announced.
 func (a *publisher) write() {
 	for {
 		last := a.s.Ending()
@@ -106,14 +104,14 @@ func (a *publisher) write() {
 		err := a.s.notifier.Announce(ctx, next)
 		cancel()
 		if err != nil {
-			a.s.log.WarnContext(a.s.life, "what was changed could not be announced yet", "error", err)
+			a.s.log.WarnContext(a.s.life, "changes could not be announced yet", "error", err)
 		}
 		if a.tried(next, err == nil, last) {
 			return
 		}
 		pause := a.s.Pause
 		if last {
-			pause = a.s.rt.After // the end has come already
+			pause = a.s.rt.After // the process is ending already
 		}
 		if err := pause(a.s.life, announceEvery); err != nil && !errors.Is(err, commit.ErrEnding) {
 			return
@@ -121,37 +119,37 @@ func (a *publisher) write() {
 	}
 }
 
-// tried notes what came of writing an announcement; over tells the writer that
-// it was the last try.
-func (a *publisher) tried(what library.Announcement, told, last bool) (over bool) {
+// tried records the result of writing an announcement. It returns true if this was the last
+// try.
+func (a *publisher) tried(next library.Announcement, written, last bool) (over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if told {
-		a.told = clock.Instant(what.Stamp)
+	if written {
+		a.written = clock.Instant(next.Stamp)
 		return false
 	}
-	// Whatever is noted after the last try has one of its own.
+	// What is noted after the last try gets a try of its own.
 	a.dirty, a.writing = true, !last
 	return last
 }
 
-// take is what is to be written; ok is false where there is nothing new, or
-// nothing that a reader has not had its time to read. What was never written is
-// not too old, whatever has held the process up.
+// take returns the announcement to write. ok is false if there is nothing new, or nothing that
+// readers have not had the time to read. What was never written is not too old, however long
+// the process was held up.
 func (a *publisher) take() (next library.Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())
-	old := min(a.stamp.Add(-announceFor), a.told+1)
+	old := min(a.stamp.Add(-announceFor), a.written+1)
 	next = library.Announcement{Process: a.process, Stamp: int64(a.stamp)}
-	for p, at := range a.touches { // put in order below
+	for p, at := range a.touches { // sorted below
 		if at < old {
 			delete(a.touches, p)
 			continue
 		}
 		next.Touched = append(next.Touched, library.Touch{Principal: p, At: at})
 	}
-	for id, at := range a.updates { // put in order below
+	for id, at := range a.updates { // sorted below
 		if at < old {
 			delete(a.updates, id)
 			continue

@@ -1,4 +1,4 @@
-// Package feed tells those who follow a library in this process what happens in it. It
-// passes on what this process writes, announces that to other processes, and reads what
-// they have written. It does not know how an event is sent.
+// Package feed delivers the changes of libraries to their followers in this process. It passes
+// on the changes of this process, announces them to other processes, and reads what those have
+// changed. It does not know how an event is sent.
 package feed

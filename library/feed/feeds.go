@@ -16,46 +16,45 @@ import (
 // Numbers of the reading of changes.
 const (
 	changesPage = 500
-	// seenMost is how many items of a library one process remembers as passed on:
-	// more than change in one within the overlap, unless somebody fills it.
+	// seenMost is how many items of a library one process remembers as passed on. That is more
+	// than change within the overlap, except in a bulk import.
 	seenMost = 50_000
-	// lookWidth is how many libraries a process looks at at once, for changes
-	// that others have made.
+	// lookWidth is how many libraries a process reads concurrently, for changes by others.
 	lookWidth = 32
 )
 
-// feeds are the libraries that somebody follows in this process. What this
-// process enforces is passed on by it at once; what others enforce is read.
+// feeds are the libraries that have followers in this process. Changes of this process are
+// passed on at once; those of others are read from the store.
 type feeds struct {
 	mu   sync.Mutex
 	open map[principal.ID]*libraryFeed
 	// stamp is the At of the last change. It rises within a process, unless the
 	// clock is set back.
 	stamp clock.Instant
-	// listening tells that others are listened to.
-	listening bool
-	// updates are the items that were updated in place and are being looked for
-	// in the libraries followed here; true: once more.
+	// polling reports that the changes of other processes are read.
+	polling bool
+	// updates are the items that were updated in place and are being searched in the libraries
+	// followed here; true: search once more.
 	updates map[library.ContentID]bool
 }
 
 // libraryFeed passes the changes of one library on to its followers.
 type libraryFeed struct {
 	owner principal.ID
-	// ready opens when the feed has looked for the first time, or has failed to.
-	// Until then only this process's own changes are passed on.
+	// ready opens when the first look has succeeded or failed. Until then only this process's own
+	// changes are passed on.
 	ready sched.Latch
 	err   error // of the first look, after ready
-	// stop ends the first look, where there is one: nobody waits for it any more.
+	// stop cancels the first look, if there is one: no follower waits for it any more.
 	stop context.CancelFunc
 
 	mu        sync.Mutex
 	followers []*Follower
 	// seen are the states that were passed on.
 	seen recent[passed]
-	// upTo and full are when the last look and the last full look began, from the
-	// first one on; 0 where there are no others to look for. upToAt and fullAt are
-	// the same by the monotonic clock.
+	// upTo and full are when the last look and the last full look started, beginning with the
+	// first look; 0 if no other process uses the store. upToAt and fullAt are the same by the
+	// monotonic clock.
 	upTo, full     clock.Instant
 	upToAt, fullAt time.Duration
 }
@@ -66,14 +65,14 @@ type passed struct {
 	left library.Buckets
 }
 
-// setBackAtLeast is by how much a clock must be set back for changes to be dated
-// by it at once. Smaller corrections are caught up with.
+// setBackAtLeast is by how much a clock must be set back for changes to be dated by it at once.
+// After smaller corrections, the old dates continue until the clock has caught up.
 const setBackAtLeast = time.Second
 
-// stampNow is an At for a change. After a clock that was ahead is corrected,
-// changes are dated by the corrected clock: a cursor dated by the old one would be
-// of a time to come, which no follower can resume from. That two writes of one
-// state might then have the same At is harmless: they are the same change.
+// stampNow returns an At for a change. After a clock that was ahead is corrected, changes are
+// dated by the corrected clock: a cursor dated by the old one would be in the future, from
+// which no follower can resume. Two writes of one state might then have the same At. That is
+// harmless: they are the same change.
 func (fs *feeds) stampNow(now clock.Instant) clock.Instant {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -83,35 +82,35 @@ func (fs *feeds) stampNow(now clock.Instant) clock.Instant {
 	return fs.stamp
 }
 
-// find is the feed of a library, nil where nobody follows it.
+// find returns the feed of a library; nil if it has no followers.
 func (fs *feeds) find(owner principal.ID) *libraryFeed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return fs.open[owner]
 }
 
-// anyOpen tells whether anybody follows anything in this process.
+// anyOpen reports whether any library has followers in this process.
 func (fs *feeds) anyOpen() bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return len(fs.open) > 0
 }
 
-// owners are the principals whose libraries are followed, in order of id.
+// owners returns the principals whose libraries are followed, in order of id.
 func (fs *feeds) owners() []principal.ID {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	ps := make([]principal.ID, 0, len(fs.open))
-	for p := range fs.open { // put in order below
+	for p := range fs.open { // sorted below
 		ps = append(ps, p)
 	}
 	slices.Sort(ps)
 	return ps
 }
 
-// join makes f a follower of its library's feed, and the feed where there is
-// none; first tells the caller to have it look for the first time, as of now, which
-// is at by the monotonic clock.
+// join makes f a follower of its library's feed, which it creates if there is none. first means
+// that the caller must start the feed's first look, as of now, which is at by the monotonic
+// clock.
 func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sched.Latch) (fd *libraryFeed, first bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -126,7 +125,7 @@ func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sc
 	return fd, first
 }
 
-// leave takes f off its feed, and the feed away after its last follower.
+// leave removes f from its feed, and the feed after its last follower.
 func (fs *feeds) leave(f *Follower) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -143,7 +142,7 @@ func (fs *feeds) leave(f *Follower) {
 	}
 }
 
-// drop takes away a feed that has failed: who comes later begins another.
+// drop removes a feed that has failed: the next follower creates another.
 func (fs *feeds) drop(fd *libraryFeed) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -157,9 +156,9 @@ func (fs *feeds) remove(fd *libraryFeed) {
 	}
 }
 
-// pass passes a change on, unless one that told as much was passed on before.
-// What others have written up to the last full look was passed on; that is what
-// the cursor of an event may stand for at most.
+// pass passes a change on, unless one with the same content was passed on before. Everything
+// that others wrote before the last full look was passed on; the cursor of an event can cover
+// at most that.
 func (fd *libraryFeed) pass(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
@@ -178,8 +177,8 @@ func (fd *libraryFeed) pass(c library.Change) {
 	}
 }
 
-// passUpdate passes an update in place on. No library shows it, so it is not
-// what the change that brings it there has to be compared with.
+// passUpdate passes an update in place on. No library shows it, so the change that later moves
+// the item is not compared with it.
 func (fd *libraryFeed) passUpdate(key library.ChangeKey) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
@@ -196,7 +195,7 @@ func (fd *libraryFeed) bound(c *library.Change) {
 	}
 }
 
-// ignore remembers a change as one that is not to be passed on.
+// ignore records a change as one that is not passed on.
 func (fd *libraryFeed) ignore(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
@@ -204,7 +203,7 @@ func (fd *libraryFeed) ignore(c library.Change) {
 	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.left | c.Left})
 }
 
-// IndexApplied passes on what this process has just enforced.
+// IndexApplied passes on what this process has just written.
 func (s *Service) IndexApplied(e *library.IndexUpdate) {
 	if e.At == 0 {
 		return
@@ -243,10 +242,10 @@ func (s *Service) eachChange(ctx context.Context, owner principal.ID, from clock
 	}
 }
 
-// openFeed has a feed look for the first time. Whoever follows the library
-// waits for that one look, so it is nobody's own: it goes on when the one who has
-// begun it leaves, in the time that a question may take, and ends with the last
-// of them. Where this process is the only one there is nothing to look for.
+// openFeed starts the first look of a feed. All followers of the library wait for that one
+// look, so it belongs to none of them: it continues when the follower that started it leaves,
+// within the time limit of a query, and is cancelled after the last one. If no other process
+// uses the store there is nothing to look for.
 func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
 	if s.notifier == nil {
 		fd.ready.Open()
@@ -264,7 +263,7 @@ func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
 	})
 }
 
-// firstLook notes what stands there already, as nothing that is to be passed on.
+// firstLook records the changes that are in the store already, as ones that are not passed on.
 func (s *Service) firstLook(ctx context.Context, fd *libraryFeed) error {
 	return s.eachChange(ctx, fd.owner, fd.full.Add(-library.ChangesOverlap), func(c library.Change) error {
 		fd.ignore(c)
@@ -272,9 +271,8 @@ func (s *Service) firstLook(ctx context.Context, fd *libraryFeed) error {
 	})
 }
 
-// look passes on what others have enforced since the last look. A full one
-// begins as long before as changes may come late; one that is not only as long
-// as they usually do.
+// look passes on the changes that others have made since the last look. A full look starts as
+// far back as changes may be late; any other only as far as they usually are.
 func (s *Service) look(ctx context.Context, fd *libraryFeed, full bool) error {
 	now, at := s.StoreNow(), s.rt.Elapsed()
 	fd.mu.Lock()
@@ -300,13 +298,12 @@ func (s *Service) look(ctx context.Context, fd *libraryFeed, full bool) error {
 	return nil
 }
 
-// correct moves the last looks to their places by a clock that was set back since:
-// otherwise the next look would begin in a time to come, and miss what others
-// have changed. The caller holds mu.
+// correct dates the last looks by a clock that was set back since: otherwise the next look
+// would start in the future, and miss what others have changed. The caller holds mu.
 func (fd *libraryFeed) correct(now clock.Instant, at time.Duration) {
 	fd.upTo = min(fd.upTo, now.Add(fd.upToAt-at))
 	fd.full = min(fd.full, now.Add(fd.fullAt-at))
 }
 
-// changesSoon is within how long a change is usually there to be read.
+// changesSoon is the time within which a change can usually be read.
 const changesSoon = 10 * time.Second

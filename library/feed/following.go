@@ -18,21 +18,21 @@ import (
 
 // Numbers of a follower.
 const (
-	// queueMost is how many items may wait to be told to one follower. Whoever
-	// does not keep up is cut off; it can resume from the last cursor it got.
+	// queueMost is how many changed items may wait for one follower. A follower that does not keep
+	// up is disconnected; it can resume from the last cursor it got.
 	queueMost = 256
-	// missedMost is how many items one resumption tells; with more of them
-	// changed, reading the library again costs less.
+	// missedMost is how many items one resumption delivers; if more have changed, reading the
+	// library again costs less.
 	missedMost = 10_000
-	// deliveredMost is how many items a follower remembers as told.
+	// deliveredMost is how many items a follower remembers as delivered.
 	deliveredMost = 256
-	// standingEvery is how often it is looked whether a follower to whom nothing
-	// is told still reads the same bucket.
-	standingEvery = time.Minute
+	// recheckEvery is the interval at which a follower without changes is checked: does it still
+	// read the same bucket?
+	recheckEvery = time.Minute
 )
 
-// Follower is one viewer's following of one library. Next is called by one
-// goroutine at a time; Close by any, once nobody waits in Next.
+// Follower is one viewer's subscription to one library. Only one goroutine at a time may call
+// Next. Any may call Close, once no call of Next is running.
 type Follower struct {
 	s       *Service
 	owner   principal.ID
@@ -45,38 +45,37 @@ type Follower struct {
 	feed    *libraryFeed
 
 	mu      sync.Mutex
-	queue   []library.ContentID // that wait to be told
+	queue   []library.ContentID // items with changes that wait
 	waiting map[library.ContentID]pending
 	most    int
-	more    sched.Latch // opens with the next change; nil where nobody waits
-	cut     error       // why nothing more is told
+	more    sched.Latch // opens with the next change; nil if no caller waits
+	cut     error       // why no more changes are delivered
 	begun   bool
 	closed  bool
 
-	// resolved is what resolving the follower's groups has cost since BillTo.
+	// resolved is the cost of resolving the follower's groups since BillTo.
 	resolved principal.Meter
 
-	// What follows belongs to the caller of Next.
-	told    recent[delivery]
-	refused error // what has ended the following while it waited
+	// The fields below belong to the caller of Next.
+	delivered recent[delivery]
+	refused   error // the error that ended the subscription while it waited
 }
 
-// tale is what a follower was told of an item last.
+// delivery is what a follower got of an item last.
 type delivery struct {
 	placed bool
-	// state is that of the header as it was told; enforced is the newest that was
-	// told when it stood in the library, which may be older: until then a page
-	// may leave the item out, so it is told once more.
-	state, enforced clock.Instant
-	// back is a state, newer than one told as removed, in which the item stood in
-	// the bucket again. A page may have shown it meanwhile.
+	// state is the state of the header that was delivered. applied is the newest state that the
+	// library had when it was delivered, which may be older: until the library has it, a page may
+	// omit the item, so the change is delivered once more.
+	state, applied clock.Instant
+	// back is a state, newer than one delivered as removed, in which the item was in the bucket
+	// again. A page may have shown it meanwhile.
 	back clock.Instant
 }
 
-// Follow begins to follow a library: what happens in the bucket that v reads,
-// from now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT,
-// NOT_FOUND, BAD_CURSOR; RESYNC where what was missed is not known any more.
-// The caller closes what it gets.
+// Follow starts a subscription to a library: to the changes of the bucket that v reads, from
+// now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT, NOT_FOUND,
+// BAD_CURSOR; RESYNC if what was missed is no longer known. The caller must close it.
 func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Following, error) {
 	owner, err := principal.ParseID(globalID)
 	if err != nil {
@@ -92,7 +91,7 @@ func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID stri
 	}
 	f := &Follower{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
 		bucket: r.Bucket, asOwner: r.AsOwner, members: r.Members,
-		most: queueMost, waiting: map[library.ContentID]pending{}, told: recent[delivery]{most: deliveredMost}}
+		most: queueMost, waiting: map[library.ContentID]pending{}, delivered: recent[delivery]{most: deliveredMost}}
 	since := clock.Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {
@@ -110,7 +109,7 @@ func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID stri
 	return f, nil
 }
 
-// followsNobody is the fault of an id that names no library.
+// followsNobody returns the error for an id that names no library.
 func followsNobody(globalID string) *fault.Error {
 	if id.KindOf(globalID) == id.Malformed {
 		return fault.BadInputf("the id of a library's owner has the form u:<tenant>:<name> or g:<tenant>:<name>")
@@ -118,13 +117,13 @@ func followsNobody(globalID string) *fault.Error {
 	return fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
 }
 
-// resync tells a follower to read the library again.
+// resync returns the error on which a follower must read the library again.
 func resync(format string) *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync, Msg: format + ": read the library again and follow it from there"}
 }
 
-// readAt is when the cursor was read from which a follower resumes. It may be
-// of a page in either order, with includeShared or without, or of an event.
+// readAt returns when the cursor was read from which a follower resumes. It may be of a page in
+// either order, with or without includeShared, or of an event.
 func (f *Follower) readAt(from string) (clock.Instant, error) {
 	s := f.s
 	p, err := s.Seals.OpenAny(cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, false), string(f.owner)), from)
@@ -136,20 +135,20 @@ func (f *Follower) readAt(from string) (clock.Instant, error) {
 	}
 	now := s.StoreNow()
 	if p.Read == 0 {
-		return 0, resync("this cursor does not tell when the library was read")
+		return 0, resync("this cursor does not contain when the library was read")
 	}
 	if p.Read < s.ChangesSince() || p.Read < now.Add(-library.ResumeWithin-cursor.ReadUnit-library.FullLookEvery) {
-		return 0, resync("this cursor was read too long ago to tell what was missed since")
+		return 0, resync("this cursor is too old to resume from")
 	}
 	if p.Read > now.Add(library.ChangesOverlap) {
-		// A clock has gone back: what was changed since stands before this time.
-		return 0, resync("this cursor was read later than it is now")
+		// A clock was set back: changes since then are dated before this time.
+		return 0, resync("this cursor was read at a time in the future")
 	}
 	return p.Read, nil
 }
 
-// begin joins the feed, and then reads what was missed since an instant: so
-// nothing falls between the two.
+// begin joins the feed, and then reads what was missed since an instant, so that no change
+// falls between the two.
 func (f *Follower) begin(ctx context.Context, since clock.Instant) (err error) {
 	if err := f.join(ctx); err != nil {
 		return err
@@ -164,8 +163,7 @@ func (f *Follower) begin(ctx context.Context, since clock.Instant) (err error) {
 	return nil
 }
 
-// join joins the feed of the library, which has looked for the first time when
-// it returns.
+// join joins the feed of the library. When it returns, the feed's first look is done.
 func (f *Follower) join(ctx context.Context) error {
 	s := f.s
 	now := clock.Instant(0)
@@ -186,8 +184,8 @@ func (f *Follower) join(ctx context.Context) error {
 	return nil
 }
 
-// missed are the changes since an instant, one an item, in order of the last
-// one of each.
+// missed returns the changes since an instant, one for each item, in order of the last change
+// of each.
 func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Change, error) {
 	last := map[library.ContentID]library.Change{}
 	err := f.s.eachChange(ctx, f.owner, from, func(c library.Change) error {
@@ -203,15 +201,15 @@ func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Ch
 		return nil, err
 	}
 	missed := make([]library.Change, 0, len(last))
-	for _, c := range last { // put in order below
+	for _, c := range last { // sorted below
 		missed = append(missed, c)
 	}
 	slices.SortFunc(missed, func(a, b library.Change) int { return library.CompareChanges(a.ChangeKey, b.ChangeKey) })
 	return missed, nil
 }
 
-// nextChange returns a latch that opens with the next change; nil where something waits
-// to be told, or nothing more will be.
+// nextChange returns a latch that opens with the next change; nil if one waits already, or no
+// more will come.
 func (f *Follower) nextChange() sched.Latch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,33 +222,31 @@ func (f *Follower) nextChange() sched.Latch {
 	return f.more
 }
 
-// Await waits until Next would not: something waits to be told, or the following
-// has ended. Thousands wait for hours, on a stack that a wait keeps small: the
-// rest is done elsewhere meanwhile. It is called by whoever calls Next, which
-// meets the same error.
+// Await waits until Next would not: a change waits, or the subscription has ended. Thousands of
+// goroutines wait for hours, and only this function is on their stacks, which keeps them small.
+// The caller of Next calls it, and gets the same error from Next.
 func (f *Follower) Await(ctx context.Context) { _ = f.await(ctx) }
 
-// await is Await that tells why there will be nothing to tell.
+// await is Await that returns why there will be no more changes.
 func (f *Follower) await(ctx context.Context) error {
 	for f.refused == nil {
 		more := f.nextChange()
 		if more == nil {
 			return nil
 		}
-		came, err := f.s.rt.Wait(ctx, more, standingEvery)
+		came, err := f.s.rt.Wait(ctx, more, recheckEvery)
 		switch {
 		case err != nil:
 			return err
 		case !came:
-			f.refused = f.stands(ctx)
+			f.refused = f.recheck(ctx)
 		}
 	}
 	return f.refused
 }
 
-// stands looks whether the follower still reads the same bucket, on another
-// stack.
-func (f *Follower) stands(ctx context.Context) error {
+// recheck checks whether the follower still reads the same bucket, on another stack.
+func (f *Follower) recheck(ctx context.Context) error {
 	var found error
 	looked := f.s.rt.Latch()
 	f.s.rt.Go(func() {
@@ -263,10 +259,10 @@ func (f *Follower) stands(ctx context.Context) error {
 	return found
 }
 
-// Next waits for something to happen and tells it as it is at that moment, to
-// whom the viewer is at that moment. Errors end the following: RESYNC where
-// the viewer reads another bucket by now, NOT_FOUND where it may not see the
-// owner any more, SLOW_CONSUMER where it has let too much wait, and that of ctx.
+// Next waits for a change and returns it by the present state of the item and the present
+// rights of the viewer. Errors end the subscription: RESYNC if the viewer now reads another
+// bucket, NOT_FOUND if it may not see the owner any more, SLOW_CONSUMER if it has let too many
+// changes wait, and that of ctx.
 func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 	for {
 		if err := f.await(ctx); err != nil {
@@ -276,23 +272,23 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 		if err != nil {
 			return nil, err
 		}
-		var told library.LibraryChange
+		var delivered library.LibraryChange
 		err = f.retry(ctx, func(ctx context.Context) (err error) {
-			told, err = f.tell(ctx, &n)
+			delivered, err = f.changeFor(ctx, &n)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		if told != nil {
+		if delivered != nil {
 			f.s.watch.Delivered()
-			return told, nil
+			return delivered, nil
 		}
 	}
 }
 
-// insist repeats a reading that failed for want of the store, for a while: the
-// follower could do no better itself. Each try has the time of a query.
+// retry repeats a read that failed because the store was not available, for a while: the
+// follower could only do the same itself. Each try has the time limit of a query.
 func (f *Follower) retry(ctx context.Context, read func(context.Context) error) error {
 	var refused error
 	err := f.s.Retry(ctx, func() error {
@@ -312,7 +308,7 @@ func (f *Follower) retry(ctx context.Context, read func(context.Context) error) 
 	return err
 }
 
-// Close ends the following.
+// Close ends the subscription.
 func (f *Follower) Close() {
 	f.mu.Lock()
 	closed, begun := f.closed, f.begun

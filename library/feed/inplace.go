@@ -11,13 +11,12 @@ import (
 	"carrel/principal"
 )
 
-// updatePause is the least time between two tellings of updates of one item in
-// place: an item is hot because it changes all the time.
+// updatePause is the minimum time between two events for updates in place of one item: an item
+// is hot because it changes all the time.
 const updatePause = 250 * time.Millisecond
 
-// Updated tells of an update whose move is deferred: it touches no
-// library until then, so there are no changes to be read. Nothing depends on
-// this being heard, because the move has its changes.
+// Updated passes on an update whose move is deferred: it changes no library until then, so
+// there are no changes to read. Nothing depends on it, because the move has its own changes.
 func (s *Service) Updated(id library.ContentID) {
 	if s.notifier != nil {
 		s.publisher.updated(id)
@@ -25,7 +24,7 @@ func (s *Service) Updated(id library.ContentID) {
 	s.noteUpdate(id)
 }
 
-// noteUpdate has an update be passed on to the libraries followed here.
+// noteUpdate passes an update on to the libraries followed here.
 func (s *Service) noteUpdate(id library.ContentID) {
 	if !s.feeds.anyOpen() || !s.feeds.beginUpdate(id) {
 		return
@@ -33,7 +32,7 @@ func (s *Service) noteUpdate(id library.ContentID) {
 	s.rt.Go(func() {
 		for again := true; again; again = s.feeds.again(id) {
 			if err := s.passUpdate(s.life, id); err != nil {
-				s.log.WarnContext(s.life, "an update in place could not be told", "content", string(id), "error", err)
+				s.log.WarnContext(s.life, "an update in place could not be delivered", "content", string(id), "error", err)
 			}
 			if s.rt.After(s.life, updatePause) != nil {
 				return
@@ -42,7 +41,7 @@ func (s *Service) noteUpdate(id library.ContentID) {
 	})
 }
 
-// beginUpdate tells the caller to pass the update on: nobody is at it.
+// beginUpdate returns true if the caller must pass the update on, because no task is doing so.
 func (fs *feeds) beginUpdate(id library.ContentID) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -51,7 +50,7 @@ func (fs *feeds) beginUpdate(id library.ContentID) bool {
 	return !busy
 }
 
-// again tells whether the item was updated once more meanwhile.
+// again reports whether the item was updated once more meanwhile.
 func (fs *feeds) again(id library.ContentID) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -63,8 +62,8 @@ func (fs *feeds) again(id library.ContentID) bool {
 	return true
 }
 
-// passUpdate finds the libraries followed here that hold the item: by its
-// members where they are fewer, else by the libraries.
+// passUpdate finds the libraries followed here that contain the item: by its members if there
+// are fewer of them, otherwise by the libraries.
 func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
 	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {

@@ -11,35 +11,34 @@ import (
 	"carrel/principal"
 )
 
-// Times of listening to other processes.
+// Times of polling other processes.
 const (
 	listenEvery = time.Second
-	// lateAfter is how long announcements may not have been read before they may
-	// have gone unread: then every library is looked at.
+	// lateAfter is for how long announcements may go unread before some may have been lost: then
+	// every library is read.
 	lateAfter = announceFor - 2*time.Second
 )
 
-// listener reads what other processes announce, while anybody follows anything
-// here.
-type listener struct {
+// poller reads what other processes announce, while any library is followed here.
+type poller struct {
 	s     *Service
 	heard map[commit.ListID]heard
 	last  time.Duration // of the last reading, on the monotonic clock
 	full  map[principal.ID]time.Duration
 }
 
-// heard is up to when a process's announcements were heard, by its own clock.
+// heard is the position up to which a process's announcements were read, by its own clock.
 type heard struct{ touched, updated, all clock.Instant }
 
-// keepLooking begins to listen, unless that is done already.
+// keepLooking starts to poll, unless that was done already.
 func (s *Service) keepLooking() {
-	if !s.feeds.listen() {
+	if !s.feeds.startPolling() {
 		return
 	}
 	s.rt.Go(func() {
-		l := &listener{s: s, heard: map[commit.ListID]heard{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
+		l := &poller{s: s, heard: map[commit.ListID]heard{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
 		for s.rt.After(s.life, listenEvery) == nil {
-			if s.feeds.silence() {
+			if s.feeds.stopPolling() {
 				return
 			}
 			l.step(s.life)
@@ -47,33 +46,33 @@ func (s *Service) keepLooking() {
 	})
 }
 
-// listen tells the caller to begin listening: nobody does.
-func (fs *feeds) listen() bool {
+// startPolling returns true if the caller must start to poll.
+func (fs *feeds) startPolling() bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if fs.listening {
+	if fs.polling {
 		return false
 	}
-	fs.listening = true
+	fs.polling = true
 	return true
 }
 
-// silence tells the listener to end: nobody follows anything any more.
-func (fs *feeds) silence() bool {
+// stopPolling returns true if the poller must end: no library is followed any more.
+func (fs *feeds) stopPolling() bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if len(fs.open) > 0 {
 		return false
 	}
-	fs.listening = false
+	fs.polling = false
 	return true
 }
 
-// step reads the announcements, and looks at the libraries that are announced
-// or have not been looked at for long.
-func (l *listener) step(ctx context.Context) {
+// step reads the announcements, and reads the libraries that are announced or have not been
+// read for long.
+func (l *poller) step(ctx context.Context) {
 	s := l.s
-	announced, updated := l.hear(ctx)
+	announced, updated := l.announcements(ctx)
 	now := s.rt.Elapsed()
 	var look []principal.ID
 	var full []bool
@@ -99,23 +98,22 @@ func (l *listener) step(ctx context.Context) {
 	}
 }
 
-// look looks at libraries; one that cannot be looked at yet is looked at again,
-// and in full.
+// look reads the changes of libraries. If one cannot be read yet, the next step reads it again,
+// in full.
 //
-// A feed that is not ready is left to its first look, which takes what others
-// have changed before it for known, where this one would pass it on. Nothing is
-// lost by that. What stands in the library by now is either met by the first
-// look: then it stood there before anybody was told that he follows the library,
-// so the pages that he reads show it, and what he has missed before, which is
-// read after the first look, has it too. Or the first look has read beyond its
-// place already: then the next full look finds it, which begins where the first
-// one has begun, and passes on what that did not meet.
-func (l *listener) look(ctx context.Context, ps []principal.ID, full []bool) {
+// A feed that is not ready is not read: its first look records earlier changes of others as
+// known, and this look would pass them on. Nothing is lost by that. A change that is in the
+// library now is either read by the first look. Then it was there before the subscription was
+// acknowledged, so the pages that the follower reads contain it, and so does what it has missed
+// before, which is read after the first look. Or the first look is already past it. Then the
+// next full look finds it, which starts where the first look has started, and passes on what
+// that did not read.
+func (l *poller) look(ctx context.Context, ps []principal.ID, full []bool) {
 	if len(ps) == 0 {
 		return
 	}
 	again := make([]bool, len(ps))
-	// A failure keeps nobody else's library from being looked at.
+	// A failure must not keep the other libraries from being read.
 	_ = sched.ForEach(ctx, l.s.rt, len(ps), lookWidth, func(i int) error {
 		fd := l.s.feeds.find(ps[i])
 		if fd == nil {
@@ -137,17 +135,17 @@ func (l *listener) look(ctx context.Context, ps []principal.ID, full []bool) {
 	}
 }
 
-// hear reads the announcements of the other processes: which libraries they
-// have touched since they were heard last, and which items they have updated in
-// place. Where some may have gone unheard, all libraries are meant.
-func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool, updated []library.ContentID) {
+// announcements reads the announcements of the other processes: which libraries they have
+// touched since the last reading, and which items they have updated in place. If some may have
+// been lost, announced returns true for all libraries.
+func (l *poller) announcements(ctx context.Context) (announced func(principal.ID) bool, updated []library.ContentID) {
 	s := l.s
 	within, cancel := s.rt.Deadline(ctx, announceWithin)
 	defer cancel()
 	now := s.rt.Elapsed()
 	as, err := s.notifier.Announcements(within)
 	if err != nil {
-		s.log.WarnContext(ctx, "what others have changed could not be read yet", "error", err)
+		s.log.WarnContext(ctx, "the changes of other processes could not be read yet", "error", err)
 		return func(principal.ID) bool { return false }, nil
 	}
 	all := now-l.last > lateAfter
@@ -176,7 +174,7 @@ func (l *listener) hear(ctx context.Context) (announced func(principal.ID) bool,
 	return func(p principal.ID) bool { return all || touched[p] }, updated
 }
 
-// upTo is up to when a process was heard that announces a.
+// upTo returns the position after reading a from the process whose position was h.
 func upTo(a *library.Announcement, h heard) heard {
 	h.all = max(h.all, a.All)
 	for _, t := range a.Touched {

@@ -7,47 +7,46 @@ import (
 	"carrel/principal"
 )
 
-// news is what waits to be told to a follower of one item: all that has come of
-// it since it was told last.
+// pending is a change of one item that waits for a follower: all that has happened to it since
+// the last delivery.
 type pending struct {
-	// Change is the newest state that was enforced, with the earliest time and
-	// all that the item has left.
+	// Change is the newest state that was applied, with the earliest time and all the buckets that
+	// the item has left.
 	library.Change
 	// updated is the newest state of an update in place, which no library shows.
 	updated clock.Instant
-	// stood and left are the newest states of those enforced in which the item
-	// had not left the part of the library that the follower reads, and in which
-	// it had.
-	stood, left clock.Instant
+	// present and removed are the newest applied states in which the item was in the part of the
+	// library that the follower reads, and in which it was not.
+	present, removed clock.Instant
 }
 
-// news is what a change is to this follower.
+// toDeliver returns what a change means to this follower.
 func (f *Follower) toDeliver(c library.Change) pending {
 	n := pending{Change: c}
 	if f.leaves(c) {
-		n.left = c.MTS
+		n.removed = c.MTS
 	} else {
-		n.stood = c.MTS
+		n.present = c.MTS
 	}
 	return n
 }
 
-// leaves tells whether a change says that the item has left what f reads. An
-// administrator reads of another tenant's items those that are PUBLIC.
+// leaves reports whether a change removes an item from what f reads. Of the items of another
+// tenant, an administrator reads those that are PUBLIC.
 func (f *Follower) leaves(c library.Change) bool {
 	return c.Left.Has(f.bucket) || f.bucket == principal.Private && !f.asOwner && c.Left.Has(principal.Public)
 }
 
-// and is n with what has come since.
+// and returns n combined with m, which has come since.
 func (n pending) and(m pending) pending {
 	m.At = min(m.At, n.At)
 	m.MTS, m.Left = max(m.MTS, n.MTS), m.Left|n.Left
-	m.updated, m.stood, m.left = max(m.updated, n.updated), max(m.stood, n.stood), max(m.left, n.left)
+	m.updated, m.present, m.removed = max(m.updated, n.updated), max(m.present, n.present), max(m.removed, n.removed)
 	return m
 }
 
-// offer has the follower be told of an item, in its turn. What waits already of
-// the same item is told with it.
+// offer queues a change of an item for the follower. A change of the same item that waits
+// already is combined with it.
 func (f *Follower) offer(n pending) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +57,7 @@ func (f *Follower) offer(n pending) {
 	}
 }
 
-// add is offer with f.mu held, for followers that wait for nothing.
+// add is offer for callers that hold f.mu. It does not wake the follower.
 func (f *Follower) add(n pending) {
 	if f.cut != nil {
 		return
@@ -67,7 +66,7 @@ func (f *Follower) add(n pending) {
 		n = was.and(n)
 	} else if len(f.queue) >= f.most {
 		f.cut = &fault.Error{Code: fault.Exhausted, Reason: fault.ReasonSlow, RetryAfter: 1,
-			Msg: "too much has happened that was not taken yet: resume after the last cursor that was told"}
+			Msg: "too many changes wait to be read: resume after the last cursor that was received"}
 		f.queue, f.waiting = nil, nil
 		f.s.watch.CutOff()
 		return
@@ -77,8 +76,8 @@ func (f *Follower) add(n pending) {
 	f.waiting[n.Content] = n
 }
 
-// catchUp has what was missed be told before anything that has come since, and
-// before what comes meanwhile: a cursor stands for everything up to it.
+// catchUp queues what was missed before anything that has come since, and before what comes
+// meanwhile: a cursor covers everything up to it.
 func (f *Follower) catchUp(missed []library.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,8 +95,8 @@ func (f *Follower) catchUp(missed []library.Change) {
 	}
 }
 
-// take takes the news that have waited longest. Some must wait, or nothing more
-// be told.
+// take removes the change that has waited longest. There must be one, or an error that ends the
+// subscription.
 func (f *Follower) take() (pending, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

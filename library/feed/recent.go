@@ -2,21 +2,21 @@ package feed
 
 import "carrel/library"
 
-// recent remembers something of the items met last, so many of them. What is
-// forgotten is met again as if it were new.
+// recent remembers a value for each of a limited number of items, those met last. An item that
+// was forgotten counts as new.
 type recent[V any] struct {
 	most  int
 	kept  map[library.ContentID]V
-	order []library.ContentID // the one met first in front
+	order []library.ContentID // the one met first comes first
 }
 
-// find tells what is remembered of an item.
+// find returns the value of an item.
 func (r *recent[V]) find(id library.ContentID) (v V, known bool) {
 	v, known = r.kept[id]
 	return v, known
 }
 
-// put remembers v of an item, in the place of what was remembered before.
+// put sets the value of an item.
 func (r *recent[V]) put(id library.ContentID, v V) {
 	if r.kept == nil {
 		r.kept = map[library.ContentID]V{}

@@ -10,9 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// Service tells those who follow a library in this process what happens in it, and
-// announces to other processes what this one changes. It has all that the Service of
-// libraries has, too.
+// Service delivers the changes of libraries to their followers in this process, and announces
+// to other processes what this one changes. It contains the Service of libraries.
 type Service struct {
 	*library.Service
 	contents     library.ContentStore
@@ -23,13 +22,13 @@ type Service struct {
 	snapshotPage int
 
 	notifier  library.Notifier // nil: no other process uses the store
-	publisher *publisher       // nil likewise
+	publisher *publisher       // nil if notifier is
 	feeds     feeds
-	// life is for what no request asks for; its end cancels nothing.
+	// life is the context of background work. Its end cancels nothing.
 	life context.Context
 }
 
-// Config is what the Service of feeds needs.
+// Config contains what the Service of feeds needs.
 type Config struct {
 	Library   *library.Service
 	Contents  library.ContentStore
@@ -37,15 +36,15 @@ type Config struct {
 	Runtime   sched.Runtime
 	Log       *slog.Logger
 	Watch     library.Watcher
-	// Notifier is where the processes that use the store announce what they change;
-	// nil: only this process uses it.
+	// Notifier passes announcements between the processes that use the store; nil: only this
+	// process uses it.
 	Notifier library.Notifier
 	// SnapshotPage is the number of member rows that are read at once.
 	SnapshotPage int
 }
 
-// New returns the Service of feeds, and makes it the Publisher of the libraries. The
-// values of ctx are those of its background work, which does not end with ctx.
+// New returns the Service of feeds, and makes it the Publisher of the libraries. Its background
+// work gets the values of ctx, and does not end with ctx.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
 		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
