@@ -11,12 +11,11 @@ import (
 	"carrel/principal"
 )
 
-// auditList is how many mismatches a report spells out; all are counted.
+// auditList is how many mismatches a report describes; all are counted.
 const auditList = 100
 
-// AuditReport is what an audit found. With nobody writing and nothing in
-// flight, all of Mismatches, Unsettled, Leaving and InFlight are 0, and there are
-// no UnreadableLists.
+// AuditReport is the result of an audit. While nobody writes and nothing is in flight, all of
+// Mismatches, Unsettled, Leaving and InFlight must be 0, and UnreadableLists empty.
 type AuditReport struct {
 	Principals  int `json:"principals"`
 	Contents    int `json:"contents"` // live ones
@@ -28,25 +27,25 @@ type AuditReport struct {
 	Revisions   int `json:"revisions"` // of the texts of items
 	Drafts      int `json:"drafts"`
 	Pastes      int `json:"pastes"` // that have not ended
-	// StaleClaims are claims of interrupted changes, which keep no name from anybody. The
+	// StaleClaims are claims of interrupted changes. They keep no name from others, and the
 	// scrubber removes them.
 	StaleClaims int `json:"staleClaims"`
-	// Mismatches counts entries that no header justifies, entries that are
-	// missing, rows of the reverse indexes that are wrong, unique names without
-	// their claim, and pages whose rows or texts are missing.
+	// Mismatches counts entries that no header justifies, entries that are missing, rows of the
+	// reverse indexes that are wrong, unique names without a claim, and pages whose rows or texts
+	// are missing.
 	Mismatches int `json:"mismatches"`
 	Unsettled  int `json:"unsettled"` // positions
 	Leaving    int `json:"leaving"`   // rows
 	InFlight   int `json:"inFlight"`  // entries that are not deferred to a later time
 	Deferred   int `json:"deferred"`  // moves not yet due
-	// UnreadableLists are in-flight lists that cannot be read: what they hold is
-	// not in InFlight, and may be among the mismatches.
+	// UnreadableLists are in-flight lists that cannot be read. Their entries are not in InFlight,
+	// and may be among the mismatches.
 	UnreadableLists []commit.ListID `json:"unreadableLanes,omitempty"`
-	// Details spells out the first mismatches.
+	// Details describes the first mismatches.
 	Details []string `json:"details,omitempty"`
 }
 
-// Clean tells whether nothing is wrong and nothing is left to do.
+// Clean reports whether nothing is wrong and nothing remains to be done.
 func (r *AuditReport) Clean() bool {
 	return r.Mismatches == 0 && r.Unsettled == 0 && r.Leaving == 0 && r.InFlight == 0 && len(r.UnreadableLists) == 0
 }
@@ -58,7 +57,7 @@ func (r *AuditReport) mismatch(format string, args ...any) {
 	}
 }
 
-// holdings counts what one principal must have, by the authoritative rows.
+// holdings counts what one principal must have, according to the authoritative rows.
 type holdings struct {
 	entries [principal.Public + 1]int // by bucket
 	shared  int
@@ -84,32 +83,32 @@ func (o *holdings) holds(h *library.Header, owner principal.ID) {
 	}
 }
 
-// Audit compares every library with what the headers justify: the same set, in
-// the same order, in each bucket; likewise the record of what was shared with
-// whom, the memberships of groups, and the directory. It reads everything and changes nothing.
+// Audit compares every library with what the headers justify: the same set, in the same order,
+// in each bucket. It does the same with the records of what was shared with whom, the
+// memberships of groups, and the directory. It reads everything and changes nothing.
 //
-// It works in two passes with one counter a bucket: a first over the items
-// counts what each library must hold; a second over the libraries checks each
-// entry against its header. Entries differ in their keys, so as many justified
-// ones as there must be are exactly those that must be.
+// It works in two passes with one counter for each bucket: the first, over the items, counts
+// what each library must contain; the second, over the libraries, checks each entry against its
+// header. Entries differ in their keys, so if there are as many justified entries as there must
+// be, they are the right ones.
 func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	r := &AuditReport{}
 	must := ledger{}
 	moving, err := s.auditInFlightLists(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("auditing the changes in flight: %w", err)
+		return nil, fmt.Errorf("audit the changes in flight: %w", err)
 	}
 	if err := s.auditContents(ctx, r, must, moving); err != nil {
-		return nil, fmt.Errorf("auditing the items: %w", err)
+		return nil, fmt.Errorf("audit the items: %w", err)
 	}
 	if err := s.auditGroups(ctx, r, must); err != nil {
-		return nil, fmt.Errorf("auditing the groups: %w", err)
+		return nil, fmt.Errorf("audit the groups: %w", err)
 	}
 	if err := s.auditLibraries(ctx, r, must); err != nil {
-		return nil, fmt.Errorf("auditing the libraries: %w", err)
+		return nil, fmt.Errorf("audit the libraries: %w", err)
 	}
 	if err := s.auditDirectory(ctx, r); err != nil {
-		return nil, fmt.Errorf("auditing the directory: %w", err)
+		return nil, fmt.Errorf("audit the directory: %w", err)
 	}
 	if err := s.auditEmails(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing e-mail addresses: %w", err)
@@ -129,7 +128,7 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	return r, nil
 }
 
-// auditInFlightLists counts what is in flight, and tells which items have a move to come.
+// auditInFlightLists counts what is in flight, and returns which items have a deferred move.
 func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[library.ContentID]bool, error) {
 	lists, err := s.OpenLists(ctx)
 	if err != nil {
@@ -148,8 +147,8 @@ func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[l
 	return moving, nil
 }
 
-// auditAtOnce is how many items an audit reads at once. What it keeps of each
-// meanwhile is one page of members.
+// auditAtOnce is how many items an audit reads at once. Of each it holds one page of members in
+// memory.
 const auditAtOnce = 32
 
 func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[library.ContentID]bool) error {
@@ -181,9 +180,9 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 	}
 }
 
-// auditContent checks an item's own rows and counts what they make of libraries.
-// page is the first one of its member rows. moving tells that a move of it is
-// to come: otherwise it stands where it was changed last.
+// auditContent checks an item's own rows and counts the derived rows that they require. page is
+// the first one of its member rows. moving reports that it has a deferred move: otherwise its
+// position is that of its last change.
 func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *library.ContentRows, id library.ContentID, moving bool) (err error) {
 	var after principal.ID
 	members, managers := 0, 0
@@ -203,7 +202,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 				}
 				r.Contents++
 				if h.Position != h.LastModified && !moving {
-					r.mismatch("%s stands at %s, was changed at %s, and nothing in flight will move it", id, h.Position, h.LastModified)
+					r.mismatch("%s has the position %s, was changed at %s, and nothing in flight will move it", id, h.Position, h.LastModified)
 				}
 			}
 		}

@@ -8,8 +8,7 @@ import (
 	"carrel/principal"
 )
 
-// auditGroups checks the groups' own rows and counts what they make of
-// memberships.
+// auditGroups checks the groups' own rows and counts the memberships that they require.
 func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) error {
 	return s.eachPrincipal(ctx, func(p principal.ID) error {
 		r.Principals++
@@ -44,7 +43,7 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 	})
 }
 
-// auditLibraries checks every derived row, and that none is missing.
+// auditLibraries checks every derived row, and counts whether one is missing.
 func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledger) error {
 	return s.eachPrincipal(ctx, func(p principal.ID) error {
 		holds := must[p]
@@ -69,12 +68,12 @@ func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.I
 		for i, e := range entries {
 			r.Entries++
 			if !justified(e, b, p, &rows[i]) {
-				r.mismatch("the %s bucket of %s shows %s at %s without right", b, p, e.Content, e.Position)
+				r.mismatch("the %s bucket of %s shows %s at %s without justification", b, p, e.Content, e.Position)
 				continue
 			}
 			found++
 			if role := rows[i].Members[0].Role; e.Role != role {
-				r.mismatch("the %s bucket of %s tells the role %s on %s, which is %s", b, p, e.Role, e.Content, role)
+				r.mismatch("the %s bucket of %s has the role %s on %s, which is %s", b, p, e.Role, e.Content, role)
 			}
 		}
 		return nil
@@ -103,7 +102,7 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.I
 		}
 		for i, sh := range shared {
 			if m := rows[i].Members[0]; rows[i].Header.State != commit.Live || !m.Active() || m.Role != sh.Role {
-				r.mismatch("%s is recorded to have the role %s on %s without right", p, sh.Role, sh.Content)
+				r.mismatch("%s is recorded to have the role %s on %s without justification", p, sh.Role, sh.Content)
 				continue
 			}
 			found++
@@ -137,7 +136,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 		for i, m := range groups {
 			r.Memberships++
 			if !rows[i].Active() || rows[i].Role != m.Role {
-				r.mismatch("%s is recorded as a %s of %s without right", p, m.Role, m.Group)
+				r.mismatch("%s is recorded as a %s of %s without justification", p, m.Role, m.Group)
 				continue
 			}
 			found++
@@ -152,7 +151,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 	return nil
 }
 
-// eachPrincipal walks over all users and groups that exist, each once.
+// eachPrincipal calls see for all users and groups that exist, each once.
 func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
 	var after principal.ID
 	for {

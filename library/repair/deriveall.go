@@ -13,15 +13,15 @@ import (
 // deriveAtOnce is how many items DeriveAll works on at once.
 const deriveAtOnce = 16
 
-// DeriveAll writes everything that is derived from the authoritative rows of a
-// store: libraries, what was shared with whom, memberships, the directory, claims and feeds. It finishes
-// also what changes had left to do, and may be repeated. report is told now and
-// then how many of all items and principals are done.
+// DeriveAll writes everything that is derived from the authoritative rows of a store:
+// libraries, what was shared with whom, memberships, the directory, claims and feeds. It also
+// finishes interrupted changes, and may be repeated. It calls report now and then with the
+// number of items and principals that are done.
 func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
 	asOf := s.Now()
 	of, err := s.countAll(ctx)
 	if err != nil {
-		return fmt.Errorf("counting what there is: %w", err)
+		return fmt.Errorf("count items and principals: %w", err)
 	}
 	done := 0
 	tell := func(n int) {
@@ -52,7 +52,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	return err
 }
 
-// countAll is the number of items and principals, whatever their state.
+// countAll returns the number of items and principals, whatever their state.
 func (s *Service) countAll(ctx context.Context) (int, error) {
 	n := 0
 	if err := s.eachPrincipal(ctx, func(principal.ID) error { n++; return nil }); err != nil {
@@ -92,7 +92,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 	}
 }
 
-// deriveContent writes what is derived of an item, and makes the claim of its URL.
+// deriveContent writes the derived rows of an item, and makes the claim of its URL.
 func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error {
 	if err := s.DeriveContent(ctx, id); err != nil {
 		return err

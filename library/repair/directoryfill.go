@@ -14,15 +14,15 @@ import (
 	"carrel/principal"
 )
 
-// directoryRun is the filling of the directory in this process.
+// directoryRun is the filling of the directory by this process.
 type directoryRun struct {
 	mu      sync.Mutex
-	filled  bool // seen once: it is never empty again
+	filled  bool // once true it stays true
 	running *rebuildRun
 }
 
-// requireDirectory answers UNAVAILABLE while the directory is not complete. The
-// first who asks starts the filling of it, and waits a little.
+// requireDirectory returns UNAVAILABLE while the directory is not complete. The first caller
+// starts to fill it, and waits a little.
 func (s *Service) requireDirectory(ctx context.Context) error {
 	if filled, err := s.directoryFilled(ctx); err != nil || filled {
 		return err
@@ -40,10 +40,10 @@ func (s *Service) requireDirectory(ctx context.Context) error {
 		cause = run.err
 	}
 	return &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: cause,
-		Msg: "the directory of users and groups is being made; try again in a few seconds"}
+		Msg: "the directory of users and groups is being built; try again in a few seconds"}
 }
 
-// directoryFilled tells whether all principals stand in the directory.
+// directoryFilled reports whether the directory has all principals.
 func (s *Service) directoryFilled(ctx context.Context) (bool, error) {
 	s.filling.mu.Lock()
 	filled := s.filling.filled
@@ -61,7 +61,7 @@ func (s *Service) directoryFilled(ctx context.Context) (bool, error) {
 	return filled, nil
 }
 
-// startFilling begins to fill the directory, unless that is under way.
+// startFilling starts to fill the directory, unless it is being filled already.
 func (s *Service) startFilling(ctx context.Context) *rebuildRun {
 	s.filling.mu.Lock()
 	defer s.filling.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Service) startFilling(ctx context.Context) *rebuildRun {
 	s.rt.Go(func() {
 		run.err = s.FillDirectory(background)
 		if run.err != nil {
-			s.log.ErrorContext(background, "filling the directory", "error", run.err)
+			s.log.ErrorContext(background, "the directory could not be filled", "error", run.err)
 		}
 		s.filling.mu.Lock()
 		s.filling.running = nil
@@ -84,9 +84,9 @@ func (s *Service) startFilling(ctx context.Context) *rebuildRun {
 	return run
 }
 
-// FillDirectory completes the directory of a store that was made before there
-// was one, beside live traffic; where it is complete nothing is done. The rows
-// of whoever is created or renamed meanwhile are written by that change.
+// FillDirectory completes the directory of a store that was created before there was one, while
+// the store is in use. It does nothing if the directory is complete. Principals that are
+// created or renamed meanwhile get their rows by that change.
 func (s *Service) FillDirectory(ctx context.Context) error {
 	if filled, err := s.directoryFilled(ctx); err != nil || filled {
 		return err
@@ -95,48 +95,48 @@ func (s *Service) FillDirectory(ctx context.Context) error {
 	return err
 }
 
-// RebuildDirectory writes the rows of all principals, takes away those that no
-// header justifies, and sees that both show. It removes nothing newer than what
-// it read. mended counts the rows that were missing or wrong.
-func (s *Service) RebuildDirectory(ctx context.Context) (mended int, err error) {
+// RebuildDirectory writes the rows of all principals, removes those that no header justifies,
+// and checks both. It removes nothing newer than what it read. repaired counts the rows that
+// were missing or wrong.
+func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error) {
 	var rows atomic.Int64
 	err = s.eachHeaders(ctx, func(hs []principal.Header) error {
 		return sched.ForEach(ctx, s.rt, len(hs), deriveAtOnce, func(i int) error {
 			if s.Ending() {
 				return commit.ErrEnding
 			}
-			missed, err := s.missed(ctx, &hs[i])
-			if rows.Add(int64(missed)); err != nil || missed == 0 {
+			missing, err := s.missing(ctx, &hs[i])
+			if rows.Add(int64(missing)); err != nil || missing == 0 {
 				return err
 			}
 			return s.repairDirectory(ctx, hs[i].ID)
 		})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("writing the directory: %w", err)
+		return 0, fmt.Errorf("write the directory: %w", err)
 	}
 	err = s.walkDirectory(ctx, func(found []principal.DirectoryRow, headers []principal.Header) error {
 		for i := range found {
-			if standsInDirectory(&found[i], &headers[i]) {
+			if inDirectory(&found[i], &headers[i]) {
 				continue
 			}
 			rows.Add(1)
-			if err := s.dropMisfound(ctx, found[i]); err != nil {
+			if err := s.dropUnjustified(ctx, found[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("sweeping the directory: %w", err)
+		return 0, fmt.Errorf("sweep the directory: %w", err)
 	}
 	if err := s.Retry(ctx, func() error { return s.directory.SetDirectoryFilled(ctx) }); err != nil {
-		return 0, fmt.Errorf("completing the directory: %w", err)
+		return 0, fmt.Errorf("mark the directory as complete: %w", err)
 	}
 	return int(rows.Load()), nil
 }
 
-// eachHeaders walks over the headers of the live principals, a page at a time.
+// eachHeaders calls see with the headers of the live principals, a page at a time.
 func (s *Service) eachHeaders(ctx context.Context, see func([]principal.Header) error) error {
 	page := make([]principal.Header, 0, rebuildPage)
 	err := s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
@@ -171,7 +171,7 @@ func (s *Service) walkDirectory(ctx context.Context, see func([]principal.Direct
 	}
 }
 
-// directoryAfter reads rows after a place, and then the headers of them.
+// directoryAfter reads rows after a key, and then their headers.
 func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, headers []principal.Header, next []byte, err error) {
 	rows, next, err = s.directory.ScanDirectory(ctx, after, limit)
 	if err != nil {
@@ -185,8 +185,8 @@ func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (
 	return rows, headers, next, err
 }
 
-// standsInDirectory tells whether a row is one that the header derives.
-func standsInDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
+// inDirectory reports whether a row is one that the header derives.
+func inDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
 	for _, k := range principal.DirectoryKeys(h) {
 		if k == r.DirectoryKey {
 			return true
@@ -195,8 +195,8 @@ func standsInDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
 	return false
 }
 
-// auditDirectory checks every row, and that none is missing. In a store whose
-// directory was never filled rows may be missing; those that stand are right.
+// auditDirectory checks every row, and that none is missing. In a store whose directory was
+// never filled rows may be missing; those that exist must be correct.
 func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 	filled, err := s.directory.DirectoryFilled(ctx)
 	if err != nil {
@@ -214,11 +214,11 @@ func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 		for i := range rows {
 			row, h := &rows[i], &headers[i]
 			switch {
-			case !standsInDirectory(row, h):
-				r.mismatch("the directory has %s as %q without right", row.Principal, row.Name)
+			case !inDirectory(row, h):
+				r.mismatch("the directory has %s as %q without justification", row.Principal, row.Name)
 				continue
 			case row.Visibility != h.Visibility:
-				r.mismatch("the directory tells the visibility %s of %s, which is %s", row.Visibility, row.Principal, h.Visibility)
+				r.mismatch("the directory has the visibility %s of %s, which is %s", row.Visibility, row.Principal, h.Visibility)
 			}
 			found++
 		}

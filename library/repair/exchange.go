@@ -8,13 +8,13 @@ import (
 	"carrel/principal"
 )
 
-// ExportSink takes what an export tells of the domains of libraries, and pastes.
+// ExportSink receives the export of libraries and of pastes.
 type ExportSink interface {
 	library.ExportSink
 	Paste(p paste.Import) error
 }
 
-// Export tells everything that is stored, in an order in which it can be imported: users,
+// Export exports everything that is stored, in an order in which it can be imported: users,
 // groups, items, texts and drafts, then pastes without their secrets.
 func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	if err := s.Service.Export(ctx, to); err != nil {

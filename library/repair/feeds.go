@@ -14,15 +14,15 @@ import (
 	"carrel/paste"
 )
 
-// feedRun is the filling of the feeds of public content in this process.
+// feedRun is the filling of the feeds of public content by this process.
 type feedRun struct {
 	mu      sync.Mutex
-	filled  bool // seen once: they are never incomplete again
+	filled  bool // once true it stays true
 	running *rebuildRun
 }
 
-// requireFeeds answers UNAVAILABLE while the feeds of public content are not complete. The
-// first who asks starts the filling of them, and waits a little.
+// requireFeeds returns UNAVAILABLE while the feeds of public content are not complete. The
+// first caller starts to fill them, and waits a little.
 func (s *Service) requireFeeds(ctx context.Context) error {
 	if filled, err := s.feedsFilled(ctx); err != nil || filled {
 		return err
@@ -40,7 +40,7 @@ func (s *Service) requireFeeds(ctx context.Context) error {
 		cause = run.err
 	}
 	return &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: cause,
-		Msg: "the list of public content is being made; try again in a few seconds"}
+		Msg: "the list of public content is being built; try again in a few seconds"}
 }
 
 // feedsFilled reports whether all items are in the feeds.
@@ -53,7 +53,7 @@ func (s *Service) feedsFilled(ctx context.Context) (bool, error) {
 	}
 	filled, err := s.FeedsComplete(ctx)
 	if err != nil {
-		return false, fmt.Errorf("reading whether the feeds are complete: %w", err)
+		return false, fmt.Errorf("read whether the feeds are complete: %w", err)
 	}
 	s.feeding.mu.Lock()
 	defer s.feeding.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Service) feedsFilled(ctx context.Context) (bool, error) {
 	return s.feeding.filled, nil
 }
 
-// startFeeds starts to fill the feeds, unless that is under way.
+// startFeeds starts to fill the feeds, unless they are being filled already.
 func (s *Service) startFeeds(ctx context.Context) *rebuildRun {
 	s.feeding.mu.Lock()
 	defer s.feeding.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Service) startFeeds(ctx context.Context) *rebuildRun {
 	s.rt.Go(func() {
 		_, run.err = s.rebuildContentFeeds(background)
 		if run.err != nil {
-			s.log.ErrorContext(background, "filling the feeds of public content", "error", run.err)
+			s.log.ErrorContext(background, "the feeds of public content could not be filled", "error", run.err)
 		}
 		s.feeding.mu.Lock()
 		s.feeding.running = nil
@@ -84,10 +84,10 @@ func (s *Service) startFeeds(ctx context.Context) *rebuildRun {
 	return run
 }
 
-// rebuildContentFeeds brings the feeds of public content in line with all items, beside live
-// traffic, and marks them as complete. What is created or changed meanwhile is written by
-// that change. It returns how many entries were missing or wrong.
-func (s *Service) rebuildContentFeeds(ctx context.Context) (mended int, err error) {
+// rebuildContentFeeds updates the feeds of public content from all items, while the store is in
+// use, and marks them as complete. Items that are created or changed meanwhile get their
+// entries by that change. It returns how many entries were missing or wrong.
+func (s *Service) rebuildContentFeeds(ctx context.Context) (repaired int, err error) {
 	var wrong atomic.Int64
 	var after library.ContentID
 	for {
@@ -99,8 +99,8 @@ func (s *Service) rebuildContentFeeds(ctx context.Context) (mended int, err erro
 			if s.Ending() {
 				return commit.ErrEnding
 			}
-			mended, err := s.repairFeed(ctx, ids[i])
-			wrong.Add(int64(mended))
+			repaired, err := s.repairFeed(ctx, ids[i])
+			wrong.Add(int64(repaired))
 			return err
 		})
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *Service) rebuildContentFeeds(ctx context.Context) (mended int, err erro
 	return int(wrong.Load()), s.SetFeedsComplete(ctx)
 }
 
-// repairFeed brings the feed in line with an item. It returns how many entries were wrong.
+// repairFeed updates the entry of an item. It returns how many entries were wrong.
 func (s *Service) repairFeed(ctx context.Context, id library.ContentID) (int, error) {
 	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
@@ -127,40 +127,41 @@ func (s *Service) repairFeed(ctx context.Context, id library.ContentID) (int, er
 	return 1, nil
 }
 
-// rebuildFeeds brings all feeds in line with items and pastes. It returns how many entries
-// were missing or wrong.
-func (s *Service) rebuildFeeds(ctx context.Context) (mended int, err error) {
-	if mended, err = s.rebuildContentFeeds(ctx); err != nil {
-		return mended, fmt.Errorf("rebuilding the feeds of public content: %w", err)
+// rebuildFeeds updates all feeds from items and pastes. It returns how many entries were
+// missing or wrong.
+func (s *Service) rebuildFeeds(ctx context.Context) (repaired int, err error) {
+	if repaired, err = s.rebuildContentFeeds(ctx); err != nil {
+		return repaired, fmt.Errorf("rebuild the feeds of public content: %w", err)
 	}
 	err = s.pastes.Each(ctx, func(p *paste.Paste) error {
 		wrong, _, err := s.pastes.Mend(ctx, p)
 		if wrong {
-			mended++
+			repaired++
 		}
 		return err
 	})
 	if err != nil {
-		return mended, fmt.Errorf("rebuilding the feed of pastes: %w", err)
+		return repaired, fmt.Errorf("rebuild the feed of pastes: %w", err)
 	}
-	return mended, nil
+	return repaired, nil
 }
 
-// pastes brings the feed in line with the next pastes, and tidies those whose hints were lost.
+// pastes repairs the entries of the next pastes in the feed, and cleans up those whose hints
+// were lost.
 func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 	ps, err := c.s.pastes.Scan(ctx, c.at.Paste, limit)
 	if err != nil {
 		return err
 	}
 	for _, p := range ps {
-		wrong, missed, err := c.s.pastes.Mend(ctx, p)
+		wrong, missing, err := c.s.pastes.Mend(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.ID, err)
 		}
 		if wrong {
 			c.report.Mismatches++
 		}
-		if missed {
+		if missing {
 			c.report.Settled++
 		}
 		c.report.Next = ScrubPlace{Pastes: true, Paste: p.ID}
@@ -171,8 +172,8 @@ func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 	return nil
 }
 
-// feed gives an item the entry that it lacks in the feed of its tenant. While the feeds of a
-// store were never completed, that is no mistake.
+// feed adds the entry of an item to the feed of its tenant, if it is missing. That is no
+// mismatch if the feeds of the store were never completed.
 func (c *scrubbing) feed(ctx context.Context, h *library.Header) error {
 	filled, err := c.s.feedsFilled(ctx)
 	if err != nil {

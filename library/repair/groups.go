@@ -7,10 +7,10 @@ import (
 	"carrel/principal"
 )
 
-// repairMembership brings what is recorded of p's membership in a group in line
-// with the group's own row, and sees that it shows.
+// repairMembership updates the record of p's membership in a group from the group's own row,
+// and checks that it is correct.
 func (s *Service) repairMembership(ctx context.Context, group, p principal.ID) error {
-	return s.raising(ctx, func(late bool) (int64, error) {
+	return s.restamping(ctx, func(late bool) (int64, error) {
 		rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
@@ -31,7 +31,7 @@ func (s *Service) repairMembership(ctx context.Context, group, p principal.ID) e
 	}, func(seq int64) error { return s.RestampPrincipal(ctx, group, seq) })
 }
 
-// roleIn is the role that a group's own row gives.
+// roleIn returns the role in a group's own row.
 func roleIn(h *principal.Header, m principal.GroupMemberRow) principal.GroupRole {
 	if h.State == commit.Live && m.Active() {
 		return m.Role
@@ -39,7 +39,7 @@ func roleIn(h *principal.Header, m principal.GroupMemberRow) principal.GroupRole
 	return principal.NotInGroup
 }
 
-// recordedRole is p's role in a group by the record of p's memberships.
+// recordedRole returns p's role in a group according to the record of p's memberships.
 func (s *Service) recordedRole(ctx context.Context, p, group principal.ID) (principal.GroupRole, error) {
 	role := principal.NotInGroup
 	err := s.eachMembership(ctx, p, func(ms []principal.Membership) error {
@@ -53,7 +53,7 @@ func (s *Service) recordedRole(ctx context.Context, p, group principal.ID) (prin
 	return role, err
 }
 
-// eachMembership walks over what is recorded of p's memberships.
+// eachMembership calls see with the recorded memberships of p.
 func (s *Service) eachMembership(ctx context.Context, p principal.ID, see func([]principal.Membership) error) error {
 	var after principal.ID
 	for {
@@ -68,9 +68,9 @@ func (s *Service) eachMembership(ctx context.Context, p principal.ID, see func([
 	}
 }
 
-// repairMemberships mends what is recorded of p's memberships and is not so. It
-// counts what was mended.
-func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (mended int, err error) {
+// repairMemberships repairs the recorded memberships of p that are wrong. It returns their
+// number.
+func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (repaired int, err error) {
 	err = s.eachMembership(ctx, p, func(ms []principal.Membership) error {
 		claims := make([]principal.MemberOf, len(ms))
 		for i, m := range ms {
@@ -85,19 +85,18 @@ func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (mended
 				continue
 			}
 			wrong, err := s.repairIfWrong(ctx, m.Group, p)
-			if mended += wrong; err != nil {
+			if repaired += wrong; err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return mended, err
+	return repaired, err
 }
 
-// repairMembers mends what is recorded of a group's next members after one. It
-// gives the last of them, empty where there are no more, and counts them and
-// what was mended.
-func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) (last principal.ID, members, mended int, err error) {
+// repairMembers repairs the recorded memberships of a group's next members after one. It
+// returns the last of them, empty if there are no more, their number, and the number repaired.
+func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) (last principal.ID, members, repaired int, err error) {
 	page, err := s.people.GroupMembersPage(ctx, group, after, scrubLook, false)
 	if err != nil {
 		return "", 0, 0, err
@@ -106,24 +105,24 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 	for _, m := range page.Members {
 		recorded, err := s.recordedRole(ctx, m.Principal, group)
 		if err != nil {
-			return "", members, mended, err
+			return "", members, repaired, err
 		}
 		if recorded == roleIn(&page.Header, m) {
 			continue
 		}
 		wrong, err := s.repairIfWrong(ctx, group, m.Principal)
-		if mended += wrong; err != nil {
-			return "", members, mended, err
+		if repaired += wrong; err != nil {
+			return "", members, repaired, err
 		}
 	}
 	if members == scrubLook {
 		last = page.Members[members-1].Principal
 	}
-	return last, members, mended, nil
+	return last, members, repaired, nil
 }
 
-// repairIfWrong mends a membership that is recorded wrongly of a state that still
-// stands when nothing of the group's is in flight; 1 where it was.
+// repairIfWrong repairs a membership that is recorded wrongly, if the state of the group is
+// unchanged and nothing of the group is in flight. It returns 1 if it was repaired.
 func (s *Service) repairIfWrong(ctx context.Context, group, p principal.ID) (int, error) {
 	lists, err := s.OpenLists(ctx)
 	if err != nil || lists.Principals[group] {

@@ -7,8 +7,8 @@ import (
 	"carrel/lease"
 )
 
-// adoptKeys gives a lease the claims of the keys that it holds and lacks. It returns how
-// many claims it has changed.
+// adoptKeys makes the claims that a lease lacks for the keys that it holds. It returns how many
+// claims it has changed.
 func (s *Service) adoptKeys(ctx context.Context, l *lease.Scanned) (int, error) {
 	n := 0
 	for _, k := range l.Keys {
@@ -51,7 +51,7 @@ func (s *Service) eachLease(ctx context.Context, see func(l *lease.Scanned) erro
 	}
 }
 
-// leases gives leases the claims that they lack, and sweeps those whose hints were lost.
+// leases makes the claims that leases lack, and sweeps leases whose hints were lost.
 func (c *scrubbing) leases(ctx context.Context, limit int) error {
 	found, err := c.s.leases.Scan(ctx, c.at.Lease, limit)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// urlOf returns the key of the URL that an item holds; the zero Key where it has none.
+// urlOf returns the key of the URL that an item owns; the zero Key if it has none.
 func urlOf(h *library.Header) claim.Key {
 	if h.State != commit.Live || h.CanonicalURL == "" {
 		return claim.Key{}
@@ -18,7 +18,7 @@ func urlOf(h *library.Header) claim.Key {
 	return claim.URL(h.Tenant(), h.CanonicalURL)
 }
 
-// emailOf returns the key of the address that a user holds; the zero Key where it has none.
+// emailOf returns the key of the address that a user owns; the zero Key if it has none.
 func emailOf(h *principal.Header) claim.Key {
 	if h.State != commit.Live || h.Email == "" || !h.ID.IsUser() {
 		return claim.Key{}
@@ -26,9 +26,9 @@ func emailOf(h *principal.Header) claim.Key {
 	return claim.Email(h.Tenant(), h.Email)
 }
 
-// adoptClaim gives a record the claim of the name that it holds, if it lacks it. It returns
-// how many claims it has changed. Two users of an older store may share an address, which
-// stays so; the audit reports it.
+// adoptClaim makes the claim of the name that a record owns, if it is missing. It returns how
+// many claims it has changed. Two users of an older store may share an address. That is not
+// changed; the audit reports it.
 func (s *Service) adoptClaim(ctx context.Context, k claim.Key, record string) (int, error) {
 	if k == (claim.Key{}) {
 		return 0, nil
@@ -55,25 +55,25 @@ func (s *Service) adoptEmail(ctx context.Context, p principal.ID) (int, error) {
 	return s.adoptClaim(ctx, emailOf(&headers[0]), string(p))
 }
 
-// claims removes claims that have lapsed and whose records do not hold their keys: those of
-// changes that were interrupted.
+// claims removes claims that have expired and whose records do not own their keys: those of
+// interrupted changes.
 func (c *scrubbing) claims(ctx context.Context, limit int) error {
 	found, err := c.s.claims.Scan(ctx, c.at.Claim, limit)
 	if err != nil {
 		return err
 	}
-	for _, stands := range found {
-		stale, err := c.s.claims.Stale(ctx, stands)
+	for _, current := range found {
+		stale, err := c.s.claims.Stale(ctx, current)
 		if err == nil && stale {
-			stale, err = c.s.claims.Release(ctx, stands)
+			stale, err = c.s.claims.Release(ctx, current)
 		}
 		if err != nil {
-			return fmt.Errorf("the claim of %s: %w", stands.Record, err)
+			return fmt.Errorf("the claim of %s: %w", current.Record, err)
 		}
 		if stale {
 			c.report.Settled++
 		}
-		c.report.Next = ScrubPlace{Claims: true, Claim: stands.Key}
+		c.report.Next = ScrubPlace{Claims: true, Claim: current.Key}
 	}
 	if len(found) < limit {
 		c.report.Next = ScrubPlace{Leases: true}
@@ -81,7 +81,7 @@ func (c *scrubbing) claims(ctx context.Context, limit int) error {
 	return nil
 }
 
-// auditClaim reports a name whose claim points elsewhere. That is so in a store of an
+// auditClaim reports a name whose claim points to another record. This happens in a store of an
 // earlier version until it is scrubbed or rebuilt.
 func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, record, what string) error {
 	if k == (claim.Key{}) {
@@ -106,7 +106,7 @@ func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
 	})
 }
 
-// auditClaims counts claims, and those that only the scrubber will remove.
+// auditClaims counts claims, and the stale ones among them, which only the scrubber removes.
 func (s *Service) auditClaims(ctx context.Context, r *AuditReport) error {
 	var after claim.Key
 	for {
@@ -114,15 +114,15 @@ func (s *Service) auditClaims(ctx context.Context, r *AuditReport) error {
 		if err != nil {
 			return err
 		}
-		for _, stands := range found {
-			stale, err := s.claims.Stale(ctx, stands)
+		for _, current := range found {
+			stale, err := s.claims.Stale(ctx, current)
 			if err != nil {
-				return fmt.Errorf("the claim of %s: %w", stands.Record, err)
+				return fmt.Errorf("the claim of %s: %w", current.Record, err)
 			}
 			if r.Claims++; stale {
 				r.StaleClaims++
 			}
-			after = stands.Key
+			after = current.Key
 		}
 		if len(found) < rebuildPage {
 			return nil

@@ -7,11 +7,11 @@ import (
 	"carrel/principal"
 )
 
-// Pages is what package page does for repairs: it knows the texts, and what the further rows
-// of items hold.
+// Pages is what package page does for repairs: it knows the texts, and what the further rows of
+// items contain.
 type Pages interface {
-	// ScrubTexts looks at the next texts after one, at most limit, and removes those that
-	// no row refers to. last is the last one that it has looked at.
+	// ScrubTexts checks the next texts after one, at most limit, and removes those that no row
+	// refers to. last is the last text that it has checked.
 	ScrubTexts(ctx context.Context, after [16]byte, limit int) (last [16]byte, seen, removed int, err error)
 	// AuditPage calls wrong for each mistake in the page of an item, and returns the number
 	// of its revisions.

@@ -11,12 +11,12 @@ import (
 	"carrel/principal"
 )
 
-// Pages of a rebuild and of an audit, in rows: few enough to be held, many
-// enough that the round trips do not count.
+// rebuildPage is the number of rows in a page of a rebuild or an audit: few enough to hold in
+// memory, many enough that round trips do not matter.
 const rebuildPage = 100
 
-// RebuildLibrary brings a library back from the record of what was shared with
-// its owner. Administrators of the owner's tenant only.
+// RebuildLibrary restores a library from the record of what was shared with its owner. Only
+// administrators of the owner's tenant may call it.
 func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*library.RebuildOutcome, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -38,18 +38,17 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 	case !v.Administers(p.Tenant()):
 		return nil, fault.Forbiddenf([]string{"principalId"}, "only an administrator of the tenant may rebuild a library")
 	}
-	restored, removed, err := s.rebuildAsked(ctx, p)
+	restored, removed, err := s.rebuildOnRequest(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return &library.RebuildOutcome{Principal: principal.Of(headers[0]), Restored: restored, Removed: removed}, nil
 }
 
-// Rebuild brings p's library in line with everything that p has a role on, and
-// takes out what no header justifies. It runs in place, beside live traffic: it
-// removes nothing newer than what it read. restored and removed are numbers of
-// items in the PRIVATE bucket, which holds all. A rebuild that was interrupted,
-// in whichever process, is continued.
+// Rebuild updates p's library to everything that p has a role on, and removes what no header
+// justifies. It runs in place, while the store is in use: it removes nothing newer than what it
+// read. restored and removed are numbers of items in the PRIVATE bucket, which has all items.
+// It continues a rebuild that was interrupted, in any process.
 func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	var r *rebuild
 	pause := repairPause
@@ -65,7 +64,7 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 			now, err := s.libraries.CountLibrary(ctx, p, principal.Private, math.MaxInt32)
 			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
-		// It was deleted while it was rebuilt, or by a clock that is ahead.
+		// It was deleted during the rebuild, or by a clock that is ahead.
 		if err := s.Pause(ctx, pause); err != nil {
 			return 0, 0, err
 		}
@@ -78,13 +77,13 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 type rebuild struct {
 	s *Service
 	p principal.ID
-	// wasComplete: the library was marked as complete before this try.
+	// wasComplete reports that the library was marked as complete before this try.
 	wasComplete bool
 	rebuildProgress
-	looked int // since the progress was kept, as rebuildKeepAfter counts
+	looked int // since the progress was stored, as rebuildKeepAfter counts
 }
 
-// run does what is left of a try, and tells whether the library is complete.
+// run does the rest of a try, and reports whether the library is complete.
 func (r *rebuild) run(ctx context.Context) (complete bool, err error) {
 	if !r.Restored {
 		err = r.restore(ctx)
@@ -103,8 +102,8 @@ func (r *rebuild) run(ctx context.Context) (complete bool, err error) {
 	return complete, err
 }
 
-// finish marks the library as complete as of the beginning of the rebuild: the
-// store does not show the mark of a library that was deleted by hand since.
+// finish marks the library as complete as of the start of the rebuild: the store does not show
+// the mark of a library that was deleted by hand since.
 func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 	if err := r.check(ctx); err != nil {
 		return false, err
@@ -114,7 +113,7 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 		return false, err
 	}
 	if !recorded && !r.Unrecorded {
-		return false, nil // a record that was lost meanwhile did not name everything
+		return false, nil // a record that was lost meanwhile did not name all items
 	}
 	if err := r.s.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
 		return false, err
@@ -122,11 +121,11 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 	if complete, err = r.s.isComplete(ctx, r.p); err != nil {
 		return false, err
 	}
-	// Of a library that is not complete nothing is left to continue.
+	// If the library is not complete, there is nothing to continue.
 	return complete, r.s.Retry(ctx, func() error { return r.s.libraries.DropRebuildNote(ctx, r.p, r.AsOf) })
 }
 
-// isComplete tells whether p's library and record carry their marks.
+// isComplete reports whether p's library and record are both marked as complete.
 func (s *Service) isComplete(ctx context.Context, p principal.ID) (bool, error) {
 	built, err := s.libraries.Built(ctx, p)
 	if err != nil || !built {
@@ -135,22 +134,22 @@ func (s *Service) isComplete(ctx context.Context, p principal.ID) (bool, error) 
 	return s.libraries.Recorded(ctx, p)
 }
 
-// restore mends everything that p has a role on: by the record of what was
-// shared with p, or where that is missing too, by looking at every item.
+// restore repairs the entries of everything that p has a role on, according to the record of
+// what was shared with p or, if that is missing too, by reading every item.
 func (r *rebuild) restore(ctx context.Context) error {
-	mend := r.repairRecorded
+	repair := r.repairRecorded
 	if r.Unrecorded {
-		r.s.log.WarnContext(ctx, "the record of what a principal has a role on is missing: looking at all items", "principal", string(r.p))
-		mend = r.repairHeld
+		r.s.log.WarnContext(ctx, "the record of what a principal has a role on is missing: all items are read", "principal", string(r.p))
+		repair = r.repairHeld
 	}
-	if err := mend(ctx); err != nil {
+	if err := repair(ctx); err != nil {
 		return err
 	}
 	r.Restored = true
 	return r.keep(ctx)
 }
 
-// repairRecorded mends what the record names, from where the rebuild has got to.
+// repairRecorded repairs the items in the record, from where the rebuild has got to.
 func (r *rebuild) repairRecorded(ctx context.Context) error {
 	for {
 		shared, err := r.s.libraries.SharedWith(ctx, r.p, r.After, rebuildPage)
@@ -170,7 +169,7 @@ func (r *rebuild) repairRecorded(ctx context.Context) error {
 	}
 }
 
-// repairHeld mends all items that have a row of p, from where the rebuild has got to.
+// repairHeld repairs all items that have a row of p, from where the rebuild has got to.
 func (r *rebuild) repairHeld(ctx context.Context) error {
 	for {
 		ids, err := r.s.contents.ScanContents(ctx, r.After, rebuildPage)
@@ -196,9 +195,9 @@ func (r *rebuild) repairHeld(ctx context.Context) error {
 	}
 }
 
-// sweep walks a bucket, drops the entries that no header justifies, and has
-// the record name the others. It costs a hundredth of restore, and is never
-// continued but done again.
+// sweep walks through a bucket, drops the entries that no header justifies, and completes the
+// record with the others. It costs a hundredth of restore. After an interruption it starts
+// again.
 func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
 	s, p := r.s, r.p
 	return s.walkBucket(ctx, p, b, func(entries []library.Entry, rows []library.ContentRows) error {
@@ -219,9 +218,9 @@ func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
 	})
 }
 
-// dropStrays drops the entries that the rows, which were read after them, do
-// not justify. Where a change has just moved an item, it is written at its new
-// position first: readers would miss it otherwise until the change is done.
+// dropStrays drops the entries that the rows, which were read after them, do not justify. If a
+// change has just moved an item, it writes the entry at the new position first: otherwise
+// readers would miss the item until the change is done.
 func (s *Service) dropStrays(ctx context.Context, p principal.ID, b library.Bucket, entries []library.Entry, rows []library.ContentRows) (dropped int, err error) {
 	for i, e := range entries {
 		if justified(e, b, p, &rows[i]) {
@@ -235,8 +234,7 @@ func (s *Service) dropStrays(ctx context.Context, p principal.ID, b library.Buck
 	return dropped, nil
 }
 
-// repairUnrecorded mends the items on which p's role is recorded otherwise than
-// it is.
+// repairUnrecorded repairs the items on which p's role is recorded wrongly.
 func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []library.ContentRows) error {
 	ids := make([]library.ContentID, 0, len(rows))
 	for i := range rows {
@@ -266,8 +264,8 @@ func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []l
 	return s.repairAll(ctx, p, wrong)
 }
 
-// walkBucket reads a bucket from its oldest entry on, with the headers of the
-// entries and p's member rows, read after the entries were.
+// walkBucket reads a bucket from its oldest entry, with the headers of the entries and p's
+// member rows, which are read after the entries.
 func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Bucket, see func([]library.Entry, []library.ContentRows) error) error {
 	slice := library.Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
 	for {
@@ -294,7 +292,7 @@ func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Buck
 	}
 }
 
-// justified tells whether an entry stands where the item's state has it.
+// justified reports whether the item's state requires an entry at e's position.
 func justified(e library.Entry, b library.Bucket, p principal.ID, rows *library.ContentRows) bool {
 	h := &rows.Header
 	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && library.InBucket(b, h.Visibility, e.Content, p)

@@ -12,28 +12,27 @@ import (
 	"carrel/principal"
 )
 
-// RebuildReport is what RebuildAll has looked at and mended.
+// RebuildReport counts what RebuildAll has checked and repaired.
 type RebuildReport struct {
 	Principals int `json:"principals"`
 	Contents   int `json:"contents"`
-	// Mended counts derived rows that were wrong or missing.
+	// Repaired counts derived rows that were wrong or missing.
 	Repaired int `json:"mended"`
 }
 
-// RebuildAll compares everything derived with the authoritative rows, mends
-// what differs, and marks all libraries as complete: whatever derived rows were
-// lost, also those that name what else is to be rebuilt. It may run beside live
-// traffic. report is told now and then how many of all items and principals are
-// done.
+// RebuildAll compares all derived rows with the authoritative ones, repairs the differences,
+// and marks all libraries as complete. It works whatever derived rows were lost, including
+// those that say what else to rebuild. It may run while the store is in use. It calls report
+// now and then with the number of items and principals that are done.
 func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*RebuildReport, error) {
 	r := &rebuildAll{s: s, asOf: s.Now(), report: report}
 	of, err := s.countAll(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("counting what there is: %w", err)
+		return nil, fmt.Errorf("count items and principals: %w", err)
 	}
 	r.of = of
 	if err := r.contents(ctx); err != nil {
-		return nil, fmt.Errorf("rebuilding from items: %w", err)
+		return nil, fmt.Errorf("rebuild from items: %w", err)
 	}
 	// Only now is a library complete.
 	err = s.eachPrincipal(ctx, func(p principal.ID) error {
@@ -48,28 +47,28 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 		return nil, err
 	}
 	found, err := s.RebuildDirectory(ctx)
-	if r.mended.Add(int64(found)); err != nil {
-		return nil, fmt.Errorf("rebuilding the directory: %w", err)
+	if r.repaired.Add(int64(found)); err != nil {
+		return nil, fmt.Errorf("rebuild the directory: %w", err)
 	}
 	adopted, err := s.adoptLeases(ctx)
-	if r.mended.Add(int64(adopted)); err != nil {
-		return nil, fmt.Errorf("rebuilding the claims of leases: %w", err)
+	if r.repaired.Add(int64(adopted)); err != nil {
+		return nil, fmt.Errorf("rebuild the claims of leases: %w", err)
 	}
 	fed, err := s.rebuildFeeds(ctx)
-	if r.mended.Add(int64(fed)); err != nil {
+	if r.repaired.Add(int64(fed)); err != nil {
 		return nil, err
 	}
-	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Repaired: int(r.mended.Load())}, nil
+	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Repaired: int(r.repaired.Load())}, nil
 }
 
-// rebuildAll is RebuildAll under way.
+// rebuildAll is a running RebuildAll.
 type rebuildAll struct {
-	s             *Service
-	asOf          clock.Instant
-	report        func(done, of int)
-	done, of      int
-	principals    int
-	items, mended atomic.Int64
+	s               *Service
+	asOf            clock.Instant
+	report          func(done, of int)
+	done, of        int
+	principals      int
+	items, repaired atomic.Int64
 }
 
 func (r *rebuildAll) tell(n int) {
@@ -101,7 +100,7 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 	}
 }
 
-// content mends an item in the libraries and records of all its members.
+// content repairs an item in the libraries and records of all its members.
 func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 	r.items.Add(1)
 	var after principal.ID
@@ -112,15 +111,15 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 		}
 		if after == "" {
 			adopted, err := r.s.adoptClaim(ctx, urlOf(&page.Header), string(id))
-			if r.mended.Add(int64(adopted)); err != nil {
+			if r.repaired.Add(int64(adopted)); err != nil {
 				return err
 			}
 		}
 		for _, p := range wrong {
-			if err := r.s.mend(ctx, p, id); err != nil {
+			if err := r.s.repairItem(ctx, p, id); err != nil {
 				return err
 			}
-			r.mended.Add(1)
+			r.repaired.Add(1)
 		}
 		if len(page.Members) < scrubLook {
 			return nil
@@ -129,12 +128,12 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 	}
 }
 
-// principal mends memberships, and takes out of a library and its record what
-// no item justifies.
+// principal repairs memberships, and removes from a library and its record what no item
+// justifies.
 func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
-	c := &scrubbing{s: r.s, left: math.MaxInt}
+	c := &scrubbing{s: r.s, budget: math.MaxInt}
 	_, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p})
-	r.mended.Add(int64(c.report.Mismatches))
+	r.repaired.Add(int64(c.report.Mismatches))
 	if err != nil {
 		return err
 	}

@@ -13,30 +13,30 @@ import (
 	"carrel/principal"
 )
 
-// A reader of a missing library waits this long for its rebuild, and is told
-// to come back after as many seconds.
+// A reader of a missing library waits this long for its rebuild. After that it gets an error
+// with the number of seconds after which to retry.
 const (
 	rebuildWait = 2 * time.Second
 )
 
-// rebuildAnswerWithin is how long rebuildLibrary waits for its rebuild, which may
-// take minutes: some 20,000 entries are rebuilt in that time.
+// rebuildAnswerWithin is how long rebuildLibrary waits for its rebuild, which may take minutes.
+// About 20,000 entries are rebuilt in that time.
 const rebuildAnswerWithin = 8 * time.Second
 
-// Rebuilds that readers have asked for: so many run in this process at a time,
-// so that regenerating them leaves room for what is served, and so many may
-// wait or have failed just now. Beyond that readers are told to come back.
+// Limits of rebuilds that readers have started: how many run in this process at a time, so that
+// they leave capacity for other requests, and how many may wait or have failed just now. Beyond
+// that, readers get an error and may retry.
 const (
 	rebuildsAtOnce = 4
 	rebuildsKnown  = 1000
 )
 
-// rebuildTable holds one rebuild a principal in this process.
+// rebuildTable holds one rebuild for each principal in this process.
 type rebuildTable struct {
 	mu      sync.Mutex
 	running map[principal.ID]*rebuildRun
-	// done are rebuilds that ended after the mutation that asked for them had been
-	// answered: the next one is told their outcome.
+	// done are rebuilds that ended after the mutation that started them had been answered: the
+	// next mutation returns their outcome.
 	done map[principal.ID]*rebuildRun
 }
 
@@ -52,8 +52,8 @@ var (
 	errManyRebuilds = errors.New("many other libraries are being rebuilt")
 )
 
-// rebuildMissing starts the rebuild of a library that is not there, unless it
-// runs already, and waits a little for it.
+// rebuildMissing starts the rebuild of a library that is missing, unless it runs already, and
+// waits a little for it.
 func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
@@ -75,8 +75,8 @@ func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	return nil
 }
 
-// join gives the rebuild of p's library that is known, or a new one, which the
-// caller must run; nil where too many are known.
+// join returns the present rebuild of p's library, or a new one, which the caller must run; nil
+// if there are too many.
 func (t *rebuildTable) join(p principal.ID, ended sched.Latch) (run *rebuildRun, start bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *rebuildTable) join(p principal.ID, ended sched.Latch) (run *rebuildRun,
 	return run, true
 }
 
-// forget lets the next reader begin another rebuild.
+// forget removes a rebuild, so that the next reader may start another.
 func (t *rebuildTable) forget(p principal.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,12 +102,12 @@ func (t *rebuildTable) forget(p principal.ID) {
 	}
 }
 
-// runRebuild rebuilds when its turn comes. After a failure nobody begins
-// another one before readers were told to come back.
+// runRebuild runs a rebuild when its turn comes. After a failure no other is started until
+// readers may retry.
 func (s *Service) runRebuild(ctx context.Context, p principal.ID, run *rebuildRun) {
 	run.restored, run.removed, run.err = s.rebuildInTurn(ctx, p)
 	if run.err != nil {
-		s.log.ErrorContext(ctx, "rebuilding a library", "principal", string(p), "error", run.err)
+		s.log.ErrorContext(ctx, "a library could not be rebuilt", "principal", string(p), "error", run.err)
 		run.ended.Open()
 		_ = s.Pause(ctx, library.RebuildRetryAfter*time.Second)
 	}
@@ -121,20 +121,20 @@ func (s *Service) rebuildInTurn(ctx context.Context, p principal.ID) (restored, 
 	}
 	defer s.rebuildTurns.Give()
 	if s.Ending() {
-		// Hundreds may wait for their turn, and each would ask the store.
+		// Hundreds may wait for their turn, and each would read the store.
 		return 0, 0, commit.ErrEnding
 	}
 	restored, removed, err = s.Rebuild(ctx, p)
 	if err == nil {
-		s.log.WarnContext(ctx, "a library has been rebuilt", "principal", string(p), "restored", restored, "removed", removed)
+		s.log.WarnContext(ctx, "a library was rebuilt", "principal", string(p), "restored", restored, "removed", removed)
 	}
 	return restored, removed, err
 }
 
-// rebuildAsked rebuilds a library because somebody has asked for it. It waits for
-// the rebuild for a while; after that the rebuild goes on, and the error says so.
-// A repetition waits for the same rebuild, or is told its outcome.
-func (s *Service) rebuildAsked(ctx context.Context, p principal.ID) (restored, removed int, err error) {
+// rebuildOnRequest rebuilds a library for a mutation. It waits for the rebuild for a while.
+// After that the rebuild continues, and the error says so. A repetition waits for the same
+// rebuild, or returns its outcome.
+func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	if run := s.rebuilds.take(p); run != nil {
 		return run.restored, run.removed, nil
 	}
@@ -148,7 +148,7 @@ func (s *Service) rebuildAsked(ctx context.Context, p principal.ID) (restored, r
 	}
 	ended, err := s.rt.Wait(ctx, run.ended, rebuildAnswerWithin)
 	if err == nil && ended {
-		s.rebuilds.take(p) // others who were owed the outcome may ask for a new rebuild
+		s.rebuilds.take(p) // other callers that are owed the outcome may start a new rebuild
 		return run.restored, run.removed, run.err
 	}
 	s.rebuilds.owe(p, run)
@@ -156,10 +156,10 @@ func (s *Service) rebuildAsked(ctx context.Context, p principal.ID) (restored, r
 		return 0, 0, err
 	}
 	return 0, 0, &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: library.ErrNotRebuilt,
-		Msg: "the rebuild goes on; repeat rebuildLibrary to learn its outcome"}
+		Msg: "the rebuild continues; repeat rebuildLibrary to get its outcome"}
 }
 
-// owe notes that somebody was answered before the end of a rebuild.
+// owe records that a caller was answered before the end of a rebuild.
 func (t *rebuildTable) owe(p principal.ID, run *rebuildRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,19 +167,18 @@ func (t *rebuildTable) owe(p principal.ID, run *rebuildRun) {
 	t.keep(p, run)
 }
 
-// keep keeps the outcome of a rebuild that is owed, once it has succeeded. The
-// caller holds mu.
+// keep keeps the outcome of a rebuild that is owed, if it has succeeded. The caller holds mu.
 func (t *rebuildTable) keep(p principal.ID, run *rebuildRun) {
 	if t.running[p] == run || run.err != nil || !run.owed {
 		return
 	}
 	if len(t.done) >= rebuildsKnown {
-		clear(t.done) // whoever asks again has the library rebuilt again
+		clear(t.done) // the callers whose outcome is dropped start another rebuild
 	}
 	t.done[p] = run
 }
 
-// take is the outcome that is owed of a rebuild; nil where none is.
+// take removes and returns the outcome that is owed; nil if none is.
 func (t *rebuildTable) take(p principal.ID) *rebuildRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,67 +14,66 @@ import (
 	"carrel/principal"
 )
 
-// A rebuild keeps its progress beside the library, in a note: after a restart,
-// or at another gateway, it is continued and not begun again. What was restored
-// before the note was written was restored after the rebuild had begun. The store
-// loses the note with a library that is deleted by hand. So while the note is
-// there, everything up to After is in the library, and a rebuild whose note has
-// gone begins again.
+// A rebuild stores its progress in a note with the library, so that it is continued after a
+// restart, or by another gateway. What was restored before the note was written was restored
+// after the rebuild had started. If the library is deleted by hand, the store loses the note
+// too. So while the note exists, everything up to After is in the library, and a rebuild whose
+// note is gone starts again.
 //
-// Two gateways may rebuild one library at the same time: they continue the
-// rebuild that began last, and both write how far they have got in it.
+// Two gateways may rebuild one library at the same time: they continue the rebuild that started
+// last, and both store their progress in it.
 
-// rebuildContinued is how long after its last progress a rebuild is continued.
-// Single rows that were deleted by hand meanwhile would stay missing, so a later
-// request starts a rebuild from the beginning.
+// rebuildContinued is for how long after its last progress a rebuild is continued. It would not
+// restore single rows that were deleted by hand meanwhile, so a later request starts from the
+// beginning.
 const rebuildContinued = time.Hour
 
-// rebuildKeepAfter is after how many restored items the progress is kept. A page
-// of items that p has no role on counts as rebuildPageCost.
+// rebuildKeepAfter is after how many restored items the progress is stored. A page of items
+// that p has no role on counts as rebuildPageCost.
 const (
 	rebuildKeepAfter = 100
 	rebuildPageCost  = 10
 )
 
-// errOvertaken: the note of this rebuild is gone, or is that of another rebuild.
+// errOvertaken means that the note of this rebuild is gone, or is that of another rebuild.
 var errOvertaken = errors.New("the library was deleted, or is rebuilt by another gateway")
 
-// rebuildProgress is how far a rebuild has got.
+// rebuildProgress is the progress of a rebuild.
 type rebuildProgress struct {
-	AsOf clock.Instant `json:"asOf"` // when the rebuild began
-	At   clock.Instant `json:"at"`   // when this was kept
-	Step uint64        `json:"-"`    // rises with each time that it is kept
-	// Unrecorded: the record was missing, so every item is looked at.
+	AsOf clock.Instant `json:"asOf"` // when the rebuild started
+	At   clock.Instant `json:"at"`   // when this was stored
+	Step uint64        `json:"-"`    // rises each time that it is stored
+	// Unrecorded: the record was missing, so every item is read.
 	Unrecorded bool `json:"unrecorded,omitempty"`
-	// After is the item up to which everything is restored; Restored: everything is.
+	// After is the item up to which everything is restored. Restored means that everything is.
 	After    library.ContentID `json:"after,omitempty"`
 	Restored bool              `json:"restored,omitempty"`
-	// Before is the number of items in the library when the rebuild began, and
-	// Removed that of entries dropped since.
+	// Before is the number of items in the library when the rebuild started, and Removed the
+	// number of entries dropped since.
 	Before  int `json:"before"`
 	Removed int `json:"removed,omitempty"`
 }
 
-// openRebuild continues the rebuild that p's library has a note of, or begins
-// one. last is the try before, if there was one.
+// openRebuild continues the rebuild in the note of p's library, or starts one. last is the try
+// before, if there was one.
 func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild) (*rebuild, error) {
-	// The marks of completeness will hold as of now: a deletion by hand from here
-	// on takes them along, also one that the next reading sees. Now is the store's:
-	// a note of a clock ahead would outlast a deletion.
+	// The marks of completeness will be as of now: a later deletion by hand removes them too, even
+	// one that the next read sees. Now is the store's time: a note by a clock that is ahead would
+	// outlast a deletion.
 	asOf := s.StoreNow()
 	complete, err := s.isComplete(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("looking whether the library of %s is complete: %w", p, err)
+		return nil, fmt.Errorf("read whether the library of %s is complete: %w", p, err)
 	}
 	recorded, err := s.libraries.Recorded(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the record of what %s has a role on: %w", p, err)
+		return nil, fmt.Errorf("read the record of what %s has a role on: %w", p, err)
 	}
 	kept, err := s.rebuildKept(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	// A record that was lost meanwhile names nothing, not even what is to come.
+	// A record that was lost meanwhile names no items, not even those still to come.
 	if kept != nil && kept.Unrecorded == !recorded && asOf < kept.At.Add(rebuildContinued) {
 		return &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: *kept}, nil
 	}
@@ -87,8 +86,8 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	return r, r.write(ctx)
 }
 
-// rebuildKept reads the progress of a rebuild; nil where none is kept, or one
-// that this version cannot read.
+// rebuildKept reads the progress of a rebuild; nil if there is none, or one that this version
+// cannot read.
 func (s *Service) rebuildKept(ctx context.Context, p principal.ID) (*rebuildProgress, error) {
 	note, err := s.libraries.RebuildNote(ctx, p)
 	if err != nil || len(note) < 8 {
@@ -101,8 +100,8 @@ func (s *Service) rebuildKept(ctx context.Context, p principal.ID) (*rebuildProg
 	return &kept, nil
 }
 
-// write keeps the progress. The step comes first, so that of two notes of one
-// rebuild the store keeps the one that is further on.
+// write stores the progress. The step comes first, so that of two notes of one rebuild the
+// store keeps the one with more progress.
 func (r *rebuild) write(ctx context.Context) error {
 	r.At = r.s.StoreNow()
 	body, err := json.Marshal(&r.rebuildProgress)
@@ -113,7 +112,7 @@ func (r *rebuild) write(ctx context.Context) error {
 	return r.s.Retry(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
 }
 
-// passed notes that everything up to an item is restored; n items were.
+// passed records that everything up to an item is restored; n items were.
 func (r *rebuild) passed(ctx context.Context, after library.ContentID, n int) error {
 	r.After = after
 	if r.looked += rebuildPageCost + n; r.looked < rebuildKeepAfter {
@@ -122,7 +121,7 @@ func (r *rebuild) passed(ctx context.Context, after library.ContentID, n int) er
 	return r.keep(ctx)
 }
 
-// keep writes the progress, unless the note of this rebuild is gone.
+// keep stores the progress, unless the note of this rebuild is gone.
 func (r *rebuild) keep(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (r *rebuild) keep(ctx context.Context) error {
 	return r.write(ctx)
 }
 
-// check is errOvertaken where the note of this rebuild is not the one kept.
+// check returns errOvertaken if the note of this rebuild is not the stored one.
 func (r *rebuild) check(ctx context.Context) error {
 	kept, err := r.s.rebuildKept(ctx, r.p)
 	if err == nil && (kept == nil || kept.AsOf != r.AsOf) {
@@ -141,9 +140,9 @@ func (r *rebuild) check(ctx context.Context) error {
 	return err
 }
 
-// doneElsewhere reports whether the note has gone because another gateway has
-// completed the library. Of a library that was marked as complete before, that
-// cannot be told: somebody may have deleted the note.
+// doneElsewhere reports whether the note is gone because another gateway has completed the
+// library. For a library that was marked as complete before, that is unknown: an operator may
+// have deleted the note.
 func (r *rebuild) doneElsewhere(ctx context.Context) (bool, error) {
 	if r.wasComplete {
 		return false, nil

@@ -14,35 +14,32 @@ import (
 	"carrel/principal"
 )
 
-// What is derived may be damaged by somebody other than the gateways: an
-// operator who deletes or inserts rows by hand does so at the time of his
-// clock, which is later than the timestamps of the states that the rows are
-// derived from. To enforce those states again changes nothing that shows then.
-// So whatever mends reads back what it wrote, and has the state rise where it
-// does not show.
+// Derived rows may be damaged by an operator who deletes or inserts rows by hand. His clock
+// dates that, later than the states from which the rows are derived. Writing those states again
+// then has no visible effect. So each repair reads back what it wrote, and gives the state a
+// newer timestamp if that does not show.
 
-// A state is raised this often, with growing pauses between: the clock of
-// whoever deleted may be ahead of ours by as much as the pauses add up to,
-// which is 12 s.
+// A state is restamped this often, with growing pauses: the clock of the operator may be ahead
+// of ours by as much as the pauses add up to, which is 12 s.
 const (
 	repairTries = 9
 	repairPause = 50 * time.Millisecond
 )
 
-// repairAtOnce is how many items are mended at a time in one library.
+// repairAtOnce is how many items of one library are repaired at a time.
 const repairAtOnce = 16
 
-// mend brings what p's library and record show of an item in line with its
-// state, and sees that they do.
-func (s *Service) mend(ctx context.Context, p principal.ID, id library.ContentID) error {
-	return s.raising(ctx, func(late bool) (int64, error) {
+// repairItem updates an item in p's library and record to its state, and checks that they show
+// it.
+func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.ContentID) error {
+	return s.restamping(ctx, func(late bool) (int64, error) {
 		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
 		if err != nil {
 			return settled, err
 		}
 		h := rows.Header
 		if late {
-			// What was inserted by hand may stand in any bucket.
+			// A row that was inserted by hand may be in any bucket.
 			h.Widest = principal.Public
 		}
 		if h.Seq != 0 {
@@ -59,12 +56,12 @@ func (s *Service) mend(ctx context.Context, p principal.ID, id library.ContentID
 	}, func(seq int64) error { return s.Restamp(ctx, id, seq) })
 }
 
-// settled is what a step of raising answers when all is right.
+// settled is the result of a step of restamping when everything is correct.
 const settled int64 = -1
 
-// raising repeats step, and raises the state of the seq that it answers, until
-// it answers settled. late tells that it was called before.
-func (s *Service) raising(ctx context.Context, step func(late bool) (int64, error), raise func(seq int64) error) error {
+// restamping repeats step until it returns settled, and restamps the state of the seq that it
+// returns. late reports that step was called before.
+func (s *Service) restamping(ctx context.Context, step func(late bool) (int64, error), raise func(seq int64) error) error {
 	pause := repairPause
 	for n := range repairTries {
 		seq, err := step(n > 0)
@@ -84,12 +81,12 @@ func (s *Service) raising(ctx context.Context, step func(late bool) (int64, erro
 	return hiddenByHand()
 }
 
-// hiddenByHand is why derived rows cannot be mended.
+// hiddenByHand returns the error for derived rows that cannot be repaired.
 func hiddenByHand() *fault.Error {
-	return fault.Unavailablef(nil, "what was written does not show: rows were deleted or inserted by hand with a timestamp in the future")
+	return fault.Unavailablef(nil, "the repair has no effect: rows were deleted or inserted by hand with a timestamp in the future")
 }
 
-// repairAll is mend for several items.
+// repairAll is repairItem for several items.
 func (s *Service) repairAll(ctx context.Context, p principal.ID, ids []library.ContentID) error {
 	if s.Ending() {
 		return commit.ErrEnding
@@ -97,22 +94,22 @@ func (s *Service) repairAll(ctx context.Context, p principal.ID, ids []library.C
 	if len(ids) == 0 {
 		return nil
 	}
-	return sched.ForEach(ctx, s.rt, len(ids), repairAtOnce, func(i int) error { return s.mend(ctx, p, ids[i]) })
+	return sched.ForEach(ctx, s.rt, len(ids), repairAtOnce, func(i int) error { return s.repairItem(ctx, p, ids[i]) })
 }
 
-// differs tells whether p's library or record show the item otherwise than its
-// header and p's member row, which are of one snapshot, have it.
+// differs reports whether p's library or record differ from the item's header and p's member
+// row, which are of one snapshot.
 func (s *Service) differs(ctx context.Context, h *library.Header, m library.Member) (bool, error) {
 	must := library.NoRole
 	if h.State == commit.Live && m.Active() {
 		must = m.Role
 	}
 	for _, b := range library.AllBuckets {
-		e, stands, err := s.entryAt(ctx, m.Principal, b, library.EntryKey{Position: h.Position, Content: h.ID})
+		e, found, err := s.entryAt(ctx, m.Principal, b, library.EntryKey{Position: h.Position, Content: h.ID})
 		if err != nil {
 			return false, err
 		}
-		if stands != (must != library.NoRole && library.InBucket(b, h.Visibility, h.ID, m.Principal)) || stands && e.Role != must {
+		if found != (must != library.NoRole && library.InBucket(b, h.Visibility, h.ID, m.Principal)) || found && e.Role != must {
 			return true, nil
 		}
 	}
@@ -120,10 +117,10 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 	return err == nil && roles[0] != must, err
 }
 
-// entryAt reads the entry at a place, if there is one.
-func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) (e library.Entry, stands bool, err error) {
-	// A slice that begins right behind the place has the place as its first
-	// entry, if anything stands there: one row, read from the newer side.
+// entryAt reads the entry with a key, if there is one.
+func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) (e library.Entry, found bool, err error) {
+	// A slice that starts right after the key has the entry of the key as its first one, if it
+	// exists: one row, read from the newer side.
 	behind := library.EntryKey{Position: at.Position, Content: at.Content + "\x00"}
 	entries, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
 	if err != nil || len(entries) == 0 {
@@ -133,12 +130,12 @@ func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket,
 	return e, e.Position == at.Position && e.Content == at.Content, nil
 }
 
-// dropStray takes what stands at a place out of p's library, unless the item's
-// state justifies it.
+// dropStray removes the entry with a key from p's library, unless the item's state justifies
+// it.
 func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) error {
-	return s.raising(ctx, func(late bool) (int64, error) {
-		e, stands, err := s.entryAt(ctx, p, b, at)
-		if err != nil || !stands {
+	return s.restamping(ctx, func(late bool) (int64, error) {
+		e, found, err := s.entryAt(ctx, p, b, at)
+		if err != nil || !found {
 			return settled, err
 		}
 		rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
@@ -152,15 +149,15 @@ func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucke
 		if err != nil {
 			return settled, err
 		}
-		if _, stands, err = s.entryAt(ctx, p, b, at); err != nil || !stands {
+		if _, found, err = s.entryAt(ctx, p, b, at); err != nil || !found {
 			return settled, err
 		}
 		return rows.Header.Seq, nil
 	}, func(seq int64) error { return s.Restamp(ctx, at.Content, seq) })
 }
 
-// without is a header by which nothing stands at a place where nothing should,
-// in no bucket: as if the item had left it just now.
+// without returns a header that derives no entry with a key that no entry should have, in any
+// bucket: as if the item had just moved away from it.
 func without(h *library.Header, at library.EntryKey) *library.Header {
 	w := *h
 	if at.Position == h.Position {
@@ -171,7 +168,7 @@ func without(h *library.Header, at library.EntryKey) *library.Header {
 	return &w
 }
 
-// repair brings an entry of a library in line that a reader has found to be wrong.
+// repair repairs an entry of a library that a reader has found to be wrong.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	switch e := r.Row.(type) {
 	case library.BucketEntry:
@@ -182,8 +179,8 @@ func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	return fmt.Errorf("a repair of %s names no entry of a library or a feed, but %T", r.Key, r.Row)
 }
 
-// RepairEntry takes an entry that a reader found to be wrong out of p's library,
-// and brings the library in line with the item's state.
+// RepairEntry removes an entry that a reader found to be wrong from p's library, and updates
+// the library to the item's state.
 func (s *Service) RepairEntry(ctx context.Context, p principal.ID, e library.BucketEntry) error {
 	if err := s.RestoreItem(ctx, p, e.Content); err != nil {
 		return err

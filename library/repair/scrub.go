@@ -11,33 +11,33 @@ import (
 	"carrel/principal"
 )
 
-// ScrubReport is what a step of the scrubber found.
+// ScrubReport is the result of a step of the scrubber.
 type ScrubReport struct {
-	Next ScrubPlace // where the next step begins
-	// Settled counts items whose positions were left unsettled by nobody in
-	// flight, or that some library or record showed otherwise.
+	Next ScrubPlace // where the next step starts
+	// Settled counts items with unsettled positions that no change in flight will settle, or that
+	// some library or record showed wrongly.
 	Settled int
 	// Mismatches counts derived rows that were wrong or missing.
 	Mismatches int
 }
 
-// ScrubPlace is how far the scrubber has got; the zero one is the beginning.
+// ScrubPlace is the position of the scrubber; the zero one is the beginning.
 type ScrubPlace struct {
-	// Content is the item reached; with Member, its members up to that one.
+	// Content is the item reached; with Member, its members up to that one are done.
 	Content library.ContentID
 	Member  principal.ID
 
-	// Owners: all items are done. Owner is the principal reached: with Member, the
-	// members of a group up to that one; with Record, what is recorded as shared up
-	// to Content; with Bucket, the entries of its library up to From.
+	// Owners: all items are done. Owner is the principal reached: with Member, the members of a
+	// group up to that one are done; with Record, the record of what was shared up to Content;
+	// with Bucket, the entries of its library up to From.
 	Owners bool
 	Owner  principal.ID
 	Record bool
 	Bucket library.Bucket
 	From   *library.EntryKey
 
-	// Directory: all principals are done too. Row is the place that ScanDirectory
-	// has got to; empty: the beginning.
+	// Directory: all principals are done too. Row is the position that ScanDirectory has reached;
+	// empty: the beginning.
 	Directory bool
 	Row       string
 
@@ -58,20 +58,20 @@ type ScrubPlace struct {
 	Paste  paste.ID
 }
 
-// scrubLook is how many members or entries are looked at once, and scrubLooks
-// how many in one step, give or take one such page: a step comes every few
-// seconds, in every process, beside what is served.
+// scrubLook is how many members or entries are checked at once, and scrubLooks how many in one
+// step, plus or minus one such page: every process makes a step every few seconds, while it
+// serves requests.
 const (
 	scrubLook  = 100
 	scrubLooks = 200
 )
 
-// scrubItems is how many items or principals one step looks at.
+// scrubItems is how many items or principals one step checks.
 const scrubItems = 50
 
-// Scrub makes the next step of the scrubber of this process, which begins again
-// when it has seen everything. It returns how many items it has settled, and how many
-// derived rows were wrong. Steps must not run beside each other.
+// Scrub makes the next step of the scrubber of this process, which starts again at the end. It
+// returns how many items it has settled, and how many derived rows were wrong. Steps must not
+// run concurrently.
 func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error) {
 	r, err := s.ScrubFrom(ctx, s.scrubbed, scrubItems)
 	if err == nil {
@@ -80,19 +80,17 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 	return r.Settled, r.Mismatches, err
 }
 
-// ScrubFrom is one step of the scrubber. It walks over the items and finishes those
-// that have unsettled positions though no change of theirs is in flight, or that
-// a member's library or record shows otherwise than the header has it; then over
-// the principals, and takes out of their libraries what no header justifies, and
-// has memberships follow the groups and the directory their names; then over the
-// directory; then over the claims, of which it removes those that nobody holds; then over
-// the leases, which get the claims and the sweeping that they lack; then over the texts of
-// pages, of which it removes those that no row refers to; then over the pastes, which get
-// their entries in the feed and the tidying that they lack. All of that is nothing but what
-// interrupted changes have left: what it finds is counted and told. Items whose time has
-// come get their hint again.
+// ScrubFrom makes one step of the scrubber, which repairs what interrupted changes have left
+// behind. It walks through the items, and finishes those that have unsettled positions or that
+// a member's library or record shows wrongly, if no change of theirs is in flight. Items that
+// have expired get their hint again. Then it walks through the principals, removes from their
+// libraries what no header justifies, and updates memberships from the groups and the directory
+// from their names; then the directory; then the claims, of which it removes those without an
+// owner; then the leases, for which it makes missing claims and hints; then the texts of pages,
+// of which it removes those that no row refers to; then the pastes, for which it makes missing
+// entries in the feed and missing hints. The report counts what it finds.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
-	c := &scrubbing{s: s, at: from, left: scrubLooks}
+	c := &scrubbing{s: s, at: from, budget: scrubLooks}
 	var err error
 	switch {
 	case from.Pastes:
@@ -113,16 +111,16 @@ func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (Sc
 	return c.report, err
 }
 
-// scrubbing is one step under way.
+// scrubbing is one running step.
 type scrubbing struct {
 	s      *Service
 	at     ScrubPlace
-	left   int // members and entries that may still be looked at
+	budget int // members and entries that may still be checked
 	lists  *library.OpenLists
 	report ScrubReport
 }
 
-// contents scrubs items from the place on.
+// contents scrubs items, starting at its place.
 func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	ids, err := c.s.contents.ScanContents(ctx, c.at.Content, limit)
 	if err != nil {
@@ -137,7 +135,7 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	}
 	after := c.at.Member
 	for _, id := range ids {
-		if c.left <= 0 {
+		if c.budget <= 0 {
 			return nil
 		}
 		if after, err = c.content(ctx, id, after); err != nil {
@@ -155,8 +153,8 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	return nil
 }
 
-// content scrubs an item with its next members after one. It gives the last of
-// them where there may be more.
+// content scrubs an item with its next members after one. It returns the last of them if there
+// may be more.
 func (c *scrubbing) content(ctx context.Context, id library.ContentID, after principal.ID) (last principal.ID, err error) {
 	if c.lists.Contents[id] {
 		return "", nil
@@ -166,7 +164,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	if err != nil {
 		return "", err
 	}
-	c.left -= 1 + len(page.Members)
+	c.budget -= 1 + len(page.Members)
 	if len(page.Members) == scrubLook {
 		last = page.Members[len(page.Members)-1].Principal
 	}
@@ -181,7 +179,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 		}
 	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
-		// Newer than the state, so that no removal by an earlier version hides it.
+		// Its timestamp is newer than the state, so that no removal by an earlier version hides it.
 		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
@@ -189,8 +187,8 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	if len(wrong) == 0 && len(h.Unsettled) == 0 {
 		return last, nil
 	}
-	// A change that has begun meanwhile is no mistake: that is what is found
-	// twice, of one state, with nothing in flight between.
+	// A change that has started meanwhile is no error. An error is found twice, for the same
+	// state, with nothing in flight in between.
 	if lists, err := s.OpenLists(ctx); err != nil || lists.MayHold(id, h.MTS, s.Now()) {
 		return last, err
 	}
@@ -207,14 +205,14 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	err = s.Resettle(ctx, id, h.Seq-1)
 	for _, p := range wrong {
 		if err == nil {
-			err = s.mend(ctx, p, id)
+			err = s.repairItem(ctx, p, id)
 		}
 	}
 	return last, err
 }
 
-// compare reads some members of an item, and tells whose libraries or records
-// show it otherwise than the header has it.
+// compare reads some members of an item, and returns those whose libraries or records differ
+// from the header.
 func (s *Service) compare(ctx context.Context, id library.ContentID, after principal.ID) (page *library.ContentRows, wrong []principal.ID, err error) {
 	page, err = s.contents.MembersPage(ctx, id, after, scrubLook, false)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"carrel/principal"
 )
 
-// owners scrubs principals from the place on.
+// owners scrubs principals, starting at its place.
 func (c *scrubbing) owners(ctx context.Context, limit int) error {
 	if c.at.Bucket != 0 || c.at.Member != "" || c.at.Record {
 		if done, err := c.owner(ctx, c.at); err != nil || !done {
@@ -21,7 +21,7 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 		return err
 	}
 	for _, p := range ids {
-		if c.left <= 0 {
+		if c.budget <= 0 {
 			return nil
 		}
 		if done, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p}); err != nil || !done {
@@ -35,9 +35,9 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 	return nil
 }
 
-// owner scrubs a principal from a place on: its rows in the directory, its
-// memberships, those of its members where it is a group, the record of what was shared with it, and its
-// library. It tells whether it is done; otherwise the report says where to go on.
+// owner scrubs a principal, starting at a place: its rows in the directory, its memberships,
+// those of its members if it is a group, the record of what was shared with it, and its
+// library. It reports whether it is done; if not, the next place is in the report.
 func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err error) {
 	p := from.Owner
 	if from.Bucket != 0 {
@@ -50,7 +50,7 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 		from = ScrubPlace{Owners: true, Owner: p, Record: true}
 	}
 	for more := true; more; {
-		if c.left <= 0 {
+		if c.budget <= 0 {
 			c.report.Next = from
 			return false, nil
 		}
@@ -61,44 +61,44 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 	return c.library(ctx, p, principal.Private, nil)
 }
 
-// memberships has those of a principal, and of its members where it is a group,
-// follow the groups' own rows, and the directory the principal's header.
+// memberships repairs the memberships of a principal, and of its members if it is a group, from
+// the groups' own rows, and its rows in the directory from its header.
 func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool, err error) {
-	s, p, mended := c.s, from.Owner, 0
+	s, p, repaired := c.s, from.Owner, 0
 	if from.Member == "" {
-		mended, err = s.repairIfMissed(ctx, p)
-		if c.report.Mismatches += mended; err != nil {
+		repaired, err = s.repairIfMissing(ctx, p)
+		if c.report.Mismatches += repaired; err != nil {
 			return false, err
 		}
-		mended, err = s.repairMemberships(ctx, p)
-		if c.report.Mismatches += mended; err != nil {
+		repaired, err = s.repairMemberships(ctx, p)
+		if c.report.Mismatches += repaired; err != nil {
 			return false, err
 		}
-		mended, err = s.adoptEmail(ctx, p)
-		if c.report.Mismatches += mended; err != nil {
+		repaired, err = s.adoptEmail(ctx, p)
+		if c.report.Mismatches += repaired; err != nil {
 			return false, err
 		}
 	}
 	for more := p.IsGroup(); more; more = from.Member != "" {
-		if c.left <= 0 {
+		if c.budget <= 0 {
 			c.report.Next = from
 			return false, nil
 		}
 		looked := 0
-		from.Member, looked, mended, err = s.repairMembers(ctx, p, from.Member)
-		c.left -= 1 + looked
-		if c.report.Mismatches += mended; err != nil {
+		from.Member, looked, repaired, err = s.repairMembers(ctx, p, from.Member)
+		c.budget -= 1 + looked
+		if c.report.Mismatches += repaired; err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// record mends what is recorded as shared with p, after an item, and is not so.
+// record repairs what is wrongly recorded as shared with p, after an item.
 func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.ContentID) (last library.ContentID, more bool, err error) {
 	s := c.s
 	shared, err := s.libraries.SharedWith(ctx, p, after, scrubLook)
-	c.left -= 1 + len(shared)
+	c.budget -= 1 + len(shared)
 	if err != nil || len(shared) == 0 {
 		return "", false, err
 	}
@@ -121,8 +121,8 @@ func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.Co
 	return ids[len(ids)-1], len(shared) == scrubLook, nil
 }
 
-// unjustified mends an item that p's record shows otherwise than its state has
-// it, if nothing is in flight that would do so.
+// unjustified repairs an item in p's record that differs from the item's state, if nothing is
+// in flight that would do so.
 func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.ContentID) error {
 	lists, err := c.s.OpenLists(ctx)
 	if err != nil || lists.Contents[id] {
@@ -137,18 +137,18 @@ func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.
 		return err
 	}
 	c.report.Mismatches++
-	return c.s.mend(ctx, p, id)
+	return c.s.repairItem(ctx, p, id)
 }
 
-// library looks at entries of a library, from a place in a bucket on. It tells
-// whether that was the rest of it; otherwise the report says where to go on.
+// library checks entries of a library, starting after one in a bucket. It reports whether it is
+// done; if not, the next place is in the report.
 func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bucket, after *library.EntryKey) (done bool, err error) {
 	for _, b := range library.AllBuckets {
 		if b < from {
 			continue
 		}
 		for more := true; more; {
-			if c.left <= 0 {
+			if c.budget <= 0 {
 				c.report.Next = ScrubPlace{Owners: true, Owner: p, Bucket: b, From: after}
 				return false, nil
 			}
@@ -161,12 +161,12 @@ func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bu
 	return true, nil
 }
 
-// entries looks at some entries of a bucket after one, and drops those that no
-// header justifies and no change in flight explains.
+// entries checks some entries of a bucket after one, and drops those that no header justifies
+// and no change in flight explains.
 func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucket, after *library.EntryKey) (last *library.EntryKey, more bool, err error) {
 	s := c.s
 	es, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
-	c.left -= 1 + len(es)
+	c.budget -= 1 + len(es)
 	if err != nil || len(es) == 0 {
 		return nil, false, err
 	}
@@ -190,8 +190,8 @@ func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucke
 	return &library.EntryKey{Position: end.Position, Content: end.Content}, len(es) == scrubLook, nil
 }
 
-// stray drops an entry that the state of seq does not justify, if that state
-// still stands and nothing is in flight that would drop it.
+// stray drops an entry that the state of seq does not justify, if that state is still current
+// and nothing is in flight that would drop it.
 func (c *scrubbing) stray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey, seq int64) error {
 	s := c.s
 	lists, err := s.OpenLists(ctx)
@@ -202,7 +202,7 @@ func (c *scrubbing) stray(ctx context.Context, p principal.ID, b library.Bucket,
 	if err != nil || rows.Header.Seq != seq || lists.MayHide(rows.Header.MTS, s.Now()) {
 		return err
 	}
-	if _, stands, err := s.entryAt(ctx, p, b, at); err != nil || !stands {
+	if _, found, err := s.entryAt(ctx, p, b, at); err != nil || !found {
 		return err
 	}
 	c.report.Mismatches++

@@ -13,9 +13,9 @@ import (
 	"carrel/principal"
 )
 
-// Service brings derived rows in line with the authoritative ones: what a reader has found
-// to be wrong, libraries that are missing, the whole store step by step, and what an
-// operator asks for. It has all that the Service of libraries has, too.
+// Service restores derived rows from the authoritative ones: rows that a reader has found to be
+// wrong, libraries that are missing, the whole store step by step, and what an operator
+// requests. It contains the Service of libraries.
 type Service struct {
 	*feed.Service
 	contents      library.ContentStore
@@ -31,19 +31,19 @@ type Service struct {
 	log           *slog.Logger
 
 	rebuilds rebuildTable
-	// rebuildTurns are for the rebuilds that readers have asked for.
+	// rebuildTurns are for the rebuilds that readers have started.
 	rebuildTurns *sched.Permits
-	// filling is what is known of whether the directory is complete.
+	// filling records whether the directory is known to be complete.
 	filling directoryRun
-	// feeding is what is known of whether the feeds of public content are complete.
+	// feeding records whether the feeds of public content are known to be complete.
 	feeding feedRun
-	// scrubbed is how far the scrubber has got.
+	// scrubbed is the position of the scrubber.
 	scrubbed ScrubPlace
 }
 
 var _ library.API = (*Service)(nil)
 
-// Config is what the Service of repairs needs.
+// Config contains what the Service of repairs needs.
 type Config struct {
 	Feed          *feed.Service
 	Contents      library.ContentStore
@@ -59,8 +59,8 @@ type Config struct {
 	Log           *slog.Logger
 }
 
-// New returns the Service of repairs, and has the Services that it contains call it for
-// what they find to be missing or wrong.
+// New returns the Service of repairs, and registers it with the Services that it contains,
+// which call it for what they find to be missing or wrong.
 func New(c Config) *Service {
 	s := &Service{
 		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
