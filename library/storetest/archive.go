@@ -17,14 +17,14 @@ import (
 	"carrel/principal"
 )
 
-// ArchiveStore is a store that can be moved.
+// ArchiveStore is a store whose contents can be copied to another.
 type ArchiveStore interface {
 	backend.Store
 	archive.Store
 	naming.BlockStore
 }
 
-// archiveAreas are the checks of library.Archive.
+// archiveAreas returns the checks of archive.Store.
 func archiveAreas() []archiveArea {
 	return []archiveArea{
 		{"ReadRows", []archiveCheck{
@@ -40,12 +40,12 @@ func archiveAreas() []archiveArea {
 		}},
 		{"CopyNote", []archiveCheck{
 			{"The note must not be among the rows", noteIsNoRow},
-			{"CopyNote is what PutCopyNote has left last; nil where there is nothing", noteStands},
+			{"CopyNote is what PutCopyNote has left last; nil where there is nothing", noteKept},
 		}},
 	}
 }
 
-// durableArchiveAreas need a process to die.
+// durableArchiveAreas returns the checks for which a process must die.
 func durableArchiveAreas() []archiveArea {
 	return []archiveArea{{"PutCopyNote", []archiveCheck{
 		{"It must be durable when it returns, with all rows put before it", durableNote},
@@ -59,16 +59,16 @@ type archiveArea struct {
 
 type archiveCheck struct {
 	name string
-	run  func(s *shelf)
+	run  func(s *archiveEnv)
 }
 
-// RunArchive runs the checks of library.Archive. open gives a store as for Run,
-// which nobody else uses meanwhile.
+// RunArchive runs the checks of archive.Store. open returns a store as for Run, which nothing
+// else uses meanwhile.
 func RunArchive(t *testing.T, open func(t *testing.T) ArchiveStore) {
 	runArchive(t, archiveAreas(), 700, func(t *testing.T) (ArchiveStore, func() ArchiveStore) { return open(t), nil })
 }
 
-// RunDurableArchive runs those of durability; open is as for RunDurable.
+// RunDurableArchive runs the checks of durability; open is as for RunDurable.
 func RunDurableArchive(t *testing.T, open func(t *testing.T) (s ArchiveStore, crash func() ArchiveStore)) {
 	runArchive(t, durableArchiveAreas(), 800, open)
 }
@@ -79,7 +79,7 @@ func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testi
 			for m, c := range a.checks {
 				t.Run(c.name, func(t *testing.T) {
 					store, crash := open(t)
-					s := &shelf{stage: newStage(t, store, fmt.Sprintf("t%d-%d", first+n, m)), archive: store}
+					s := &archiveEnv{env: newEnv(t, store, fmt.Sprintf("t%d-%d", first+n, m)), archive: store}
 					s.crash = func() {
 						s.archive = crash()
 						s.Store = s.archive
@@ -91,23 +91,23 @@ func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testi
 	}
 }
 
-// shelf is a stage with an archive.
-type shelf struct {
-	*stage
+// archiveEnv is the environment of a subtest with an archive.
+type archiveEnv struct {
+	*env
 	archive ArchiveStore
 	crash   func()
 }
 
-// chapters are all of them.
+// chapters are all chapters of an archive.
 var chapters = []archive.Chapter{
 	archive.ChapterSettings, archive.ChapterBlocks, archive.ChapterCreations,
 	archive.ChapterPrincipals, archive.ChapterContents, archive.ChapterDues, archive.ChapterTexts,
 	archive.ChapterDrafts, archive.ChapterLeases, archive.ChapterPastes, archive.ChapterBodies,
 }
 
-// walk reads a chapter in pages and gives the rows of this subtest's tenant, as
-// the rows of other tenants may stand there too.
-func (s *shelf) walk(c archive.Chapter, limit int) []archive.Row {
+// walk reads a chapter in pages and returns the rows of this subtest's tenant. The store may
+// have rows of other tenants too.
+func (s *archiveEnv) walk(c archive.Chapter, limit int) []archive.Row {
 	s.Helper()
 	var own []archive.Row
 	var after []byte
@@ -129,36 +129,36 @@ func (s *shelf) walk(c archive.Chapter, limit int) []archive.Row {
 	}
 }
 
-// owns tells whether a row is of this subtest.
-func (s *shelf) owns(r *archive.Row) bool {
+// owns reports whether a row belongs to this subtest.
+func (s *archiveEnv) owns(r *archive.Row) bool {
 	text, err := json.Marshal(r)
 	s.ok(err)
 	return strings.Contains(string(text), ":"+s.tenant+":")
 }
 
 // put puts rows.
-func (s *shelf) put(rows ...archive.Row) {
+func (s *archiveEnv) put(rows ...archive.Row) {
 	s.Helper()
 	s.ok(s.archive.PutRows(s.ctx, rows))
 }
 
-// request is an answered request of this subtest.
-func (s *shelf) request(key byte) commit.RequestRow {
+// request returns an answered request of this subtest.
+func (s *archiveEnv) request(key byte) commit.RequestRow {
 	return commit.RequestRow{
 		Key: commit.RequestKey{0: key, 31: 0xff}, InputHash: [32]byte{1: key}, Answer: []byte{0, key, 0xff}, Until: s.later(),
 	}
 }
 
-// written are rows of every chapter, written by the verbs of a Store, and as
-// they must be read.
+// written are rows of every chapter that the methods of a Store have written, as they must be
+// read.
 type written struct {
 	item, gone, void *item
-	circle           *circle
+	principalRows    *principalRows
 	rows             map[archive.Chapter][]archive.Row
 }
 
 // write fills the store.
-func (s *shelf) write() *written {
+func (s *archiveEnv) write() *written {
 	s.Helper()
 	w := &written{rows: map[archive.Chapter][]archive.Row{}}
 	a, b := s.user("a"), s.group("b/c")
@@ -167,11 +167,11 @@ func (s *shelf) write() *written {
 	w.item.move()
 	w.item.turn(principal.Private)
 	w.item.remove(b)
-	asked := s.request(1)
+	requested := s.request(1)
 	w.item.write(func(c *library.ContentCommit) {
 		expires := s.later()
 		text := "two\nlines \x00 \U0001F600"
-		c.Header.ExpiresAt, c.Header.Description, c.Request = &expires, &text, &asked
+		c.Header.ExpiresAt, c.Header.Description, c.Request = &expires, &text, &requested
 		c.Rows = []library.Row{row(3, "1", "one"), row(4, "1", "two")}
 	})
 	w.item.applyIndex(a, b)
@@ -181,7 +181,7 @@ func (s *shelf) write() *written {
 	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: commit.Deleted,
 		Seq: w.gone.head.Seq, MTS: w.gone.head.MTS, Writers: w.gone.head.Writers}
 	w.gone.rows = nil
-	w.void = &item{s: s.stage, rows: map[principal.ID]library.Member{}}
+	w.void = &item{s: s.env, rows: map[principal.ID]library.Member{}}
 	w.void.head.ID = s.content("void")
 	w.void.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
 	for _, it := range []*item{w.gone, w.item, w.void} {
@@ -190,7 +190,7 @@ func (s *shelf) write() *written {
 			w.add(archive.ChapterContents, archive.Row{Member: &archive.MemberAt{Content: it.head.ID, Member: m}})
 		}
 	}
-	w.add(archive.ChapterContents, archive.Row{Request: &archive.RequestAt{Content: w.item.head.ID, RequestRow: asked}})
+	w.add(archive.ChapterContents, archive.Row{Request: &archive.RequestAt{Content: w.item.head.ID, RequestRow: requested}})
 	for _, r := range []library.Row{row(3, "1", "one"), row(4, "1", "two")} {
 		w.add(archive.ChapterContents, archive.Row{ContentRow: &archive.RowAt{Content: w.item.head.ID, Row: r}})
 	}
@@ -201,23 +201,23 @@ func (s *shelf) write() *written {
 
 func (w *written) add(c archive.Chapter, r archive.Row) { w.rows[c] = append(w.rows[c], r) }
 
-func (s *shelf) writeCircle(w *written, a, b principal.ID) {
+func (s *archiveEnv) writeCircle(w *written, a, b principal.ID) {
 	s.Helper()
-	w.circle = s.newCircle(s.group("circle"), a)
-	w.circle.put(b, principal.GroupMember, true)
-	told := s.request(2)
-	w.circle.write(func(c *principal.Commit) { c.Header.Email, c.Request = "a@b.example", &told })
-	s.ok(s.ApplyGroupIndex(s.ctx, w.circle.snapshot(a, b)))
-	s.ok(s.SetBuilt(s.ctx, w.circle.head.ID, start))
-	w.add(archive.ChapterPrincipals, archive.Row{Principal: &w.circle.head})
-	for _, m := range w.circle.members(w.circle.principals()...) {
-		w.add(archive.ChapterPrincipals, archive.Row{GroupMember: &archive.GroupMemberAt{Group: w.circle.head.ID, GroupMemberRow: m}})
+	w.principalRows = s.newPrincipal(s.group("circle"), a)
+	w.principalRows.put(b, principal.GroupMember, true)
+	second := s.request(2)
+	w.principalRows.write(func(c *principal.Commit) { c.Header.Email, c.Request = "a@b.example", &second })
+	s.ok(s.ApplyGroupIndex(s.ctx, w.principalRows.snapshot(a, b)))
+	s.ok(s.SetBuilt(s.ctx, w.principalRows.head.ID, start))
+	w.add(archive.ChapterPrincipals, archive.Row{Principal: &w.principalRows.head})
+	for _, m := range w.principalRows.members(w.principalRows.principals()...) {
+		w.add(archive.ChapterPrincipals, archive.Row{GroupMember: &archive.GroupMemberAt{Group: w.principalRows.head.ID, GroupMemberRow: m}})
 	}
-	w.add(archive.ChapterPrincipals, archive.Row{Request: &archive.RequestAt{Principal: w.circle.head.ID, RequestRow: told}})
+	w.add(archive.ChapterPrincipals, archive.Row{Request: &archive.RequestAt{Principal: w.principalRows.head.ID, RequestRow: second}})
 }
 
 // writeRest writes the small rows.
-func (s *shelf) writeRest(w *written) {
+func (s *archiveEnv) writeRest(w *written) {
 	s.Helper()
 	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}
 	_, err := s.PutSettingIfAbsent(s.ctx, name, value)
@@ -263,7 +263,7 @@ func (s *shelf) writeRest(w *written) {
 	}
 }
 
-// sorted brings rows into an order of their own, whatever that of the archive is.
+// sorted returns rows in an order of its own, whatever that of the archive is.
 func sorted(rows []archive.Row) []archive.Row {
 	text := func(r archive.Row) string {
 		b, _ := json.Marshal(r) // a row can be encoded: it is made of numbers and strings
@@ -274,17 +274,17 @@ func sorted(rows []archive.Row) []archive.Row {
 	return rows
 }
 
-func readEveryRow(s *shelf) {
+func readEveryRow(s *archiveEnv) {
 	w := s.write()
 	for _, c := range chapters {
 		s.same(c.String(), sorted(s.walk(c, 100)), sorted(w.rows[c]))
 	}
 }
 
-func readPartitions(s *shelf) {
+func readPartitions(s *archiveEnv) {
 	for _, name := range []string{"a", "a/b", "b"} {
 		s.newItem(name, principal.Public, s.user("x"), s.user("y"), s.group("z"))
-		s.newCircle(s.group(name), s.user("x"), s.user("y"))
+		s.newPrincipal(s.group(name), s.user("x"), s.user("y"))
 	}
 	for _, c := range []archive.Chapter{archive.ChapterPrincipals, archive.ChapterContents} {
 		for _, limit := range []int{1, 2, 100} {
@@ -303,7 +303,7 @@ func readPartitions(s *shelf) {
 	}
 }
 
-// partitionOf tells whose row it is.
+// partitionOf returns the id of the partition of a row, and whether the row is its header.
 func partitionOf(r *archive.Row) (header bool, id string) {
 	switch {
 	case r.Content != nil:
@@ -318,7 +318,7 @@ func partitionOf(r *archive.Row) (header bool, id string) {
 	return false, string(r.Request.Content) + string(r.Request.Principal)
 }
 
-func readOn(s *shelf) {
+func readOn(s *archiveEnv) {
 	w := s.write()
 	for _, c := range chapters {
 		for _, limit := range []int{1, 2, 3} {

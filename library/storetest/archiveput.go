@@ -11,16 +11,16 @@ import (
 	"carrel/principal"
 )
 
-// future is 2039: later than every clock by which a store may write.
+// future is in 2039: later than every clock by which a store may write.
 const future clock.Instant = 2177452800000000
 
-// archived are rows as no verb of this subtest has written them.
-func (s *shelf) archived() map[archive.Chapter][]archive.Row {
-	link, text, expires := "https://example.com/", "told", s.later()
+// archived returns rows that no method call of this subtest has written.
+func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
+	link, text, expires := "https://example.com/", "text", s.later()
 	content, group := s.content("put"), s.group("put")
 	a, b := s.user("a"), s.user("b")
-	asked, told := s.request(3), s.request(4)
-	told.Answer = nil
+	requested, second := s.request(3), s.request(4)
+	second.Answer = nil
 	body, draft, other := s.text(9, "body"), s.draft("put", 1, "value \x00"), s.draft("put", 2, "other")
 	creation := s.creation("put", string(content))
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
@@ -42,13 +42,13 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 			{Principal: &owner},
 			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: a, Role: principal.GroupManager, Seq: 2}}},
 			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: b, Role: principal.GroupMember, Leaving: true, Seq: 7}}},
-			{Request: &archive.RequestAt{Principal: group, RequestRow: told}},
+			{Request: &archive.RequestAt{Principal: group, RequestRow: second}},
 		},
 		archive.ChapterContents: {
 			{Content: &header},
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
-			{Request: &archive.RequestAt{Content: content, RequestRow: asked}},
+			{Request: &archive.RequestAt{Content: content, RequestRow: requested}},
 			{ContentRow: &archive.RowAt{Content: content, Row: row(4, "0001/en", "value \x00")}},
 		},
 		archive.ChapterDues:   {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
@@ -58,15 +58,15 @@ func (s *shelf) archived() map[archive.Chapter][]archive.Row {
 }
 
 // putAll puts the rows of all chapters.
-func (s *shelf) putAll(rows map[archive.Chapter][]archive.Row) {
+func (s *archiveEnv) putAll(rows map[archive.Chapter][]archive.Row) {
 	s.Helper()
 	for _, c := range chapters {
 		s.put(rows[c]...)
 	}
 }
 
-// stand checks that the store has the rows, by its own verbs and as an archive.
-func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
+// wantAll checks that the store has the rows, by its own methods and as an archive.
+func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 	s.Helper()
 	for _, c := range chapters {
 		s.same(c.String(), sorted(s.walk(c, 100)), sorted(rows[c]))
@@ -105,22 +105,22 @@ func (s *shelf) stand(rows map[archive.Chapter][]archive.Row) {
 	s.wantDrafts("the drafts", one.User, []string{two.Name, one.Name}, *two, *one)
 }
 
-func putRows(s *shelf) {
+func putRows(s *archiveEnv) {
 	rows := s.archived()
 	s.putAll(rows)
-	s.stand(rows)
+	s.wantAll(rows)
 	block := rows[archive.ChapterBlocks][0].Block
 	first, err := s.archive.ReserveBlock(s.ctx, block.Host, 10)
 	s.ok(err)
 	if first != block.Next {
 		s.Fatalf("the next block begins at %d, want %d", first, block.Next)
 	}
-	// In place of what stands there.
+	// In place of stored rows.
 	h := *rows[archive.ChapterContents][0].Content
 	h.Title, h.Description, h.ExpiresAt, h.Unsettled, h.Seq = "Another", nil, nil, nil, 8
 	s.put(archive.Row{Content: &h})
 	s.same("the header put in place of another", s.read(h.ID, library.ContentQuery{}).Header, h)
-	it := s.newItem("stands", principal.Public, s.user("a"))
+	it := s.newItem("stored", principal.Public, s.user("a"))
 	it.move()
 	h.ID, h.Seq, h.Writers = it.head.ID, 1, []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 	s.put(archive.Row{Content: &h})
@@ -130,22 +130,22 @@ func putRows(s *shelf) {
 	s.wantDrafts("the draft put in place of another", newer.User, []string{newer.Name}, newer)
 }
 
-func putRowsAgain(s *shelf) {
+func putRowsAgain(s *archiveEnv) {
 	rows := s.archived()
 	for range 3 {
 		s.putAll(rows)
 	}
-	s.stand(rows)
+	s.wantAll(rows)
 }
 
-func putRowsThenCommit(s *shelf) {
+func putRowsThenCommit(s *archiveEnv) {
 	rows := s.archived()
 	s.putAll(rows)
-	it := &item{s: s.stage, head: *rows[archive.ChapterContents][0].Content, rows: map[principal.ID]library.Member{}}
+	it := &item{s: s.env, head: *rows[archive.ChapterContents][0].Content, rows: map[principal.ID]library.Member{}}
 	for _, r := range rows[archive.ChapterContents][1:3] {
 		it.rows[r.Member.Principal] = r.Member.Member
 	}
-	// What was put is of 2039 by its MTS; the writes are of today.
+	// The rows that were put have an MTS of 2039; the writes are of today.
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Title, c.Header.Description, c.Header.MTS = "Decided", nil, future+1
 		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Editing}}
@@ -153,8 +153,8 @@ func putRowsThenCommit(s *shelf) {
 	it.settle(library.Settlement{Positions: []clock.Instant{start + 1}, Leaving: it.members(s.user("b"))})
 	it.settled(start + 1)
 	delete(it.rows, s.user("b"))
-	it.stands("the item after a conditional write")
-	g := &circle{s: s.stage, head: *rows[archive.ChapterPrincipals][0].Principal, rows: map[principal.ID]principal.GroupMemberRow{}}
+	it.wantStored("the item after a conditional write")
+	g := &principalRows{s: s.env, head: *rows[archive.ChapterPrincipals][0].Principal, rows: map[principal.ID]principal.GroupMemberRow{}}
 	g.write(func(p *principal.Commit) {
 		p.Header.DisplayName, p.Header.MTS = "Decided", future+1
 		p.Members = []principal.GroupMemberRow{{Principal: s.user("a"), Role: principal.GroupMember}}
@@ -167,17 +167,17 @@ func putRowsThenCommit(s *shelf) {
 	s.same("the draft after a conditional write", s.putDraft(saved, &before.Token), saved)
 	old := *rows[archive.ChapterCreations][0].Creation
 	fresh := s.creation("put", "c:x:fresh")
-	s.same("the creation that took its place", s.fix(fresh, &old), fresh)
+	s.same("the creation that replaced it", s.fix(fresh, &old), fresh)
 	due := *rows[archive.ChapterDues][0].Due
 	s.ok(s.DropDue(s.ctx, due))
 	dues, err := s.DueUntil(s.ctx, due.At, 1000)
 	s.ok(err)
 	if slices.Contains(dues, due) {
-		s.Fatalf("the due stays after it was dropped")
+		s.Fatalf("the due is still there after it was dropped")
 	}
 }
 
-func putRowsDerivesNothing(s *shelf) {
+func putRowsDerivesNothing(s *archiveEnv) {
 	rows := s.archived()
 	s.putAll(rows)
 	for _, p := range []principal.ID{s.user("a"), s.user("b"), s.group("put")} {
@@ -196,13 +196,13 @@ func putRowsDerivesNothing(s *shelf) {
 	}
 }
 
-// note puts the note of a copy.
-func (s *shelf) note(text []byte) {
+// note stores the note of a copy.
+func (s *archiveEnv) note(text []byte) {
 	s.Helper()
 	s.ok(s.archive.PutCopyNote(s.ctx, text))
 }
 
-func noteIsNoRow(s *shelf) {
+func noteIsNoRow(s *archiveEnv) {
 	s.note([]byte("x:" + s.tenant + ":note"))
 	for _, c := range chapters {
 		s.same(c.String(), s.walk(c, 10), []archive.Row(nil))
@@ -210,7 +210,7 @@ func noteIsNoRow(s *shelf) {
 	s.note(nil)
 }
 
-func noteStands(s *shelf) {
+func noteKept(s *archiveEnv) {
 	for _, text := range [][]byte{[]byte("first"), {0, 1, 0xff}, []byte("third"), nil, nil, []byte("again"), nil} {
 		s.note(slices.Clone(text))
 		got, err := s.archive.CopyNote(s.ctx)
@@ -221,7 +221,7 @@ func noteStands(s *shelf) {
 	}
 }
 
-func durableNote(s *shelf) {
+func durableNote(s *archiveEnv) {
 	rows := s.archived()
 	s.putAll(rows)
 	s.note([]byte("done"))
@@ -231,10 +231,10 @@ func durableNote(s *shelf) {
 	if string(got) != "done" {
 		s.Fatalf("the note is %q", got)
 	}
-	s.stand(rows)
+	s.wantAll(rows)
 	s.note(nil)
 	s.crash()
 	if got, err := s.archive.CopyNote(s.ctx); err != nil || got != nil {
-		s.Fatalf("the note that was taken away is %q, %v", got, err)
+		s.Fatalf("the note that was removed is %q, %v", got, err)
 	}
 }

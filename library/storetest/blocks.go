@@ -4,7 +4,7 @@ import (
 	"carrel/core/commit"
 )
 
-// Blocks are the blocks of a lane of changes, for tests that write one.
+// Blocks returns the blocks of an in-flight list with the changes, for tests that write one.
 func Blocks(changes ...interface{ Entry() commit.Entry }) [][]byte {
 	entries := make([]commit.Entry, len(changes))
 	for i, c := range changes {

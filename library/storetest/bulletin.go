@@ -13,8 +13,8 @@ import (
 	"carrel/library"
 )
 
-// RunNotifier runs the checks of library.Notifier. open gives one that was
-// empty when the suite began.
+// RunNotifier runs the checks of library.Notifier. open returns one that was empty when the
+// suite started.
 func RunNotifier(t *testing.T, open func(t *testing.T) library.Notifier) {
 	for _, c := range notifierChecks() {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
@@ -29,11 +29,11 @@ type notifierCheck struct {
 func notifierChecks() []notifierCheck {
 	return []notifierCheck{
 		{"Announce must replace what the process announced before, unless that has a later Stamp", notifierReplaces},
-		{"Announcements must tell those of all processes that were acknowledged within the last AnnouncementKept", notifierNotifies},
+		{"Announcements must return those of all processes that were acknowledged within the last AnnouncementKept", notifierNotifies},
 	}
 }
 
-// wantAnnounced compares what some processes announce; lists are in any order.
+// wantAnnounced compares the announcements of some processes, in any order.
 func wantAnnounced(t *testing.T, b library.Notifier, processes []commit.ListID, want ...library.Announcement) {
 	t.Helper()
 	all, err := b.Announcements(t.Context())
@@ -57,7 +57,7 @@ func wantAnnounced(t *testing.T, b library.Notifier, processes []commit.ListID, 
 	}
 }
 
-// announced is an announcement of everything there is to announce.
+// announced returns an announcement with all fields set.
 func announced(process commit.ListID, stamp int64) library.Announcement {
 	at := clock.Instant(stamp)
 	return library.Announcement{

@@ -17,35 +17,35 @@ func changeAreas() []area {
 			{"Changes lists the changes of owner's library after one, in their order", changesOrder},
 			{"It must list every change for ChangesKept after its At", changesKept},
 			{"libraries whose owners' ids are prefixes of each other are apart", changesOwners},
-			{"a change tells the state and the buckets that the item has left", changesTell},
-			{"a row that leaves tells where the item has stood", changesLeaving},
-			{"a library of which nothing is known has none", changesUnknown},
+			{"a change has the state and the buckets that the item has left", changesTell},
+			{"the change of a leaving row has the buckets that the item was in", changesLeaving},
+			{"an unknown library has none", changesUnknown},
 		}},
 		{"ApplyIndex with changes", []check{
-			{"Where e.At is set, the change of a principal with a row must be written with what is derived of it, or not at all", changesWhole},
-			{"an enforcement without At writes none", changesQuiet},
+			{"If e.At is set, the change of a principal with a row must be written with what is derived of it, or not at all", changesWhole},
+			{"an index update without At writes none", changesQuiet},
 			{"an older snapshot has a change of its own", changesOlder},
 		}},
 	}
 }
 
-// changes are those of a library after a key.
-func (s *stage) changes(p principal.ID, after library.ChangeKey, limit int) []library.Change {
+// changes returns the changes of a library after a key.
+func (s *env) changes(p principal.ID, after library.ChangeKey, limit int) []library.Change {
 	s.Helper()
 	cs, err := s.Changes(s.ctx, p, after, limit)
 	s.ok(err)
 	return cs
 }
 
-// tell enforces principals with changes of an instant.
-func (it *item) tell(at clock.Instant, principals ...principal.ID) {
+// applyAt applies the item's state to principals, with changes of an instant.
+func (it *item) applyAt(at clock.Instant, principals ...principal.ID) {
 	it.s.Helper()
 	e := it.snapshot(principals...)
 	e.At = at
 	it.s.ok(it.s.ApplyIndex(it.s.ctx, e))
 }
 
-// changeOf is the change of the item's present state at an instant.
+// changeOf returns the change of the item's present state at an instant.
 func (it *item) changeOf(at clock.Instant, left ...library.Bucket) library.Change {
 	c := library.Change{ChangeKey: library.ChangeKey{At: at, Content: it.head.ID, MTS: it.head.MTS}}
 	for _, b := range left {
@@ -54,7 +54,7 @@ func (it *item) changeOf(at clock.Instant, left ...library.Bucket) library.Chang
 	return c
 }
 
-func changesOrder(s *stage) {
+func changesOrder(s *env) {
 	a, at := s.user("a"), s.later()
 	one, two := s.newItem("one", principal.Public, a), s.newItem("two", principal.Public, a)
 	var want []library.Change
@@ -65,12 +65,12 @@ func changesOrder(s *stage) {
 		if n%2 == 1 {
 			step.it.move()
 		}
-		step.it.tell(step.at, a)
+		step.it.applyAt(step.at, a)
 		want = append(want, step.it.changeOf(step.at))
 	}
-	// Two states of one item at one instant stand beside each other.
+	// Two states of one item at one instant are two changes.
 	one.move()
-	one.tell(at+5, a)
+	one.applyAt(at+5, a)
 	want = append(want, one.changeOf(at+5))
 	slices.SortFunc(want, func(x, y library.Change) int {
 		switch {
@@ -91,46 +91,46 @@ func changesOrder(s *stage) {
 	s.same("after all", s.changes(a, library.ChangeKey{At: at + 600_000_001}, 100), []library.Change(nil))
 }
 
-// Nothing that is written later takes away what is to be kept.
-func changesKept(s *stage) {
+// changesKept checks that no later write removes what must be kept.
+func changesKept(s *env) {
 	a, at := s.user("a"), s.later()
 	it := s.newItem("item", principal.Private, a)
 	var want []library.Change
 	for passed := time.Duration(0); passed <= library.ChangesKept; passed += 5 * time.Minute {
-		it.tell(at.Add(passed), a)
+		it.applyAt(at.Add(passed), a)
 		want = append(want, it.changeOf(at.Add(passed)))
 	}
 	s.same("an hour's changes", s.changes(a, library.ChangeKey{At: at}, 100), want)
 }
 
-func changesOwners(s *stage) {
+func changesOwners(s *env) {
 	at := s.later()
 	owners := []principal.ID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")}
 	it := s.newItem("item", principal.Public, owners...)
 	var want []library.Change
 	for n := range 3 {
 		it.move()
-		it.tell(at.Add(time.Duration(n)*time.Minute), owners...)
+		it.applyAt(at.Add(time.Duration(n)*time.Minute), owners...)
 		want = append(want, it.changeOf(at.Add(time.Duration(n)*time.Minute)))
 	}
 	other := s.newItem("other", principal.Public, owners...)
 	for n, p := range owners {
 		mine := at + clock.Instant(n+1)
-		other.tell(mine, p)
+		other.applyAt(mine, p)
 		s.same("changes of "+string(p), s.changes(p, library.ChangeKey{At: at}, 100),
 			[]library.Change{want[0], other.changeOf(mine), want[1], want[2]})
 	}
 }
 
-func changesTell(s *stage) {
+func changesTell(s *env) {
 	a, b, at := s.user("a"), principal.UserID("elsewhere", s.tenant), s.later()
 	it := s.newItem("item", principal.Private, a, b)
 	var inside, outside []library.Change
 	step := func(left ...library.Bucket) {
 		at++
-		it.tell(at, a, b)
+		it.applyAt(at, a, b)
 		inside = append(inside, it.changeOf(at, left...))
-		// A LOGGEDIN item never stands in the LOGGEDIN bucket of another tenant.
+		// A LOGGEDIN item is never in the LOGGEDIN bucket of another tenant.
 		foreign := slices.DeleteFunc(slices.Clone(left), func(b library.Bucket) bool {
 			return b == principal.LoggedIn && it.head.Widest < principal.Public && !slices.ContainsFunc(it.head.Unsettled, func(u library.Superseded) bool { return u.Widest == principal.Public })
 		})
@@ -165,63 +165,63 @@ func changesTell(s *stage) {
 	step(principal.LoggedIn, principal.Public)
 	it.remove(a)
 	at++
-	it.tell(at, a)
+	it.applyAt(at, a)
 	inside = append(inside, it.changeOf(at, principal.Private, principal.LoggedIn, principal.Public))
 	s.same("changes", s.changes(a, library.ChangeKey{At: start}, 100), inside)
 	s.same("changes in another tenant", s.changes(b, library.ChangeKey{At: start}, 100), outside)
-	// Who came when fewer saw it never had it in a wider bucket, and of whoever
-	// never had a row there is nothing to tell.
+	// The item was never in a wider bucket for a member that came when fewer readers saw it, and a
+	// principal that never had a row has no changes.
 	it.share(s.user("late"), library.Viewing)
-	it.tell(at+1, s.user("late"))
+	it.applyAt(at+1, s.user("late"))
 	s.same("changes of one who came late", s.changes(s.user("late"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
-	it.tell(at+1, s.user("c"))
+	it.applyAt(at+1, s.user("c"))
 	s.same("changes of no member", s.changes(s.user("c"), library.ChangeKey{At: start}, 100), []library.Change(nil))
 	it.delete()
-	it.tell(at+1, b, s.user("late"))
+	it.applyAt(at+1, b, s.user("late"))
 	outside = append(outside, it.changeOf(at+1, principal.Private, principal.LoggedIn, principal.Public))
 	late := s.changes(s.user("late"), library.ChangeKey{At: start}, 100)
 	s.same("the last change of one who came late", late[len(late)-1], it.changeOf(at+1, principal.Private))
 	s.same("changes of what is deleted", s.changes(b, library.ChangeKey{At: start}, 100), outside)
 }
 
-// A row that leaves tells itself where the item has stood, whatever it has
+// The change of a leaving row has the buckets in which the item was, whatever the item has
 // become since.
-func changesLeaving(s *stage) {
+func changesLeaving(s *env) {
 	a, at := s.user("a"), s.later()
 	it := s.newItem("item", principal.Private, a)
 	it.write(func(c *library.ContentCommit) {
 		c.Members = []library.Member{{Principal: a, Leaving: true, Left: library.Buckets(0).With(principal.Private), Since: start}}
 	})
-	it.stands("an item with a leaving row")
+	it.wantStored("an item with a leaving row")
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
-	it.tell(at, a)
+	it.applyAt(at, a)
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change{it.changeOf(at, principal.Private)})
 }
 
-func changesUnknown(s *stage) {
+func changesUnknown(s *env) {
 	s.same("changes", s.changes(s.user("unknown"), library.ChangeKey{}, 10), []library.Change(nil))
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
-	it.tell(s.later(), a)
+	it.applyAt(s.later(), a)
 	s.same("changes", s.changes(s.user("unknown"), library.ChangeKey{}, 10), []library.Change(nil))
 }
 
-func changesQuiet(s *stage) {
+func changesQuiet(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change(nil))
 }
 
-// Whatever an enforcement is overtaken by, those who wait for its state are
-// told: a store may tell of the newer state instead.
-func changesOlder(s *stage) {
+// Whatever overtakes an index update, those who wait for its state get a change: a store may
+// write the change of the newer state instead.
+func changesOlder(s *env) {
 	a, at := s.user("a"), s.later()
 	it := s.newItem("item", principal.Public, a)
 	older := it.snapshot(a)
 	older.At = at + 1
 	it.move()
-	it.tell(at, a)
+	it.applyAt(at, a)
 	s.ok(s.ApplyIndex(s.ctx, older))
 	cs := s.changes(a, library.ChangeKey{At: at}, 10)
 	if len(cs) != 2 || cs[1].At != older.At || cs[1].Content != it.head.ID || cs[1].MTS != older.Header.MTS && cs[1].MTS != it.head.MTS {
@@ -230,9 +230,9 @@ func changesOlder(s *stage) {
 	s.library(a, buckets(principal.Public, it.entryOf(a)))
 }
 
-// changesWhole reads changes and entries while they are written: whichever is
-// read first, the other is there then too.
-func changesWhole(s *stage) {
+// changesWhole reads changes and entries while they are written: whichever is read first, the
+// other must be there too.
+func changesWhole(s *env) {
 	const rounds = 30
 	ps := []principal.ID{s.user("a"), s.user("b"), s.user("c")}
 	at := s.later()
@@ -264,11 +264,11 @@ func changesWhole(s *stage) {
 		default:
 		}
 		for _, p := range ps {
-			told := s.changes(p, library.ChangeKey{At: at}, rounds)
-			stand := s.page(library.Slice{Owner: p, Bucket: principal.Public, Newer: true, Limit: rounds})
+			before := s.changes(p, library.ChangeKey{At: at}, rounds)
+			entries := s.page(library.Slice{Owner: p, Bucket: principal.Public, Newer: true, Limit: rounds})
 			after := s.changes(p, library.ChangeKey{At: at}, rounds)
-			if len(stand) < len(told) || len(after) < len(stand) {
-				s.Errorf("%s: %d changes, then %d entries, then %d changes", p, len(told), len(stand), len(after))
+			if len(entries) < len(before) || len(after) < len(entries) {
+				s.Errorf("%s: %d changes, then %d entries, then %d changes", p, len(before), len(entries), len(after))
 				done = true
 			}
 		}

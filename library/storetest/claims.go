@@ -21,27 +21,27 @@ func claimAreas() []area {
 			{"DropClaim must remove the claim of a key iff it points to record and, where token is not nil, has that token", dropClaim},
 		}},
 		{"ScanClaims", []check{
-			{"each claim is listed once, in an order that lasts", scanClaims},
+			{"each claim is listed once, in a permanent order", scanClaims},
 		}},
 	}
 }
 
-// claimed is a claim of a name of this subtest.
-func (s *stage) claimed(name, record string) claim.Claim {
+// claimed returns a claim of a name of this subtest.
+func (s *env) claimed(name, record string) claim.Claim {
 	e := s.entry()
 	return claim.Claim{Key: claim.URL(s.tenant, "https://e.com/"+name), Record: record, Token: claim.Token(e), Until: s.tick()}
 }
 
-// put puts a claim. A repetition after an unknown outcome is harmless, because the
-// claim that the key has then is the answer.
-func (s *stage) put(c claim.Claim, over *claim.Token) claim.Claim {
+// put puts a claim. It may repeat the call after an unknown outcome, because the result is the
+// claim that the key has then.
+func (s *env) put(c claim.Claim, over *claim.Token) claim.Claim {
 	s.Helper()
 	got, err := s.tryPut(c, over)
 	s.ok(err)
 	return got
 }
 
-func (s *stage) tryPut(c claim.Claim, over *claim.Token) (got claim.Claim, err error) {
+func (s *env) tryPut(c claim.Claim, over *claim.Token) (got claim.Claim, err error) {
 	for range 8 {
 		if got, err = s.PutClaim(s.ctx, c, over); !fault.MayHaveCommitted(err) {
 			break
@@ -51,7 +51,7 @@ func (s *stage) tryPut(c claim.Claim, over *claim.Token) (got claim.Claim, err e
 }
 
 // drop removes a claim.
-func (s *stage) drop(k claim.Key, record string, token *claim.Token) {
+func (s *env) drop(k claim.Key, record string, token *claim.Token) {
 	s.Helper()
 	err := s.DropClaim(s.ctx, k, record, token)
 	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
@@ -61,7 +61,7 @@ func (s *stage) drop(k claim.Key, record string, token *claim.Token) {
 }
 
 // wantClaim compares the claim of a key.
-func (s *stage) wantClaim(what string, k claim.Key, want claim.Claim) {
+func (s *env) wantClaim(what string, k claim.Key, want claim.Claim) {
 	s.Helper()
 	for _, serial := range []bool{false, true} {
 		got, err := s.ReadClaim(s.ctx, k, serial)
@@ -70,7 +70,7 @@ func (s *stage) wantClaim(what string, k claim.Key, want claim.Claim) {
 	}
 }
 
-func readClaim(s *stage) {
+func readClaim(s *env) {
 	one := s.claimed("a", "c:x:1")
 	s.wantClaim("before there is one", one.Key, claim.Claim{})
 	s.put(one, nil)
@@ -80,7 +80,7 @@ func readClaim(s *stage) {
 	s.wantClaim("the name in another space", other, claim.Claim{})
 }
 
-func putClaim(s *stage) {
+func putClaim(s *env) {
 	one, two := s.claimed("a", "c:x:1"), s.claimed("a", "c:x:2")
 	s.same("the first", s.put(one, nil), one)
 	s.same("the first again", s.put(one, nil), one)
@@ -93,7 +93,7 @@ func putClaim(s *stage) {
 	s.wantClaim("after that", missing.Key, claim.Claim{})
 }
 
-func replaceClaim(s *stage) {
+func replaceClaim(s *env) {
 	one, two, three := s.claimed("a", "c:x:1"), s.claimed("a", "c:x:2"), s.claimed("a", "c:x:3")
 	s.put(one, nil)
 	s.same("over another token", s.put(three, &two.Token), one)
@@ -104,7 +104,7 @@ func replaceClaim(s *stage) {
 }
 
 // raceForClaim has many records claim one name, then replace one claim.
-func raceForClaim(s *stage) {
+func raceForClaim(s *env) {
 	rivals := make([]claim.Claim, racers)
 	for n := range rivals {
 		rivals[n] = s.claimed("a", fmt.Sprintf("c:x:%d", n))
@@ -115,7 +115,7 @@ func raceForClaim(s *stage) {
 		together(func(n int) { got[n], errs[n] = s.tryPut(rivals[n], over) })
 		for n := range got {
 			s.ok(errs[n])
-			s.same("what everybody was answered", got[n], got[0])
+			s.same("what every caller got", got[n], got[0])
 		}
 		s.wantClaim("the winner", rivals[0].Key, got[0])
 		winner := got[0].Token
@@ -126,7 +126,7 @@ func raceForClaim(s *stage) {
 	}
 }
 
-func dropClaim(s *stage) {
+func dropClaim(s *env) {
 	one := s.claimed("a", "c:x:1")
 	other := s.claimed("a", "c:x:2")
 	s.drop(one.Key, one.Record, nil)
@@ -139,10 +139,10 @@ func dropClaim(s *stage) {
 	s.wantClaim("after its removal", one.Key, claim.Claim{})
 	s.same("another one after that", s.put(other, nil), other)
 	s.drop(one.Key, other.Record, nil)
-	s.wantClaim("after the removal of whatever its record has", one.Key, claim.Claim{})
+	s.wantClaim("after the removal of any claim of its record", one.Key, claim.Claim{})
 }
 
-func scanClaims(s *stage) {
+func scanClaims(s *env) {
 	want := map[claim.Key]claim.Claim{}
 	for n := range 7 {
 		c := s.claimed(fmt.Sprint("p", n), "c:x:1")

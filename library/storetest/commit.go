@@ -12,19 +12,19 @@ import (
 func commitAreas() []area {
 	return []area{{"Commit", []check{
 		{"Commit must apply whole or not at all, iff Seq is Base", commitWhole},
-		{"Base is the Seq the partition must have; 0: no header must exist", commitBase},
+		{"Base is the Seq that the partition must have; 0: no header must exist", commitBase},
 		{"the header's own Writers are not written, and its Unsettled with Supersede alone", commitIgnoresLists},
-		{"Supersede is added to the standing ones, ascending", commitSupersede},
+		{"Supersede is added to the stored ones, ascending", commitSupersede},
 		{"A position that was settled since Base was read may be listed again: settling it once more does no harm", commitBesideSettle},
-		{"Writer is added to the standing ones, of which the last MaxWriters stay", commitWriters},
-		{"a refusal tells the standing Seq and Writers", commitRefusal},
+		{"Writer is added to the stored ones, of which the last MaxWriters stay", commitWriters},
+		{"a refusal returns the stored Seq and Writers", commitRefusal},
 		{"a void header is a header", commitVoid},
-		{"member rows that are not written stay", commitKeepsMembers},
-		{"2,000 member rows go in one commit", commitMany},
+		{"member rows that are not written are kept", commitKeepsMembers},
+		{"one commit can write 2,000 member rows", commitMany},
 	}}}
 }
 
-func commitWhole(s *stage) {
+func commitWhole(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Private, a)
 	for _, base := range []int64{0, 2, 7} {
@@ -39,7 +39,7 @@ func commitWhole(s *stage) {
 		if v := s.commit(c); v.Applied {
 			s.Fatalf("a commit on base %d was applied to seq 1", base)
 		}
-		it.stands(fmt.Sprintf("item after a commit on base %d was refused", base))
+		it.wantStored(fmt.Sprintf("item after a commit on base %d was refused", base))
 		if got := s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request; got != nil {
 			s.Fatalf("a refused commit has written its request row: %+v", got)
 		}
@@ -51,25 +51,25 @@ func commitWhole(s *stage) {
 		c.Request = &r
 		c.Members = []library.Member{{Principal: a, Role: library.Viewing}, {Principal: b, Role: library.Viewing}}
 	})
-	it.stands("item after a commit")
+	it.wantStored("item after a commit")
 	s.same("request row", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 }
 
-func commitBase(s *stage) {
+func commitBase(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	again := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
 	if v := s.commit(again); v.Applied {
-		s.Fatal("a creation was applied where a header stands")
+		s.Fatal("a creation was applied though there is a header")
 	}
 	missing := it.next(func(c *library.ContentCommit) { c.ID, c.Header.ID = s.content("missing"), s.content("missing") })
 	if v := s.commit(missing); v.Applied || v.Seq != 0 || len(v.Writers) != 0 {
 		s.Fatalf("a commit on base 1 where there is no header: %+v", v)
 	}
 	s.same("rows of the missing one", s.read(s.content("missing"), library.ContentQuery{}), new(library.ContentRows))
-	it.stands("item")
+	it.wantStored("item")
 }
 
-func commitIgnoresLists(s *stage) {
+func commitIgnoresLists(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	c := it.next(func(c *library.ContentCommit) {
@@ -80,23 +80,23 @@ func commitIgnoresLists(s *stage) {
 		s.Fatalf("refused: %+v", v)
 	}
 	it.applied(c)
-	it.stands("item")
+	it.wantStored("item")
 }
 
-func commitSupersede(s *stage) {
+func commitSupersede(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	for n, v := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private, principal.Public} {
 		it.write(func(c *library.ContentCommit) { moved(c, v) })
-		it.stands(fmt.Sprintf("item after move %d", n))
+		it.wantStored(fmt.Sprintf("item after move %d", n))
 	}
 	if len(it.head.Unsettled) != 4 {
 		s.Fatalf("unsettled: %+v", it.head.Unsettled)
 	}
 	it.turn(principal.Private)
-	it.stands("item after a turn, which supersedes nothing")
+	it.wantStored("item after a change of visibility, which supersedes nothing")
 }
 
-func commitBesideSettle(s *stage) {
+func commitBesideSettle(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	it.move()
@@ -114,15 +114,15 @@ func commitBesideSettle(s *stage) {
 	}
 	s.same("unsettled beside the settled one", u, it.head.Unsettled)
 	it.settle(library.Settlement{Positions: []clock.Instant{first}})
-	it.stands("item after the position was settled once more")
+	it.wantStored("item after the position was settled once more")
 }
 
-func commitWriters(s *stage) {
+func commitWriters(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	for range commit.MaxWriters + 5 {
 		it.turn(principal.Private)
 	}
-	it.stands("item")
+	it.wantStored("item")
 	rows := s.read(it.head.ID, library.ContentQuery{})
 	if n := len(rows.Header.Writers); n != commit.MaxWriters {
 		s.Fatalf("%d writers", n)
@@ -132,7 +132,7 @@ func commitWriters(s *stage) {
 	}
 }
 
-func commitRefusal(s *stage) {
+func commitRefusal(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	it.move()
@@ -140,11 +140,11 @@ func commitRefusal(s *stage) {
 	s.same("verdict", s.commit(late), commit.Verdict{Seq: 3, Writers: it.head.Writers})
 }
 
-func commitVoid(s *stage) {
+func commitVoid(s *env) {
 	it := &item{s: s, rows: make(map[principal.ID]library.Member)}
 	it.head.ID = s.content("fenced")
 	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
-	it.stands("void header")
+	it.wantStored("void header")
 	create := func(c *library.ContentCommit) {
 		c.Header.State, c.Header.Kind, c.Header.Title = commit.Live, library.Note, "late"
 		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Manages}}
@@ -155,15 +155,15 @@ func commitVoid(s *stage) {
 		s.Fatal("a creation with base 0 was applied over a void header")
 	}
 	it.write(create)
-	it.stands("item created over a void header")
+	it.wantStored("item created over a void header")
 }
 
-func commitKeepsMembers(s *stage) {
+func commitKeepsMembers(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	it := s.newItem("item", principal.Private, a, b, c)
 	it.remove(b)
 	it.move()
-	it.stands("item")
+	it.wantStored("item")
 	rows := s.read(it.head.ID, library.ContentQuery{Members: []principal.ID{a, b, c}})
 	for i, seq := range []int64{1, 2, 1} {
 		if rows.Members[i].Seq != seq {
@@ -172,7 +172,7 @@ func commitKeepsMembers(s *stage) {
 	}
 }
 
-func commitMany(s *stage) {
+func commitMany(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	it.write(func(c *library.ContentCommit) {
 		for n := range 2000 {

@@ -14,10 +14,10 @@ import (
 func contentAreas() []area {
 	return []area{
 		{"Read", []check{
-			{"Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic reading of all rows asked for", readUnknown},
-			{"members are in the order asked for, with Seq 0 where there is no row", readMembers},
-			{"a request row is read by its key, nil where there is none", readRequest},
-			{"every field of a header comes back", readEveryField},
+			{"Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic reading of all rows requested", readUnknown},
+			{"members are in the order requested, with Seq 0 if there is no row", readMembers},
+			{"a request row is read by its key, nil if there is none", readRequest},
+			{"every field of a header is read back", readEveryField},
 			{"ids that are prefixes of each other are apart", readPrefixes},
 		}},
 		{"ReadMany", []check{
@@ -27,15 +27,15 @@ func contentAreas() []area {
 		}},
 		{"MembersPage", []check{
 			{"it reads at most limit member rows, leaving ones too, after a principal in order of id", membersPage},
-			{"it gives the header of the same reading, and no rows of an unknown id", membersPageHeader},
+			{"it returns the header of the same reading, and no rows of an unknown id", membersPageHeader},
 		}},
 		{"ScanContents", []check{
-			{"it lists ids after one, each once, in an order of its own that lasts, deleted ones too", scanContents},
+			{"it lists ids after one, each once, in a permanent order of its own, deleted ones too", scanContents},
 		}},
 	}
 }
 
-func readUnknown(s *stage) {
+func readUnknown(s *env) {
 	key := commit.RequestKey{1}
 	p := s.user("a")
 	for _, serial := range []bool{true, false} {
@@ -45,9 +45,9 @@ func readUnknown(s *stage) {
 	readsAreAtomic(s)
 }
 
-// readsAreAtomic reads while commits write the header and two member rows at
-// once: every reading must show rows of one state.
-func readsAreAtomic(s *stage) {
+// readsAreAtomic reads while commits write the header and two member rows together: every
+// reading must show rows of one state.
+func readsAreAtomic(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("changing", principal.Private, a, b)
 	const rounds = 50
@@ -84,24 +84,24 @@ func readsAreAtomic(s *stage) {
 	}
 }
 
-func readMembers(s *stage) {
+func readMembers(s *env) {
 	a, b, c, none := s.user("a"), s.user("b"), s.group("c"), s.user("none")
 	it := s.newItem("item", principal.Private, a)
 	it.share(c, library.Viewing)
 	it.share(b, library.Editing)
 	it.remove(b)
-	asked := []principal.ID{none, c, a, b}
-	rows := s.read(it.head.ID, library.ContentQuery{Members: asked})
+	requested := []principal.ID{none, c, a, b}
+	rows := s.read(it.head.ID, library.ContentQuery{Members: requested})
 	s.same("members", rows.Members, []library.Member{
 		{Principal: none},
 		{Principal: c, Role: library.Viewing, Seq: 2, Since: it.rows[c].Since},
 		{Principal: a, Role: library.Manages, Seq: 1},
 		{Principal: b, Role: library.Editing, Leaving: true, Seq: 4, Since: it.rows[b].Since, Left: it.rows[b].Left},
 	})
-	s.same("members that were not asked for", s.read(it.head.ID, library.ContentQuery{}).Members, []library.Member(nil))
+	s.same("members that were not requested", s.read(it.head.ID, library.ContentQuery{}).Members, []library.Member(nil))
 }
 
-func readRequest(s *stage) {
+func readRequest(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	r := commit.RequestRow{Key: commit.RequestKey{1, 2}, InputHash: [32]byte{31: 3}, Answer: []byte("answer \x00\x01\xff"), Until: s.later()}
 	it.write(func(c *library.ContentCommit) { c.Request = &r })
@@ -117,13 +117,13 @@ func readRequest(s *stage) {
 		s.Fatalf("a request row of another content: %+v", got)
 	}
 	if got := s.read(it.head.ID, library.ContentQuery{}).Request; got != nil {
-		s.Fatalf("a request row that was not asked for: %+v", got)
+		s.Fatalf("a request row that was not requested: %+v", got)
 	}
 	it.move()
 	s.same("request row after a further commit", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 }
 
-func readEveryField(s *stage) {
+func readEveryField(s *env) {
 	description, link, expires := "Description, with 𝄞 and\ntwo lines", "https://example.com/?a=b", start+77
 	it := s.newItem("full", principal.LoggedIn, s.user("a"))
 	it.write(func(c *library.ContentCommit) {
@@ -138,41 +138,41 @@ func readEveryField(s *stage) {
 			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, Left: 14},
 		}
 	})
-	it.stands("full header")
+	it.wantStored("full header")
 	empty := ""
 	it.write(func(c *library.ContentCommit) {
 		h := &c.Header
 		h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt, h.CanonicalURL, h.Page = library.Note, "", &empty, nil, nil, "", nil
 	})
-	it.stands("header with an empty description")
+	it.wantStored("header with an empty description")
 	it.write(func(c *library.ContentCommit) { c.Header.Description = nil })
-	it.stands("header without a description")
+	it.wantStored("header without a description")
 	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Void })
-	it.stands("void header")
+	it.wantStored("void header")
 }
 
-func readPrefixes(s *stage) {
+func readPrefixes(s *env) {
 	var items []*item
 	for _, name := range []string{"b", "b/", "b/c", "b.", "B", "b/c/d"} {
 		p := s.user(name)
 		items = append(items, s.newItem(name, principal.Private, p, s.user("all")))
 	}
 	for _, it := range items {
-		it.stands("item " + string(it.head.ID))
+		it.wantStored("item " + string(it.head.ID))
 		rows, err := s.MembersPage(s.ctx, it.head.ID, "", 100, false)
 		s.ok(err)
 		s.same("members of "+string(it.head.ID), rows.Members, it.members(it.principals()...))
 	}
 }
 
-// trimmed are rows of an item as ReadMany gives them.
+// trimmed returns the rows of an item as ReadMany returns them.
 func trimmed(it *item, members ...principal.ID) library.ContentRows {
 	rows := library.ContentRows{Header: it.head, Members: it.members(members...)}
 	rows.Trim()
 	return rows
 }
 
-func readManyFresh(s *stage) {
+func readManyFresh(s *env) {
 	a := s.user("a")
 	var ids []library.ContentID
 	var items []*item
@@ -190,7 +190,7 @@ func readManyFresh(s *stage) {
 	}
 }
 
-func readManyOrder(s *stage) {
+func readManyOrder(s *env) {
 	a, b := s.user("a"), s.user("b")
 	first, second := s.newItem("first", principal.Public, a), s.newItem("second", principal.Private, b)
 	second.share(a, library.Viewing)
@@ -205,7 +205,7 @@ func readManyOrder(s *stage) {
 	s.same("rows of no ids", rows, []library.ContentRows(nil))
 }
 
-func readManyBrief(s *stage) {
+func readManyBrief(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	whole := s.read(it.head.ID, library.ContentQuery{})
@@ -217,7 +217,7 @@ func readManyBrief(s *stage) {
 	s.same("rows", rows, []library.ContentRows{trimmed(it)})
 }
 
-func membersPage(s *stage) {
+func membersPage(s *env) {
 	names := []string{"a", "a.", "a/b", "b", "c", "d", "e"}
 	it := s.newItem("item", principal.Private, s.group("z"))
 	for _, n := range names {
@@ -244,10 +244,10 @@ func membersPage(s *stage) {
 	}
 	rows, err := s.MembersPage(s.ctx, it.head.ID, s.user("a0"), 2, false)
 	s.ok(err)
-	s.same("members after one that is none", rows.Members, it.members(s.user("b"), s.user("c")))
+	s.same("members after a principal that is none", rows.Members, it.members(s.user("b"), s.user("c")))
 }
 
-func membersPageHeader(s *stage) {
+func membersPageHeader(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"), s.user("b"))
 	it.move()
 	for _, serial := range []bool{true, false} {
@@ -260,7 +260,7 @@ func membersPageHeader(s *stage) {
 	}
 }
 
-func scanContents(s *stage) {
+func scanContents(s *env) {
 	var want []library.ContentID
 	for _, name := range []string{"b", "a", "a/b", "A", "c", "a."} {
 		it := s.newItem(name, principal.Private, s.user("a"))
@@ -277,8 +277,8 @@ func scanContents(s *stage) {
 	}
 }
 
-// walk goes over all ids that a store lists, by limit.
-func walk[ID ~string](s *stage, limit int, list func(ctx context.Context, after ID, limit int) ([]ID, error)) []ID {
+// walk lists all ids of a store, limit at a time.
+func walk[ID ~string](s *env, limit int, list func(ctx context.Context, after ID, limit int) ([]ID, error)) []ID {
 	s.Helper()
 	var all []ID
 	var after ID

@@ -20,7 +20,7 @@ func directoryAreas() []area {
 			{"a prefix ends within a name wherever its characters do", pageDirectoryCharacters},
 		}},
 		{"ReadDirectory", []check{
-			{"ReadDirectory reads p's rows of keys, in their order; MTS is 0 where there is none", readDirectory},
+			{"ReadDirectory reads p's rows of keys, in their order; MTS is 0 if there is none", readDirectory},
 		}},
 		{"ScanDirectory", []check{
 			{"ScanDirectory reads rows of all tenants after the place where another call has ended, each once, in an order of its own that lasts", scanDirectory},
@@ -34,16 +34,16 @@ func directoryAreas() []area {
 	}
 }
 
-// call gives the circle a display name, and tells the former one.
-func (c *circle) call(name string) (former string) {
+// rename gives the principal a display name, and returns the former one.
+func (c *principalRows) rename(name string) (former string) {
 	c.s.Helper()
 	former = c.head.DisplayName
 	c.write(func(p *principal.Commit) { p.Header.DisplayName = name })
 	return former
 }
 
-// enlist brings the circle's rows in the directory in line.
-func (c *circle) enlist(former string) *principal.DirectoryUpdate {
+// directoryUpdate applies the principal's present state to the directory.
+func (c *principalRows) directoryUpdate(former string) *principal.DirectoryUpdate {
 	c.s.Helper()
 	h := c.head
 	e := &principal.DirectoryUpdate{Header: &h, Former: former}
@@ -51,22 +51,22 @@ func (c *circle) enlist(former string) *principal.DirectoryUpdate {
 	return e
 }
 
-// newNamed makes a user or a group of a display name that can be found.
-func (s *stage) newNamed(id principal.ID, name string) *circle {
+// newNamed creates a user or a group with a display name that can be found.
+func (s *env) newNamed(id principal.ID, name string) *principalRows {
 	s.Helper()
-	c := s.newCircle(id)
-	c.enlist(c.call(name))
+	c := s.newPrincipal(id)
+	c.directoryUpdate(c.rename(name))
 	return c
 }
 
-// row is one of the circle's in the directory, as its present state has it.
-func (c *circle) row(whole bool, name string) principal.DirectoryRow {
+// row returns a row of the directory that the principal's present state derives.
+func (c *principalRows) row(whole bool, name string) principal.DirectoryRow {
 	return principal.DirectoryRow{DirectoryKey: principal.DirectoryKey{Whole: whole, Name: name},
 		Principal: c.head.ID, Visibility: c.head.Visibility, MTS: c.head.MTS}
 }
 
 // slice reads a slice of the subtest's tenant.
-func (s *stage) slice(prefix string, after *principal.DirectoryPlace, limit int) []principal.DirectoryRow {
+func (s *env) slice(prefix string, after *principal.DirectoryPlace, limit int) []principal.DirectoryRow {
 	s.Helper()
 	rows, err := s.PageDirectory(s.ctx, principal.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
 	s.ok(err)
@@ -76,33 +76,33 @@ func (s *stage) slice(prefix string, after *principal.DirectoryPlace, limit int)
 	return rows
 }
 
-func applyDirectory(s *stage) {
+func applyDirectory(s *env) {
 	ann := s.newNamed(s.user("ann"), "Zoe")
 	s.same("whole names", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "zoe")})
 	s.same("by her name", s.slice("zo", nil, 10), []principal.DirectoryRow{ann.row(false, "zoe")})
 	s.same("by her id", s.slice("an", nil, 10), []principal.DirectoryRow{ann.row(false, "ann")})
-	s.same("by what she is not called", s.slice("name", nil, 10), []principal.DirectoryRow{})
+	s.same("by a name that she does not have", s.slice("name", nil, 10), []principal.DirectoryRow{})
 	ann.write(func(p *principal.Commit) { p.Header.Visibility = principal.Private })
-	ann.enlist("Zoe")
+	ann.directoryUpdate("Zoe")
 	s.same("after a change of visibility", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "zoe")})
-	ann.enlist(ann.call("Ann Zoe"))
+	ann.directoryUpdate(ann.rename("Ann Zoe"))
 	s.same("whole names after a change", s.slice("", nil, 10), []principal.DirectoryRow{ann.row(true, "ann zoe")})
 	s.same("a word that was the name", s.slice("z", nil, 10), []principal.DirectoryRow{ann.row(false, "zoe")})
-	s.same("what begins alike", s.slice("a", nil, 10), []principal.DirectoryRow{ann.row(false, "ann"), ann.row(false, "ann zoe")})
-	ann.enlist(ann.call("Ann"))
-	s.same("a word that is gone", s.slice("z", nil, 10), []principal.DirectoryRow{})
-	void := &circle{s: s, rows: map[principal.ID]principal.GroupMemberRow{}}
+	s.same("names with the same prefix", s.slice("a", nil, 10), []principal.DirectoryRow{ann.row(false, "ann"), ann.row(false, "ann zoe")})
+	ann.directoryUpdate(ann.rename("Ann"))
+	s.same("a word that was removed", s.slice("z", nil, 10), []principal.DirectoryRow{})
+	void := &principalRows{s: s, rows: map[principal.ID]principal.GroupMemberRow{}}
 	void.head.ID = s.user("void")
 	void.write(func(p *principal.Commit) { p.Header.State = commit.Void })
-	void.enlist("")
+	void.directoryUpdate("")
 	s.same("of one that does not exist", s.slice("void", nil, 10), []principal.DirectoryRow{})
 }
 
-func applyDirectoryOlder(s *stage) {
-	u := s.newCircle(s.user("u"))
+func applyDirectoryOlder(s *env) {
+	u := s.newPrincipal(s.user("u"))
 	var older []*principal.DirectoryUpdate
 	for _, name := range []string{"alfa", "bravo", "alfa", "charlie", "bravo", "delta"} {
-		older = append(older, u.enlist(u.call(name)))
+		older = append(older, u.directoryUpdate(u.rename(name)))
 		for _, e := range older {
 			s.ok(s.ApplyDirectory(s.ctx, e))
 			s.same("whole names as "+name, s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, name)})
@@ -117,9 +117,9 @@ func applyDirectoryOlder(s *stage) {
 	}
 }
 
-func pageDirectory(s *stage) {
-	// Two of one name, a name that begins another, a group beside a user, and
-	// another tenant whose names lie between.
+func pageDirectory(s *env) {
+	// Two with one name, a name that is a prefix of another, a group and a user, and another
+	// tenant whose names are in between.
 	var want []principal.DirectoryRow
 	for _, id := range []principal.ID{s.user("2"), s.user("1"), s.group("1"), s.user("1/a")} {
 		want = append(want, s.newNamed(id, "Maria").row(false, "maria"))
@@ -129,7 +129,7 @@ func pageDirectory(s *stage) {
 		want = append(want, c.row(false, name), c.row(false, fmt.Sprintf("m%d", n)))
 	}
 	s.newNamed(s.user("other"), "nora")
-	far := &stage{T: s.T, Store: s.Store, ctx: s.ctx, tenant: s.tenant + "-b", clock: s.clock}
+	far := &env{T: s.T, Store: s.Store, ctx: s.ctx, tenant: s.tenant + "-b", clock: s.clock}
 	far.newNamed(far.user("far"), "maria")
 	for _, prefix := range []string{"m", "ma", "mari", "maria", "maria ", "maria a", "m2", "mz", "x"} {
 		due := slices.DeleteFunc(slices.Clone(want), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) })
@@ -147,9 +147,9 @@ func pageDirectory(s *stage) {
 	s.pages("", append(whole, nora))
 }
 
-// pages reads a slice in pages of every size and compares it with rows, in
-// whatever order those are given.
-func (s *stage) pages(prefix string, due []principal.DirectoryRow) {
+// pages reads a slice in pages of every size and compares it with rows, which may be in any
+// order.
+func (s *env) pages(prefix string, due []principal.DirectoryRow) {
 	s.Helper()
 	slices.SortFunc(due, func(a, b principal.DirectoryRow) int {
 		if a.Place().Less(b.Place()) {
@@ -166,14 +166,14 @@ func (s *stage) pages(prefix string, due []principal.DirectoryRow) {
 				break
 			}
 			got = append(got, rows...)
-			place := rows[len(rows)-1].Place()
-			after = &place
+			addEntry := rows[len(rows)-1].Place()
+			after = &addEntry
 		}
 		s.same(fmt.Sprintf("%q in pages of %d", prefix, limit), got, due)
 	}
 }
 
-func pageDirectoryCharacters(s *stage) {
+func pageDirectoryCharacters(s *env) {
 	names := []string{"z", "zz", "z\u00e9", "\u00e9", "\u00e9t", "\u00ea", "\u4e2d\u6587", "\u4e2d\u6588", "\ud7ff", "\ue000", "\U0010ffff", "\U0010ffff\U0010ffff", "\U0010fffe"}
 	var all []principal.DirectoryRow
 	for n, name := range names {
@@ -184,7 +184,7 @@ func pageDirectoryCharacters(s *stage) {
 	}
 }
 
-func readDirectory(s *stage) {
+func readDirectory(s *env) {
 	u := s.newNamed(s.user("u"), "anna bella")
 	s.newNamed(s.user("v"), "anna")
 	keys := []principal.DirectoryKey{{Name: "bella"}, {Name: "anna"}, {Whole: true, Name: "anna bella"}, {Whole: true, Name: "bella"}, {Name: "u"}, {Name: ""}}
@@ -199,8 +199,8 @@ func readDirectory(s *stage) {
 	s.same("no rows", rows, []principal.DirectoryRow{})
 }
 
-// scanned are the rows of the subtest's tenant that a scan in pages gives.
-func (s *stage) scanned(limit int) []principal.DirectoryRow {
+// scanned returns the rows of the subtest's tenant that a scan in pages returns.
+func (s *env) scanned(limit int) []principal.DirectoryRow {
 	s.Helper()
 	var own []principal.DirectoryRow
 	var after []byte
@@ -222,8 +222,8 @@ func (s *stage) scanned(limit int) []principal.DirectoryRow {
 	}
 }
 
-func scanDirectory(s *stage) {
-	s.same("rows of nobody", s.scanned(3), []principal.DirectoryRow{})
+func scanDirectory(s *env) {
+	s.same("rows before there are any", s.scanned(3), []principal.DirectoryRow{})
 	var want []principal.DirectoryRow
 	for n, name := range []string{"anna bella", "anna carla", "quote \" \\ \u00e9", "anna"} {
 		c := s.newNamed(s.user(fmt.Sprintf("n%d", n)), name)
@@ -245,18 +245,18 @@ func scanDirectory(s *stage) {
 	}
 }
 
-// keysOf are the keys that the present state of a circle derives.
-func keysOf(c *circle) []principal.DirectoryKey {
+// keysOf returns the keys that the present state of a principal derives.
+func keysOf(c *principalRows) []principal.DirectoryKey {
 	e := principal.DirectoryUpdate{Header: &c.head}
 	put, _ := e.Derive(&c.head)
 	return put
 }
 
-func dropDirectory(s *stage) {
+func dropDirectory(s *env) {
 	u := s.newNamed(s.user("u"), "anna")
 	before := u.row(false, "anna")
 	u.write(nil)
-	u.enlist("anna")
+	u.directoryUpdate("anna")
 	s.ok(s.DropDirectory(s.ctx, []principal.DirectoryRow{before}))
 	s.same("a row that is newer than the one given", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
 	none := u.row(false, "none")
@@ -266,12 +266,12 @@ func dropDirectory(s *stage) {
 	}
 	s.same("another row of it", s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, "anna")})
 	u.write(nil)
-	u.enlist("")
+	u.directoryUpdate("")
 	s.same("a row that was written again", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
 	s.ok(s.DropDirectory(s.ctx, nil))
 }
 
-func directoryFilled(s *stage) {
+func directoryFilled(s *env) {
 	u := s.newNamed(s.user("u"), "anna")
 	for range 2 {
 		s.ok(s.SetDirectoryFilled(s.ctx))

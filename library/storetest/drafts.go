@@ -28,22 +28,22 @@ func draftAreas() []area {
 	}
 }
 
-// draft is a draft of a user of this subtest.
-func (s *stage) draft(user string, n int, value string) page.DraftRow {
+// draft returns a draft of a user of this subtest.
+func (s *env) draft(user string, n int, value string) page.DraftRow {
 	e := s.entry()
 	return page.DraftRow{User: s.user(user), Name: fmt.Sprintf("%s/%010d/en", s.content("item"), n), Token: page.TextID(e), Value: []byte(value)}
 }
 
-// putDraft puts a draft. A repetition after an unknown outcome is harmless, because the
-// draft that there is then is the answer.
-func (s *stage) putDraft(d page.DraftRow, over *page.TextID) page.DraftRow {
+// putDraft puts a draft. It may repeat the call after an unknown outcome, because the result is
+// the draft that there is then.
+func (s *env) putDraft(d page.DraftRow, over *page.TextID) page.DraftRow {
 	s.Helper()
 	got, err := s.tryPutDraft(d, over)
 	s.ok(err)
 	return got
 }
 
-func (s *stage) tryPutDraft(d page.DraftRow, over *page.TextID) (got page.DraftRow, err error) {
+func (s *env) tryPutDraft(d page.DraftRow, over *page.TextID) (got page.DraftRow, err error) {
 	for range 8 {
 		if got, err = s.PutDraft(s.ctx, d, over); !fault.MayHaveCommitted(err) {
 			break
@@ -53,7 +53,7 @@ func (s *stage) tryPutDraft(d page.DraftRow, over *page.TextID) (got page.DraftR
 }
 
 // dropDraft removes the draft with the token of d.
-func (s *stage) dropDraft(d page.DraftRow) {
+func (s *env) dropDraft(d page.DraftRow) {
 	s.Helper()
 	err := s.DropDraft(s.ctx, d.User, d.Name, d.Token)
 	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
@@ -63,14 +63,14 @@ func (s *stage) dropDraft(d page.DraftRow) {
 }
 
 // wantDrafts reads drafts by their names.
-func (s *stage) wantDrafts(what string, user principal.ID, names []string, want ...page.DraftRow) {
+func (s *env) wantDrafts(what string, user principal.ID, names []string, want ...page.DraftRow) {
 	s.Helper()
 	got, err := s.ReadDrafts(s.ctx, user, names)
 	s.ok(err)
 	s.same(what, got, want)
 }
 
-func listDrafts(s *stage) {
+func listDrafts(s *env) {
 	one, two, three := s.draft("a", 3, "one"), s.draft("a", 1, "two"), s.draft("a", 2, "three")
 	other, longer := s.draft("b", 1, "of another user"), s.draft("a2", 1, "of a user whose name begins with that of the first")
 	for _, d := range []page.DraftRow{two, one, three, other, longer} {
@@ -93,7 +93,7 @@ func listDrafts(s *stage) {
 	}
 }
 
-func readDrafts(s *stage) {
+func readDrafts(s *env) {
 	bodies := []string{"", "\x00\x01\xff", strings.Repeat("long ", 2000)}
 	var all []page.DraftRow
 	var names []string
@@ -114,7 +114,7 @@ func readDrafts(s *stage) {
 	s.wantDrafts("no draft", user, nil)
 }
 
-func putDraft(s *stage) {
+func putDraft(s *env) {
 	one, two := s.draft("a", 1, "one"), s.draft("a", 1, "two")
 	s.same("the first", s.putDraft(one, nil), one)
 	s.same("the first again", s.putDraft(one, nil), one)
@@ -126,7 +126,7 @@ func putDraft(s *stage) {
 	s.same("the name of another user's draft", s.putDraft(others, nil), others)
 }
 
-func replaceDraft(s *stage) {
+func replaceDraft(s *env) {
 	one, two, three := s.draft("a", 1, "one"), s.draft("a", 1, "two"), s.draft("a", 1, "three")
 	s.putDraft(one, nil)
 	s.same("over another token", s.putDraft(three, &two.Token), one)
@@ -137,7 +137,7 @@ func replaceDraft(s *stage) {
 }
 
 // raceForDraft has many writers create one draft, then replace it.
-func raceForDraft(s *stage) {
+func raceForDraft(s *env) {
 	rivals := make([]page.DraftRow, racers)
 	for n := range rivals {
 		rivals[n] = s.draft("a", 1, fmt.Sprint("text ", n))
@@ -148,7 +148,7 @@ func raceForDraft(s *stage) {
 		together(func(n int) { got[n], errs[n] = s.tryPutDraft(rivals[n], over) })
 		for n := range got {
 			s.ok(errs[n])
-			s.same("what everybody was answered", got[n], got[0])
+			s.same("what every caller got", got[n], got[0])
 		}
 		s.wantDrafts("the winner", rivals[0].User, []string{rivals[0].Name}, got[0])
 		winner := got[0].Token
@@ -159,7 +159,7 @@ func raceForDraft(s *stage) {
 	}
 }
 
-func dropDraft(s *stage) {
+func dropDraft(s *env) {
 	one, other := s.draft("a", 1, "one"), s.draft("a", 1, "other")
 	names := []string{one.Name}
 	s.dropDraft(one)

@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// durableAreas are the checks that need a process to die.
+// durableAreas returns the checks for which a process must die.
 func durableAreas() []durableArea {
 	return []durableArea{
 		{"Commit", []durableCheck{
@@ -40,7 +40,7 @@ func durableAreas() []durableArea {
 			{"It must be durable no later than a lane of this process that is written after it", durableEntry},
 		}},
 		{"Registers", []durableCheck{
-			{"a creation and a setting that were told are durable", durableRegisters},
+			{"a creation and a setting that were returned are durable", durableRegisters},
 		}},
 	}
 }
@@ -52,19 +52,19 @@ type durableArea struct {
 
 type durableCheck struct {
 	name string
-	run  func(s *stage, crash func())
+	run  func(s *env, crash func())
 }
 
-// RunDurable runs the checks of durability. open gives an empty store, and
-// crash, which ends its process without a warning, loses all it may lose, and
-// gives the store as the next process finds it.
+// RunDurable runs the checks of durability. open returns an empty store, and crash. crash ends
+// its process without a warning, loses everything that may be lost, and returns the store as
+// the next process finds it.
 func RunDurable(t *testing.T, open func(t *testing.T) (s backend.Store, crash func() backend.Store)) {
 	for n, a := range durableAreas() {
 		t.Run(a.name, func(t *testing.T) {
 			for m, c := range a.checks {
 				t.Run(c.name, func(t *testing.T) {
 					store, crash := open(t)
-					s := newStage(t, store, fmt.Sprintf("t%d-%d", 900+n, m))
+					s := newEnv(t, store, fmt.Sprintf("t%d-%d", 900+n, m))
 					c.run(s, func() { s.Store = crash() })
 				})
 			}
@@ -72,7 +72,7 @@ func RunDurable(t *testing.T, open func(t *testing.T) (s backend.Store, crash fu
 	}
 }
 
-func durableCommit(s *stage, crash func()) {
+func durableCommit(s *env, crash func()) {
 	a := s.user("a")
 	it, before := s.newItem("item", principal.Public, a), s.newItem("before", principal.Public, a)
 	for range 5 {
@@ -91,8 +91,8 @@ func durableCommit(s *stage, crash func()) {
 			c.Request = &r
 		})
 		crash()
-		it.stands("item after a crash")
-		before.stands("what was settled before it")
+		it.wantStored("item after a crash")
+		before.wantStored("what was settled before it")
 		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 		s.library(a, buckets(principal.Public, before.entryOf(a)))
 		s.reverse(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
@@ -104,38 +104,38 @@ func durableCommit(s *stage, crash func()) {
 	}
 }
 
-func durablePrincipal(s *stage, crash func()) {
+func durablePrincipal(s *env, crash func()) {
 	a := s.user("a")
-	g := s.newCircle(s.group("g"), a)
+	g := s.newPrincipal(s.group("g"), a)
 	for range 3 {
 		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 		g.put(s.user("b"), principal.GroupMember, false)
 		crash()
-		g.stands("group after a crash")
+		g.wantStored("group after a crash")
 		s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
 }
 
-func durableList(s *stage, crash func()) {
+func durableList(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
 	s.ok(s.PutInFlightList(s.ctx, l))
 	it.move()
 	crash()
-	it.stands("item after a crash")
-	s.same("lanes after a crash", s.inFlightLists(), []commit.InFlightList{l})
+	it.wantStored("item after a crash")
+	s.same("lists after a crash", s.inFlightLists(), []commit.InFlightList{l})
 	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(2)}
 	s.ok(s.PutInFlightList(s.ctx, l))
-	s.newCircle(s.user("a"))
+	s.newPrincipal(s.user("a"))
 	crash()
-	s.same("lanes after a crash behind CommitPrincipal", s.inFlightLists(), []commit.InFlightList{l})
+	s.same("lists after a crash that follows CommitPrincipal", s.inFlightLists(), []commit.InFlightList{l})
 	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: l.ID, Stamp: int64(s.tick())}))
 	it.move()
 	crash()
-	s.same("lanes after they were emptied", s.inFlightLists(), []commit.InFlightList(nil))
+	s.same("lists after they were emptied", s.inFlightLists(), []commit.InFlightList(nil))
 }
 
-func durableDue(s *stage, crash func()) {
+func durableDue(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	d := commit.Due{At: start + 5, Kind: commit.Content, Key: string(it.head.ID), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
@@ -144,7 +144,7 @@ func durableDue(s *stage, crash func()) {
 	s.same("dues after a crash", s.dues(start+10, 1000), []commit.Due{d})
 }
 
-func durableText(s *stage, crash func()) {
+func durableText(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	t := s.text(1, "body")
 	s.ok(s.PutText(s.ctx, t))
@@ -153,7 +153,7 @@ func durableText(s *stage, crash func()) {
 	s.wantTexts("after a crash", []page.TextID{t.ID}, t)
 }
 
-func durableDrafts(s *stage, crash func()) {
+func durableDrafts(s *env, crash func()) {
 	one, two := s.draft("a", 1, "one"), s.draft("a", 2, "two")
 	s.putDraft(one, nil)
 	s.putDraft(two, nil)
@@ -162,7 +162,7 @@ func durableDrafts(s *stage, crash func()) {
 	s.wantDrafts("after a crash", one.User, []string{one.Name, two.Name}, page.DraftRow{}, two)
 }
 
-func durableRegisters(s *stage, crash func()) {
+func durableRegisters(s *env, crash func()) {
 	c, late := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
 	s.same("creation", s.fix(c, nil), c)
 	crash()

@@ -12,13 +12,13 @@ import (
 func applyIndexAreas() []area {
 	return []area{{"ApplyIndex", []check{
 		{"An older snapshot must never undo what a newer one wrote", applyOlder},
-		{"an item stands in the buckets that its visibility allows", applyBuckets},
-		{"a LOGGEDIN item stands only in the PRIVATE bucket of another tenant", applyTenant},
+		{"an item is in the buckets that its visibility allows", applyBuckets},
+		{"a LOGGEDIN item is only in the PRIVATE bucket of another tenant", applyTenant},
 		{"a move leaves one entry, at the new position", applyMove},
 		{"every unsettled position is deleted, not only the last", applyUnsettled},
-		{"a turn at an unmoved position reaches every bucket up to the widest", applyTurn},
-		{"a leaving, a missing and a deleted one lose every entry", applyGone},
-		{"an entry tells the mts of its state and the owner's role", applyEntry},
+		{"a change of visibility at an unmoved position reaches every bucket up to the widest", applyTurn},
+		{"a leaving, a missing and a deleted member lose every entry", applyGone},
+		{"an entry has the mts of its state and the owner's role", applyEntry},
 		{"only Reverse writes content_by_principal", applyReverse},
 		{"principals that are not named are untouched", applyNamed},
 		{"a batch of ApplyIndexBatch rows is written at once", applyWhole},
@@ -26,7 +26,7 @@ func applyIndexAreas() []area {
 	}}}
 }
 
-// buckets is what a library holds of one item that stands in all buckets up to v.
+// buckets returns the entries of a library for one item that is in all buckets up to v.
 func buckets(v principal.Visibility, e library.Entry) map[library.Bucket][]library.Entry {
 	m := make(map[library.Bucket][]library.Entry)
 	for b := principal.Private; b <= v; b++ {
@@ -35,15 +35,15 @@ func buckets(v principal.Visibility, e library.Entry) map[library.Bucket][]libra
 	return m
 }
 
-func applyOlder(s *stage) {
+func applyOlder(s *env) {
 	a, b := s.user("a"), s.user("b")
 	steps := []struct {
 		name   string
 		change func(it *item)
 	}{
 		{"move", func(it *item) { it.move() }},
-		{"turn to private", func(it *item) { it.turn(principal.Private) }},
-		{"turn to public", func(it *item) { it.turn(principal.Public) }},
+		{"change to private", func(it *item) { it.turn(principal.Private) }},
+		{"change to public", func(it *item) { it.turn(principal.Public) }},
 		{"share", func(it *item) { it.share(b, library.Viewing) }},
 		{"remove", func(it *item) { it.remove(b) }},
 		{"move and settle", func(it *item) {
@@ -84,14 +84,14 @@ func applyOlder(s *stage) {
 }
 
 // reverse checks owner's rows of content_by_principal.
-func (s *stage) reverse(owner principal.ID, want []library.Shared) {
+func (s *env) reverse(owner principal.ID, want []library.Shared) {
 	s.Helper()
 	got, err := s.SharedWith(s.ctx, owner, "", 1000)
 	s.ok(err)
 	s.same("content_by_principal of "+string(owner), got, want)
 }
 
-func applyBuckets(s *stage) {
+func applyBuckets(s *env) {
 	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public} {
 		a := s.user("a" + v.String())
 		it := s.newItem("item-"+v.String(), v, a)
@@ -101,7 +101,7 @@ func applyBuckets(s *stage) {
 	}
 }
 
-func applyTenant(s *stage) {
+func applyTenant(s *env) {
 	stranger := principal.UserID("other", s.tenant)
 	it := s.newItem("item", principal.LoggedIn, stranger)
 	it.applyIndex(stranger)
@@ -114,7 +114,7 @@ func applyTenant(s *stage) {
 	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
 }
 
-func applyMove(s *stage) {
+func applyMove(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
@@ -128,7 +128,7 @@ func applyMove(s *stage) {
 	}
 }
 
-func applyUnsettled(s *stage) {
+func applyUnsettled(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
@@ -143,7 +143,7 @@ func applyUnsettled(s *stage) {
 	s.library(a, buckets(principal.Private, it.entryOf(a)))
 }
 
-func applyTurn(s *stage) {
+func applyTurn(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
@@ -152,8 +152,8 @@ func applyTurn(s *stage) {
 		it.applyIndex(a)
 		s.library(a, buckets(v, it.entryOf(a)))
 	}
-	// A public entry that no enforcement took away is taken by the next one,
-	// though the visibility has been private in between.
+	// A public entry that no index update has removed is removed by the next one, though the
+	// visibility was private in between.
 	it.turn(principal.Public)
 	it.applyIndex(a)
 	it.turn(principal.LoggedIn)
@@ -162,7 +162,7 @@ func applyTurn(s *stage) {
 	s.library(a, buckets(principal.Private, it.entryOf(a)))
 }
 
-func applyGone(s *stage) {
+func applyGone(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	it := s.newItem("item", principal.Public, a, b, c)
 	it.applyIndex(a, b, c)
@@ -183,13 +183,13 @@ func applyGone(s *stage) {
 	for _, p := range []principal.ID{a, b, c} {
 		s.library(p, nil)
 	}
-	// One without a row has no entry, whatever stands in its library.
+	// A principal without a row has no entry, whatever else is in its library.
 	other := s.newItem("other", principal.Public, a)
 	other.applyIndex(s.user("d"))
 	s.library(s.user("d"), nil)
 }
 
-func applyEntry(s *stage) {
+func applyEntry(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.LoggedIn, a)
 	for _, role := range []library.ContentRole{library.Viewing, library.Editing, library.Manages} {
@@ -203,7 +203,7 @@ func applyEntry(s *stage) {
 	}
 }
 
-func applyReverse(s *stage) {
+func applyReverse(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
@@ -228,7 +228,7 @@ func applyReverse(s *stage) {
 	s.reverse(a, nil)
 }
 
-func applyNamed(s *stage) {
+func applyNamed(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a, b)
 	it.applyIndex(a, b)
@@ -244,7 +244,7 @@ func applyNamed(s *stage) {
 	s.library(a, want)
 }
 
-func applyWhole(s *stage) {
+func applyWhole(s *env) {
 	n := s.ApplyIndexBatch()
 	if n < 1 {
 		s.Fatalf("ApplyIndexBatch is %d", n)
@@ -266,7 +266,7 @@ func applyWhole(s *stage) {
 	}
 }
 
-func applyRepeated(s *stage) {
+func applyRepeated(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.LoggedIn, a)
 	it.move()
@@ -274,5 +274,5 @@ func applyRepeated(s *stage) {
 		it.applyIndex(a)
 		s.library(a, buckets(principal.LoggedIn, it.entryOf(a)))
 	}
-	it.stands("item")
+	it.wantStored("item")
 }

@@ -30,31 +30,31 @@ func feedAreas() []area {
 		}},
 		{"ListEntries", []check{
 			{"ListEntries must list the entries of a partition between two places, each with the Until of the put that has won, at most as many as the slice asks for", listEntries},
-			{"partitions hold nothing of each other", listOtherPartitions},
+			{"partitions contain nothing of each other", listOtherPartitions},
 		}},
 	}
 }
 
-// feed is a feed of this subtest.
-func (s *stage) feed(name string) timeline.Feed { return timeline.Feed(name + ":" + s.tenant) }
+// feed returns a feed of this subtest.
+func (s *env) feed(name string) timeline.Feed { return timeline.Feed(name + ":" + s.tenant) }
 
 // aDay is the day of the entries of these subtests.
 var aDay = timeline.DayOf(start)
 
-// fixBucket records a day. A repetition after an unknown outcome is harmless.
-func (s *stage) fixBucket(feed timeline.Feed, b timeline.Bucket) (stands timeline.Bucket) {
+// fixBucket records a day. It may be repeated after an unknown outcome.
+func (s *env) fixBucket(feed timeline.Feed, b timeline.Bucket) (current timeline.Bucket) {
 	s.Helper()
 	var err error
 	for range 8 {
-		if stands, err = s.FixBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
+		if current, err = s.FixBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
 	s.ok(err)
-	return stands
+	return current
 }
 
-func fixBucket(s *stage) {
+func fixBucket(s *env) {
 	first := timeline.Bucket{Day: aDay, Shards: 4}
 	s.same("the first", s.fixBucket(s.feed("a"), first), first)
 	s.same("another of the same day", s.fixBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 8}), first)
@@ -65,7 +65,7 @@ func fixBucket(s *stage) {
 	s.same("the first again", s.fixBucket(s.feed("a"), first), first)
 }
 
-func raceForBucket(s *stage) {
+func raceForBucket(s *env) {
 	got, errs := make([]timeline.Bucket, racers), make([]error, racers)
 	together(func(n int) {
 		for range 8 {
@@ -77,11 +77,11 @@ func raceForBucket(s *stage) {
 	})
 	for n := range got {
 		s.ok(errs[n])
-		s.same("what everybody was answered", got[n], got[0])
+		s.same("what every caller got", got[n], got[0])
 	}
 }
 
-func listBuckets(s *stage) {
+func listBuckets(s *env) {
 	feed := s.feed("a")
 	list := func(before timeline.Day, limit int) []timeline.Bucket {
 		s.Helper()
@@ -105,13 +105,13 @@ func listBuckets(s *stage) {
 	s.same("none of them", len(list(math.MaxInt32, 0)), 0)
 }
 
-// partition is a partition of this subtest.
-func (s *stage) partition() timeline.Partition {
+// partition returns a partition of this subtest.
+func (s *env) partition() timeline.Partition {
 	return timeline.Partition{Feed: s.feed("a"), Day: aDay, Shard: 3}
 }
 
 // listed returns a slice of a partition.
-func (s *stage) listed(p timeline.Partition, slice timeline.Slice) []timeline.Entry {
+func (s *env) listed(p timeline.Partition, slice timeline.Slice) []timeline.Entry {
 	s.Helper()
 	got, err := s.ListEntries(s.ctx, p, slice)
 	s.ok(err)
@@ -119,7 +119,7 @@ func (s *stage) listed(p timeline.Partition, slice timeline.Slice) []timeline.En
 }
 
 // wantFeed compares all entries of the partition of this subtest, the newest first.
-func (s *stage) wantFeed(what string, want ...timeline.Entry) {
+func (s *env) wantFeed(what string, want ...timeline.Entry) {
 	s.Helper()
 	got := s.listed(s.partition(), timeline.Slice{Limit: 100})
 	if len(got) == 0 {
@@ -128,12 +128,12 @@ func (s *stage) wantFeed(what string, want ...timeline.Entry) {
 	s.same(what, got, want)
 }
 
-// change is a write of an entry at a write timestamp.
-func (s *stage) change(e timeline.Entry, mts clock.Instant) timeline.Change {
+// change returns a write of an entry at a write timestamp.
+func (s *env) change(e timeline.Entry, mts clock.Instant) timeline.Change {
 	return timeline.Change{Partition: s.partition(), Entry: e, MTS: mts}
 }
 
-func putEntry(s *stage) {
+func putEntry(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
 	until := func(n clock.Instant) timeline.Entry { f := e; f.Until = n; return f }
 	s.ok(s.PutEntry(s.ctx, s.change(until(7), 10)))
@@ -147,7 +147,7 @@ func putEntry(s *stage) {
 }
 
 // putEntryAgain puts an entry again after it was dropped.
-func putEntryAgain(s *stage) {
+func putEntryAgain(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
 	s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
 	s.ok(s.DropEntry(s.ctx, s.change(e, 11)))
@@ -156,7 +156,7 @@ func putEntryAgain(s *stage) {
 	s.wantFeed("put again", e)
 }
 
-func dropFeedEntry(s *stage) {
+func dropFeedEntry(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
 	other := timeline.Entry{Created: e.Created, ID: "xy"}
 	s.ok(s.DropEntry(s.ctx, s.change(e, 1)))
@@ -173,7 +173,7 @@ func dropFeedEntry(s *stage) {
 	s.wantFeed("dropped twice")
 }
 
-func listEntries(s *stage) {
+func listEntries(s *env) {
 	start := s.tick()
 	var oldestFirst, newestFirst []timeline.Entry
 	for n := range 9 {
@@ -211,14 +211,14 @@ func listEntries(s *stage) {
 				s.same(fmt.Sprintf("between %d and %d", from, n), append([]timeline.Entry{}, s.listed(p, to)...), append([]timeline.Entry{}, inOrder[from+1:n]...))
 			}
 			to.From = &inOrder[n]
-			s.same("between a place and itself", len(s.listed(p, to)), 0)
+			s.same("between a key and itself", len(s.listed(p, to)), 0)
 		}
 	}
 	s.same("none of them", len(s.listed(p, timeline.Slice{})), 0)
-	// A place need not be that of an entry.
+	// A bound need not be the key of an entry.
 	between := timeline.Entry{Created: start + 1, ID: "1"}
-	s.same("older than a place", s.listed(p, timeline.Slice{From: &between, Limit: 1}), []timeline.Entry{oldestFirst[3]})
-	s.same("newer than a place", s.listed(p, timeline.Slice{From: &between, Newer: true, Limit: 1}), []timeline.Entry{oldestFirst[4]})
+	s.same("older than a key", s.listed(p, timeline.Slice{From: &between, Limit: 1}), []timeline.Entry{oldestFirst[3]})
+	s.same("newer than a key", s.listed(p, timeline.Slice{From: &between, Newer: true, Limit: 1}), []timeline.Entry{oldestFirst[4]})
 	before, after := timeline.Entry{Created: start - 1}, timeline.Entry{Created: start + 9}
 	s.same("older than all", len(s.listed(p, timeline.Slice{From: &before, Limit: 9})), 0)
 	s.same("newer than before all", s.listed(p, timeline.Slice{From: &before, Newer: true, Limit: 9}), oldestFirst)
@@ -226,7 +226,7 @@ func listEntries(s *stage) {
 	s.same("newer than all", len(s.listed(p, timeline.Slice{From: &after, Newer: true, Limit: 9})), 0)
 }
 
-func listOtherPartitions(s *stage) {
+func listOtherPartitions(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
 	all := []timeline.Partition{
 		{Feed: s.feed("a"), Day: aDay, Shard: 0}, {Feed: s.feed("a"), Day: aDay, Shard: 1}, {Feed: s.feed("a"), Day: aDay, Shard: 63},
@@ -252,8 +252,8 @@ func listOtherPartitions(s *stage) {
 	}
 }
 
-// durableEntry puts an entry before a lane, and has a commit make both durable.
-func durableEntry(s *stage, crash func()) {
+// durableEntry puts an entry before an in-flight list, and has a commit make both durable.
+func durableEntry(s *env, crash func()) {
 	put, dropped := timeline.Entry{Created: s.tick(), ID: "put"}, timeline.Entry{Created: s.tick(), ID: "dropped"}
 	s.ok(s.PutEntry(s.ctx, s.change(dropped, 10)))
 	s.ok(s.PutEntry(s.ctx, s.change(put, 10)))
@@ -264,6 +264,6 @@ func durableEntry(s *stage, crash func()) {
 	inFlightLists, err := s.InFlightLists(s.ctx)
 	s.ok(err)
 	inFlightLists = slices.DeleteFunc(inFlightLists, func(l commit.InFlightList) bool { return len(l.Blocks) == 0 })
-	s.same("the lanes", len(inFlightLists), 1)
+	s.same("the lists", len(inFlightLists), 1)
 	s.wantFeed("the feed", put)
 }

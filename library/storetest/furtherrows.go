@@ -14,7 +14,7 @@ func rowAreas() []area {
 	return []area{
 		{"further rows", []check{
 			{"a commit writes and removes them with the header, or not at all", commitRows},
-			{"a reading gives those asked for, in their order, of one state with the header", readRows},
+			{"a reading has those requested, in their order, of one state with the header", readRows},
 			{"Purge removes those named, of a deleted item only", purgeRows},
 		}},
 		{"PageRows", []check{
@@ -42,18 +42,18 @@ func rowKeys(rows []library.Row) []library.RowKey {
 }
 
 // wantRows reads rows by their keys.
-func (s *stage) wantRows(what string, id library.ContentID, want ...library.Row) {
+func (s *env) wantRows(what string, id library.ContentID, want ...library.Row) {
 	s.Helper()
 	for _, serial := range []bool{false, true} {
 		s.same(what, s.read(id, library.ContentQuery{Rows: rowKeys(want), Serial: serial}).Rows, want)
 	}
 }
 
-func commitRows(s *stage) {
+func commitRows(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	first, second := row(3, "1", "one"), row(4, "1", "\x00\xff two")
 	it.write(func(c *library.ContentCommit) { c.Rows = []library.Row{first, second} })
-	it.stands("item with further rows")
+	it.wantStored("item with further rows")
 	s.wantRows("the rows", it.head.ID, first, second)
 	late := it.next(func(c *library.ContentCommit) {
 		c.Base--
@@ -72,7 +72,7 @@ func commitRows(s *stage) {
 	s.wantRows("the rows after a commit without any", it.head.ID, row(3, "1", "another"), row(4, "1", ""))
 }
 
-func readRows(s *stage) {
+func readRows(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Private, a)
 	other := s.newItem("item/2", principal.Private, a)
@@ -85,10 +85,10 @@ func readRows(s *stage) {
 	s.wantRows("of an unknown item", s.content("unknown"), row(5, "b", ""))
 	page, err := s.MembersPage(s.ctx, it.head.ID, "", 100, true)
 	s.ok(err)
-	s.same("the members beside them", page.Members, it.members(a))
+	s.same("the members of the same item", page.Members, it.members(a))
 }
 
-func purgeRows(s *stage) {
+func purgeRows(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	rows := []library.Row{row(3, "1", "one"), row(3, "2", "two"), row(4, "1", "three")}
 	it.write(func(c *library.ContentCommit) { c.Rows = rows })
@@ -97,10 +97,10 @@ func purgeRows(s *stage) {
 	s.wantRows("the rows of a live item", it.head.ID, rows...)
 	it.delete()
 	it.settle(named)
-	s.wantRows("the rows that are left", it.head.ID, row(3, "1", ""), rows[1], row(4, "1", ""))
+	s.wantRows("the remaining rows", it.head.ID, row(3, "1", ""), rows[1], row(4, "1", ""))
 }
 
-func pageRows(s *stage) {
+func pageRows(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"), s.user("z"))
 	other := s.newItem("item/", principal.Private, s.user("a"))
 	var all []library.Row

@@ -32,11 +32,11 @@ func groupAreas() []area {
 	}
 }
 
-func groupMembersPage(s *stage) {
-	g := s.newCircle(s.group("g"), s.user("b"), s.user("a"), s.group("g/h"))
+func groupMembersPage(s *env) {
+	g := s.newPrincipal(s.group("g"), s.user("b"), s.user("a"), s.group("g/h"))
 	g.put(s.user("a/b"), principal.GroupMember, false)
 	g.put(s.user("b"), principal.GroupManager, true)
-	s.newCircle(s.group("g/h"), s.user("x"))
+	s.newPrincipal(s.group("g/h"), s.user("x"))
 	all := g.principals()
 	for limit := 1; limit <= len(all)+1; limit++ {
 		var got []principal.GroupMemberRow
@@ -61,9 +61,9 @@ func groupMembersPage(s *stage) {
 	s.same("page of an unknown group", rows, new(principal.Rows))
 }
 
-func confirm(s *stage) {
+func confirm(s *env) {
 	a, b := s.user("a"), s.user("b")
-	g, h := s.newCircle(s.group("g"), a), s.newCircle(s.group("h"), b)
+	g, h := s.newPrincipal(s.group("g"), a), s.newPrincipal(s.group("h"), b)
 	h.put(a, principal.GroupMember, true)
 	rows, err := s.Confirm(s.ctx, []principal.MemberOf{
 		{Group: h.head.ID, Member: a}, {Group: g.head.ID, Member: b}, {Group: g.head.ID, Member: a},
@@ -79,24 +79,23 @@ func confirm(s *stage) {
 	})
 }
 
-// snapshot is what an enforcement of principals is made of, in the group's
-// present state.
-func (c *circle) snapshot(principals ...principal.ID) *principal.GroupIndexUpdate {
+// snapshot returns the index update of principals for the group's present state.
+func (c *principalRows) snapshot(principals ...principal.ID) *principal.GroupIndexUpdate {
 	h := c.head
 	return &principal.GroupIndexUpdate{Header: &h, Rows: c.members(principals...)}
 }
 
 // memberOf checks p's derived memberships.
-func (s *stage) memberOf(p principal.ID, want ...principal.Membership) {
+func (s *env) memberOf(p principal.ID, want ...principal.Membership) {
 	s.Helper()
 	got, err := s.Memberships(s.ctx, p, "", 1000)
 	s.ok(err)
 	s.same("memberships of "+string(p), got, want)
 }
 
-func applyGroupIndex(s *stage) {
+func applyGroupIndex(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
-	g := s.newCircle(s.group("g"), a, b)
+	g := s.newPrincipal(s.group("g"), a, b)
 	s.memberOf(a)
 	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, c)))
 	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
@@ -110,12 +109,12 @@ func applyGroupIndex(s *stage) {
 	g.put(a, principal.GroupMember, true)
 	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 	s.memberOf(a)
-	g.stands("group")
+	g.wantStored("group")
 }
 
-func applyGroupIndexOlder(s *stage) {
+func applyGroupIndexOlder(s *env) {
 	a := s.user("a")
-	g := s.newCircle(s.group("g"), s.user("b"))
+	g := s.newPrincipal(s.group("g"), s.user("b"))
 	var older []*principal.GroupIndexUpdate
 	for _, step := range []struct {
 		role    principal.GroupRole
@@ -135,9 +134,9 @@ func applyGroupIndexOlder(s *stage) {
 	}
 }
 
-func settleGroup(s *stage) {
+func settleGroup(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
-	g := s.newCircle(s.group("g"), a, b, c)
+	g := s.newPrincipal(s.group("g"), a, b, c)
 	g.put(b, principal.GroupManager, true)
 	early := g.members(b)[0]
 	g.put(b, principal.GroupManager, false)
@@ -146,27 +145,27 @@ func settleGroup(s *stage) {
 	pretended := g.members(a)[0]
 	pretended.Leaving = true
 	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
-	g.stands("group, of which nothing was to be removed")
+	g.wantStored("group with nothing to remove")
 	t := &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)}
 	for range 3 {
 		s.ok(s.SettleGroup(s.ctx, t))
 	}
 	delete(g.rows, b)
-	g.stands("group without the leaving row")
+	g.wantStored("group without the leaving row")
 	g.put(b, principal.GroupMember, false)
 	s.ok(s.SettleGroup(s.ctx, t))
-	g.stands("group after a late settlement came again")
+	g.wantStored("group after a late settlement was repeated")
 	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving}))
 	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
 	s.same("unknown group", hs, []principal.Header{{}})
 }
 
-func memberships(s *stage) {
+func memberships(s *env) {
 	a := s.user("a")
 	var want []principal.Membership
 	for _, name := range []string{"a", "a/b", "b", "c"} {
-		g := s.newCircle(s.group(name), a, s.user("a/b"))
+		g := s.newPrincipal(s.group(name), a, s.user("a/b"))
 		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, s.user("a/b"))))
 		want = append(want, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
@@ -191,11 +190,11 @@ func memberships(s *stage) {
 
 // acrossTenants makes each of ps a member of groups of its own tenant and of
 // tenants before and after it, and returns its memberships in order of id.
-func (s *stage) acrossTenants(ps ...principal.ID) (before, own, after []principal.Membership) {
+func (s *env) acrossTenants(ps ...principal.ID) (before, own, after []principal.Membership) {
 	s.Helper()
 	join := func(tenant string, names ...string) (ms []principal.Membership) {
 		for _, name := range names {
-			g := s.newCircle(principal.GroupID(tenant, name), ps...)
+			g := s.newPrincipal(principal.GroupID(tenant, name), ps...)
 			s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(ps...)))
 			ms = append(ms, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 		}
@@ -204,9 +203,9 @@ func (s *stage) acrossTenants(ps ...principal.ID) (before, own, after []principa
 	return join(s.tenant+"-b", "a", "b", "c"), join(s.tenant, "a", "a/b", "b", "c"), join(s.tenant+"z", "a", "b", "c")
 }
 
-func membershipsOfQuotas(s *stage) {
+func membershipsOfQuotas(s *env) {
 	a, nobody := s.user("a"), s.user("nobody")
-	before, own, after := s.acrossTenants(a, s.user("a/b")) // whose rows are beside a's
+	before, own, after := s.acrossTenants(a, s.user("a/b")) // whose rows follow a's
 	first := func(ms []principal.Membership, n int) []principal.Membership { return ms[:min(n, len(ms))] }
 	for ownLimit := range 6 {
 		for others := range 8 {
@@ -224,7 +223,7 @@ func membershipsOfQuotas(s *stage) {
 	}
 }
 
-func membershipsOfRows(s *stage) {
+func membershipsOfRows(s *env) {
 	ps := []principal.ID{s.user("a"), s.user("none"), s.user("b"), s.user("c")}
 	s.acrossTenants(ps[0], ps[2], ps[3])
 	for rows, want := range map[int]int{0: 0, 1: 1, 10: 1, 11: 3, 20: 3, 21: 4, 100: 4} {

@@ -10,16 +10,16 @@ import (
 	"carrel/principal"
 )
 
-// item is a content whose rows a subtest knows: what it committed is what the
-// store must give.
+// item is a content whose rows a subtest knows: what it committed is what the store must
+// return.
 type item struct {
-	s    *stage
+	s    *env
 	head library.Header
 	rows map[principal.ID]library.Member
 }
 
 // newItem commits a new content with managers.
-func (s *stage) newItem(name string, v principal.Visibility, members ...principal.ID) *item {
+func (s *env) newItem(name string, v principal.Visibility, members ...principal.ID) *item {
 	s.Helper()
 	it := &item{s: s, rows: make(map[principal.ID]library.Member)}
 	it.head.ID = s.content(name)
@@ -37,13 +37,13 @@ func (s *stage) newItem(name string, v principal.Visibility, members ...principa
 	return it
 }
 
-// next is the commit that follows the state of the item, as change makes it.
+// next returns the commit that follows the state of the item, as change modifies it.
 func (it *item) next(change func(c *library.ContentCommit)) *library.ContentCommit {
 	c := &library.ContentCommit{ID: it.head.ID, Base: it.head.Seq, Header: it.head, Writer: it.s.entry()}
 	c.Header.Seq++
 	c.Header.MTS = it.s.tick()
 	c.Header.Unsettled = slices.Clone(it.head.Unsettled)
-	// What a caller leaves here must not be written.
+	// Whatever a caller leaves here must not be written.
 	c.Header.Writers = nil
 	if change != nil {
 		change(c)
@@ -64,7 +64,7 @@ func (it *item) write(change func(c *library.ContentCommit)) {
 	it.applied(c)
 }
 
-// applied takes over what c has written.
+// applied applies the writes of c to the expected state.
 func (it *item) applied(c *library.ContentCommit) {
 	unsettled, writers := it.head.Unsettled, it.head.Writers
 	it.head = c.Header
@@ -81,7 +81,7 @@ func (it *item) applied(c *library.ContentCommit) {
 	}
 }
 
-// move changes the item so that it stands at a new position.
+// move changes the item so that it gets a new position.
 func (it *item) move() {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) { moved(c, c.Header.Visibility) })
@@ -96,8 +96,7 @@ func moved(c *library.ContentCommit, v principal.Visibility) {
 	turned(h, v)
 }
 
-// turned gives a header a visibility, and notes who does not see the item any
-// more.
+// turned gives a header a visibility, and records who does not see the item any more.
 func turned(h *library.Header, v principal.Visibility) {
 	if h.Visibility >= principal.LoggedIn && v < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS
@@ -108,7 +107,7 @@ func turned(h *library.Header, v principal.Visibility) {
 	h.Visibility = v
 }
 
-// turn changes the visibility at the unmoved position, as a hot item does.
+// turn changes the visibility without moving the item, as for a hot item.
 func (it *item) turn(v principal.Visibility) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
@@ -126,7 +125,7 @@ func (it *item) share(p principal.ID, role library.ContentRole) {
 	})
 }
 
-// remove makes p's row a leaving one, which has stood in all buckets.
+// remove makes p's row a leaving one, of an item that was in all buckets.
 func (it *item) remove(p principal.ID) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
@@ -138,18 +137,18 @@ func (it *item) remove(p principal.ID) {
 	})
 }
 
-// delete makes the item a deleted one.
+// delete deletes the item.
 func (it *item) delete() {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) { c.Header.State = commit.Deleted })
 }
 
-// principals are those with a row, in order of id.
+// principals returns the principals with a row, in order of id.
 func (it *item) principals() []principal.ID {
 	return slices.Sorted(maps.Keys(it.rows))
 }
 
-// members are the rows of principals; Seq is 0 where there is none.
+// members returns the rows of principals; Seq is 0 if there is none.
 func (it *item) members(principals ...principal.ID) []library.Member {
 	ms := make([]library.Member, len(principals))
 	for i, p := range principals {
@@ -159,29 +158,28 @@ func (it *item) members(principals ...principal.ID) []library.Member {
 	return ms
 }
 
-// snapshot is what an enforcement of principals is made of, in the item's
-// present state.
+// snapshot returns the index update of principals for the item's present state.
 func (it *item) snapshot(principals ...principal.ID) *library.IndexUpdate {
 	h := it.head
 	h.Unsettled, h.Writers = slices.Clone(h.Unsettled), slices.Clone(h.Writers)
 	return &library.IndexUpdate{Header: &h, Rows: it.members(principals...)}
 }
 
-// enforce brings the libraries of principals in line with the item's state.
+// applyIndex updates the libraries of principals to the item's state.
 func (it *item) applyIndex(principals ...principal.ID) {
 	it.s.Helper()
 	it.s.ok(it.s.ApplyIndex(it.s.ctx, it.snapshot(principals...)))
 }
 
-// settled takes positions off what the item knows to be unsettled.
+// settled removes positions from the item's expected Unsettled.
 func (it *item) settled(positions ...clock.Instant) {
 	it.head.Unsettled = slices.DeleteFunc(slices.Clone(it.head.Unsettled), func(u library.Superseded) bool {
 		return slices.Contains(positions, u.Position)
 	})
 }
 
-// stands checks that the store has the item as it was committed.
-func (it *item) stands(what string) {
+// wantStored checks that the store has the item as it was committed.
+func (it *item) wantStored(what string) {
 	it.s.Helper()
 	all := append(it.principals(), it.s.user("no-member"))
 	want := &library.ContentRows{Header: it.head, Members: it.members(all...)}
@@ -190,14 +188,14 @@ func (it *item) stands(what string) {
 	}
 }
 
-// entryOf is the entry that the item's present state makes of p's row.
+// entryOf returns the entry that the item's present state derives from p's row.
 func (it *item) entryOf(p principal.ID) library.Entry {
 	return library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: it.rows[p].Role}
 }
 
-// library checks that p's buckets hold these entries, from old to new. Buckets
-// that are not named hold none.
-func (s *stage) library(p principal.ID, want map[library.Bucket][]library.Entry) {
+// library checks that p's buckets have these entries, from old to new. Buckets that are not
+// named must be empty.
+func (s *env) library(p principal.ID, want map[library.Bucket][]library.Entry) {
 	s.Helper()
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 		got := s.page(library.Slice{Owner: p, Bucket: b, Newer: true, Limit: 1000})

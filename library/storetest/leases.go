@@ -21,30 +21,30 @@ func leaseAreas() []area {
 			{"DropLease must remove a lease iff it has this Seq", dropLease},
 		}},
 		{"ScanLeases", []check{
-			{"each lease is listed once, in an order that lasts", scanLeases},
+			{"each lease is listed once, in a permanent order", scanLeases},
 		}},
 	}
 }
 
-// leased is a lease of this subtest. Its data is no valid row of package lease, because
+// leased returns a lease of this subtest. Its data is not a valid row of package lease, because
 // stores must not look into it.
-func (s *stage) leased(n int, seq int64) lease.Row {
+func (s *env) leased(n int, seq int64) lease.Row {
 	return lease.Row{
 		ID: lease.ID(fmt.Sprintf("l:%s:%d", s.tenant, n)), Seq: seq,
 		Data: []byte(fmt.Sprintf("\x00\xff%d of %d", seq, n)),
 	}
 }
 
-// commitLease commits a lease. A repetition after an unknown outcome is harmless, because
-// the row that the lease has then is the answer.
-func (s *stage) commitLease(r lease.Row) lease.Row {
+// commitLease commits a lease. It may repeat the call after an unknown outcome, because the
+// result is the row that the lease has then.
+func (s *env) commitLease(r lease.Row) lease.Row {
 	s.Helper()
 	got, err := s.tryCommitLease(r)
 	s.ok(err)
 	return got
 }
 
-func (s *stage) tryCommitLease(r lease.Row) (got lease.Row, err error) {
+func (s *env) tryCommitLease(r lease.Row) (got lease.Row, err error) {
 	for range 8 {
 		if got, err = s.CommitLease(s.ctx, r); !fault.MayHaveCommitted(err) {
 			break
@@ -54,14 +54,14 @@ func (s *stage) tryCommitLease(r lease.Row) (got lease.Row, err error) {
 }
 
 // wantLease compares a lease.
-func (s *stage) wantLease(what string, id lease.ID, want lease.Row) {
+func (s *env) wantLease(what string, id lease.ID, want lease.Row) {
 	s.Helper()
 	got, err := s.ReadLease(s.ctx, id)
 	s.ok(err)
 	s.same(what, got, want)
 }
 
-func readLease(s *stage) {
+func readLease(s *env) {
 	one := s.leased(1, 1)
 	s.wantLease("before there is one", one.ID, lease.Row{})
 	s.commitLease(one)
@@ -73,16 +73,16 @@ func readLease(s *stage) {
 	s.wantLease("a large lease", large.ID, large)
 }
 
-func commitLease(s *stage) {
+func commitLease(s *env) {
 	one, two, three := s.leased(1, 1), s.leased(1, 2), s.leased(1, 3)
-	s.same("a second state where there is none", s.commitLease(two), lease.Row{})
+	s.same("a second state without a first one", s.commitLease(two), lease.Row{})
 	s.wantLease("after that", one.ID, lease.Row{})
 	s.same("the first state", s.commitLease(one), one)
 	s.same("the first state again", s.commitLease(one), one)
 	other := one
 	other.Data = []byte("another")
 	s.same("another first state", s.commitLease(other), one)
-	s.same("a state that leaves one out", s.commitLease(three), one)
+	s.same("a state that skips one", s.commitLease(three), one)
 	s.same("the second state", s.commitLease(two), two)
 	s.same("the second state again", s.commitLease(two), two)
 	s.same("the first state after that", s.commitLease(one), two)
@@ -90,8 +90,8 @@ func commitLease(s *stage) {
 	s.wantLease("what is there", one.ID, three)
 }
 
-// raceForLease has many make a lease under one id, then change it.
-func raceForLease(s *stage) {
+// raceForLease has many callers create a lease under one id, then change it.
+func raceForLease(s *env) {
 	for seq := int64(1); seq <= 3; seq++ {
 		got, errs := make([]lease.Row, racers), make([]error, racers)
 		together(func(n int) {
@@ -101,14 +101,14 @@ func raceForLease(s *stage) {
 		})
 		for n := range got {
 			s.ok(errs[n])
-			s.same("what everybody was answered", got[n], got[0])
+			s.same("what every caller got", got[n], got[0])
 		}
 		s.same("the state", got[0].Seq, seq)
 		s.wantLease("the winner", got[0].ID, got[0])
 	}
 }
 
-func dropLease(s *stage) {
+func dropLease(s *env) {
 	drop := func(id lease.ID, seq int64) {
 		s.Helper()
 		err := s.DropLease(s.ctx, id, seq)
@@ -130,7 +130,7 @@ func dropLease(s *stage) {
 	s.same("a first state after that", s.commitLease(one), one)
 }
 
-func scanLeases(s *stage) {
+func scanLeases(s *env) {
 	want := map[lease.ID]lease.Row{}
 	for n := range 7 {
 		r := s.leased(n, 1)

@@ -14,15 +14,15 @@ func libraryAreas() []area {
 		{"PageLibrary", []check{
 			{"PageLibrary must return the entries of the slice in the order of the walk", pageOrder},
 			{"From is not included, Bound is, and neither needs an entry there", pageEdges},
-			{"entries at the same position stand in order of id", pageTies},
+			{"entries at the same position are in order of id", pageTies},
 			{"buckets are apart", pageBuckets},
 			{"owners whose ids are prefixes of each other are apart", pageOwners},
 			{"an unknown library is empty", pageUnknown},
 			{"instants before 1970 sort before later ones", pageEarly},
 		}},
 		{"OpenLibrary", []check{
-			{"OpenLibrary gives the entries that PageLibrary gives", openEntries},
-			{"It must read Newest and Built in this call, in whatever order beside the slice", openNow},
+			{"OpenLibrary returns the entries that PageLibrary returns", openEntries},
+			{"It must read Newest and Built in this call, in any order with the slice", openNow},
 		}},
 		{"CountLibrary", []check{
 			{"CountLibrary counts the entries of a bucket, at most limit", countLibrary},
@@ -31,9 +31,9 @@ func libraryAreas() []area {
 			{"Built and Recorded are false for what is missing, and true after SetBuilt, whatever is written", built},
 		}},
 		{"RebuildNote", []check{
-			{"RebuildNote reads the note of one owner, nil where no note is kept", rebuildNote},
+			{"RebuildNote reads the note of one owner, nil if there is none", rebuildNote},
 			{"Of two notes the one of the later rebuild must stay, and of one rebuild the note that is greater in order of bytes", rebuildNotes},
-			{"DropRebuildNote must remove the note iff its rebuild began at asOf or before", dropRebuildNote},
+			{"DropRebuildNote must remove the note iff its rebuild started at asOf or before", dropRebuildNote},
 			{"a note is no entry of a library, and marks none as built", rebuildNoteAlone},
 		}},
 		{"DropEntries", []check{
@@ -48,14 +48,13 @@ func sharedAreas() []area {
 			{"SharedWith lists what owner has a role on, after a content in order of id", sharedWith},
 		}},
 		{"Roles", []check{
-			{"Roles are owner's rows of content_by_principal for ids, in their order", roles},
+			{"Roles returns the roles in owner's rows of content_by_principal for ids, in their order", roles},
 		}},
 	}
 }
 
-// place enforces a new item at a position of its own into p's library, and
-// gives its entry.
-func (s *stage) place(name string, v principal.Visibility, at clock.Instant, p principal.ID) library.Entry {
+// addEntry applies a new item at a position of its own to p's library, and returns its entry.
+func (s *env) addEntry(name string, v principal.Visibility, at clock.Instant, p principal.ID) library.Entry {
 	s.Helper()
 	it := s.newItem(name, v, p)
 	it.write(func(c *library.ContentCommit) {
@@ -66,12 +65,12 @@ func (s *stage) place(name string, v principal.Visibility, at clock.Instant, p p
 	return it.entryOf(p)
 }
 
-// keyOf is where an entry stands.
+// keyOf returns the key of an entry.
 func keyOf(e library.Entry) *library.EntryKey {
 	return &library.EntryKey{Position: e.Position, Content: e.Content}
 }
 
-// sliceOf is what a slice of sorted entries must be.
+// sliceOf returns what a slice of sorted entries must contain.
 func sliceOf(sorted []library.Entry, p library.Slice) []library.Entry {
 	var walk []library.Entry
 	for _, e := range sorted {
@@ -91,7 +90,7 @@ func sliceOf(sorted []library.Entry, p library.Slice) []library.Entry {
 }
 
 // slices checks every slice of a bucket against its sorted entries.
-func (s *stage) slices(owner principal.ID, b library.Bucket, sorted []library.Entry, keys []*library.EntryKey) {
+func (s *env) slices(owner principal.ID, b library.Bucket, sorted []library.Entry, keys []*library.EntryKey) {
 	s.Helper()
 	for _, limit := range []int{1, 2, len(sorted), len(sorted) + 1} {
 		for _, from := range append(keys, nil) {
@@ -105,12 +104,12 @@ func (s *stage) slices(owner principal.ID, b library.Bucket, sorted []library.En
 	}
 }
 
-func pageOrder(s *stage) {
+func pageOrder(s *env) {
 	p := s.user("a")
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for _, n := range []int{4, 1, 5, 2, 3} {
-		sorted = append(sorted, s.place(fmt.Sprintf("i%d", 9-n), principal.LoggedIn, start+clock.Instant(n), p))
+		sorted = append(sorted, s.addEntry(fmt.Sprintf("i%d", 9-n), principal.LoggedIn, start+clock.Instant(n), p))
 	}
 	slices.SortFunc(sorted, func(a, b library.Entry) int { return int(a.Position - b.Position) })
 	for _, e := range sorted {
@@ -121,12 +120,12 @@ func pageOrder(s *stage) {
 	s.slices(p, principal.Public, nil, keys[:2])
 }
 
-func pageEdges(s *stage) {
+func pageEdges(s *env) {
 	p := s.user("a")
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for n := range 3 {
-		e := s.place(fmt.Sprintf("i%d", n), principal.Private, start+clock.Instant(10*n), p)
+		e := s.addEntry(fmt.Sprintf("i%d", n), principal.Private, start+clock.Instant(10*n), p)
 		sorted = append(sorted, e)
 		keys = append(keys, keyOf(e),
 			&library.EntryKey{Position: e.Position, Content: e.Content + "0"},
@@ -137,12 +136,12 @@ func pageEdges(s *stage) {
 	s.slices(p, principal.Private, sorted, keys)
 }
 
-func pageTies(s *stage) {
+func pageTies(s *env) {
 	p := s.user("a")
 	var sorted []library.Entry
 	var keys []*library.EntryKey
 	for _, name := range []string{"b", "a/b", "a", "B", "a."} {
-		sorted = append(sorted, s.place(name, principal.Private, start+5, p))
+		sorted = append(sorted, s.addEntry(name, principal.Private, start+5, p))
 	}
 	slices.SortFunc(sorted, func(a, b library.Entry) int {
 		if a.Content < b.Content {
@@ -156,11 +155,11 @@ func pageTies(s *stage) {
 	s.slices(p, principal.Private, sorted, keys)
 }
 
-func pageBuckets(s *stage) {
+func pageBuckets(s *env) {
 	p := s.user("a")
-	e1 := s.place("private", principal.Private, start+1, p)
-	e2 := s.place("loggedin", principal.LoggedIn, start+2, p)
-	e3 := s.place("public", principal.Public, start+3, p)
+	e1 := s.addEntry("private", principal.Private, start+1, p)
+	e2 := s.addEntry("loggedin", principal.LoggedIn, start+2, p)
+	e3 := s.addEntry("public", principal.Public, start+3, p)
 	s.library(p, map[library.Bucket][]library.Entry{
 		principal.Private:  {e1, e2, e3},
 		principal.LoggedIn: {e2, e3},
@@ -168,17 +167,17 @@ func pageBuckets(s *stage) {
 	})
 }
 
-func pageOwners(s *stage) {
+func pageOwners(s *env) {
 	want := make(map[principal.ID]map[library.Bucket][]library.Entry)
 	for n, owner := range []principal.ID{s.user("b"), s.user("b/c"), s.user("b/"), s.user("b."), s.user("bb"), s.group("b"), s.user("b/c/d")} {
-		want[owner] = buckets(principal.Public, s.place(fmt.Sprintf("i%d", n), principal.Public, start+clock.Instant(n), owner))
+		want[owner] = buckets(principal.Public, s.addEntry(fmt.Sprintf("i%d", n), principal.Public, start+clock.Instant(n), owner))
 	}
 	for owner, w := range want {
 		s.library(owner, w)
 	}
 }
 
-func pageUnknown(s *stage) {
+func pageUnknown(s *env) {
 	s.library(s.user("unknown"), nil)
 	k := &library.EntryKey{Position: start, Content: s.content("x")}
 	for _, newer := range []bool{true, false} {
@@ -188,21 +187,21 @@ func pageUnknown(s *stage) {
 	}
 }
 
-func pageEarly(s *stage) {
+func pageEarly(s *env) {
 	p := s.user("a")
 	var sorted []library.Entry
 	for n, at := range []clock.Instant{-62135596800000000, -1, 0, 1, start, 253402300799999999} {
-		sorted = append(sorted, s.place(fmt.Sprintf("i%d", n), principal.Private, at, p))
+		sorted = append(sorted, s.addEntry(fmt.Sprintf("i%d", n), principal.Private, at, p))
 	}
 	s.slices(p, principal.Private, sorted, []*library.EntryKey{keyOf(sorted[1]), keyOf(sorted[2]), keyOf(sorted[5])})
 }
 
-func countLibrary(s *stage) {
+func countLibrary(s *env) {
 	p := s.user("a")
 	for n := range 7 {
-		s.place(fmt.Sprintf("i%d", n), []principal.Visibility{principal.Private, principal.Public}[n%2], start+clock.Instant(n), p)
+		s.addEntry(fmt.Sprintf("i%d", n), []principal.Visibility{principal.Private, principal.Public}[n%2], start+clock.Instant(n), p)
 	}
-	s.place("other", principal.Public, start, s.user("a/b"))
+	s.addEntry("other", principal.Public, start, s.user("a/b"))
 	for _, c := range []struct {
 		bucket      library.Bucket
 		limit, want int
@@ -223,7 +222,7 @@ func countLibrary(s *stage) {
 	}
 }
 
-func built(s *stage) {
+func built(s *env) {
 	a, b := s.user("a"), s.user("a/b")
 	isBuilt := func(p principal.ID, want bool) {
 		got, err := s.Built(s.ctx, p)
@@ -234,7 +233,7 @@ func built(s *stage) {
 			s.Fatalf("library of %q: built is %v, recorded %v", p, got, recorded)
 		}
 	}
-	s.place("item", principal.Private, start, a)
+	s.addEntry("item", principal.Private, start, a)
 	all := s.shareAll(a, "b", "a")
 	isBuilt(a, false)
 	s.ok(s.SetBuilt(s.ctx, a, start))
@@ -242,24 +241,24 @@ func built(s *stage) {
 	s.ok(s.SetBuilt(s.ctx, a, start-1))
 	isBuilt(a, true)
 	isBuilt(b, false)
-	// The marks are nothing that stands in a library or was shared.
+	// The marks do not appear in a library or a record.
 	got, err := s.SharedWith(s.ctx, a, "", 100)
 	s.ok(err)
-	s.same("what is shared beside the mark", got, all)
+	s.same("what is shared, with a mark", got, all)
 }
 
 // opened opens a bucket.
-func (s *stage) opened(p library.Slice, newest bool) *library.Opening {
+func (s *env) opened(p library.Slice, newest bool) *library.Opening {
 	s.Helper()
 	o, err := s.OpenLibrary(s.ctx, p, newest)
 	s.ok(err)
 	return o
 }
 
-func openEntries(s *stage) {
+func openEntries(s *env) {
 	a := s.user("a")
 	for n := range 5 {
-		s.place(fmt.Sprintf("item%d", n), principal.Public, start+clock.Instant(n), a)
+		s.addEntry(fmt.Sprintf("item%d", n), principal.Public, start+clock.Instant(n), a)
 	}
 	from := &library.EntryKey{Position: start + 2}
 	for _, p := range []library.Slice{
@@ -276,14 +275,14 @@ func openEntries(s *stage) {
 	}
 }
 
-func openNow(s *stage) {
+func openNow(s *env) {
 	openBuilt(s)
 	openNewest(s)
 }
 
-func openBuilt(s *stage) {
+func openBuilt(s *env) {
 	a, empty := s.user("built"), s.user("empty")
-	s.place("item", principal.Public, start, a)
+	s.addEntry("item", principal.Public, start, a)
 	for _, p := range []principal.ID{a, empty, s.user("unknown")} {
 		for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 			for _, newest := range []bool{false, true} {
@@ -304,25 +303,25 @@ func openBuilt(s *stage) {
 	}
 }
 
-func openNewest(s *stage) {
+func openNewest(s *env) {
 	a := s.user("a")
 	older := library.Slice{Owner: a, Bucket: principal.Public, Newer: true, Limit: 1}
 	if o := s.opened(older, true); o.Newest != nil {
-		s.Errorf("the newest entry of an empty bucket stands at %v", o.Newest)
+		s.Errorf("the newest entry of an empty bucket is at %v", o.Newest)
 	}
 	for n := range 3 {
-		e := s.place(fmt.Sprintf("newest%d", n), principal.Public, start+clock.Instant(n), a)
-		s.place(fmt.Sprintf("private%d", n), principal.Private, start+clock.Instant(10+n), a)
+		e := s.addEntry(fmt.Sprintf("newest%d", n), principal.Public, start+clock.Instant(n), a)
+		s.addEntry(fmt.Sprintf("private%d", n), principal.Private, start+clock.Instant(10+n), a)
 		if o := s.opened(older, true); o.Newest == nil || *o.Newest != *keyOf(e) {
-			s.Errorf("the newest entry stands at %v, not at %v", o.Newest, *keyOf(e))
+			s.Errorf("the newest entry is at %v, not at %v", o.Newest, *keyOf(e))
 		}
 	}
 	if o := s.opened(older, false); o.Newest != nil {
-		s.Errorf("the newest entry is told where it was not asked for")
+		s.Errorf("the newest entry is returned though it was not requested")
 	}
 }
 
-func dropEntries(s *stage) {
+func dropEntries(s *env) {
 	p := s.user("a")
 	it, other := s.newItem("item", principal.LoggedIn, p), s.newItem("other", principal.Private, p)
 	it.applyIndex(p)
@@ -359,8 +358,8 @@ func dropEntries(s *stage) {
 	})
 }
 
-// shareAll enforces items of these names, reverse rows too, for p.
-func (s *stage) shareAll(p principal.ID, names ...string) []library.Shared {
+// shareAll applies items of these names, reverse rows too, to p's library.
+func (s *env) shareAll(p principal.ID, names ...string) []library.Shared {
 	var all []library.Shared
 	for n, name := range names {
 		it := s.newItem(name, principal.Private, s.user("creator"))
@@ -380,7 +379,7 @@ func (s *stage) shareAll(p principal.ID, names ...string) []library.Shared {
 	return all
 }
 
-func sharedWith(s *stage) {
+func sharedWith(s *env) {
 	a, ab := s.user("a"), s.user("a/b")
 	all := s.shareAll(a, "b", "a", "a/b", "A", "c", "d")
 	others := s.shareAll(ab, "x")
@@ -405,7 +404,7 @@ func sharedWith(s *stage) {
 	s.reverse(s.user("unknown"), nil)
 }
 
-func roles(s *stage) {
+func roles(s *env) {
 	a := s.user("a")
 	all := s.shareAll(a, "b", "a", "c")
 	s.shareAll(s.user("a/b"), "x")

@@ -25,8 +25,8 @@ func pasteAreas() []area {
 			{"DropPaste must remove a paste iff it has this Seq", dropPaste},
 		}},
 		{"ScanPastes", []check{
-			{"each paste is listed once, in an order that lasts", scanPastes},
-			{"a scan goes on after a paste that was dropped", scanPastesAfterADrop},
+			{"each paste is listed once, in a permanent order", scanPastes},
+			{"a scan continues after a paste that was dropped", scanPastesAfterADrop},
 		}},
 		{"Bodies", []check{
 			{"ReadBodies must return the bodies in the order of refs, at most MaxRows, nil where there is none", readBodies},
@@ -35,30 +35,30 @@ func pasteAreas() []area {
 		}},
 		{"Errors of pastes and feeds", []check{
 			{"The error of a CommitPaste that may have been applied satisfies MayHaveCommitted", uncertainPastes},
-			{"reads of pastes and feeds answer a context that has ended with an error, not with nothing", endedPasteReads},
+			{"reads of pastes and feeds with a context that has ended return an error, not nothing", endedPasteReads},
 		}},
 	}
 }
 
-// pasted is a paste of this subtest. Its data is no valid row of package paste, because
+// pasted returns a paste of this subtest. Its data is not a valid row of package paste, because
 // stores must not look into it.
-func (s *stage) pasted(n int, seq int64) paste.Row {
+func (s *env) pasted(n int, seq int64) paste.Row {
 	return paste.Row{
 		ID: paste.ID(fmt.Sprintf("p:%s:%d", s.tenant, n)), Seq: seq,
 		Data: []byte(fmt.Sprintf("\x00\xff%d of %d", seq, n)),
 	}
 }
 
-// commitPaste commits a paste. A repetition after an unknown outcome is harmless, because
-// the row that the paste has then is the answer.
-func (s *stage) commitPaste(r paste.Row) paste.Row {
+// commitPaste commits a paste. It may repeat the call after an unknown outcome, because the
+// result is the row that the paste has then.
+func (s *env) commitPaste(r paste.Row) paste.Row {
 	s.Helper()
 	got, err := s.tryCommitPaste(r)
 	s.ok(err)
 	return got
 }
 
-func (s *stage) tryCommitPaste(r paste.Row) (got paste.Row, err error) {
+func (s *env) tryCommitPaste(r paste.Row) (got paste.Row, err error) {
 	for range 8 {
 		if got, err = s.CommitPaste(s.ctx, r); !fault.MayHaveCommitted(err) {
 			break
@@ -68,7 +68,7 @@ func (s *stage) tryCommitPaste(r paste.Row) (got paste.Row, err error) {
 }
 
 // wantPaste compares a paste, read in both ways.
-func (s *stage) wantPaste(what string, id paste.ID, want paste.Row) {
+func (s *env) wantPaste(what string, id paste.ID, want paste.Row) {
 	s.Helper()
 	got, err := s.ReadPaste(s.ctx, id)
 	s.ok(err)
@@ -78,7 +78,7 @@ func (s *stage) wantPaste(what string, id paste.ID, want paste.Row) {
 	s.same(what+", among others", rows, []paste.Row{want})
 }
 
-func readPaste(s *stage) {
+func readPaste(s *env) {
 	one := s.pasted(1, 1)
 	s.wantPaste("before there is one", one.ID, paste.Row{})
 	s.commitPaste(one)
@@ -90,7 +90,7 @@ func readPaste(s *stage) {
 	s.wantPaste("a large paste", large.ID, large)
 }
 
-func readPastes(s *stage) {
+func readPastes(s *env) {
 	none, err := s.ReadPastes(s.ctx, nil)
 	s.ok(err)
 	s.same("the rows of no ids", len(none), 0)
@@ -111,16 +111,16 @@ func readPastes(s *stage) {
 	s.same("many rows, one of them twice", got, want)
 }
 
-func commitPaste(s *stage) {
+func commitPaste(s *env) {
 	one, two, three := s.pasted(1, 1), s.pasted(1, 2), s.pasted(1, 3)
-	s.same("a second state where there is none", s.commitPaste(two), paste.Row{})
+	s.same("a second state without a first one", s.commitPaste(two), paste.Row{})
 	s.wantPaste("after that", one.ID, paste.Row{})
 	s.same("the first state", s.commitPaste(one), one)
 	s.same("the first state again", s.commitPaste(one), one)
 	other := one
 	other.Data = []byte("another")
 	s.same("another first state", s.commitPaste(other), one)
-	s.same("a state that leaves one out", s.commitPaste(three), one)
+	s.same("a state that skips one", s.commitPaste(three), one)
 	s.same("the second state", s.commitPaste(two), two)
 	s.same("the second state again", s.commitPaste(two), two)
 	s.same("the first state after that", s.commitPaste(one), two)
@@ -128,8 +128,8 @@ func commitPaste(s *stage) {
 	s.wantPaste("what is there", one.ID, three)
 }
 
-// raceForPaste has many make a paste under one id, then change it.
-func raceForPaste(s *stage) {
+// raceForPaste has many callers create a paste under one id, then change it.
+func raceForPaste(s *env) {
 	for seq := int64(1); seq <= 3; seq++ {
 		got, errs := make([]paste.Row, racers), make([]error, racers)
 		together(func(n int) {
@@ -139,15 +139,15 @@ func raceForPaste(s *stage) {
 		})
 		for n := range got {
 			s.ok(errs[n])
-			s.same("what everybody was answered", got[n], got[0])
+			s.same("what every caller got", got[n], got[0])
 		}
 		s.same("the state", got[0].Seq, seq)
 		s.wantPaste("the winner", got[0].ID, got[0])
 	}
 }
 
-// dropPaste drops a paste. A repetition after an unknown outcome is harmless.
-func (s *stage) dropPaste(id paste.ID, seq int64) {
+// dropPaste drops a paste. It may be repeated after an unknown outcome.
+func (s *env) dropPaste(id paste.ID, seq int64) {
 	s.Helper()
 	err := s.DropPaste(s.ctx, id, seq)
 	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
@@ -156,7 +156,7 @@ func (s *stage) dropPaste(id paste.ID, seq int64) {
 	s.ok(err)
 }
 
-func dropPaste(s *stage) {
+func dropPaste(s *env) {
 	drop := s.dropPaste
 	one, two := s.pasted(1, 1), s.pasted(1, 2)
 	drop(one.ID, 1)
@@ -171,7 +171,7 @@ func dropPaste(s *stage) {
 	s.same("a first state after that", s.commitPaste(one), one)
 }
 
-func scanPastes(s *stage) {
+func scanPastes(s *env) {
 	want := map[paste.ID]paste.Row{}
 	for n := range 7 {
 		r := s.pasted(n, 1)
@@ -186,9 +186,9 @@ func scanPastes(s *stage) {
 	s.same("none of them", len(none), 0)
 }
 
-// scannedPastes scans the pastes of this subtest by pages of limit, and calls each for the last
-// one of each page.
-func (s *stage) scannedPastes(limit int, last func(paste.Row)) map[paste.ID]paste.Row {
+// scannedPastes scans the pastes of this subtest by pages of limit, and calls last with the
+// last one of each page.
+func (s *env) scannedPastes(limit int, last func(paste.Row)) map[paste.ID]paste.Row {
 	s.Helper()
 	found := map[paste.ID]paste.Row{}
 	var after paste.ID
@@ -217,9 +217,9 @@ func (s *stage) scannedPastes(limit int, last func(paste.Row)) map[paste.ID]past
 	return nil
 }
 
-// scanPastesAfterADrop drops pastes while they are scanned: each one when it has been the
-// last of a page, so that the scan goes on from an id that is not there.
-func scanPastesAfterADrop(s *stage) {
+// scanPastesAfterADrop drops pastes during a scan: each one when it was the last of a page, so
+// that the scan continues from an id that no longer exists.
+func scanPastesAfterADrop(s *env) {
 	want := map[paste.ID]paste.Row{}
 	for n := range 7 {
 		r := s.pasted(n, 1)
@@ -232,17 +232,17 @@ func scanPastesAfterADrop(s *stage) {
 		}
 	})
 	s.same("the pastes", found, want)
-	if left := s.scannedPastes(2, func(paste.Row) {}); len(left) >= len(want) {
-		s.Errorf("%d pastes are left", len(left))
+	if rest := s.scannedPastes(2, func(paste.Row) {}); len(rest) >= len(want) {
+		s.Errorf("%d pastes remain", len(rest))
 	}
 }
 
-// bodied is a long body of a paste of this subtest.
-func (s *stage) bodied(n int, body byte) paste.BodyRef {
+// bodied returns the reference of a long body of a paste of this subtest.
+func (s *env) bodied(n int, body byte) paste.BodyRef {
 	return paste.BodyRef{Paste: s.pasted(n, 1).ID, Body: paste.BodyID{0: body, 15: 0xff}}
 }
 
-func readBodies(s *stage) {
+func readBodies(s *env) {
 	none, err := s.ReadBodies(s.ctx, nil)
 	s.ok(err)
 	s.same("the bodies of no refs", len(none), 0)
@@ -254,14 +254,14 @@ func readBodies(s *stage) {
 	s.ok(err)
 	for n, want := range []string{"another's", "", large, "one", "one"} {
 		if want == "" {
-			s.same("a body that is not there", got[n], (*string)(nil))
+			s.same("a body that does not exist", got[n], (*string)(nil))
 			continue
 		}
 		s.same("a body", *got[n] == want, true)
 	}
 }
 
-func listBodies(s *stage) {
+func listBodies(s *env) {
 	want := map[paste.BodyID]bool{}
 	for n := range byte(5) {
 		want[s.bodied(1, n).Body] = true
@@ -273,7 +273,7 @@ func listBodies(s *stage) {
 }
 
 // bodiesOf lists the bodies of a paste, each once.
-func (s *stage) bodiesOf(n int) map[paste.BodyID]bool {
+func (s *env) bodiesOf(n int) map[paste.BodyID]bool {
 	s.Helper()
 	list, err := s.ListBodies(s.ctx, s.pasted(n, 1).ID)
 	s.ok(err)
@@ -285,7 +285,7 @@ func (s *stage) bodiesOf(n int) map[paste.BodyID]bool {
 	return found
 }
 
-func dropBodies(s *stage) {
+func dropBodies(s *env) {
 	for n := range byte(3) {
 		s.ok(s.PutBody(s.ctx, s.bodied(1, n), "x"))
 		s.ok(s.PutBody(s.ctx, s.bodied(2, n), "x"))
@@ -293,13 +293,13 @@ func dropBodies(s *stage) {
 	s.ok(s.DropBodies(s.ctx, nil))
 	for range 2 {
 		s.ok(s.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 0), s.bodied(1, 2), s.bodied(3, 1)}))
-		s.same("what is left", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
-		s.same("what others have", len(s.bodiesOf(2)), 3)
+		s.same("what remains", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
+		s.same("the bodies of another paste", len(s.bodiesOf(2)), 3)
 	}
 }
 
 // durableBody stores a body before the paste that names it, and removes another.
-func durableBody(s *stage, crash func()) {
+func durableBody(s *env, crash func()) {
 	s.ok(s.PutBody(s.ctx, s.bodied(1, 1), "one"))
 	s.ok(s.PutBody(s.ctx, s.bodied(1, 2), "two"))
 	s.ok(s.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 2)}))
@@ -310,10 +310,10 @@ func durableBody(s *stage, crash func()) {
 	s.same("its bodies", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
 }
 
-// uncertainPastes makes each conditional write with a context that has ended: it either
-// tells that it may have been applied, or it was not.
-func uncertainPastes(s *stage) {
-	ended := given(s.ctx)
+// uncertainPastes makes each conditional write with a context that has ended: it either reports
+// that it may have been applied, or was not applied.
+func uncertainPastes(s *env) {
+	ended := cancelled(s.ctx)
 	refused := func(what string, err error) bool {
 		s.Helper()
 		if err == nil {
@@ -339,13 +339,13 @@ func uncertainPastes(s *stage) {
 	}
 }
 
-func endedPasteReads(s *stage) {
+func endedPasteReads(s *env) {
 	one, body := s.pasted(1, 1), s.bodied(1, 1)
 	s.commitPaste(one)
 	s.ok(s.PutBody(s.ctx, body, "one"))
 	s.ok(s.PutEntry(s.ctx, s.change(timeline.Entry{Created: s.tick(), ID: "x"}, 10)))
 	s.fixBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 4})
-	ended := given(s.ctx)
+	ended := cancelled(s.ctx)
 	for _, r := range []struct {
 		name string
 		read func() error
@@ -359,7 +359,7 @@ func endedPasteReads(s *stage) {
 		{"ListEntries", func() error { _, err := s.ListEntries(ended, s.partition(), timeline.Slice{Limit: 10}); return err }},
 	} {
 		if r.read() == nil {
-			s.Errorf("%s gives no error", r.name)
+			s.Errorf("%s returns no error", r.name)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func principalAreas() []area {
 	return []area{
 		{"ReadPrincipal", []check{
 			{"ReadPrincipal must return a zero Header for an unknown id, without an error", readPrincipalUnknown},
-			{"header, members in the order asked for, and request row come back", readPrincipal},
+			{"header, members in the order requested, and request row are read back", readPrincipal},
 		}},
 		{"ReadPrincipals", []check{
 			{"ReadPrincipals reads headers in the order of ids, zero ones for unknown ids", readPrincipals},
@@ -21,25 +21,25 @@ func principalAreas() []area {
 		}},
 		{"CommitPrincipal", []check{
 			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
-			{"the last MaxWriters writers stay, and a refusal tells them", commitPrincipalWriters},
+			{"the last MaxWriters writers are kept, and a refusal returns them", commitPrincipalWriters},
 		}},
 		{"ScanPrincipals", []check{
-			{"ScanPrincipals lists ids after one, each once, in an order of its own that lasts", scanPrincipals},
+			{"ScanPrincipals lists ids after one, each once, in a permanent order of its own", scanPrincipals},
 		}},
 	}
 }
 
-// circle is a principal whose rows a subtest knows.
-type circle struct {
-	s    *stage
+// principalRows is a principal whose rows a subtest knows.
+type principalRows struct {
+	s    *env
 	head principal.Header
 	rows map[principal.ID]principal.GroupMemberRow
 }
 
-// newCircle commits a new user or group with managers.
-func (s *stage) newCircle(id principal.ID, managers ...principal.ID) *circle {
+// newPrincipal commits a new user or group with managers.
+func (s *env) newPrincipal(id principal.ID, managers ...principal.ID) *principalRows {
 	s.Helper()
-	c := &circle{s: s, rows: make(map[principal.ID]principal.GroupMemberRow)}
+	c := &principalRows{s: s, rows: make(map[principal.ID]principal.GroupMemberRow)}
 	c.head.ID = id
 	c.write(func(p *principal.Commit) {
 		h := &p.Header
@@ -52,8 +52,8 @@ func (s *stage) newCircle(id principal.ID, managers ...principal.ID) *circle {
 	return c
 }
 
-// next is the commit that follows the state of the circle, as change makes it.
-func (c *circle) next(change func(p *principal.Commit)) *principal.Commit {
+// next returns the commit that follows the state of the principal, as change modifies it.
+func (c *principalRows) next(change func(p *principal.Commit)) *principal.Commit {
 	p := &principal.Commit{ID: c.head.ID, Base: c.head.Seq, Header: c.head, Writer: c.s.entry()}
 	p.Header.Seq++
 	p.Header.MTS = c.s.tick()
@@ -68,7 +68,7 @@ func (c *circle) next(change func(p *principal.Commit)) *principal.Commit {
 }
 
 // commitPrincipal commits a principal.
-func (s *stage) commitPrincipal(p *principal.Commit) commit.Verdict {
+func (s *env) commitPrincipal(p *principal.Commit) commit.Verdict {
 	s.Helper()
 	return s.decide(
 		func() (commit.Verdict, error) { return s.CommitPrincipal(s.ctx, p) },
@@ -76,7 +76,7 @@ func (s *stage) commitPrincipal(p *principal.Commit) commit.Verdict {
 }
 
 // write commits a change, which must apply.
-func (c *circle) write(change func(p *principal.Commit)) {
+func (c *principalRows) write(change func(p *principal.Commit)) {
 	c.s.Helper()
 	p := c.next(change)
 	if v := c.s.commitPrincipal(p); !v.Applied {
@@ -91,15 +91,15 @@ func (c *circle) write(change func(p *principal.Commit)) {
 }
 
 // put writes a member row.
-func (c *circle) put(p principal.ID, role principal.GroupRole, leaving bool) {
+func (c *principalRows) put(p principal.ID, role principal.GroupRole, leaving bool) {
 	c.s.Helper()
 	c.write(func(w *principal.Commit) {
 		w.Members = []principal.GroupMemberRow{{Principal: p, Role: role, Leaving: leaving}}
 	})
 }
 
-// members are the rows of principals; Seq is 0 where there is none.
-func (c *circle) members(principals ...principal.ID) []principal.GroupMemberRow {
+// members returns the rows of principals; Seq is 0 if there is none.
+func (c *principalRows) members(principals ...principal.ID) []principal.GroupMemberRow {
 	ms := make([]principal.GroupMemberRow, len(principals))
 	for i, p := range principals {
 		ms[i] = c.rows[p]
@@ -108,11 +108,11 @@ func (c *circle) members(principals ...principal.ID) []principal.GroupMemberRow 
 	return ms
 }
 
-// principals are those with a row, in order of id.
-func (c *circle) principals() []principal.ID { return slices.Sorted(maps.Keys(c.rows)) }
+// principals returns the principals with a row, in order of id.
+func (c *principalRows) principals() []principal.ID { return slices.Sorted(maps.Keys(c.rows)) }
 
-// stands checks that the store has the circle as it was committed.
-func (c *circle) stands(what string) {
+// wantStored checks that the store has the principal as it was committed.
+func (c *principalRows) wantStored(what string) {
 	c.s.Helper()
 	all := append(c.principals(), c.s.user("no-member"))
 	want := &principal.Rows{Header: c.head, Members: c.members(all...)}
@@ -123,7 +123,7 @@ func (c *circle) stands(what string) {
 	}
 }
 
-func readPrincipalUnknown(s *stage) {
+func readPrincipalUnknown(s *env) {
 	key := commit.RequestKey{1}
 	for _, serial := range []bool{true, false} {
 		rows, err := s.ReadPrincipal(s.ctx, s.group("unknown"), principal.Query{Members: []principal.ID{s.user("a")}, Request: &key, Serial: serial})
@@ -132,10 +132,10 @@ func readPrincipalUnknown(s *stage) {
 	}
 }
 
-func readPrincipal(s *stage) {
+func readPrincipal(s *env) {
 	a, b, c := s.user("a"), s.user("a/b"), s.group("c")
-	g := s.newCircle(s.group("g"), a)
-	u := s.newCircle(s.user("g"))
+	g := s.newPrincipal(s.group("g"), a)
+	u := s.newPrincipal(s.user("g"))
 	g.put(c, principal.GroupMember, false)
 	g.put(b, principal.GroupManager, true)
 	r := commit.RequestRow{Key: commit.RequestKey{7}, InputHash: [32]byte{8}, Answer: []byte("{}"), Until: s.later()}
@@ -143,19 +143,19 @@ func readPrincipal(s *stage) {
 	u.write(func(p *principal.Commit) {
 		p.Header.Email, p.Header.DisplayName, p.Header.Visibility = "a@example.com", "Ä \u202e b", principal.Public
 	})
-	g.stands("group")
-	u.stands("user of the same name")
-	asked := []principal.ID{c, s.user("none"), b, a}
-	rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: asked, Request: &r.Key})
+	g.wantStored("group")
+	u.wantStored("user of the same name")
+	requested := []principal.ID{c, s.user("none"), b, a}
+	rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: requested, Request: &r.Key})
 	s.ok(err)
-	s.same("rows", rows, &principal.Rows{Header: g.head, Members: g.members(asked...), Request: &r})
+	s.same("rows", rows, &principal.Rows{Header: g.head, Members: g.members(requested...), Request: &r})
 	rows, err = s.ReadPrincipal(s.ctx, u.head.ID, principal.Query{Request: &r.Key})
 	s.ok(err)
 	s.same("rows of the user", rows, &principal.Rows{Header: u.head})
 }
 
-func readPrincipals(s *stage) {
-	a, b := s.newCircle(s.user("a")), s.newCircle(s.group("b"), s.user("a"))
+func readPrincipals(s *env) {
+	a, b := s.newPrincipal(s.user("a")), s.newPrincipal(s.group("b"), s.user("a"))
 	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
 	s.ok(err)
 	b.head.Writers, a.head.Writers = nil, nil
@@ -165,21 +165,21 @@ func readPrincipals(s *stage) {
 	s.same("headers of no ids", hs, []principal.Header(nil))
 }
 
-func readPrincipalsBrief(s *stage) {
-	a := s.newCircle(s.user("a"))
+func readPrincipalsBrief(s *env) {
+	a := s.newPrincipal(s.user("a"))
 	if rows, err := s.ReadPrincipal(s.ctx, a.head.ID, principal.Query{}); err != nil || len(rows.Header.Writers) == 0 {
-		s.Fatalf("ReadPrincipal leaves out the writers: %+v, %v", rows, err)
+		s.Fatalf("ReadPrincipal omits the writers: %+v, %v", rows, err)
 	}
 	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{a.head.ID})
 	s.ok(err)
 	if len(hs) != 1 || hs[0].Writers != nil || hs[0].Seq != a.head.Seq {
-		s.Errorf("ReadPrincipals gives %+v", hs)
+		s.Errorf("ReadPrincipals returns %+v", hs)
 	}
 }
 
-func commitPrincipal(s *stage) {
+func commitPrincipal(s *env) {
 	a, b := s.user("a"), s.user("b")
-	g := s.newCircle(s.group("g"), a)
+	g := s.newPrincipal(s.group("g"), a)
 	for _, base := range []int64{0, 2, 9} {
 		r := commit.RequestRow{Key: commit.RequestKey{3}, Answer: []byte("x"), Until: s.later()}
 		p := g.next(func(p *principal.Commit) {
@@ -187,7 +187,7 @@ func commitPrincipal(s *stage) {
 			p.Members = []principal.GroupMemberRow{{Principal: a, Role: principal.GroupMember}, {Principal: b, Role: principal.GroupMember}}
 		})
 		s.same("verdict", s.commitPrincipal(p), commit.Verdict{Seq: 1, Writers: g.head.Writers})
-		g.stands(fmt.Sprintf("group after a commit on base %d was refused", base))
+		g.wantStored(fmt.Sprintf("group after a commit on base %d was refused", base))
 		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Request: &r.Key})
 		s.ok(err)
 		if rows.Request != nil {
@@ -198,21 +198,21 @@ func commitPrincipal(s *stage) {
 		p.Header.DisplayName = "applied"
 		p.Members = []principal.GroupMemberRow{{Principal: a, Role: principal.GroupMember}, {Principal: b, Role: principal.GroupManager}}
 	})
-	g.stands("group after a commit")
+	g.wantStored("group after a commit")
 	missing := g.next(func(p *principal.Commit) { p.ID, p.Header.ID = s.group("missing"), s.group("missing") })
 	s.same("verdict on a missing one", s.commitPrincipal(missing), commit.Verdict{})
-	fenced := &circle{s: s, rows: make(map[principal.ID]principal.GroupMemberRow)}
+	fenced := &principalRows{s: s, rows: make(map[principal.ID]principal.GroupMemberRow)}
 	fenced.head.ID = s.user("fenced")
 	fenced.write(func(p *principal.Commit) { p.Header.State = commit.Void })
-	fenced.stands("void header")
+	fenced.wantStored("void header")
 }
 
-func commitPrincipalWriters(s *stage) {
-	u := s.newCircle(s.user("u"))
+func commitPrincipalWriters(s *env) {
+	u := s.newPrincipal(s.user("u"))
 	for range commit.MaxWriters + 3 {
 		u.write(nil)
 	}
-	u.stands("user")
+	u.wantStored("user")
 	late := u.next(func(p *principal.Commit) { p.Base, p.Header.Seq = 1, 2 })
 	s.same("verdict", s.commitPrincipal(late), commit.Verdict{Seq: u.head.Seq, Writers: u.head.Writers})
 	if n := len(u.head.Writers); n != commit.MaxWriters {
@@ -220,10 +220,10 @@ func commitPrincipalWriters(s *stage) {
 	}
 }
 
-func scanPrincipals(s *stage) {
+func scanPrincipals(s *env) {
 	var want []principal.ID
 	for _, id := range []principal.ID{s.user("b"), s.group("b"), s.user("a/b"), s.user("a"), s.group("a")} {
-		s.newCircle(id, s.user("m1"), s.user("m2"))
+		s.newPrincipal(id, s.user("m1"), s.user("m2"))
 		want = append(want, id)
 	}
 	slices.Sort(want)

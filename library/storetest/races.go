@@ -15,15 +15,15 @@ func raceAreas() []area {
 	return []area{{"Races", []check{
 		{"of 16 commits on one base exactly one is applied, each round", raceCommits},
 		{"of 16 commits of one principal exactly one is applied, each round", racePrincipals},
-		{"of 16 creations of one key all are told the same one", raceCreations},
-		{"of 16 values of one setting all are told the same one", raceSettings},
-		{"enforcements of all states, in whatever order, leave the newest", raceIndexUpdates},
-		{"an enforcement that a commit overtakes undoes nothing", raceOvertaken},
-		{"drops beside enforcements never take a newer entry", raceDrops},
+		{"of 16 creations of one key all get the same one", raceCreations},
+		{"of 16 values of one setting all get the same one", raceSettings},
+		{"index updates of all states, in any order, leave the newest", raceIndexUpdates},
+		{"an index update that a commit overtakes undoes nothing", raceOvertaken},
+		{"drops during index updates never remove a newer entry", raceDrops},
 	}}}
 }
 
-// racers is how many goroutines meet on one key.
+// racers is the number of goroutines that race for one key.
 const racers = 16
 
 // together runs f once for each racer at the same time and waits for all.
@@ -40,31 +40,30 @@ func together(f func(n int)) {
 	done.Wait()
 }
 
-// winner checks a round of conditional writes: one was applied, as the writers
-// that are told by the standing header say, and every other one was refused or
-// is of unknown outcome.
-func (s *stage) winner(verdicts []commit.Verdict, errs []error, entries []commit.EntryID, standing []commit.Writer, seq int64) int {
+// winner checks a round of conditional writes: one was applied, according to the Writers of the
+// stored header, and every other one was refused or is of unknown outcome.
+func (s *env) winner(verdicts []commit.Verdict, errs []error, entries []commit.EntryID, stored []commit.Writer, seq int64) int {
 	s.Helper()
 	won := -1
 	for n := range verdicts {
-		mine := made(commit.Verdict{Writers: standing}, seq, entries[n])
+		mine := made(commit.Verdict{Writers: stored}, seq, entries[n])
 		switch {
 		case errs[n] != nil && !fault.MayHaveCommitted(errs[n]):
 			s.Fatal(errs[n])
 		case errs[n] == nil && verdicts[n].Applied != mine:
-			s.Fatalf("racer %d was told applied=%v of seq %d, whose writer it is: %v", n, verdicts[n].Applied, seq, mine)
+			s.Fatalf("racer %d got applied=%v for seq %d, whose writer it is: %v", n, verdicts[n].Applied, seq, mine)
 		}
 		if mine {
 			won = n
 		}
 	}
 	if won < 0 {
-		s.Fatalf("no racer has written seq %d: %+v", seq, standing)
+		s.Fatalf("no racer has written seq %d: %+v", seq, stored)
 	}
 	return won
 }
 
-func raceCommits(s *stage) {
+func raceCommits(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	for round := range 20 {
 		var commits []*library.ContentCommit
@@ -81,12 +80,12 @@ func raceCommits(s *stage) {
 		together(func(n int) { verdicts[n], errs[n] = s.Commit(s.ctx, commits[n]) })
 		rows := s.read(it.head.ID, library.ContentQuery{Serial: true})
 		it.applied(commits[s.winner(verdicts, errs, entries, rows.Header.Writers, it.head.Seq+1)])
-		it.stands(fmt.Sprintf("item after round %d", round))
+		it.wantStored(fmt.Sprintf("item after round %d", round))
 	}
 }
 
-func racePrincipals(s *stage) {
-	g := s.newCircle(s.group("g"), s.user("a"))
+func racePrincipals(s *env) {
+	g := s.newPrincipal(s.group("g"), s.user("a"))
 	for round := range 10 {
 		var commits []*principal.Commit
 		var entries []commit.EntryID
@@ -100,13 +99,13 @@ func racePrincipals(s *stage) {
 		s.ok(err)
 		won := s.winner(verdicts, errs, entries, rows.Header.Writers, g.head.Seq+1)
 		if want := commits[won].Header.DisplayName; rows.Header.DisplayName != want || rows.Header.Seq != g.head.Seq+1 {
-			s.Fatalf("round %d: %q of seq %d stands, not %q", round, rows.Header.DisplayName, rows.Header.Seq, want)
+			s.Fatalf("round %d: %q of seq %d is stored, not %q", round, rows.Header.DisplayName, rows.Header.Seq, want)
 		}
 		g.head = rows.Header
 	}
 }
 
-func raceCreations(s *stage) {
+func raceCreations(s *env) {
 	for round := range 10 {
 		key := fmt.Sprintf("key %d", round)
 		var cs []commit.Creation
@@ -115,37 +114,37 @@ func raceCreations(s *stage) {
 		}
 		got, errs := make([]commit.Creation, racers), make([]error, racers)
 		together(func(n int) { got[n], errs[n] = s.PutCreationIfAbsent(s.ctx, cs[n], nil) })
-		stands := s.fix(cs[0], nil)
+		current := s.fix(cs[0], nil)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
 				continue
 			}
 			s.ok(errs[n])
-			s.same(fmt.Sprintf("what racer %d was told", n), got[n], stands)
+			s.same(fmt.Sprintf("what racer %d got", n), got[n], current)
 		}
 	}
 }
 
-func raceSettings(s *stage) {
+func raceSettings(s *env) {
 	for round := range 10 {
 		name := fmt.Sprintf("race %d of %s", round, s.tenant)
 		got, errs := make([][]byte, racers), make([]error, racers)
 		together(func(n int) { got[n], errs[n] = s.PutSettingIfAbsent(s.ctx, name, []byte{byte(n)}) })
-		stands, err := s.PutSettingIfAbsent(s.ctx, name, []byte("late"))
+		current, err := s.PutSettingIfAbsent(s.ctx, name, []byte("late"))
 		s.ok(err)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
 				continue
 			}
 			s.ok(errs[n])
-			s.same(fmt.Sprintf("what racer %d was told", n), got[n], stands)
+			s.same(fmt.Sprintf("what racer %d got", n), got[n], current)
 		}
 	}
 }
 
-// raceIndexUpdates makes a state a racer, in order, and enforces them all at
-// once, while the states after them are committed.
-func raceIndexUpdates(s *stage) {
+// raceIndexUpdates makes one state for each racer, in order, and applies them all at once,
+// while the states after them are committed.
+func raceIndexUpdates(s *env) {
 	a, b := s.user("a"), s.user("b")
 	for round := range 5 {
 		it := s.newItem(fmt.Sprintf("item%d", round), principal.Public, a)
@@ -192,9 +191,9 @@ func raceIndexUpdates(s *stage) {
 	}
 }
 
-// raceOvertaken enforces a state for many principals while the next one is
-// committed, and enforced for the first of them.
-func raceOvertaken(s *stage) {
+// raceOvertaken applies a state for many principals while the next one is committed, and
+// applied for the first of them.
+func raceOvertaken(s *env) {
 	first := s.user("a")
 	all := []principal.ID{first}
 	for n := range min(s.ApplyIndexBatch(), 400) - 1 {
@@ -227,7 +226,7 @@ func raceOvertaken(s *stage) {
 }
 
 // raceDrops rewrites an entry in place while the older ones are dropped.
-func raceDrops(s *stage) {
+func raceDrops(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Private, a)
 	it.applyIndex(a)
@@ -250,8 +249,8 @@ func raceDrops(s *stage) {
 	}
 }
 
-// given is a context that ended before the call.
-func given(ctx context.Context) context.Context {
+// cancelled returns a context that ended before the call.
+func cancelled(ctx context.Context) context.Context {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	return ended

@@ -5,8 +5,8 @@ import (
 	"carrel/principal"
 )
 
-// noted fails where the note of owner's rebuild is another one; "" is none.
-func (s *stage) noted(owner principal.ID, want string) {
+// noted fails if the note of owner's rebuild differs; "" is none.
+func (s *env) noted(owner principal.ID, want string) {
 	s.Helper()
 	note, err := s.RebuildNote(s.ctx, owner)
 	s.ok(err)
@@ -15,12 +15,12 @@ func (s *stage) noted(owner principal.ID, want string) {
 	}
 }
 
-func (s *stage) note(owner principal.ID, asOf clock.Instant, note string) {
+func (s *env) note(owner principal.ID, asOf clock.Instant, note string) {
 	s.Helper()
 	s.ok(s.PutRebuildNote(s.ctx, owner, asOf, []byte(note)))
 }
 
-func rebuildNote(s *stage) {
+func rebuildNote(s *env) {
 	a, b := s.user("a"), s.user("a/b")
 	s.noted(a, "")
 	s.note(a, start, "one")
@@ -32,7 +32,7 @@ func rebuildNote(s *stage) {
 	s.noted(b, "two")
 }
 
-func rebuildNotes(s *stage) {
+func rebuildNotes(s *env) {
 	a := s.user("a")
 	for _, n := range []struct {
 		asOf       clock.Instant
@@ -53,7 +53,7 @@ func rebuildNotes(s *stage) {
 	}
 }
 
-func dropRebuildNote(s *stage) {
+func dropRebuildNote(s *env) {
 	a := s.user("a")
 	s.ok(s.DropRebuildNote(s.ctx, a, start-9))
 	s.note(a, start, "one")
@@ -68,9 +68,9 @@ func dropRebuildNote(s *stage) {
 	s.noted(a, "")
 }
 
-func rebuildNoteAlone(s *stage) {
+func rebuildNoteAlone(s *env) {
 	a, empty := s.user("a"), s.user("empty")
-	e := s.place("item", principal.Private, start, a)
+	e := s.addEntry("item", principal.Private, start, a)
 	for _, p := range []principal.ID{a, empty} {
 		s.note(p, start, "one")
 		if built, err := s.Built(s.ctx, p); built || err != nil {

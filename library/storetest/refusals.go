@@ -9,16 +9,16 @@ import (
 
 func refusalAreas() []area {
 	return []area{{"Errors", []check{
-		{"One of a conditional write (Commit, Settle, CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
-		{"reads answer a context that has ended with an error, not with nothing", endedReads},
+		{"The error of a conditional write (Commit, Settle, CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
+		{"reads with a context that has ended return an error, not nothing", endedReads},
 	}}}
 }
 
-// uncertainty makes each conditional write with a context that has ended: it
-// either tells that it may have been applied, or it was not.
-func uncertainty(s *stage) {
+// uncertainty makes each conditional write with a context that has ended: it either reports
+// that it may have been applied, or was not applied.
+func uncertainty(s *env) {
 	a, b := s.user("a"), s.user("b")
-	ended := given(s.ctx)
+	ended := cancelled(s.ctx)
 	refused := func(what string, err error) bool {
 		s.Helper()
 		if err == nil {
@@ -33,21 +33,21 @@ func uncertainty(s *stage) {
 	it.remove(b)
 	c := it.next(func(c *library.ContentCommit) { c.Header.Title = "changed" })
 	if _, err := s.Commit(ended, c); refused("Commit", err) {
-		it.stands("item after Commit was refused")
+		it.wantStored("item after Commit was refused")
 	}
 	t := &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
 	if refused("Settle", s.Settle(ended, t)) {
-		it.stands("item after Settle was refused")
+		it.wantStored("item after Settle was refused")
 	}
 
-	g := s.newCircle(s.group("g"), a)
+	g := s.newPrincipal(s.group("g"), a)
 	g.put(b, principal.GroupMember, true)
 	p := g.next(func(p *principal.Commit) { p.Header.DisplayName = "changed" })
 	if _, err := s.CommitPrincipal(ended, p); refused("CommitPrincipal", err) {
-		g.stands("group after CommitPrincipal was refused")
+		g.wantStored("group after CommitPrincipal was refused")
 	}
 	if refused("SettleGroup", s.SettleGroup(ended, &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)})) {
-		g.stands("group after SettleGroup was refused")
+		g.wantStored("group after SettleGroup was refused")
 	}
 
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
@@ -62,10 +62,10 @@ func uncertainty(s *stage) {
 	}
 }
 
-func endedReads(s *stage) {
+func endedReads(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
-	ended := given(s.ctx)
+	ended := cancelled(s.ctx)
 	for _, r := range []struct {
 		name string
 		read func() error
@@ -102,7 +102,7 @@ func endedReads(s *stage) {
 		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},
 	} {
 		if r.read() == nil {
-			s.Errorf("%s gives no error", r.name)
+			s.Errorf("%s returns no error", r.name)
 		}
 	}
 }

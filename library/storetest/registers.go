@@ -20,8 +20,8 @@ func registerAreas() []area {
 	}
 }
 
-// creation is a creation of this subtest's own key.
-func (s *stage) creation(key, id string) commit.Creation {
+// creation returns a creation with a key of this subtest.
+func (s *env) creation(key, id string) commit.Creation {
 	return commit.Creation{
 		Key:       sha256.Sum256([]byte(s.tenant + " " + key)),
 		InputHash: sha256.Sum256([]byte(id)),
@@ -30,9 +30,9 @@ func (s *stage) creation(key, id string) commit.Creation {
 	}
 }
 
-// fix fixes a creation; a repetition after an unknown outcome is harmless,
-// because what stands then is the answer.
-func (s *stage) fix(c commit.Creation, replace *commit.Creation) commit.Creation {
+// fix puts a creation. It may repeat the call after an unknown outcome, because the result is
+// the row that is stored then.
+func (s *env) fix(c commit.Creation, replace *commit.Creation) commit.Creation {
 	s.Helper()
 	for range 8 {
 		got, err := s.PutCreationIfAbsent(s.ctx, c, replace)
@@ -47,7 +47,7 @@ func (s *stage) fix(c commit.Creation, replace *commit.Creation) commit.Creation
 	return commit.Creation{}
 }
 
-func putCreationIfAbsent(s *stage) {
+func putCreationIfAbsent(s *env) {
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
 	s.same("the first", s.fix(one, nil), one)
 	s.same("the second of a key", s.fix(two, nil), one)
@@ -56,27 +56,27 @@ func putCreationIfAbsent(s *stage) {
 	s.same("another key", s.fix(other, nil), other)
 }
 
-func replaceCreation(s *stage) {
+func replaceCreation(s *env) {
 	one, two, three := s.creation("a", "c:x:1"), s.creation("a", "c:x:2"), s.creation("a", "c:x:3")
 	s.same("the first", s.fix(one, nil), one)
-	s.same("in place of one that does not stand", s.fix(three, &two), one)
+	s.same("in place of one that is not stored", s.fix(three, &two), one)
 	almost := one
 	almost.Until++
 	s.same("in place of one with another time", s.fix(three, &almost), one)
 	almost = one
 	almost.InputHash[0]++
 	s.same("in place of one with another hash", s.fix(three, &almost), one)
-	s.same("in place of the one that stands", s.fix(two, &one), two)
-	s.same("in place of one that stood", s.fix(three, &one), two)
-	s.same("what stands", s.fix(three, nil), two)
+	s.same("in place of the stored one", s.fix(two, &one), two)
+	s.same("in place of one that was stored before", s.fix(three, &one), two)
+	s.same("what is stored", s.fix(three, nil), two)
 	missing := s.creation("b", "c:x:4")
-	s.same("in place of one where none stands", s.fix(missing, &missing), commit.Creation{})
+	s.same("in place of one though none is stored", s.fix(missing, &missing), commit.Creation{})
 	next := s.creation("b", "c:x:5")
 	s.same("after it", s.fix(next, nil), next)
 }
 
 // renewCreation replaces a row by the same with a later time.
-func renewCreation(s *stage) {
+func renewCreation(s *env) {
 	one := s.creation("a", "c:x:1")
 	renewed := s.creation("a", "c:x:1")
 	s.same("the first", s.fix(one, nil), one)
@@ -85,7 +85,7 @@ func renewCreation(s *stage) {
 	s.same("what is kept", s.fix(s.creation("a", "c:x:4"), nil), renewed)
 }
 
-func putSettingIfAbsent(s *stage) {
+func putSettingIfAbsent(s *env) {
 	name := "setting of " + s.tenant
 	for n, value := range [][]byte{[]byte("first \x00\xff"), []byte("second"), []byte("first")} {
 		got, err := s.PutSettingIfAbsent(s.ctx, name, value)
@@ -94,7 +94,7 @@ func putSettingIfAbsent(s *stage) {
 		}
 		s.ok(err)
 		if string(got) != "first \x00\xff" {
-			s.Fatalf("call %d gives %q", n, got)
+			s.Fatalf("call %d returns %q", n, got)
 		}
 		clear(got)
 		clear(value)
@@ -102,6 +102,6 @@ func putSettingIfAbsent(s *stage) {
 	got, err := s.PutSettingIfAbsent(s.ctx, name+"/b", []byte("other"))
 	s.ok(err)
 	if string(got) != "other" {
-		s.Fatalf("another name gives %q", got)
+		s.Fatalf("another name has %q", got)
 	}
 }

@@ -10,15 +10,15 @@ import (
 func settleAreas() []area {
 	return []area{{"Settle", []check{
 		{"Settle must not change Seq, and must be harmless when repeated", settleRepeated},
-		{"Positions leave Unsettled, others stay", settlePositions},
+		{"Positions are removed from Unsettled, others are kept", settlePositions},
 		{"Leaving rows are removed iff they are leaving and of the Seq given", settleLeaving},
 		{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", settlePurge},
-		{"Final then reduces it to Seq, MTS, Writers and the fact", settleFinal},
+		{"Final then reduces it to Seq, MTS, Writers and the state", settleFinal},
 		{"of an unknown id it does nothing", settleUnknown},
 	}}}
 }
 
-// settle settles, twice, since that is to be harmless.
+// settle settles, twice, because repeating it must be harmless.
 func (it *item) settle(t library.Settlement) {
 	it.s.Helper()
 	t.ID = it.head.ID
@@ -26,7 +26,7 @@ func (it *item) settle(t library.Settlement) {
 	it.s.ok(it.s.Settle(it.s.ctx, &t))
 }
 
-func settleRepeated(s *stage) {
+func settleRepeated(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Private, a, b)
 	it.move()
@@ -37,14 +37,14 @@ func settleRepeated(s *stage) {
 	}
 	it.settled(t.Positions...)
 	delete(it.rows, b)
-	it.stands("item after it was settled")
+	it.wantStored("item after it was settled")
 	it.move()
 	it.share(b, library.Viewing)
 	s.ok(s.Settle(s.ctx, t))
-	it.stands("item after a late settlement came again")
+	it.wantStored("item after a late settlement was repeated")
 }
 
-func settlePositions(s *stage) {
+func settlePositions(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	for range 4 {
 		it.move()
@@ -52,17 +52,17 @@ func settlePositions(s *stage) {
 	u := it.head.Unsettled
 	it.settle(library.Settlement{Positions: []clock.Instant{u[2].Position, u[0].Position, 12345}})
 	it.settled(u[2].Position, u[0].Position)
-	it.stands("item")
+	it.wantStored("item")
 	it.settle(library.Settlement{})
-	it.stands("item after nothing was settled")
+	it.wantStored("item after nothing was settled")
 	it.settle(library.Settlement{Positions: []clock.Instant{u[1].Position, u[3].Position}})
 	it.settled(u[1].Position, u[3].Position)
-	it.stands("item without unsettled positions")
+	it.wantStored("item without unsettled positions")
 	it.move()
-	it.stands("item after a further move")
+	it.wantStored("item after a further move")
 }
 
-func settleLeaving(s *stage) {
+func settleLeaving(s *env) {
 	a, b, c, d := s.user("a"), s.user("b"), s.user("c"), s.user("d")
 	it := s.newItem("item", principal.Private, a, b, c, d)
 	it.remove(b)
@@ -72,39 +72,39 @@ func settleLeaving(s *stage) {
 	it.remove(c)
 	active := it.members(d)[0]
 	it.settle(library.Settlement{Leaving: []library.Member{early, active, {Principal: s.user("none"), Leaving: true, Seq: 1}}})
-	it.stands("item, of which nothing was to be removed")
+	it.wantStored("item with nothing to remove")
 	pretended := active
 	pretended.Leaving = true
 	it.settle(library.Settlement{Leaving: []library.Member{pretended}})
-	it.stands("item whose active row was named as leaving")
+	it.wantStored("item whose active row was named as leaving")
 	it.settle(library.Settlement{Leaving: it.members(b, c)})
 	delete(it.rows, b)
 	delete(it.rows, c)
-	it.stands("item without leaving rows")
+	it.wantStored("item without leaving rows")
 }
 
-func settlePurge(s *stage) {
+func settlePurge(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	it := s.newItem("item", principal.Private, a, b, c)
 	it.remove(b)
 	it.settle(library.Settlement{Purge: true, Leaving: it.members(a)})
-	it.stands("live item that was to be buried")
+	it.wantStored("live item that was to be purged")
 	it.delete()
 	stale := it.members(a, b)
 	stale[0].Seq += 7
 	it.settle(library.Settlement{Purge: true, Leaving: stale})
 	delete(it.rows, a)
 	delete(it.rows, b)
-	it.stands("deleted item of which two rows were buried")
+	it.wantStored("deleted item of which two rows were purged")
 }
 
-func settleFinal(s *stage) {
+func settleFinal(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a, b)
 	r := commit.RequestRow{Key: commit.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
 	it.move()
 	it.settle(library.Settlement{Purge: true, Final: true, Leaving: it.members(a, b)})
-	it.stands("live item that was to be reduced")
+	it.wantStored("live item that was to be reduced")
 	it.write(func(c *library.ContentCommit) {
 		c.Header.State, c.Header.CanonicalURL, c.Header.Page, c.Request = commit.Deleted, "https://example.com/", []byte{7}, &r
 	})
@@ -113,7 +113,7 @@ func settleFinal(s *stage) {
 	reduced.ID = it.head.ID
 	it.head = reduced
 	clear(it.rows)
-	it.stands("reduced item")
+	it.wantStored("reduced item")
 	s.same("request row of a reduced item", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
 	s.same("verdict on a creation", s.commit(late), commit.Verdict{Seq: 3, Writers: it.head.Writers})
@@ -122,7 +122,7 @@ func settleFinal(s *stage) {
 	s.same("ids", ownIDs(s, ids), []library.ContentID{it.head.ID})
 }
 
-func settleUnknown(s *stage) {
+func settleUnknown(s *env) {
 	id := s.content("unknown")
 	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Purge: true, Final: true, Positions: []clock.Instant{1},
 		Leaving: []library.Member{{Principal: s.user("a"), Leaving: true, Seq: 1}}}))

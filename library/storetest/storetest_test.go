@@ -14,8 +14,8 @@ var contracts = []string{
 	"../../interchange/archive/archive.go",
 }
 
-// TestEveryMustIsASubtest holds the suite to the contract: every sentence of the
-// contracts with a "must" is the name of a subtest, under the method it is about.
+// TestEveryMustIsASubtest checks that every sentence of the contracts with a "must" is the name
+// of a subtest, under the method that it is about.
 func TestEveryMustIsASubtest(t *testing.T) {
 	names := make(map[string]bool)
 	for _, a := range areas() {
@@ -49,7 +49,7 @@ func TestEveryMustIsASubtest(t *testing.T) {
 	}
 }
 
-// sentences are those of a file's comments that hold a "must".
+// sentences returns the sentences with a "must" in a file's comments.
 func sentences(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
@@ -62,7 +62,7 @@ func sentences(t *testing.T, file string) []string {
 	for _, group := range f.Comments {
 		for _, s := range end.Split(group.Text(), -1) {
 			s = strings.Join(strings.Fields(s), " ")
-			// The one sentence that speaks of this rule has the word in quotes.
+			// The one sentence about this rule has the word in quotes.
 			if must.MatchString(s) && !strings.Contains(s, `"must"`) {
 				found = append(found, s)
 			}
@@ -71,7 +71,7 @@ func sentences(t *testing.T, file string) []string {
 	return found
 }
 
-// TestNamesAreUnique keeps a subtest from hiding another one.
+// TestNamesAreUnique checks that no subtest hides another one.
 func TestNamesAreUnique(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, a := range areas() {

@@ -18,26 +18,26 @@ func textAreas() []area {
 			{"It must be harmless when repeated", dropTexts},
 		}},
 		{"ScanTexts", []check{
-			{"each text is listed once without its body, in an order that lasts", scanTexts},
+			{"each text is listed once without its body, in a permanent order", scanTexts},
 		}},
 	}
 }
 
-// text is the n-th text of this subtest.
-func (s *stage) text(n int, body string) page.Text {
+// text returns the n-th text of this subtest.
+func (s *env) text(n int, body string) page.Text {
 	sum := sha256.Sum256([]byte(fmt.Sprint(s.tenant, " ", n)))
 	return page.Text{ID: page.TextID(sum[:16]), Item: s.content("item"), Row: library.RowKey{Kind: 4, Key: fmt.Sprint("row ", n)}, Body: body}
 }
 
 // wantTexts reads texts by their ids.
-func (s *stage) wantTexts(what string, ids []page.TextID, want ...page.Text) {
+func (s *env) wantTexts(what string, ids []page.TextID, want ...page.Text) {
 	s.Helper()
 	got, err := s.ReadTexts(s.ctx, ids)
 	s.ok(err)
 	s.same(what, got, want)
 }
 
-func readTexts(s *stage) {
+func readTexts(s *env) {
 	bodies := []string{"", "Ä\u202e\n\x00 \U0001F600", strings.Repeat("long ", 512<<10/5)}
 	var all []page.Text
 	var ids []page.TextID
@@ -59,7 +59,7 @@ func readTexts(s *stage) {
 	s.wantTexts("no text", nil)
 }
 
-func dropTexts(s *stage) {
+func dropTexts(s *env) {
 	one, two, three := s.text(1, "one"), s.text(2, "two"), s.text(3, "three")
 	for _, t := range []page.Text{one, two, three} {
 		s.ok(s.PutText(s.ctx, t))
@@ -72,7 +72,7 @@ func dropTexts(s *stage) {
 	s.ok(s.DropTexts(s.ctx, nil))
 }
 
-func scanTexts(s *stage) {
+func scanTexts(s *env) {
 	want := map[page.TextID]page.Text{}
 	for n := range 7 {
 		t := s.text(n, "body")
