@@ -21,49 +21,48 @@ import (
 	"carrel/core/sched"
 )
 
-// A cursor is a place in one connection. It is encrypted and authenticated, so
-// that it tells a reader nothing of entries that are hidden from it and so
-// that nobody can make one up:
+// A cursor is a position in one connection. It is encrypted and authenticated, so that it
+// reveals nothing about hidden entries and cannot be forged:
 //
 //	base64url( version | key id | nonce (12) | AES-256-GCM(place) with its tag )
 //
-// What the cursor is bound to (kind of connection, its owner, class of viewer)
-// is authenticated with it but not carried in it. The nonce is an HMAC of all
-// that is sealed, under a second key: the same edge has the same cursor, and no
-// nonce serves two different texts.
+// The binding of a cursor (the kind of connection, its owner, the class of viewer) is
+// authenticated with it but not part of it. The nonce is an HMAC of everything that is
+// sealed, under a second key: the same edge has the same cursor, and no nonce is used for
+// two different texts.
 const (
 	cursorVersion = 1
 	cursorHead    = 2 // version and key id
 	cursorNonce   = 12
 	cursorTag     = 16
-	// placeStep rounds the size of a sealed place up, so that the length of a
-	// cursor does not give the length of a hidden item's id away. With it the
-	// usual cursor has 78 bytes, 104 characters.
+	// placeStep is the unit to which a sealed Place is padded, so that the length of a cursor
+	// does not reveal the length of a hidden item's id. A typical cursor has 78 bytes, or 104
+	// characters.
 	placeStep = 48
 	placeHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
 	placeRead = 1 + 4         // a mark, and the minute in which it was read
-	// longestID is that of ids of every kind; with a name before it, by which a list
-	// is in order, it is the longest text of a place.
+	// longestID is the longest id of any kind. The longest text of a Place is a name, for
+	// lists ordered by name, followed by such an id.
 	longestID     = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
 	longestPlace  = (placeHead + LongestName + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
 	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
 )
 
-// Usual is how many bytes the text of a usual cursor has.
+// Usual is the length of a typical cursor.
 const Usual = 104
 
-// LongestName is how many bytes of a name a place holds at most.
+// LongestName is how many bytes of a name a Place holds at most.
 const LongestName = 80
 
-// cursorText is strict: of the spellings that decode to the same bytes it
-// takes one.
+// cursorText is the encoding of cursors. It is strict: it accepts only one of the texts
+// that decode to the same bytes.
 var cursorText = base64.RawURLEncoding.Strict()
 
 // Kind is the kind of connection that a cursor belongs to.
 type Kind byte
 
-// The kinds of connections. Cursors that exist are bound to them, so a number is
-// never used for anything else.
+// The kinds of connections. Existing cursors are bound to them, so a number is never
+// reused.
 const (
 	OfLibrary      Kind = 1
 	OfMembers      Kind = 2
@@ -82,43 +81,41 @@ const (
 type Order byte
 
 const (
-	AnyOrder   Order = 0 // of mutations and events: works in either
+	AnyOrder   Order = 0 // of mutations and events: valid in either order
 	Ascending  Order = 1
 	Descending Order = 2
 
-	placeBounded = 0x80 // flag beside the order
+	placeBounded = 0x80 // flag in the byte of the order
 
-	// readMark stands behind the id where the time of reading follows: what was
-	// sealed before there was one has nothing but padding there, and programs of
-	// that time take what follows for padding.
+	// readMark follows the id if the time of reading follows it. Older cursors have only
+	// padding there, and older versions take the mark and the time for padding.
 	readMark = 1
 )
 
-// Class is the class of viewers that share a cursor, as the domain numbers
-// them. Connections without classes have 0.
+// Class is a number of the domain for viewers that may share a cursor. It is 0 for
+// connections without classes.
 type Class byte
 
-// Place is what a cursor holds. A connection in order of time has the position and
-// the id of an edge; others leave Position 0, and have in ID whatever they are in
-// order of.
+// Place is the position that a cursor encodes. A connection ordered by time uses Position
+// and the id of an edge. In others Position is 0, and ID is the text by which they are
+// ordered.
 type Place struct {
 	Order    Order
 	Position clock.Instant
 	ID       string
-	// Bound is the newest position that the walk goes to; nothing where it is
-	// not Bounded.
+	// Bound is the newest position that the walk reaches, if Bounded is true.
 	Bounded bool
 	Bound   clock.Instant
-	// Read is when the place was read, cut to readUnit; 0: not told. It is what
-	// a follower resumes from, and nothing to a page.
+	// Read is when the position was read, truncated to ReadUnit, or 0 if unknown. A follower
+	// resumes from it; pages do not use it.
 	Read clock.Instant
 }
 
-// ReadUnit is how exactly a cursor tells when it was read. Within it the same
-// edge has the same cursor.
+// ReadUnit is the resolution of Place.Read. Within one unit the same edge has the same
+// cursor.
 const ReadUnit = time.Minute
 
-// append appends the place, padded to whole steps.
+// append appends the encoded place, padded to a multiple of placeStep.
 func (p *Place) append(b []byte) []byte {
 	start := len(b)
 	first := byte(p.Order)
@@ -141,7 +138,7 @@ func (p *Place) append(b []byte) []byte {
 	return b
 }
 
-// readPlace is the reverse of append; ok is false for what append does not make.
+// readPlace decodes the output of append. ok is false for anything else.
 func readPlace(b []byte) (p Place, ok bool) {
 	if len(b) < placeHead {
 		return p, false
@@ -161,27 +158,27 @@ func readPlace(b []byte) (p Place, ok bool) {
 	return p, true
 }
 
-// Binding is what a cursor is bound to, as authenticated data. The length
-// before the owner keeps it apart from what is sealed.
+// Binding returns the authenticated data that a cursor is bound to. The length before the
+// owner separates it from the sealed text.
 func Binding(kind Kind, class Class, owner string) []byte {
 	b := make([]byte, 0, 4+len(owner))
 	b = append(b, cursorVersion, byte(kind), byte(class), byte(len(owner)))
 	return append(b, owner...)
 }
 
-// cursorKeys is the setting under which a store keeps the key ring.
+// cursorKeys is the setting in which a store keeps the key ring.
 const cursorKeys = "cursor-keys"
 
-// The key ring: a format version, then keys of an id, an encryption key and a
-// key of the nonces. New cursors are sealed with the first; all of them open.
+// The key ring is a format version, then keys, each with an id, an encryption key and a
+// nonce key. New cursors are sealed with the first key; all keys open cursors.
 const (
 	ringVersion = 1
 	ringSecret  = 32
 	ringKey     = 1 + 2*ringSecret
 )
 
-// Sealer makes and reads cursors with the keys of the store, so that every
-// gateway and every restart knows them.
+// Sealer seals and opens cursors with keys from the store, so that a cursor is valid at
+// every gateway and after a restart.
 type Sealer struct {
 	keys []*cursorKey
 }
@@ -192,22 +189,22 @@ type cursorKey struct {
 	sealBuffers sync.Pool // of *sealBuffer; its mac carries the key
 }
 
-// sealBuffer is what sealing needs besides the key, reused: a page seals twenty.
+// sealBuffer holds reusable buffers for sealing: a page seals twenty cursors.
 type sealBuffer struct {
 	mac               hash.Hash
 	whole, sum, bytes []byte
 }
 
-// NewSealer reads the key ring of the store, and stores a first one if there is none.
+// NewSealer reads the key ring of the store, after storing a new one if there is none.
 func NewSealer(ctx context.Context, store commit.RegisterStore, rt sched.Runtime) (*Sealer, error) {
 	ring := make([]byte, 1+ringKey)
 	rt.Random(ring)
 	ring[0], ring[1] = ringVersion, 1
-	standing, err := commit.PutSettingIfAbsent(ctx, store, rt, cursorKeys, ring)
+	stored, err := commit.PutSettingIfAbsent(ctx, store, rt, cursorKeys, ring)
 	if err != nil {
 		return nil, fmt.Errorf("read cursor keys: %w", err)
 	}
-	return sealerOf(standing)
+	return sealerOf(stored)
 }
 
 // sealerOf reads a key ring.
@@ -253,7 +250,7 @@ func (s *Sealer) key(id byte) *cursorKey {
 	return nil
 }
 
-// Seal is the cursor of a place in the connection that bound names.
+// Seal returns the cursor of a place, bound to the connection of bound.
 func (s *Sealer) Seal(bound []byte, p Place) string {
 	var text [Usual]byte
 	return string(s.AppendSeal(text[:0], bound, p))
@@ -275,7 +272,7 @@ func (s *Sealer) AppendSeal(b, bound []byte, p Place) []byte {
 	return cursorText.AppendEncode(b, w.bytes)
 }
 
-// Open reads a cursor of the connection that bound names, for a page in order.
+// Open decodes a cursor bound to the connection of bound, for a page in order.
 func (s *Sealer) Open(bound []byte, order Order, cursor string) (Place, error) {
 	p, err := s.OpenAny(bound, cursor)
 	if err == nil && p.Order != AnyOrder && p.Order != order {
@@ -284,13 +281,13 @@ func (s *Sealer) Open(bound []byte, order Order, cursor string) (Place, error) {
 	return p, err
 }
 
-// OpenAny reads a cursor of the connection that bound names, in whatever order.
+// OpenAny decodes a cursor bound to the connection of bound, of any order.
 func (s *Sealer) OpenAny(bound []byte, cursor string) (Place, error) {
 	if cursor == "" || len(cursor) > longestCursor {
 		return Place{}, badCursor()
 	}
 	b, err := cursorText.DecodeString(cursor)
-	// The decoder skips line breaks, which would be one more spelling.
+	// The decoder ignores line breaks, so there would be several texts for one cursor.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") {
 		return Place{}, badCursor()
 	}
@@ -313,13 +310,13 @@ func (s *Sealer) OpenAny(bound []byte, cursor string) (Place, error) {
 	return p, nil
 }
 
-// badCursor says the same of every cursor that does not fit: what is wrong
-// with it is not told, because a cursor is nothing to be taken apart.
+// badCursor returns the same error for every invalid cursor. It does not say what is wrong,
+// because cursors are opaque.
 func badCursor() *fault.Error {
 	return &fault.Error{
 		Code:   fault.Invalid,
 		Reason: fault.ReasonBadCursor,
-		Msg: "this is no cursor of this connection: pass a cursor back unchanged, to the connection it came from, " +
+		Msg: "this is not a cursor of this connection: pass a cursor back unchanged, to the connection it came from, " +
 			"with the same orderBy and includeShared and as a viewer who may read the same part of the library; or start without a cursor",
 	}
 }

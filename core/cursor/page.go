@@ -2,7 +2,7 @@ package cursor
 
 import "carrel/core/fault"
 
-// PageArgs are the arguments of a connection, as the client gave them.
+// PageArgs are the arguments of a connection, as the client passed them.
 type PageArgs struct {
 	First  *int
 	After  *string
@@ -16,7 +16,7 @@ const (
 	MaxPageSize     = 100
 )
 
-// PageInfo tells of a page of any connection.
+// PageInfo describes a page of any connection.
 type PageInfo struct {
 	HasNextPage     bool
 	HasPreviousPage bool
@@ -24,13 +24,13 @@ type PageInfo struct {
 	Start, End func() string
 }
 
-// StartCursor is the cursor of the first edge. A page without edges has the
-// place that it was requested from, nil if it was requested without a cursor. If
-// the read budget cut the page short, it has the first entry scanned.
+// StartCursor returns the cursor of the first edge. For a page without edges it returns the
+// cursor with which the page was requested, or nil without one. If the read budget cut the
+// page short, it returns the cursor of the first scanned entry.
 func (p *PageInfo) StartCursor() *string { return cursorOrNil(p.Start) }
 
-// EndCursor is the cursor of the last edge, with the same rules. If the read
-// budget cut the page short, it is the last entry scanned.
+// EndCursor returns the cursor of the last edge, by the same rules. If the read budget cut
+// the page short, it returns the cursor of the last scanned entry.
 func (p *PageInfo) EndCursor() *string { return cursorOrNil(p.End) }
 
 func cursorOrNil(seal func() string) *string {
@@ -41,15 +41,15 @@ func cursorOrNil(seal func() string) *string {
 	return &c
 }
 
-// Page is what the arguments of a connection ask for.
+// Page is the page that the arguments of a connection request.
 type Page struct {
 	Size     int
-	Backward bool    // the last ones before the cursor, not the first after it
-	Cursor   *string // nil: from the end of the connection
+	Backward bool    // the last edges before the cursor, not the first after it
+	Cursor   *string // nil for an end of the connection
 }
 
-// Resolve checks the arguments of a connection and fills in what was left out.
-// Its errors are BAD_USER_INPUT.
+// Resolve checks the arguments of a connection and applies the defaults. Its errors are
+// BAD_USER_INPUT.
 func (a PageArgs) Resolve() (Page, error) {
 	switch {
 	case a.First != nil && a.Last != nil:
@@ -77,7 +77,7 @@ func (a PageArgs) Resolve() (Page, error) {
 	return p, nil
 }
 
-// Forwards is resolve for connections that page Forwards only.
+// Forwards is Resolve for connections that page forwards only.
 func (a PageArgs) Forwards() (Page, error) {
 	if a.Last != nil || a.Before != nil {
 		return Page{}, fault.BadInputf("this connection pages forwards only: pass first and after")

@@ -1,12 +1,12 @@
 package cursor
 
-// Cursor makes a cursor when it is asked for: of most places of a page nobody asks.
+// Cursor encodes a cursor on demand, because most cursors of a page are not requested.
 type Cursor interface {
-	// AppendCursor appends the cursor to b. It has no character that JSON escapes.
+	// AppendCursor appends the cursor to b. A cursor has no character that JSON escapes.
 	AppendCursor(b []byte) []byte
 }
 
-// Sealed is a place in a connection with what seals it.
+// Sealed is a Place with the Sealer and the binding of its cursor.
 type Sealed struct {
 	Sealer *Sealer
 	Bound  []byte

@@ -9,9 +9,9 @@ import (
 	"carrel/core/clock"
 )
 
-// TestAppendSeal_WritesTheSameAsSeal: behind what is there, for places of all sizes, and so that
-// the cursor opens.
-func TestAppendSeal_WritesTheSameAsSeal(t *testing.T) {
+// AppendSeal appends the same text that Seal returns, for places of all sizes, and it can be
+// opened.
+func TestAppendSeal_MatchesSeal(t *testing.T) {
 	ring := bytes.Repeat([]byte{7}, 1+ringKey)
 	ring[0], ring[1] = ringVersion, 1
 	s, err := sealerOf(ring)

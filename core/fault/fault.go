@@ -1,5 +1,5 @@
-// Package fault is the errors that every domain returns: their class, their reason,
-// and where in the input they are. It knows no domain, and not how errors are shown.
+// Package fault defines the errors that every domain returns: their class, their reason, and
+// the path into the input. It knows neither the domains nor how errors are shown.
 package fault
 
 import (
@@ -15,26 +15,26 @@ type Code uint8
 const (
 	Internal        Code = iota // a defect; shown in the log only
 	Invalid                     // malformed input
-	Unauthenticated             // who is asking must be known first
-	Forbidden                   // visible, but not the viewer's to change
+	Unauthenticated             // the caller must sign in first
+	Forbidden                   // visible, but the viewer may not change it
 	NotFound                    // does not exist, or may not be seen
 	Conflict                    // collides with the current state
 	Exhausted                   // more than a limit allows
-	Unavailable                 // the service cannot do it now; may be tried again
+	Unavailable                 // the service cannot do it now; a retry may succeed
 )
 
-// Reason tells more than the class: a closed list, which the edge maps to the
-// codes of the API contract.
+// Reason is more specific than the class. The list is closed; the edge maps it to the codes of
+// the API contract.
 type Reason string
 
-// The reasons. The empty one means that the Code says all.
+// The reasons. An empty reason means that the Code is specific enough.
 const (
 	ReasonTaken               Reason = "TAKEN"
 	ReasonLastManager         Reason = "LAST_MANAGER"
 	ReasonNotAMember          Reason = "NOT_A_MEMBER"
 	ReasonTooMany             Reason = "TOO_MANY"
 	ReasonBadCursor           Reason = "BAD_CURSOR"
-	ReasonBadInput            Reason = "BAD_USER_INPUT" // a fault of the caller's program, not of a person
+	ReasonBadInput            Reason = "BAD_USER_INPUT" // an error in the caller's program, not of a person
 	ReasonVersion             Reason = "CONFLICT"
 	ReasonRevision            Reason = "REVISION_CONFLICT"
 	ReasonExpired             Reason = "EXPIRED"
@@ -44,13 +44,13 @@ const (
 	ReasonOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ReasonIdempotencyMismatch Reason = "IDEMPOTENCY_MISMATCH"
 	ReasonTimeout             Reason = "TIMEOUT"
-	ReasonResync              Reason = "RESYNC" // the events missed are no longer kept
+	ReasonResync              Reason = "RESYNC" // the missed events are no longer kept
 	ReasonWrongSecret         Reason = "WRONG_SECRET"
 	ReasonSlow                Reason = "SLOW_CONSUMER" // the subscriber did not read its events in time
 )
 
-// Error is the one error type of the domain. A mutation's faults that a person
-// can mend come as several Errors in a List.
+// Error is the error type of the domains. The faults of a mutation's input that a person can
+// correct are returned together, as a List.
 type Error struct {
 	Code   Code
 	Reason Reason
@@ -75,7 +75,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// List holds all faults of one class of an input, in the order of the input.
+// List is all faults of one class in an input, in the order of the input.
 type List []*Error
 
 // Error joins the messages.
@@ -90,7 +90,7 @@ func (f List) Error() string {
 	return strings.Join(msgs, "; ")
 }
 
-// OrNil returns the list as an error, nil where it is empty.
+// OrNil returns the list as an error, or nil if it is empty.
 func (f List) OrNil() error {
 	if len(f) == 0 {
 		return nil
@@ -98,7 +98,8 @@ func (f List) OrNil() error {
 	return f
 }
 
-// Add appends the faults of err with path in front of theirs; nil adds nothing.
+// Add appends the faults of err, with path prepended to their paths. It does nothing if err is
+// nil.
 func (f *List) Add(err error, path ...string) {
 	if err == nil {
 		return
@@ -127,7 +128,7 @@ func ListOf(err error) List {
 	return List{{Code: Internal, Msg: "internal error", Err: err}}
 }
 
-// CodeOf returns the class of the first error, Internal for errors of other types.
+// CodeOf returns the class of the first error, or Internal for errors of other types.
 func CodeOf(err error) Code {
 	fs := ListOf(err)
 	if len(fs) == 0 {
@@ -181,18 +182,18 @@ func Unavailablef(cause error, format string, args ...any) *Error {
 	return &Error{Code: Unavailable, Msg: fmt.Sprintf(format, args...), Err: cause, RetryAfter: 1}
 }
 
-// uncertain marks an error of a conditional write that may have been applied.
+// uncertain is the error of a conditional write that may have been applied.
 type uncertain struct{ err error }
 
 func (u *uncertain) Error() string { return "outcome unknown: " + u.err.Error() }
 func (u *uncertain) Unwrap() error { return u.err }
 
-// Uncertain wraps the error of a conditional write whose outcome the store
-// does not know: it may apply now, later or never.
+// Uncertain wraps the error of a conditional write whose outcome is unknown: it may be
+// applied now, later or never.
 func Uncertain(err error) error { return &uncertain{err} }
 
-// MayHaveCommitted reports whether the write that failed with err may have been
-// applied all the same, or may still be.
+// MayHaveCommitted reports whether the write that failed with err may nevertheless have been
+// applied, or may still be applied.
 func MayHaveCommitted(err error) bool {
 	var u *uncertain
 	return errors.As(err, &u)

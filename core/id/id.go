@@ -1,4 +1,4 @@
-// Package id has the forms of global ids and the letters in use. Most ids have the form
+// Package id defines the format of global ids and the letters in use. Most ids have the form
 // <letter>:<tenant>:<name>; a lease has l:<32 hexadecimal digits>, a paste
 // p:<32 hexadecimal digits>, and a suggestion such digits alone. It does not know what the ids name.
 package id
@@ -21,7 +21,7 @@ const RandomDigits = 32
 // Kind is the letter that a global id begins with. It says what the id names.
 type Kind byte
 
-// The kinds of global ids. Malformed is of a text that is no id.
+// The kinds of global ids. Malformed is the kind of a text that is not an id.
 const (
 	Malformed Kind = 0
 	User      Kind = 'u'
@@ -29,16 +29,16 @@ const (
 	Content   Kind = 'c'
 	Lease     Kind = 'l'
 	Paste     Kind = 'p'
-	// Suggestion is of ids without a letter, of 32 hexadecimal digits.
+	// Suggestion is the kind of ids of 32 hexadecimal digits without a letter.
 	Suggestion Kind = 's'
 )
 
 // kinds are the kinds of ids. A new kind needs a row here.
 var kinds = [...]struct {
 	kind Kind
-	// folded ids are written in lower case, and read in any.
+	// folded ids are written in lower case, and read in any case.
 	folded bool
-	// check checks the form of an id of the kind, but for its letter.
+	// check checks the form of an id of the kind, except for its letter.
 	check func(s string) error
 }{
 	{User, true, Check},
@@ -48,7 +48,7 @@ var kinds = [...]struct {
 	{Paste, false, checkRandom},
 }
 
-// KindOf returns what a well-formed global id names, Malformed for other texts.
+// KindOf returns the kind of a well-formed global id, or Malformed for other texts.
 func KindOf(s string) Kind {
 	if isRandom(s) {
 		return Suggestion
@@ -74,7 +74,7 @@ func KindOf(s string) Kind {
 	return Malformed
 }
 
-// Check checks the form "<letter>:<tenant>:<name>" of an id, but for the letter.
+// Check checks the form "<letter>:<tenant>:<name>" of an id, except for the letter.
 // Its error has code Invalid.
 func Check(s string) error {
 	rest := s[2:]
@@ -89,7 +89,7 @@ func Check(s string) error {
 }
 
 // checkRandom checks the form "<letter>:<32 lower-case hexadecimal digits>" of a random
-// id, but for the letter. Its error has code Invalid.
+// id, except for the letter. Its error has code Invalid.
 func checkRandom(s string) error {
 	if !isRandom(s[2:]) {
 		return fault.Invalidf(nil, "such an id is a letter, a colon and %d digits of 0-9 and a-f", RandomDigits)
@@ -139,8 +139,8 @@ func CheckName(n string) error {
 	return nil
 }
 
-// Lower returns s with A to Z alone in lower case. Unicode has other letters whose lower
-// case is an ASCII one (the Kelvin sign); they must not become part of an id.
+// Lower returns s with only A to Z converted to lower case. Unicode has other letters whose
+// lower case is an ASCII letter (the Kelvin sign); they must not become part of an id.
 func Lower(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= 'A' && c <= 'Z' {

@@ -1,3 +1,3 @@
-// Package input checks the fields of mutations: those that may be left out, and texts
-// that people have written. It does not know what a field is for.
+// Package input checks the fields of mutations: optional fields, and texts written by people.
+// It does not know what a field is for.
 package input

@@ -2,21 +2,20 @@ package input
 
 import "carrel/core/fault"
 
-// Optional tells an input field that was left out from one that was given. For
-// fields that can be null, T is a pointer.
+// Optional is an input field that may be omitted. For fields that can be null, T is a pointer.
 type Optional[T any] struct {
 	Set   bool
 	Value T
 }
 
-// Some is an input field that was given.
+// Some returns an input field with a value.
 func Some[T any](v T) Optional[T] { return Optional[T]{true, v} }
 
-// MaxList is the most ids, share targets or members that one call may name:
-// the longest IN list that a store is asked for.
+// MaxList is how many ids, share targets or members one call may name. It is the length of
+// the longest IN list in a statement of a store.
 const MaxList = 100
 
-// Required checks a field that takes no null.
+// Required checks a field that must not be null.
 func Required(value *string, what string, check func(string) error) error {
 	if value == nil {
 		return fault.Invalidf(nil, "%s cannot be null: leave it out to keep it", what)
@@ -24,8 +23,8 @@ func Required(value *string, what string, check func(string) error) error {
 	return check(*value)
 }
 
-// Needed is the value of an input field that takes no null; nil where the
-// field was left out or is at fault.
+// Needed returns the value of an input field that must not be null. It returns nil if the
+// field was omitted or is invalid.
 func Needed[T any](faults *fault.List, field Optional[*T], check func(T) error, path string) *T {
 	switch {
 	case !field.Set:

@@ -8,7 +8,7 @@ import (
 	"carrel/core/fault"
 )
 
-// CheckLine checks a field of one line: something visible, no controls.
+// CheckLine checks a field of one line: it needs a visible character and no control characters.
 func CheckLine(s, what string, limit int) error {
 	if err := CheckText(s, what, limit, ""); err != nil {
 		return err
@@ -19,8 +19,8 @@ func CheckLine(s, what string, limit int) error {
 	return nil
 }
 
-// CheckText checks encoding, length and control characters: C0, DEL and C1 are
-// refused but for those allowed. Marks of writing direction are data.
+// CheckText checks encoding, length and control characters: C0, DEL and C1 are refused except
+// for those allowed. Marks of writing direction are data.
 func CheckText(s, what string, limit int, allowed string) error {
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "%s must be valid UTF-8", what)
@@ -39,7 +39,7 @@ func CheckText(s, what string, limit int, allowed string) error {
 	return nil
 }
 
-// invisible tells of blanks, the ones of no width included.
+// invisible reports whether r is white space, including characters of no width.
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || r >= '\u200b' && r <= '\u200f' || r == '\u2060' || r == '\ufeff'
 }

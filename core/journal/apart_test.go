@@ -16,8 +16,8 @@ import (
 	"carrel/library"
 )
 
-// stuck is a domain in which whatever concerns an item named "bad..." hangs until
-// it is released, and then fails.
+// stuck is a domain in which all work on an item named "bad..." hangs until release is
+// closed, and then fails.
 type stuck struct {
 	domain
 	hung    atomic.Int32 // tries that hang or have hung
@@ -51,9 +51,9 @@ func (s *stuck) Expire(ctx context.Context, d commit.Due) (bool, error) {
 	return s.domain.Expire(ctx, d)
 }
 
-// Entries whose libraries cannot be written take all workers there are for them. A
-// move that becomes due meanwhile is made at the next look, and an entry that has
-// not failed in the background is finished before them.
+// Entries whose libraries cannot be written take all workers for failing entries. A move
+// that becomes due meanwhile is still made by the next call, and an entry that has not
+// failed in the background is finished before them.
 func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
@@ -73,7 +73,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	rt.pass(backOffAtLeast)
 	w := newWorkers(rt)
 	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
-		t.Fatalf("%d entries were started, want the %d there are workers for", n, failingWorkers)
+		t.Fatalf("%d entries were started, want %d, the number of workers", n, failingWorkers)
 	}
 	move := begin(200, "c:acme:hot")
 	move.Due = clock.Of(rt.Now())
@@ -88,7 +88,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	}
 	close(d.release)
 	w.wait(t.Context())
-	// What has failed less comes first, whatever its place on the list.
+	// Entries with fewer failures come first, in any order of the list.
 	j.Leave(begin(201, "c:acme:good"))
 	rt.pass(backOffAtLeast)
 	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
@@ -109,8 +109,8 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	}
 }
 
-// More expiries fail than one look reads. Those after them are made, and each that
-// fails is tried again with growing pauses until it succeeds.
+// More expiries fail than are read at once. Those after them still run, and each failing
+// one is retried with growing pauses until it succeeds.
 func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
@@ -130,7 +130,7 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	d := &stuck{release: make(chan struct{})}
 	close(d.release)
 	if err := j.ExpireDue(t.Context(), d); err == nil {
-		t.Error("what failed must be returned")
+		t.Error("the failures were not returned")
 	}
 	if len(d.expired) != 1 || d.hung.Load() != failing {
 		t.Errorf("expired %v, %d failed", d.expired, d.hung.Load())
@@ -150,15 +150,15 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	}
 	rt.pass(backOffAtMost)
 	if err := j.ExpireDue(t.Context(), &d.domain); err != nil || len(d.expired) != failing+1 {
-		t.Errorf("once they can be expired: %v, expired %d of %d", err, len(d.expired), failing+1)
+		t.Errorf("after the store works again: %v, expired %d of %d", err, len(d.expired), failing+1)
 	}
-	if left, err := store.DueUntil(t.Context(), now, 10); err != nil || len(left) != 0 || len(j.dues) != 0 {
-		t.Errorf("hints that stay %v, %v; %d in memory", left, err, len(j.dues))
+	if remaining, err := store.DueUntil(t.Context(), now, 10); err != nil || len(remaining) != 0 || len(j.dues) != 0 {
+		t.Errorf("remaining hints: %v, %v; %d in memory", remaining, err, len(j.dues))
 	}
 }
 
-// Expiries that hang take no more workers than there are, those that hung before
-// fewer still, and one is never worked on twice at once.
+// Hanging expiries take at most all workers, and those that have failed before only the
+// workers for failing ones. An expiry never runs twice at once.
 func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
@@ -179,14 +179,14 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	d, w := &stuck{release: make(chan struct{})}, newWorkers(rt)
 	for n, want := range []int{failing, 0} {
 		if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != want {
-			t.Fatalf("look %d: %d were started, %v; want %d", n, got, err, want)
+			t.Fatalf("call %d: %d were started, %v; want %d", n, got, err, want)
 		}
 	}
 	if err := store.PutDue(t.Context(), commit.Due{At: now - 1, Kind: commit.Content, Key: "c:acme:good"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != 1 {
-		t.Errorf("%d were started beside those that hang, %v; want the healthy one", got, err)
+		t.Errorf("%d were started while others hang, %v; want the healthy one", got, err)
 	}
 	close(d.release)
 	w.wait(t.Context())
@@ -195,7 +195,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	}
 }
 
-// partialDues is a store of which a part of the hints cannot be read.
+// partialDues is a store that cannot read a part of its hints.
 type partialDues struct {
 	commit.JournalStore
 	fails int // so many calls
@@ -209,9 +209,9 @@ func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit i
 	return dues, err
 }
 
-// A part of the hints cannot be read. The others are worked on at once, and what
-// is known of those that fail is kept.
-func TestStartExpiries_AnUnreadablePartDelaysNoOthers(t *testing.T) {
+// If some hints cannot be read, the others are worked on at once, and the state of failing
+// ones is kept.
+func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	partial := &partialDues{store, 1}
 	j := New(t.Context(), partial, rt, nil)

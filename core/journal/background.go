@@ -11,8 +11,8 @@ import (
 	"carrel/core/sched"
 )
 
-// Run does what is due in the background until ctx ends, and returns when all
-// of it has stopped. Call Recover before the first request is served.
+// Run does the background work until ctx ends, and returns when all of it has
+// stopped. Call Recover before the first request is served.
 func (j *Journal) Run(ctx context.Context, s Service) {
 	changes, repairs, expiries := newWorkers(j.rt), newWorkers(j.rt), newWorkers(j.rt)
 	loops := []struct {
@@ -20,14 +20,14 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 		step  func(context.Context, Service) error
 		what  string
 	}{
-		{heartbeat, func(ctx context.Context, _ Service) error { return j.Beat(ctx) }, "writing the lane"},
+		{heartbeat, func(ctx context.Context, _ Service) error { return j.Beat(ctx) }, "writing the in-flight list"},
 		{pollEvery, func(ctx context.Context, s Service) error { j.startDue(ctx, s, changes, j.rt.Elapsed()); return nil }, "finishing changes"},
 		{pollEvery, func(ctx context.Context, s Service) error { j.startRepairs(ctx, s, repairs); return repairs.failed() }, "repairing libraries"},
 		{pollEvery, func(ctx context.Context, s Service) error {
 			_, err := j.startExpiries(ctx, s, expiries)
 			return errors.Join(err, expiries.failed())
 		}, "expiring items"},
-		{pollEvery, newWatch(j).step, "taking over lanes"},
+		{pollEvery, newWatch(j).step, "taking over in-flight lists"},
 		{scrubEvery, j.scrub, "scrubbing"},
 	}
 	ended := make([]sched.Latch, len(loops))
@@ -43,7 +43,7 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 		})
 	}
 	for _, l := range ended {
-		// ctx has ended or will: what is waited for sees that itself.
+		// The loops end when ctx ends.
 		if _, err := j.rt.Wait(j.life, l, 0); err != nil {
 			return
 		}
@@ -53,8 +53,8 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 	}
 }
 
-// Beat writes the lane where it holds anything, or did when it was written
-// last: a lane that is written is one whose owner lives.
+// Beat writes the list unless it is empty and was empty when it was last written.
+// The write shows other processes that its owner is alive.
 func (j *Journal) Beat(ctx context.Context) error {
 	j.mu.Lock()
 	if len(j.entries) == 0 && !j.dirty {
@@ -69,11 +69,11 @@ func (j *Journal) Beat(ctx context.Context) error {
 	return w.err
 }
 
-// DoDue carries out the deferred moves whose time has come, the entries left to
-// the background, and repairs. It returns when each was tried once.
+// DoDue runs the deferred moves that are due, the entries passed to the background, and
+// the repairs. It returns when each was tried once.
 func (j *Journal) DoDue(ctx context.Context, s Service) error {
 	w := newWorkers(j.rt)
-	// One that fails is due again later than this.
+	// An entry that fails is due again only after now.
 	for now := j.rt.Elapsed(); j.startDue(ctx, s, w, now) > 0; {
 		w.wait(ctx)
 	}
@@ -86,8 +86,8 @@ func (j *Journal) DoDue(ctx context.Context, s Service) error {
 	}
 }
 
-// startDue starts to work on what is due at an elapsed time, as far as there are workers, and
-// returns how many entries that are.
+// startDue starts the entries that are due at an elapsed time, as long as there are free
+// workers, and returns how many it started.
 func (j *Journal) startDue(ctx context.Context, s Service, w *workers, now time.Duration) int {
 	due := j.takeDue(w, now)
 	for _, e := range due {
@@ -96,19 +96,19 @@ func (j *Journal) startDue(ctx context.Context, s Service, w *workers, now time.
 	return len(due)
 }
 
-// troubled reports whether an attempt at the entry has failed, by its fan-out or
-// in the background. Such an entry never takes the worker of another one.
-func (e *entry) troubled() bool { return e.left || e.failures > 0 }
+// troubled reports whether an attempt at the entry has failed, in its fan-out or in the
+// background. Such an entry never takes a worker from a healthy one.
+func (e *entry) troubled() bool { return e.background || e.failures > 0 }
 
-// takeDue marks what is due as being worked on, as much as there are workers
-// for. Those that failed least come first.
+// takeDue marks due entries as busy, as long as there are free workers. Those with the
+// fewest failures come first.
 func (j *Journal) takeDue(w *workers, elapsed time.Duration) []*entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var due []*entry
 	for _, e := range j.entries {
 		waits := e.retry > elapsed
-		if e.busy || waits || !e.left && !e.deferred {
+		if e.busy || waits || !e.background && !e.deferred {
 			continue
 		}
 		due = append(due, e)
@@ -121,8 +121,8 @@ func (j *Journal) takeDue(w *workers, elapsed time.Duration) []*entry {
 	return due
 }
 
-// startRepairs starts as many of the repairs as there are workers for. One that
-// fails is not tried again: whoever reads the library asks for it again.
+// startRepairs starts as many repairs as there are free workers. A repair that fails is
+// not retried: the next reader of the library requests it again.
 func (j *Journal) startRepairs(ctx context.Context, s Service, w *workers) int {
 	j.mu.Lock()
 	n := 0
@@ -144,11 +144,11 @@ func (j *Journal) startRepairs(ctx context.Context, s Service, w *workers) int {
 	return n
 }
 
-// doOne finishes one entry of our own, or puts it off.
+// doOne finishes one entry of this process, or postpones it.
 func (j *Journal) doOne(ctx context.Context, s Service, e *entry) {
 	var err error
 	fenced := false
-	if e.left {
+	if e.background {
 		fenced, err = s.Resume(ctx, e.Entry)
 	} else {
 		_, err = s.RunDue(ctx, e.Entry)
@@ -176,9 +176,9 @@ func (j *Journal) count(fenced bool) {
 	}
 }
 
-// pauseOf is how long an entry that failed waits for its next try. While the
-// process drains that is not long: whatever is not tried in it waits for another
-// process. The caller holds mu.
+// pauseOf returns how long a failed entry waits for its next try. The pause is short
+// while the process drains, because what it does not finish waits for another process.
+// The caller holds mu.
 func (j *Journal) pauseOf(e *entry) time.Duration {
 	if j.draining {
 		return backOffAtLeast
@@ -186,7 +186,7 @@ func (j *Journal) pauseOf(e *entry) time.Duration {
 	return backOff(e.failures)
 }
 
-// backOff is the pause after so many failures in a row.
+// backOff returns the pause after a number of failures in a row.
 func backOff(failures int) time.Duration {
 	pause := backOffAtLeast
 	for range failures - 1 {
@@ -197,7 +197,8 @@ func backOff(failures int) time.Duration {
 	return pause
 }
 
-// scrub has everything that is stored be looked at, a little at a time, for ever.
+// scrub runs one step of the scrubber, which checks all stored rows, a few at a time, again
+// and again.
 func (j *Journal) scrub(ctx context.Context, s Service) error {
 	settled, mismatches, err := s.Scrub(ctx)
 	if err != nil {
@@ -209,26 +210,26 @@ func (j *Journal) scrub(ctx context.Context, s Service) error {
 		n.ScrubMismatches += int64(mismatches)
 	})
 	if settled+mismatches > 0 {
-		j.log.WarnContext(ctx, "the scrubber mended libraries", "items", settled, "mismatches", mismatches)
+		j.log.WarnContext(ctx, "the scrubber repaired libraries", "items", settled, "mismatches", mismatches)
 	}
 	return nil
 }
 
-// Drain finishes what is on the list, deferred moves and what waits for its next
-// try included, and then removes the lane. It returns when the list is empty or ctx
-// ends.
+// Drain finishes all entries of the list, including deferred moves and entries that wait
+// for their next try, and then removes the list. It returns when the list is empty or
+// ctx ends.
 func (j *Journal) Drain(ctx context.Context, s Service) error {
 	j.mu.Lock()
 	j.draining = true
 	for _, e := range j.entries {
-		// What it failed by may be over, and its pause be longer than ctx lasts.
+		// The cause of a failure may be over, and the pause may last longer than ctx.
 		e.retry = 0
 	}
 	j.mu.Unlock()
 	w := newWorkers(j.rt)
 	for {
-		// No repairs: whoever reads what needs one finds it again. What fails or
-		// hangs is not waited for, so that it delays nothing else.
+		// Repairs are not done: readers find the wrong rows again. Entries that fail
+		// or hang are not waited for, so that they do not delay others.
 		j.startDue(ctx, s, w, j.rt.Elapsed())
 		w.waitFor(ctx, drainPause)
 		j.mu.Lock()
@@ -240,13 +241,13 @@ func (j *Journal) Drain(ctx context.Context, s Service) error {
 		}
 		if err := j.rt.After(ctx, drainPause); err != nil {
 			w.wait(ctx)
-			return fmt.Errorf("changes are still under way: %w", err)
+			return fmt.Errorf("some changes are still pending: %w", err)
 		}
 	}
 }
 
-// dropOwn writes the empty list, and then deletes the lane: a store may keep it until then.
-// Nothing is deleted that is written meanwhile, because that has a newer stamp.
+// dropOwn writes the empty list and then deletes it: a store may keep empty lists. It does
+// not delete a list that is written meanwhile, because that has a newer stamp.
 func (j *Journal) dropOwn(ctx context.Context) error {
 	if err := j.Beat(ctx); err != nil {
 		return err
@@ -257,8 +258,8 @@ func (j *Journal) dropOwn(ctx context.Context) error {
 	return nil
 }
 
-// unused returns the stamp at which the lane may be deleted: that of an acknowledged write
-// of the empty list; 0 where there is none.
+// unused returns the stamp at which the list may be deleted: that of an acknowledged write
+// of the empty list, or 0 if there is none.
 func (j *Journal) unused() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -268,5 +269,5 @@ func (j *Journal) unused() int64 {
 	return j.stamp
 }
 
-// drainPause is how long Drain waits for fan-outs that others run.
+// drainPause is how long Drain waits between its attempts.
 const drainPause = 10 * time.Millisecond

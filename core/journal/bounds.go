@@ -5,23 +5,22 @@ import (
 	"carrel/core/fault"
 )
 
-// Bounds of the list of one process. It is written whole, as one mutation of at
-// most maxBytes, which is below what a node accepts by default (16 MiB).
+// Limits of the list of one process. The list is written whole, as one mutation of at
+// most maxBytes, which is less than a node accepts by default (16 MiB).
 const (
-	// maxUndecided bounds the changes whose outcome is open (docs/write-protocol.md).
+	// maxUndecided limits the changes whose outcome is open (docs/write-protocol.md).
 	maxUndecided = 1000
-	// maxEntries bounds all changes. Decided ones of one item or principal are
-	// merged, so only that many items with libraries that cannot be written, at the
-	// same time, make a process refuse changes.
+	// maxEntries limits all changes. Decided changes of one item or principal are merged, so
+	// a process refuses changes only if that many items have libraries that cannot be
+	// written at the same time.
 	maxEntries = 10_000
 	maxBytes   = 4 << 20
 )
 
-// entryBytes is what an entry takes in a store beside its key and payload, at most.
+// entryBytes is the most that an entry takes in a store in addition to its key and payload.
 const entryBytes = 64
 
-// full returns the error of a change for which the list has no space. The
-// caller holds mu.
+// full returns an error if the list has no space for a change. The caller holds mu.
 func (j *Journal) full(e commit.Entry) error {
 	undecided, size := 0, sizeOf(&e)
 	for _, x := range j.entries {
@@ -32,18 +31,18 @@ func (j *Journal) full(e commit.Entry) error {
 	}
 	switch {
 	case undecided >= maxUndecided:
-		return fault.Unavailablef(nil, "too many changes are under way; try again in a moment")
+		return fault.Unavailablef(nil, "too many changes are pending; try again in a moment")
 	case len(j.entries) >= maxEntries || size > maxBytes:
 		return fault.Unavailablef(nil, "too many changes wait for libraries that cannot be written; nothing was changed, try again later")
 	}
 	return nil
 }
 
-// sizeOf is how many bytes an entry takes in a store at most.
+// sizeOf returns the most bytes that an entry takes in a store.
 func sizeOf(e *commit.Entry) int { return entryBytes + len(e.Key) + len(e.Payload) }
 
-// Decided notes that the change of an entry was applied: what remains is to
-// bring libraries in line, which no longer counts as undecided.
+// Decided records that the change of an entry was applied. What remains is updating the
+// libraries, so the change no longer counts as undecided.
 func (j *Journal) Decided(id commit.EntryID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -55,16 +54,16 @@ func (j *Journal) Decided(id commit.EntryID) {
 	}
 }
 
-// mergeable reports whether two entries may be merged: they are decided, of one
-// partition, and both or neither of them ask for a deferred change. Such a change may
-// take the place of finishing its own entry, but not of finishing another one.
+// mergeable reports whether two entries may be merged: they must be decided, be of one
+// partition, and both or neither request a deferred change. Running such a change may
+// replace finishing its own entry, but not finishing another one.
 func mergeable(a, b commit.Entry) bool {
 	return a.Decided && b.Decided && (a.Due == 0) == (b.Due == 0) && a.Kind == b.Kind && a.Key == b.Key
 }
 
-// MayDefer tells whether the changes that are under way and those that are
-// deferred take less than half of maxUndecided. Decided changes that wait for a
-// library do not count: they may wait for long.
+// MayDefer reports whether undecided and deferred changes take less than half of
+// maxUndecided. Decided changes that wait for a library do not count, because they may
+// wait for long.
 func (j *Journal) MayDefer() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

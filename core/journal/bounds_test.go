@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// leave has the background finish a decided change, as after a fan-out that failed.
+// leave passes a decided change to the background, as after a failed fan-out.
 func leave(t *testing.T, j *Journal, e commit.Entry) {
 	t.Helper()
 	if err := j.Begin(t.Context(), e); err != nil {
@@ -29,21 +29,21 @@ func numbered(n int) library.InFlight {
 	return library.InFlight{ID: commit.EntryID{9, byte(n), byte(n >> 8)}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Scope: commit.ScopeAll}
 }
 
-// fill puts decided changes of n items on the list, which wait for the background.
+// fill puts decided changes of n items on the list that wait for the background.
 func fill(j *Journal, n int, principals ...principal.ID) {
 	for i := range n {
 		e := numbered(i)
 		e.Decided, e.Principals = true, principals
-		j.entries = append(j.entries, &entry{Entry: e.Entry(), left: true})
+		j.entries = append(j.entries, &entry{Entry: e.Entry(), background: true})
 	}
 }
 
-func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
+func TestBegin_UnfinishedDecidedChangesDoNotBlockNewOnes(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	fill(j, maxUndecided)
 	if !j.MayDefer() {
-		t.Error("decided changes that wait keep moves from being deferred")
+		t.Error("waiting decided changes prevent moves from being deferred")
 	}
 	for n := range maxUndecided {
 		if err := j.Begin(t.Context(), library.InFlight{ID: commit.EntryID{1, byte(n), byte(n >> 8)}, Content: "c:acme:x"}.Entry()); err != nil {
@@ -51,7 +51,7 @@ func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 		}
 	}
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "under way") {
-		t.Errorf("beside %d undecided changes: %v", maxUndecided, err)
+		t.Errorf("with %d undecided changes: %v", maxUndecided, err)
 	}
 	j.Decided(commit.EntryID{1, 0, 0})
 	if err := j.Begin(t.Context(), change(1)); err != nil {
@@ -62,12 +62,12 @@ func TestBegin_DecidedChangesThatCannotBeFinishedRefuseNothing(t *testing.T) {
 	}
 }
 
-func TestBegin_RefusesBeyondAllBounds(t *testing.T) {
+func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	fill(j, maxEntries-1)
 	if err := j.Begin(t.Context(), change(1)); err != nil {
-		t.Errorf("the last that has space: %v", err)
+		t.Errorf("the last one within the limit: %v", err)
 	}
 	const want = "libraries that cannot be written"
 	if err := j.Begin(t.Context(), change(2)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), want) {
@@ -103,7 +103,7 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	}
 	all, err := commit.OpenLists(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
-		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
+		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
 	first, err := principal.InFlightOf(all[0].Entries[0])
 	if err != nil || first.Base != 3 || first.Former != "Crew" || !slices.Equal(first.Members, []principal.ID{"u:acme:a", "u:acme:b"}) {
@@ -111,8 +111,8 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	}
 }
 
-// An entry that no row of a store can hold would keep the whole list from being written.
-func TestLeave_MergedEntriesStayBounded(t *testing.T) {
+// An entry too large for a row of a store would prevent the whole list from being written.
+func TestLeave_LimitsMergedEntries(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	const calls, each = 25, 100
@@ -139,9 +139,9 @@ func TestLeave_MergedEntriesStayBounded(t *testing.T) {
 	}
 }
 
-// Moves that are deferred count until they are done, although they are decided:
-// they would fill the list otherwise.
-func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
+// Deferred moves count until they are done, although they are decided. Otherwise they
+// could fill the list.
+func TestMayDefer_CountsDeferredMoves(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	fill(j, maxUndecided/2)
@@ -149,16 +149,16 @@ func TestMayDefer_CountsWhatIsDeferred(t *testing.T) {
 		e.deferred = true
 	}
 	if !j.MayDefer() {
-		t.Errorf("beside %d deferred moves none may be deferred", maxUndecided/2-1)
+		t.Errorf("with %d deferred moves none may be deferred", maxUndecided/2-1)
 	}
 	j.entries[0].deferred = true
 	if j.MayDefer() {
-		t.Errorf("beside %d deferred moves another may be deferred", maxUndecided/2)
+		t.Errorf("with %d deferred moves another may be deferred", maxUndecided/2)
 	}
 }
 
-// Updates of a hot item whose library cannot be written are left with the move that
-// they deferred. They wait as one entry: it is moved once, and fanned out once.
+// Updates of a hot item whose library cannot be written are passed to the background with
+// the move that they deferred. They wait as one entry, which is moved and fanned out once.
 func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
@@ -169,7 +169,7 @@ func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:a"}}
 	leave(t, j, plain.Entry())
 	if len(j.entries) != 2 {
-		t.Fatalf("%d entries are left, want one of the updates and one of the share", len(j.entries))
+		t.Fatalf("%d entries remain, want one of the updates and one of the share", len(j.entries))
 	}
 	merged, err := library.InFlightOf(j.entries[0].Entry)
 	if err != nil || merged.Base != 19 || merged.Due == 0 || merged.Scope != commit.ScopeAll {
@@ -177,9 +177,9 @@ func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	}
 }
 
-// A deferred move that failed while the store was down waits for long. An update that
-// defers the same move once more does not wait for longer than its own time.
-func TestDefer_ShortensTheWaitOfAMoveThatFailed(t *testing.T) {
+// A deferred move that failed while the store was down has a long pause. If another update
+// defers the same move, it runs at the due time of that update.
+func TestDefer_ShortensThePauseOfAFailedMove(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 9}
@@ -202,6 +202,6 @@ func TestDefer_ShortensTheWaitOfAMoveThatFailed(t *testing.T) {
 	deferMove(2)
 	rt.pass(time.Minute)
 	if err := j.DoDue(t.Context(), d); err != nil || len(d.moved) != 1 {
-		t.Errorf("a minute after the update it has moved %d times, %v", len(d.moved), err)
+		t.Errorf("a minute after the update the item has moved %d times, %v", len(d.moved), err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package journal keeps the in-flight list of a process: the lane it writes
-// before each compare-and-set, the take-over of lanes whose owners are dead,
-// deferred moves, the expiry of items, repairs and the scrubber.
+// Package journal keeps the in-flight list of a process, which it writes before each
+// compare-and-set. It also takes over the lists of dead processes, and runs deferred
+// moves, the expiry of items, repairs and the scrubber.
 //
-// It answers for when something is done again, never for what: that is the
-// Service's. It must not know a rule of visibility, nor a backend.
+// It decides when background work runs; its Service decides what that work does. It
+// must not know any rule of visibility, or any backend.
 package journal

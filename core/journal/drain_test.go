@@ -10,8 +10,8 @@ import (
 	"carrel/core/commit"
 )
 
-// hurried is a clockwork on which pauses pass at once, until a time at which
-// the context of whoever pauses has ended.
+// hurried is a clockwork whose pauses pass at once. After a time, pauses return that their
+// context has ended.
 type hurried struct {
 	*clockwork
 	ends time.Duration
@@ -57,9 +57,9 @@ func (o *outage) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
 	return o.domain.RunDue(ctx, e)
 }
 
-// A process that ends finishes what an outage has left as soon as the outage is
-// over, however long that was to wait. It has ten seconds, as in the gateway.
-func TestDrainTriesWhatWaitsLonger(t *testing.T) {
+// A process that shuts down finishes the changes that failed in an outage as soon as the
+// outage is over, however long their pauses are. It has ten seconds, as in the gateway.
+func TestDrain_DoesNotWaitForPausesOfFailedChanges(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		lasts  time.Duration // the outage, from when draining begins
@@ -75,12 +75,12 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 			rt := &hurried{clockwork: wall}
 			j := New(t.Context(), store, rt, nil)
 			d := &outage{rt: rt, until: time.Hour}
-			left, move := change(1), change(2)
+			failed, move := change(1), change(2)
 			move.Due = clock.Of(rt.Now())
-			if err := errors.Join(j.Begin(t.Context(), left), j.Begin(t.Context(), move)); err != nil {
+			if err := errors.Join(j.Begin(t.Context(), failed), j.Begin(t.Context(), move)); err != nil {
 				t.Fatal(err)
 			}
-			j.Leave(left)
+			j.Leave(failed)
 			j.Defer(move)
 			for range 6 {
 				rt.pass(time.Minute)
@@ -93,20 +93,20 @@ func TestDrainTriesWhatWaitsLonger(t *testing.T) {
 			}
 			d.failed, d.until, rt.ends = 0, rt.Elapsed()+c.lasts, rt.Elapsed()+10*time.Second
 			if err := j.Drain(t.Context(), d); !errors.Is(err, c.err) {
-				t.Errorf("it ended with %v", err)
+				t.Errorf("Drain returned %v", err)
 			}
 			if d.failed != 2*c.failed {
 				t.Errorf("%d tries failed, want %d of each", d.failed, c.failed)
 			}
 			done := len(d.resumed) == 1 && len(d.moved) == 1 && len(inFlightLists(t, store)) == 0
 			if done != (c.err == nil) {
-				t.Errorf("resumed %v, moved %v, lanes that stay: %v", d.resumed, d.moved, inFlightLists(t, store))
+				t.Errorf("resumed %v, moved %v, remaining lists: %v", d.resumed, d.moved, inFlightLists(t, store))
 			}
 		})
 	}
 }
 
-// meanwhile is a hurried on which something happens in the first pause.
+// meanwhile is a hurried that calls a function in the first pause.
 type meanwhile struct {
 	*hurried
 	do func()
@@ -120,7 +120,7 @@ func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
 	return m.hurried.After(ctx, d)
 }
 
-// A move that is deferred while the process drains does not wait for its time.
+// A move that is deferred while the process drains does not wait until it is due.
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	store, hands := open(t)
 	rt := &meanwhile{hurried: &hurried{clockwork: hands, ends: 10 * time.Second}}
@@ -137,7 +137,7 @@ func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	}
 }
 
-// droppedLists notes which lanes are deleted.
+// droppedLists records which lists are deleted.
 type droppedLists struct {
 	commit.JournalStore
 	dropped []commit.InFlightList
@@ -148,13 +148,13 @@ func (d *droppedLists) DeleteInFlightList(ctx context.Context, id commit.ListID,
 	return d.JournalStore.DeleteInFlightList(ctx, id, stamp)
 }
 
-// TestDrain_DeletesItsLane: a store may keep an empty list until its lane is deleted.
-func TestDrain_DeletesItsLane(t *testing.T) {
+// A store may keep an empty list until it is deleted.
+func TestDrain_DeletesItsList(t *testing.T) {
 	opened, rt := open(t)
 	store := &droppedLists{JournalStore: opened}
 	j := New(t.Context(), store, rt, nil)
 	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) > 0 {
-		t.Errorf("deleted were %v, %v; nothing was written", store.dropped, err)
+		t.Errorf("deleted %v, %v, although nothing was written", store.dropped, err)
 	}
 	if err := j.Begin(t.Context(), change(1)); err != nil {
 		t.Fatal(err)
@@ -162,12 +162,12 @@ func TestDrain_DeletesItsLane(t *testing.T) {
 	j.End(change(1).ID)
 	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) != 1 ||
 		store.dropped[0].ID != j.InFlightList() || store.dropped[0].Stamp != j.stamp {
-		t.Errorf("deleted were %v, %v; the lane is %s, written last at %d", store.dropped, err, j.InFlightList(), j.stamp)
+		t.Errorf("deleted %v, %v; the list is %s, last written at %d", store.dropped, err, j.InFlightList(), j.stamp)
 	}
 }
 
-// TestDrain_KeepsALaneThatIsWrittenMeanwhile: what a change has been promised stays.
-func TestDrain_KeepsALaneThatIsWrittenMeanwhile(t *testing.T) {
+// A list with the entry of a new change must not be deleted.
+func TestDrain_KeepsAListWrittenMeanwhile(t *testing.T) {
 	opened, rt := open(t)
 	store := &droppedLists{JournalStore: opened}
 	j := New(t.Context(), store, rt, nil)
@@ -180,7 +180,7 @@ func TestDrain_KeepsALaneThatIsWrittenMeanwhile(t *testing.T) {
 		j.entries, j.dirty, j.stamp, j.acked = nil, false, 7, 7
 		change()
 		if j.unused() != 0 {
-			t.Errorf("%s: the lane may be deleted", name)
+			t.Errorf("%s: the list may be deleted", name)
 		}
 	}
 	j.entries, j.dirty, j.stamp, j.acked = nil, false, 7, 7

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// duePage is how many expiries that have not failed are read at once.
+	// duePage is how many expiries are read at once, in addition to those that have failed.
 	duePage = 100
-	// maxFailingDues bounds how many failing expiries wait for their next try, each
-	// for itself. Only beyond that do those that fail delay the others.
+	// maxFailingDues limits how many failing expiries are remembered, each with its next
+	// try. Only if there are more do failing expiries delay others.
 	maxFailingDues = 10_000
 )
 
-// dueKey names an expiry. The scrubber writes the hint of one that is late again,
-// with a newer MTS: it is the same expiry.
+// dueKey identifies an expiry. The scrubber rewrites the hint of a late expiry with a newer
+// MTS: it is still the same expiry.
 type dueKey struct {
 	at   clock.Instant
 	kind commit.Kind
@@ -29,16 +29,15 @@ type dueKey struct {
 
 func dueKeyOf(d commit.Due) dueKey { return dueKey{d.At, d.Kind, d.Key} }
 
-// dueState is what is known of an expiry that is being worked on or did not
-// succeed. Its hint stays in the store until it succeeds.
+// dueState is the state of an expiry that is running or has not succeeded. Its hint stays
+// in the store until it succeeds.
 type dueState struct {
 	busy     bool
 	failures int
 	retry    time.Duration // on the monotonic clock
 }
 
-// ExpireDue deletes the items whose time has come. It returns when each was tried
-// once that was due.
+// ExpireDue deletes the items that have expired. It returns when each was tried once.
 func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	w := newWorkers(j.rt)
 	var unread error
@@ -54,11 +53,11 @@ func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	}
 }
 
-// startExpiries starts to delete items whose time has come, as far as there are
-// workers, and returns how many. Those that failed stay at the head of what is
-// due, so as many more are read, and each is skipped until its next try. Where the
-// store could not read all that is due, what it could read is worked on, and the
-// error is returned beside it.
+// startExpiries starts to delete expired items, as long as there are free workers, and
+// returns how many. Failed expiries stay first in the order of the hints, so as many more
+// hints are read, and each failed one is skipped until its next try. If the store could not
+// read all hints, startExpiries works on those that it could read, and also returns the
+// error.
 func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int, error) {
 	j.mu.Lock()
 	limit := duePage + len(j.dues)
@@ -79,8 +78,8 @@ func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int
 	return started, err
 }
 
-// takeExpiry marks an expiry as being worked on. It reports whether the expiry has
-// failed before, and whether it is to be tried now, for which a worker is reserved.
+// takeExpiry marks an expiry as busy. It reports whether the expiry has failed before, and
+// whether it should be tried now; then a worker is reserved for it.
 func (j *Journal) takeExpiry(d commit.Due, w *workers) (failing, ok bool) {
 	elapsed := j.rt.Elapsed()
 	j.mu.Lock()
@@ -99,7 +98,7 @@ func (j *Journal) takeExpiry(d commit.Due, w *workers) (failing, ok bool) {
 	return failing, true
 }
 
-// expire deletes one item, or puts it off.
+// expire deletes one item, or postpones that.
 func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	done, err := s.Expire(ctx, d)
 	if err == nil && done {
@@ -114,7 +113,7 @@ func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	case err == nil && done, len(j.dues) > maxFailingDues:
 		delete(j.dues, key)
 	case err == nil:
-		// The clock of whoever judges it is behind ours.
+		// It is not due yet by the clock that decided.
 		st.retry = j.rt.Elapsed() + backOffAtLeast
 	default:
 		st.failures++
@@ -126,15 +125,15 @@ func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	return nil
 }
 
-// forgetDropped forgets the expiries whose hints are in the store no more: another
-// process has dropped them. dues are all that are due.
+// forgetDropped forgets the expiries whose hints are no longer in the store, because
+// another process has dropped them. dues are all hints that are due.
 func (j *Journal) forgetDropped(dues []commit.Due) {
-	there := make(map[dueKey]bool, len(dues))
+	stored := make(map[dueKey]bool, len(dues))
 	for _, d := range dues {
-		there[dueKeyOf(d)] = true
+		stored[dueKeyOf(d)] = true
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// The order does not matter: each is judged by itself.
-	maps.DeleteFunc(j.dues, func(key dueKey, st *dueState) bool { return !st.busy && !there[key] })
+	// The order does not matter, because each is checked by itself.
+	maps.DeleteFunc(j.dues, func(key dueKey, st *dueState) bool { return !st.busy && !stored[key] })
 }

@@ -15,76 +15,75 @@ import (
 
 // Times and numbers of the journal (docs/write-protocol.md).
 const (
-	listWait       = 2 * time.Second  // for the write that carries an entry
-	heartbeat      = time.Second      // a non-empty lane is rewritten as often
-	deadAfter      = 15 * time.Second // a lane that was not written for so long is taken over
+	listWait       = 2 * time.Second  // for the write that contains an entry
+	heartbeat      = time.Second      // between writes of a list that is not empty
+	deadAfter      = 15 * time.Second // a list not written for this long is taken over
 	pollEvery      = time.Second
 	backOffAtLeast = time.Second
 	backOffAtMost  = 5 * time.Minute
 	scrubEvery     = 10 * time.Second
-	maxRepairs     = 1000 // waiting; more are dropped, reads find them again
+	maxRepairs     = 1000 // waiting; further ones are dropped, because reads find them again
 )
 
-// Service is what the journal has the domain do.
+// Service is the work of the domains that the journal starts.
 type Service interface {
-	// Resume finishes a change in place of its process.
+	// Resume finishes a change on behalf of its process.
 	Resume(ctx context.Context, e commit.Entry) (fenced bool, err error)
-	// RunDue carries out a deferred change whose time has come. It reports whether
-	// anything was changed.
+	// RunDue runs a deferred change that is due. It reports whether it changed anything.
 	RunDue(ctx context.Context, e commit.Entry) (bool, error)
 	Expire(ctx context.Context, due commit.Due) (bool, error)
 	Repair(ctx context.Context, r commit.Repair) error
-	// Scrub looks at a little more of what is stored, and repairs what is wrong. It
-	// returns how many items it has settled, and how many rows were wrong.
+	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how
+	// many items it has settled, and how many rows were wrong.
 	Scrub(ctx context.Context) (settled, mismatches int, err error)
 }
 
 // Journal is the in-flight list of this process incarnation. It implements
-// library.Journal; Run does what is due in the background.
+// commit.Journal; Run does the background work.
 type Journal struct {
 	store commit.JournalStore
 	rt    sched.Runtime
 	log   *slog.Logger
-	life  context.Context // of the process: a lane write belongs to no one request
+	life  context.Context // of the process: a write of the list belongs to no single request
 
 	inFlightList commit.ListID
 
 	mu       sync.Mutex
-	entries  []*entry // in the order in which they began
+	entries  []*entry // in the order in which they were added
 	stamp    int64    // of the last write
 	acked    int64    // of the last write that was acknowledged
 	writing  bool
-	next     *write // the write that is to be begun; nil when nobody waits
-	dirty    bool   // entries were taken off since the last write
+	next     *write // the next write; nil if nobody waits for it
+	dirty    bool   // entries were removed since the last write
 	repairs  []commit.Repair
 	dues     map[dueKey]*dueState
-	counts   Stats // what only rises, and InFlightLists
+	counts   Stats // the counters, and InFlightLists
 	draining bool
 }
 
-// entry is a change on the list, with what the background knows of it.
+// entry is a change on the list, with its state in the background.
 type entry struct {
 	commit.Entry
 	since time.Duration // on the monotonic clock
-	// left: only the background finishes it. deferred: a move that waits for its
-	// time. Both are tried at retry, after failures in a row.
-	left     bool
-	deferred bool
-	busy     bool
-	failures int
-	retry    time.Duration
+	// background is whether only the background finishes it; deferred, whether it is a
+	// move that waits for its due time. Both are tried at retry, after failures in a row.
+	background bool
+	deferred   bool
+	busy       bool
+	failures   int
+	retry      time.Duration
 }
 
-// write is one write of the lane, and those who wait for it.
+// write is one write of the list. Callers wait for done.
 type write struct {
 	done sched.Latch
-	err  error // after done
+	err  error // set before done opens
 }
 
 var _ commit.Journal = (*Journal)(nil)
 
-// New makes the journal of this process incarnation, with a lane of its own.
-// ctx lends its values to what no request asks for; its end cancels nothing.
+// New returns the journal of this process incarnation, with a list of its own. Work that
+// belongs to no request uses the values of ctx; the end of ctx cancels nothing.
 func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *slog.Logger) *Journal {
 	var id [16]byte
 	rt.Random(id[:])
@@ -96,11 +95,11 @@ func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *
 		inFlightList: commit.ListID(hex.EncodeToString(id[:]))}
 }
 
-// InFlightList is the id of this process's lane.
+// InFlightList returns the id of this process's list.
 func (j *Journal) InFlightList() commit.ListID { return j.inFlightList }
 
-// Begin puts e on the list and returns once a write of the list whose copy held
-// e was acknowledged. UNAVAILABLE: nothing is on the list, or will be.
+// Begin puts e on the list, and returns once a write of the list that contains e was
+// acknowledged. If the error is UNAVAILABLE, e is not on the list and never will be.
 func (j *Journal) Begin(ctx context.Context, e commit.Entry) error {
 	j.mu.Lock()
 	if err := j.full(e); err != nil {
@@ -122,8 +121,8 @@ func (j *Journal) Begin(ctx context.Context, e commit.Entry) error {
 	return fault.Unavailablef(err, "the change could not be recorded; nothing was changed, try again")
 }
 
-// request is the next write of the lane; the writer is started where none
-// runs. The caller holds mu.
+// request returns the next write of the list, and starts the writer unless it is running.
+// The caller holds mu.
 func (j *Journal) request() *write {
 	if j.next == nil {
 		j.next = &write{done: j.rt.Latch()}
@@ -136,8 +135,8 @@ func (j *Journal) request() *write {
 	return w
 }
 
-// writeInFlightList writes the whole list, again and again while somebody waits: those
-// who come during a write share the next one.
+// writeInFlightList writes the whole list, again and again while callers wait. Callers that
+// arrive during a write share the next one.
 func (j *Journal) writeInFlightList() {
 	for {
 		j.mu.Lock()
@@ -158,7 +157,7 @@ func (j *Journal) writeInFlightList() {
 		if w.err == nil {
 			j.acked = stamp
 		} else {
-			// What the store holds is unknown; an empty list must be written too.
+			// The stored list is unknown, so the list must be written even if it is empty.
 			j.dirty = true
 		}
 		j.mu.Unlock()
@@ -166,9 +165,9 @@ func (j *Journal) writeInFlightList() {
 	}
 }
 
-// copyList returns the list as it is to be written, and the stamp of the write. The
-// stamp rises although the clock may be set back: a write with an older one would
-// change nothing. The caller holds mu.
+// copyList returns a copy of the list and the stamp for its write. The stamp always
+// increases, even if the clock is set back, because a write with an older stamp has no
+// effect. The caller holds mu.
 func (j *Journal) copyList() (stamp int64, entries []commit.Entry) {
 	j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))
 	entries = make([]commit.Entry, len(j.entries))
@@ -188,7 +187,7 @@ func (j *Journal) putInFlightList(ctx context.Context, stamp int64, entries []co
 	return j.store.PutInFlightList(ctx, commit.InFlightList{ID: j.inFlightList, Stamp: stamp, Blocks: blocks})
 }
 
-// End takes the entry off; the next write of the lane carries that.
+// End removes the entry, from the stored list with its next write.
 func (j *Journal) End(id commit.EntryID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -201,8 +200,8 @@ func (j *Journal) End(id commit.EntryID) {
 	}
 }
 
-// Defer keeps e until e.Due. It joins the deferred entry of its key: one
-// move carries all updates before it.
+// Defer keeps e until e.Due. It merges e with the deferred entry of its key, if there is
+// one: a single move covers all updates before it.
 func (j *Journal) Defer(e commit.Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -218,21 +217,21 @@ func (j *Journal) Defer(e commit.Entry) {
 	switch {
 	case mine == nil:
 	case waiting != nil:
-		// It may have failed while the store was down, and wait for longer.
+		// It may have failed while the store was down, so that it would wait longer.
 		waiting.retry = min(waiting.retry, j.elapsedAt(e.Due))
 		j.remove(mine)
 	default:
 		mine.deferred, mine.Decided = true, true
 		mine.retry = j.elapsedAt(e.Due)
-		// Whatever it was to enforce is enforced: what remains is the move.
+		// The index writes of the change are done: only the move remains.
 		mine.Payload = nil
 	}
 	j.dirty = true
 }
 
-// elapsedAt returns the monotonic time at which the wall clock will show due, unless
-// the clock is set meanwhile. Waiting on the monotonic clock ends in time although the
-// wall clock is set back. A process that drains does not wait.
+// elapsedAt returns the monotonic time at which the wall clock will show due, unless the
+// wall clock is set meanwhile. Setting the wall clock back does not prolong a wait on the
+// monotonic clock. A process that drains does not wait.
 func (j *Journal) elapsedAt(due clock.Instant) time.Duration {
 	now := j.rt.Elapsed()
 	if j.draining {
@@ -241,7 +240,7 @@ func (j *Journal) elapsedAt(due clock.Instant) time.Duration {
 	return now + time.Duration(max(0, due-clock.Of(j.rt.Now())))*time.Microsecond
 }
 
-// remove takes an entry off. The caller holds mu.
+// remove removes an entry. The caller holds mu.
 func (j *Journal) remove(gone *entry) {
 	kept := j.entries[:0:0]
 	for _, e := range j.entries {
@@ -252,9 +251,9 @@ func (j *Journal) remove(gone *entry) {
 	j.entries = kept
 }
 
-// Leave hands the entry to the background. A decided one is merged into another
-// of its partition that waits there: a library that cannot be written for long
-// must not fill the list with one entry for each change.
+// Leave passes the entry to the background. A decided entry is merged with another one of
+// its partition that waits there, so that a library that cannot be written for a long time
+// does not fill the list with one entry for each change.
 func (j *Journal) Leave(e commit.Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -264,7 +263,7 @@ func (j *Journal) Leave(e commit.Entry) {
 		switch {
 		case x.ID == e.ID:
 			mine = x
-		case x.left && !x.busy && mergeable(x.Entry, e):
+		case x.background && !x.busy && mergeable(x.Entry, e):
 			if one, ok := commit.Merge(x.Entry, e); ok {
 				waiting, merged = x, one
 			}
@@ -277,13 +276,12 @@ func (j *Journal) Leave(e commit.Entry) {
 		j.remove(mine)
 		j.dirty = true
 	default:
-		mine.Entry, mine.left = e, true
+		mine.Entry, mine.background = e, true
 		mine.retry = j.rt.Elapsed() + backOffAtLeast
 	}
 }
 
-// Repair asks for a repair in the background. One that waits already is not added
-// again.
+// Repair requests a repair in the background, unless the same repair is waiting.
 func (j *Journal) Repair(r commit.Repair) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -300,34 +298,34 @@ func (j *Journal) Repair(r commit.Repair) {
 	j.repairs = append(j.repairs, r)
 }
 
-// note changes what is counted.
+// note updates the counters.
 func (j *Journal) note(change func(*Stats)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	change(&j.counts)
 }
 
-// Stats tells of the list, for operators.
+// Stats describes the list, for operators.
 type Stats struct {
-	Entries       int           // on the list, deferred ones included
-	Deferred      int           // moves that wait
-	Waiting       int           // decided changes that the background has yet to finish
-	Oldest        time.Duration // age of the oldest that is not deferred
-	InFlightLists int           // of all processes, when they were looked at last
-	// UnreadableLists are those of them that could not be read.
+	Entries       int           // on the list, including deferred ones
+	Deferred      int           // moves that are not due yet
+	Waiting       int           // decided changes that the background has not finished
+	Oldest        time.Duration // age of the oldest entry that is not deferred
+	InFlightLists int           // of all processes, when they were last read
+	// UnreadableLists is how many of them could not be read.
 	UnreadableLists int
-	Resumed         int64 // entries finished in place of their owners
-	Fenced          int64 // of them, whose writer was shut out
-	Refused         int64 // changes that were refused because the list was full
-	// Entries of libraries that readers have found to be wrong: asked for, asked
-	// for and dropped because too many were waiting, and brought in line.
+	Resumed         int64 // entries that the background finished
+	Fenced          int64 // those of them that were fenced
+	Refused         int64 // changes refused because the list was full
+	// Repairs of rows that readers have found to be wrong: requested, dropped because too
+	// many were waiting, and done.
 	RepairsAsked, RepairsDropped, RepairsDone int64
-	// What the scrubber has found to be wrong, in items that were left unsettled
-	// and in entries that differed; and how many steps it has made.
+	// What the scrubber has found: items that were still unsettled and entries that
+	// differed; and how many steps it has made.
 	ScrubSettled, ScrubMismatches, ScrubSteps int64
 }
 
-// Stats counts what is on the list now.
+// Stats returns the current state of the list.
 func (j *Journal) Stats() Stats {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -338,7 +336,7 @@ func (j *Journal) Stats() Stats {
 			st.Deferred++
 			continue
 		}
-		if e.left && e.Decided {
+		if e.background && e.Decided {
 			st.Waiting++
 		}
 		st.Oldest = max(st.Oldest, j.rt.Elapsed()-e.since)

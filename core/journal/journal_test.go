@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clockwork is the real runtime with hands that the test moves.
+// clockwork is the real runtime with clocks that the test sets.
 type clockwork struct {
 	*sched.Real
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ func (c *clockwork) pass(d time.Duration) {
 	c.elapsed += d
 }
 
-// domain records what the journal has it do, and fails as often as told.
+// domain records the calls of the journal; the first failing ones fail.
 type domain struct {
 	mu               sync.Mutex
 	failing          int
@@ -136,7 +136,7 @@ func change(n byte) commit.Entry {
 	return library.InFlight{ID: commit.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n), Scope: commit.ScopeAll}.Entry()
 }
 
-// lanes are the ids on each lane of the store.
+// inFlightLists returns the ids of the entries on each list of the store.
 func inFlightLists(t *testing.T, store commit.JournalStore) map[commit.ListID][]commit.EntryID {
 	t.Helper()
 	all, err := commit.OpenLists(t.Context(), store)
@@ -152,7 +152,7 @@ func inFlightLists(t *testing.T, store commit.JournalStore) map[commit.ListID][]
 	return found
 }
 
-func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
+func TestBegin_ReturnsOnceTheEntryIsStored(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	var wg sync.WaitGroup
@@ -163,7 +163,7 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 				t.Errorf("beginning %d: %v", n, err)
 			}
 			if !slices.Contains(inFlightLists(t, store)[j.InFlightList()], e.ID) {
-				t.Errorf("%d began before its lane was written", n)
+				t.Errorf("Begin %d returned before its list was written", n)
 			}
 		})
 	}
@@ -174,28 +174,28 @@ func TestBeginReturnsOnceTheEntryIsOnTheLane(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := inFlightLists(t, store); len(left) != 0 {
-		t.Errorf("a lane without entries stays: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining) != 0 {
+		t.Errorf("an empty list remains: %v", remaining)
 	}
 }
 
-// broken refuses lanes.
+// broken is a store that fails to write lists.
 type broken struct{ commit.JournalStore }
 
 func (broken) PutInFlightList(context.Context, commit.InFlightList) error { return errDown }
 
-func TestBeginRefusesWhatIsNotRecorded(t *testing.T) {
+func TestBegin_FailedWriteIsAnError(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), broken{store}, rt, nil)
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("a lane that was not written: %v", err)
+		t.Errorf("a list that was not written: %v", err)
 	}
 	if st := j.Stats(); st.Entries != 0 {
-		t.Errorf("%d entries stay", st.Entries)
+		t.Errorf("%d entries remain", st.Entries)
 	}
 }
 
-func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
+func TestBegin_RefusesTooManyUndecidedChanges(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	for n := range maxUndecided {
@@ -209,7 +209,7 @@ func TestTooManyUndecidedChangesAreRefused(t *testing.T) {
 	}
 }
 
-func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
+func TestDefer_RunsMovesWhenDueAndOncePerItem(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 1}
@@ -255,7 +255,7 @@ func TestDeferredMovesRunWhenDueAndOncePerItem(t *testing.T) {
 	}
 }
 
-func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
+func TestLeave_RetriesWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 12}
@@ -267,7 +267,7 @@ func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 	tries := 0
 	for pause := backOffAtLeast; len(d.resumed) == 0; tries++ {
 		if tries > 20 {
-			t.Fatal("it is never finished")
+			t.Fatal("the entry is never finished")
 		}
 		before := d.failing
 		if err := j.DoDue(t.Context(), d); err != nil {
@@ -289,7 +289,7 @@ func TestLeftEntriesAreTriedAgainWithGrowingPauses(t *testing.T) {
 	}
 }
 
-func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
+func TestWatch_TakesOverListsOfDeadProcesses(t *testing.T) {
 	store, rt := open(t)
 	dead := New(t.Context(), store, rt, nil)
 	living := New(t.Context(), store, rt, nil)
@@ -302,7 +302,7 @@ func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 	d, w := &domain{}, newWatch(mine)
 	for range 16 {
 		if len(d.resumed) > 0 {
-			t.Fatal("a lane was taken over too early")
+			t.Fatal("a list was taken over too early")
 		}
 		if err := living.Beat(t.Context()); err != nil {
 			t.Fatal(err)
@@ -313,14 +313,14 @@ func TestLanesOfTheDeadAreTakenOver(t *testing.T) {
 		rt.pass(time.Second)
 	}
 	if !slices.Equal(d.resumed, []commit.EntryID{{0}}) {
-		t.Errorf("resumed %v, want that of the dead alone", d.resumed)
+		t.Errorf("resumed %v, want only that of the dead process", d.resumed)
 	}
-	if left := inFlightLists(t, store); len(left) != 2 || len(left[dead.InFlightList()]) != 0 {
-		t.Errorf("lanes that stay: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining) != 2 || len(remaining[dead.InFlightList()]) != 0 {
+		t.Errorf("remaining lists: %v", remaining)
 	}
 }
 
-func TestRecoverTakesOverAtOnce(t *testing.T) {
+func TestRecover_TakesOverAtOnce(t *testing.T) {
 	store, rt := open(t)
 	dead := New(t.Context(), store, rt, nil)
 	for n := range byte(3) {
@@ -331,21 +331,21 @@ func TestRecoverTakesOverAtOnce(t *testing.T) {
 	next := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 1}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
-		t.Errorf("a failed take-over must be told: %v", err)
+		t.Errorf("a failed take-over returned %v", err)
 	}
-	if left := inFlightLists(t, store); len(left[dead.InFlightList()]) != 3 {
-		t.Errorf("a failed take-over must keep the lane: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining[dead.InFlightList()]) != 3 {
+		t.Errorf("a failed take-over deleted the list: %v", remaining)
 	}
-	// Two that the failed one did not keep, and all three again.
+	// First the two entries that did not fail, then all three again.
 	if err := next.Recover(t.Context(), d); err != nil || len(d.resumed) != 5 {
 		t.Errorf("resumed %v, %v", d.resumed, err)
 	}
-	if left := inFlightLists(t, store); len(left) != 0 {
-		t.Errorf("lanes that stay: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining) != 0 {
+		t.Errorf("remaining lists: %v", remaining)
 	}
 }
 
-func TestAWokenOwnersNewerListStays(t *testing.T) {
+func TestTakeOver_KeepsANewerListOfItsOwner(t *testing.T) {
 	store, rt := open(t)
 	slow := New(t.Context(), store, rt, nil)
 	if err := slow.Begin(t.Context(), change(1)); err != nil {
@@ -363,12 +363,12 @@ func TestAWokenOwnersNewerListStays(t *testing.T) {
 	if err := next.TakeOver(t.Context(), &domain{}, read[0]); err != nil {
 		t.Fatal(err)
 	}
-	if left := inFlightLists(t, store); len(left[slow.InFlightList()]) != 2 {
-		t.Errorf("the woken owner's list: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining[slow.InFlightList()]) != 2 {
+		t.Errorf("the woken owner's list: %v", remaining)
 	}
 }
 
-func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
+func TestExpireDue_DropsHandledHints(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	now := clock.Of(rt.Now())
@@ -382,15 +382,14 @@ func TestHintsOfExpiryAreDroppedOnceJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(d.expired, []library.ContentID{"c:acme:early", "c:acme:now"}) {
-		t.Errorf("judged %v", d.expired)
+		t.Errorf("expired %v", d.expired)
 	}
-	left, err := store.DueUntil(t.Context(), now+1, 10)
-	if err != nil || !slices.Equal(left, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
-		t.Errorf("hints that stay: %v, %v", left, err)
+	remaining, err := store.DueUntil(t.Context(), now+1, 10)
+	if err != nil || !slices.Equal(remaining, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
+		t.Errorf("remaining hints: %v, %v", remaining, err)
 	}
 }
 
-// wrongEntry is an entry of an item that a reader found to be wrong.
 // wrongEntry returns a repair of an entry of an item in a principal's library.
 func wrongEntry(owner string, id library.ContentID) commit.Repair {
 	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: principal.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
@@ -399,7 +398,7 @@ func wrongEntry(owner string, id library.ContentID) commit.Repair {
 // scrubStep is what one step of the scrubber returns.
 type scrubStep struct{ settled, mismatches int }
 
-func TestRepairsAreDoneOnce(t *testing.T) {
+func TestRepair_RunsEachRepairOnce(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	for range 3 {
@@ -416,7 +415,7 @@ func TestRepairsAreDoneOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsCounted(t *testing.T) {
+func TestStats_Counts(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	d := &domain{scrubs: []scrubStep{{settled: 1, mismatches: 2}, {mismatches: 3}}}
@@ -439,7 +438,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 }
 
-func TestRunEndsWithItsContext(t *testing.T) {
+func TestRun_EndsWithItsContext(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	ctx, cancel := context.WithCancel(t.Context())

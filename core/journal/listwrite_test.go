@@ -10,7 +10,7 @@ import (
 	"carrel/library"
 )
 
-// heldWrites lets writes of lanes end one at a time.
+// heldWrites is a store whose writes of lists end one at a time.
 type heldWrites struct {
 	commit.JournalStore
 	sent chan []commit.Entry // what a write holds, when it is sent
@@ -35,10 +35,9 @@ func (h *heldWrites) PutInFlightList(ctx context.Context, l commit.InFlightList)
 	return h.JournalStore.PutInFlightList(ctx, l)
 }
 
-// TestBegin_DoesNotCountOnAWriteUnderWay: a change that begins while the list is being written
-// is not in that copy of it. Random schedules of the simulator rarely show what goes wrong
-// when its compare-and-set does not wait for the next write.
-func TestBegin_DoesNotCountOnAWriteUnderWay(t *testing.T) {
+// A change that begins while the list is being written is not in that copy, so Begin must wait
+// for the next write. Random schedules of the simulator rarely find a mistake here.
+func TestBegin_DuringAWriteWaitsForTheNextOne(t *testing.T) {
 	opened, rt := open(t)
 	store := &heldWrites{JournalStore: opened, sent: make(chan []commit.Entry), pass: make(chan struct{})}
 	j := New(t.Context(), store, rt, nil)
@@ -49,11 +48,11 @@ func TestBegin_DoesNotCountOnAWriteUnderWay(t *testing.T) {
 		}()
 		return done
 	}
-	// In one round a goroutine may be so late that it hides the mistake.
+	// In a single round a goroutine may be so late that it hides the mistake.
 	for n := byte(0); n < 40; n += 2 {
 		first := begin(t.Context(), n)
 		if entries := <-store.sent; len(entries) != 1 {
-			t.Fatalf("the first write holds %d entries", len(entries))
+			t.Fatalf("the first write contains %d entries", len(entries))
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		second := begin(ctx, n+1)
@@ -65,19 +64,19 @@ func TestBegin_DoesNotCountOnAWriteUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if entries := <-store.sent; len(entries) != 2 || entries[1].ID != (commit.EntryID{n + 1}) {
-			t.Errorf("the second write holds %d entries", len(entries))
+			t.Errorf("the second write contains %d entries", len(entries))
 		}
 		// It still waits for the second write, so it ends with its context.
 		leave()
 		if err := <-second; fault.CodeOf(err) != fault.Unavailable {
-			t.Errorf("the second change has begun before a write that holds it was acknowledged: %v", err)
+			t.Errorf("Begin of the second change returned before a write with its entry was acknowledged: %v", err)
 		}
 		store.pass <- struct{}{}
 		j.End(commit.EntryID{n})
 		beat := make(chan error, 1)
 		go func() { beat <- j.Beat(t.Context()) }()
 		if entries := <-store.sent; len(entries) != 0 {
-			t.Fatalf("%d entries stay", len(entries))
+			t.Fatalf("%d entries remain", len(entries))
 		}
 		store.pass <- struct{}{}
 		if err := <-beat; err != nil {

@@ -17,7 +17,7 @@ import (
 	"carrel/principal"
 )
 
-// partial is a domain in which some things cannot be done.
+// partial is a domain in which work on some items and principals fails.
 type partial struct {
 	domain
 	bad library.ContentID
@@ -44,7 +44,7 @@ func (p *partial) Repair(ctx context.Context, r commit.Repair) error {
 	return p.domain.Repair(ctx, r)
 }
 
-func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
+func TestTakeOver_FailingEntryDoesNotBlockOthers(t *testing.T) {
 	store, rt := open(t)
 	dead := New(t.Context(), store, rt, nil)
 	for n := range byte(3) {
@@ -55,17 +55,17 @@ func TestAnEntryThatFailsKeepsNoOther(t *testing.T) {
 	next := New(t.Context(), store, rt, nil)
 	d := &partial{bad: library.ContentID(change(0).Key)}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
-		t.Errorf("what could not be finished must be told: %v", err)
+		t.Errorf("the take-over returned %v for an entry that cannot be finished", err)
 	}
 	if !slices.Equal(d.resumed, []commit.EntryID{{1}, {2}}) {
 		t.Errorf("resumed %v, want all but the one that fails", d.resumed)
 	}
-	if left := inFlightLists(t, store); len(left[dead.InFlightList()]) != 3 {
-		t.Errorf("the lane must stay: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining[dead.InFlightList()]) != 3 {
+		t.Errorf("the list was deleted: %v", remaining)
 	}
 }
 
-// damaged is a store in which rows of some lanes cannot be read.
+// damaged is a store in which rows of some lists cannot be read.
 type damaged struct {
 	*pebblestore.Store
 	inFlightLists []commit.ListID
@@ -79,13 +79,13 @@ func (d *damaged) InFlightLists(ctx context.Context) ([]commit.InFlightList, err
 	return inFlightLists, err
 }
 
-// A lane that cannot be read is told by its id, once, and keeps no other from
-// being taken over, whether that is done at the start or by those who live.
-func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
+// An unreadable list is logged once with its id, and does not prevent other lists from being
+// taken over, neither at the start nor by other processes.
+func TestTakeOver_UnreadableListDoesNotBlockOthers(t *testing.T) {
 	store, rt := open(t)
 	d := &damaged{Store: store, inFlightLists: []commit.ListID{"damaged"}}
-	var told bytes.Buffer
-	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&told, nil)))
+	var logged bytes.Buffer
+	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&logged, nil)))
 	svc, w := &domain{}, newWatch(j)
 	for n, takeOver := range []func() error{
 		func() error { return j.Recover(t.Context(), svc) },
@@ -98,29 +98,29 @@ func TestALaneThatCannotBeReadKeepsNoOther(t *testing.T) {
 		rt.pass(deadAfter)
 		err := takeOver()
 		if whole := n == 0; (err != nil) != whole || whole && !strings.Contains(err.Error(), "damaged") {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("the take-over returned %v", err)
 		}
-		if left := inFlightLists(t, store); len(svc.resumed) != n+1 || len(left) != 0 {
-			t.Errorf("resumed %v, lanes that stay: %v", svc.resumed, left)
+		if remaining := inFlightLists(t, store); len(svc.resumed) != n+1 || len(remaining) != 0 {
+			t.Errorf("resumed %v, remaining lists: %v", svc.resumed, remaining)
 		}
 	}
 	if n := j.Stats().InFlightLists; n != 2 {
-		t.Errorf("%d lanes were counted, want that of the dead and the damaged one", n)
+		t.Errorf("%d lists were counted, want that of the dead process and the damaged one", n)
 	}
-	if text := told.String(); strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "lanes=[damaged]") {
-		t.Errorf("the log was told: %s", text)
+	if text := logged.String(); strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "lists=[damaged]") {
+		t.Errorf("the log is: %s", text)
 	}
 	d.inFlightLists = nil
 	if err := w.step(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
 	d.inFlightLists = []commit.ListID{"another"}
-	if err := w.step(t.Context(), svc); err != nil || strings.Count(told.String(), "level=ERROR") != 2 {
-		t.Errorf("%v, and the log was told: %s", err, told.String())
+	if err := w.step(t.Context(), svc); err != nil || strings.Count(logged.String(), "level=ERROR") != 2 {
+		t.Errorf("%v, and the log is: %s", err, logged.String())
 	}
 }
 
-func TestFailedTakeOversPauseLonger(t *testing.T) {
+func TestWatch_RetriesFailedTakeOversWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
 	dead := New(t.Context(), store, rt, nil)
 	if err := dead.Begin(t.Context(), change(0)); err != nil {
@@ -139,7 +139,7 @@ func TestFailedTakeOversPauseLonger(t *testing.T) {
 	}
 }
 
-func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
+func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	rt.pass(time.Minute)
@@ -151,15 +151,15 @@ func TestAnExpiryThatFailsKeepsNoOther(t *testing.T) {
 	}
 	d := &partial{bad: "c:acme:bad"}
 	if err := j.ExpireDue(t.Context(), d); !errors.Is(err, errDown) {
-		t.Errorf("what could not be done must be told: %v", err)
+		t.Errorf("the failing expiry returned %v", err)
 	}
-	left, err := store.DueUntil(t.Context(), now, 10)
-	if err != nil || len(left) != 1 || left[0].Key != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
-		t.Errorf("expired %v, hints that stay %v, %v", d.expired, left, err)
+	remaining, err := store.DueUntil(t.Context(), now, 10)
+	if err != nil || len(remaining) != 1 || remaining[0].Key != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
+		t.Errorf("expired %v, remaining hints %v, %v", d.expired, remaining, err)
 	}
 }
 
-func TestARepairThatFailsKeepsNothing(t *testing.T) {
+func TestRepair_FailingRepairBlocksNothing(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	d := &partial{bad: "c:acme:bad"}
@@ -168,7 +168,7 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	if err := j.DoDue(t.Context(), d); !errors.Is(err, errDown) || !slices.Equal(d.repaired, []principal.ID{"u:acme:b"}) {
 		t.Errorf("repaired %v, %v", d.repaired, err)
 	}
-	// A process that ends finishes its changes whatever waits for a repair.
+	// A shutdown finishes the changes although repairs are waiting.
 	e := change(1)
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
@@ -179,12 +179,12 @@ func TestARepairThatFailsKeepsNothing(t *testing.T) {
 	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{library.ContentID(e.Key)}) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}
-	if left := inFlightLists(t, store); len(left) != 0 {
-		t.Errorf("lanes that stay: %v", left)
+	if remaining := inFlightLists(t, store); len(remaining) != 0 {
+		t.Errorf("remaining lists: %v", remaining)
 	}
 }
 
-func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
+func TestLeave_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	entry := func(n byte, e library.InFlight) library.InFlight {
@@ -208,10 +208,10 @@ func TestDecidedEntriesOfOneContentAreLeftTogether(t *testing.T) {
 	}
 	all, err := commit.OpenLists(t.Context(), store)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
-		t.Fatalf("lanes %+v, %v; want one of three entries", all, err)
+		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
-	joined, err := library.InFlightOf(all[0].Entries[0])
-	if err != nil || joined.Base != 7 || !joined.Reverse || joined.Scope != commit.ScopeListed || !slices.Equal(joined.Principals, []principal.ID{ann, bea}) {
-		t.Errorf("joined: %+v", joined)
+	merged, err := library.InFlightOf(all[0].Entries[0])
+	if err != nil || merged.Base != 7 || !merged.Reverse || merged.Scope != commit.ScopeListed || !slices.Equal(merged.Principals, []principal.ID{ann, bea}) {
+		t.Errorf("merged: %+v", merged)
 	}
 }

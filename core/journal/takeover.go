@@ -10,21 +10,21 @@ import (
 	"carrel/core/commit"
 )
 
-// watch looks for lanes whose owners are dead. Waiting saves double work, no
-// more: a take-over is right beside a living owner too.
+// watch looks for lists whose owners are dead. Waiting only avoids double work: a take-over
+// is correct even while the owner is alive.
 type watch struct {
 	j    *Journal
 	seen map[commit.ListID]sighting
-	// unreadable are the lanes of which the log was told last.
+	// unreadable are the lists that were last logged as unreadable.
 	unreadable []commit.ListID
 }
 
-// sighting is the last write that was seen of a lane, and when it was first
-// seen, on our own monotonic clock: clocks of others are not compared.
+// sighting is the last seen write of a list, and when it was first seen, on this process's
+// monotonic clock: clocks of different processes are not compared.
 type sighting struct {
 	stamp int64
 	at    time.Duration
-	// A take-over that failed is tried again at retry, after failures in a row.
+	// A failed take-over is retried at retry, after failures in a row.
 	failures int
 	retry    time.Duration
 }
@@ -63,9 +63,9 @@ func (w *watch) step(ctx context.Context, s Service) error {
 	return errors.Join(errs...)
 }
 
-// heed tells the log of lanes that cannot be read, once until they are others:
-// they stay until somebody does something about them, and keep no other lane
-// from being taken over. It gives back every other error.
+// logUnreadable logs the lists that cannot be read, whenever that set changes. They stay
+// until an operator acts on them, and do not prevent the take-over of other lists. Every
+// other error is returned.
 func (w *watch) logUnreadable(ctx context.Context, err error) error {
 	var bad *commit.UnreadableLists
 	if err != nil && !errors.As(err, &bad) {
@@ -76,19 +76,19 @@ func (w *watch) logUnreadable(ctx context.Context, err error) error {
 		ids = bad.IDs
 	}
 	if len(ids) > 0 && !slices.Equal(ids, w.unreadable) {
-		w.j.log.ErrorContext(ctx, "changes under way cannot be read, and so not be finished", "lanes", ids, "error", err)
+		w.j.log.ErrorContext(ctx, "in-flight lists cannot be read, so their changes cannot be finished", "lists", ids, "error", err)
 	}
 	w.unreadable = ids
 	return nil
 }
 
-// Recover takes over all lanes but our own, at once: for a store that one
-// process uses at a time, whoever wrote them is dead.
+// Recover takes over all lists of other processes at once. It is for a store that one
+// process uses at a time, so the owners of these lists are dead.
 func (j *Journal) Recover(ctx context.Context, s Service) error {
 	inFlightLists, err := commit.OpenLists(ctx, j.store)
 	var errs []error
 	if err != nil {
-		errs = append(errs, fmt.Errorf("reading the changes in flight: %w", err))
+		errs = append(errs, fmt.Errorf("reading the in-flight lists: %w", err))
 	}
 	for _, l := range inFlightLists {
 		if l.ID != j.inFlightList {
@@ -98,10 +98,10 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 	return errors.Join(errs...)
 }
 
-// TakeOver finishes every entry of a lane and then deletes the lane as it was
-// read: what its owner wrote since stays, and every compare-and-set under the
-// deleted list is fenced. An entry that cannot be finished keeps the lane, and
-// keeps no other entry from being finished.
+// TakeOver finishes every entry of a list and then deletes the list as it was read. A list
+// that its owner has written since stays, and every compare-and-set of an entry on the
+// deleted list is fenced. If an entry cannot be finished, the list stays, but the other
+// entries are finished.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
@@ -111,7 +111,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) er
 		w.start(false, func() error {
 			fenced, err := s.Resume(ctx, e)
 			if err != nil {
-				return fmt.Errorf("taking over lane %s: %w", l.ID, err)
+				return fmt.Errorf("taking over the in-flight list %s: %w", l.ID, err)
 			}
 			j.mu.Lock()
 			defer j.mu.Unlock()
@@ -124,7 +124,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) er
 		return err
 	}
 	if err := j.store.DeleteInFlightList(ctx, l.ID, l.Stamp); err != nil {
-		return fmt.Errorf("dropping lane %s: %w", l.ID, err)
+		return fmt.Errorf("deleting the in-flight list %s: %w", l.ID, err)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"carrel/core/sched"
 )
 
-// How many background tasks run at once. Those that have failed before have
-// workers of their own: however long they take, the others proceed.
+// How many background tasks run at once. Tasks that have failed before have workers of
+// their own, so that they do not delay the others, however long they take.
 const (
 	healthyWorkers = 32
 	failingWorkers = 16
@@ -21,14 +21,14 @@ type workers struct {
 	rt sched.Runtime
 
 	mu               sync.Mutex
-	healthy, failing int         // reserved or at work
-	idle             sched.Latch // opens when nobody is at work; nil where nobody waits
+	healthy, failing int         // reserved or busy
+	idle             sched.Latch // opens when no worker is busy; nil if nobody waits for that
 	errs             []error
 }
 
 func newWorkers(rt sched.Runtime) *workers { return &workers{rt: rt} }
 
-// reserve takes a worker for a task, which start is to be called for. It reports
+// reserve reserves a worker for a task, for which start must be called. It reports
 // whether one was free.
 func (w *workers) reserve(failing bool) bool {
 	w.mu.Lock()
@@ -44,7 +44,7 @@ func (w *workers) reserve(failing bool) bool {
 	return true
 }
 
-// start runs a task on the worker that was reserved for it.
+// start runs a task on its reserved worker.
 func (w *workers) start(failing bool, task func() error) {
 	w.rt.Go(func() {
 		err := task()
@@ -65,13 +65,13 @@ func (w *workers) start(failing bool, task func() error) {
 	})
 }
 
-// maxErrors is how many errors of tasks are kept to be returned.
+// maxErrors is how many errors of tasks are kept for failed.
 const maxErrors = 10
 
-// wait returns when all tasks have ended, which see the end of ctx themselves.
+// wait waits until all tasks have ended. They observe the end of ctx themselves.
 func (w *workers) wait(ctx context.Context) { w.waitFor(ctx, 0) }
 
-// waitFor is wait for a time at most; 0 is without end.
+// waitFor is like wait, but waits at most for a time; 0 means no limit.
 func (w *workers) waitFor(ctx context.Context, most time.Duration) {
 	w.mu.Lock()
 	if w.healthy+w.failing == 0 {
@@ -86,7 +86,7 @@ func (w *workers) waitFor(ctx context.Context, most time.Duration) {
 	_, _ = w.rt.Wait(w.rt.Detach(ctx), idle, most) // ctx is detached, so it cannot end
 }
 
-// failed returns the errors of the tasks since it was called last.
+// failed returns the errors of the tasks since its last call.
 func (w *workers) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

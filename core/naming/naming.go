@@ -1,9 +1,9 @@
-// Package naming makes the names of things that were given none: "<host>/<n>",
-// n from blocks of numbers that are reserved per host by compare-and-set, so
-// that crashed and duplicate hosts never repeat one.
+// Package naming generates names "<host>/<n>" for things without a name. n is from blocks of
+// numbers that are reserved for each host by compare-and-set, so that crashed and duplicate
+// hosts never repeat a name.
 //
-// It answers for the form of the names and for using each reserved number at
-// most once. It must not know how blocks are stored, nor what is named.
+// It guarantees the form of the names, and that each reserved number is used at most once. It
+// must not know how blocks are stored, or what is named.
 package naming
 
 import (
@@ -14,39 +14,36 @@ import (
 	"sync"
 )
 
-// DefaultBlockSize is how many numbers a process reserves at once. A crash
-// wastes the rest of a block, so it is no larger than one compare-and-set every
-// thousand creations needs it to be.
+// DefaultBlockSize is how many numbers a process reserves at once. A crash wastes the rest of
+// a block, so it is not larger than necessary: one compare-and-set for a thousand creations.
 const DefaultBlockSize = 1000
 
-// maxHostLength leaves room for "/" and 19 digits in a name of 128 characters,
-// which is the longest the API contract allows.
+// maxHostLength is the longest host that can be followed by "/" and 19 digits in a name of 128
+// characters, the longest that the API contract allows.
 const maxHostLength = 108
 
 // BlockStore reserves blocks of numbers.
 type BlockStore interface {
-	// ReserveBlock reserves size numbers of host and returns the first of them,
-	// which is at least 1. It must never give out a number of a host twice, to
-	// whatever process and after whatever crash; a block whose reservation
-	// failed or may have failed may be lost.
+	// ReserveBlock reserves size numbers of host and returns the first of them, which is at
+	// least 1. It must never return a number of a host twice, to any process and after any
+	// crash. A block whose reservation failed or may have failed may be lost.
 	ReserveBlock(ctx context.Context, host string, size int64) (first int64, err error)
 }
 
-// Names gives out names of one host. It is safe for concurrent use.
+// Names generates names of one host. It is safe for concurrent use.
 type Names struct {
 	store BlockStore
 	host  string
 	size  int64
 
 	mu     sync.Mutex
-	blocks []block // with numbers left
+	blocks []block // with unused numbers
 }
 
-// block is a run of numbers that nobody else will use.
+// block is a range of numbers that nobody else will use.
 type block struct{ next, end int64 } // end is not included
 
-// New makes a source of names for host, which is brought into the form that
-// names allow. size numbers are reserved at once.
+// New returns a source of names for host, after HostPart. size numbers are reserved at once.
 func New(store BlockStore, host string, size int64) (*Names, error) {
 	host = HostPart(host)
 	if host == "" || len(host) > maxHostLength {
@@ -58,8 +55,8 @@ func New(store BlockStore, host string, size int64) (*Names, error) {
 	return &Names{store: store, host: host, size: size}, nil
 }
 
-// HostPart is host as it stands in names: lower-cased, and whatever is not
-// a-z, 0-9, "." or "-" replaced by "-".
+// HostPart returns host as it appears in names: in lower case, with every character except
+// a-z, 0-9, "." and "-" replaced by "-".
 func HostPart(host string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -72,12 +69,12 @@ func HostPart(host string) string {
 	}, host)
 }
 
-// ContentName is "<host>/<n>", never given out twice.
+// ContentName returns "<host>/<n>", never the same twice.
 func (n *Names) ContentName(ctx context.Context) (string, error) {
 	number, ok := n.take()
 	if !ok {
-		// The lock is not held while the store works: of callers that find no
-		// number left each reserves a block, and what they leave is used later.
+		// The lock is not held during the call: each of several callers that find no number
+		// reserves a block, and unused numbers are used later.
 		first, err := n.store.ReserveBlock(ctx, n.host, n.size)
 		if err != nil {
 			return "", fmt.Errorf("reserve a block of names: %w", err)
@@ -88,7 +85,7 @@ func (n *Names) ContentName(ctx context.Context) (string, error) {
 	return n.host + "/" + strconv.FormatInt(number, 10), nil
 }
 
-// take uses up the next number, if one is left.
+// take returns the next unused number, if there is one.
 func (n *Names) take() (int64, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,7 +101,7 @@ func (n *Names) take() (int64, bool) {
 	return number, true
 }
 
-// keep adds the rest of a block.
+// keep adds the unused rest of a block.
 func (n *Names) keep(b block) {
 	if b.next == b.end {
 		return

@@ -58,7 +58,7 @@ func TestHostPart(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_RefusesBadArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		host string
 		size int64
@@ -74,7 +74,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestNamesCountUpAcrossBlocksAndRestarts(t *testing.T) {
+func TestContentName_CountsUpAcrossBlocksAndRestarts(t *testing.T) {
 	store := newCounters()
 	n, err := New(store, "H", 3)
 	if err != nil {
@@ -83,8 +83,8 @@ func TestNamesCountUpAcrossBlocksAndRestarts(t *testing.T) {
 	if diff := cmp.Diff([]string{"h/1", "h/2", "h/3", "h/4"}, names(t, n, 4)); diff != "" {
 		t.Error(diff)
 	}
-	// A process that crashed leaves a part of its block; its successor starts
-	// with the next one.
+	// The rest of the block of a crashed process is lost: its successor starts with the next
+	// block.
 	again, err := New(store, "h", 3)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestNamesCountUpAcrossBlocksAndRestarts(t *testing.T) {
 	}
 }
 
-func TestBlocksOfOne(t *testing.T) {
+func TestContentName_WithBlocksOfOne(t *testing.T) {
 	n, err := New(newCounters(), "h", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestBlocksOfOne(t *testing.T) {
 	}
 }
 
-func TestAFailedReservationIsToldAndTriedAgain(t *testing.T) {
+func TestContentName_FailedReservationIsReturnedAndRetried(t *testing.T) {
 	store := newCounters()
 	n, err := New(store, "h", 2)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestAFailedReservationIsToldAndTriedAgain(t *testing.T) {
 	}
 }
 
-func TestConcurrentCallersNeverShareAName(t *testing.T) {
+func TestContentName_ConcurrentCallersNeverShareAName(t *testing.T) {
 	store := newCounters()
 	// Two processes with the same host id, eight callers each.
 	var wg sync.WaitGroup

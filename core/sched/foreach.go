@@ -53,12 +53,12 @@ func ForEach(ctx context.Context, rt Runtime, n, width int, do func(i int) error
 	for range min(n, width) {
 		rt.Go(worker)
 	}
-	// Not abandoned when ctx ends: the workers see that themselves.
+	// The wait does not end with ctx: the workers observe the end of ctx themselves.
 	if _, err := rt.Wait(rt.Detach(ctx), ended, 0); err != nil {
 		return err
 	}
 	if panicked != nil {
-		panic(panicked) // at the caller, above whom is who recovers
+		panic(panicked) // in the caller's goroutine, where it can be recovered
 	}
 	for _, err := range errs {
 		if err != nil {

@@ -21,7 +21,7 @@ func TestForEach_CallsForAllAndReturnsTheFirstError(t *testing.T) {
 			})
 			for i, times := range called {
 				if times != 1 {
-					t.Errorf("of %d, %d was called for %d times", n, i, times)
+					t.Errorf("of %d, do was called %[3]d times for %[2]d", n, i, times)
 				}
 			}
 			if n == 0 && err != nil || n > 0 && err != failed {

@@ -8,16 +8,16 @@ import (
 	"carrel/core/fault"
 )
 
-// QueryWithin is how long one question may take. Nearly all are answered within some
-// milliseconds; one that waits for this long waits for a store that hangs, and more of
-// its kind would only pile up.
+// QueryWithin is how long one query may take. Nearly all take some milliseconds; one that
+// takes this long waits for a store that hangs, and more queries would only pile up.
 const QueryWithin = 5 * time.Second
 
-// InTime asks a question that may take QueryWithin. It is UNAVAILABLE if it takes longer.
-func InTime[T any](ctx context.Context, rt Runtime, ask func(context.Context) (T, error)) (T, error) {
-	early, cancel := rt.Deadline(ctx, QueryWithin)
+// InTime runs a query with a deadline of QueryWithin. It returns UNAVAILABLE if the query takes
+// longer.
+func InTime[T any](ctx context.Context, rt Runtime, query func(context.Context) (T, error)) (T, error) {
+	bounded, cancel := rt.Deadline(ctx, QueryWithin)
 	defer cancel()
-	answer, err := ask(early)
+	answer, err := query(bounded)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = fault.Unavailablef(err, "the store did not answer in time; try again")
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Permits is a counting semaphore over Runtime. Waiters are served in order.
+// Permits is a counting semaphore on a Runtime. Waiters are served in order.
 type Permits struct {
 	rt      Runtime
 	mu      sync.Mutex
@@ -34,7 +34,7 @@ func (p *Permits) Take(ctx context.Context) error {
 	return nil
 }
 
-// Give returns a permit, to the first who waits.
+// Give returns a permit. The first waiter gets it.
 func (p *Permits) Give() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,8 +47,8 @@ func (p *Permits) Give() {
 	p.free++
 }
 
-// abandon takes a waiter out of the queue. Where it was served at that very
-// moment, its permit goes back.
+// abandon removes a waiter from the queue. If the waiter got a permit at the same time, the
+// permit is returned.
 func (p *Permits) abandon(l Latch) {
 	p.mu.Lock()
 	for i, w := range p.waiting {

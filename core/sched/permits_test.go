@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// givesUp is a Runtime in which every wait ends with its context's error, after
-// something has happened.
+// givesUp is a Runtime in which every wait calls meanwhile and then fails with the error of its
+// context.
 type givesUp struct {
 	Runtime
 	meanwhile func()
@@ -19,15 +19,15 @@ func (g *givesUp) Wait(context.Context, Latch, time.Duration) (bool, error) {
 	return false, context.Canceled
 }
 
-// A waiter that gives up takes no permit with it: neither one that it was handed
-// at that moment, nor one that is returned after it has left.
+// A waiter that gives up loses no permit: neither one that it got at the same time, nor one that
+// is returned afterwards.
 func TestPermits_WaiterThatGivesUpLosesNone(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
-		before, after func(p *Permits) // what the holder does: before the waiter has left, and after
+		before, after func(p *Permits) // what the holder does before and after the waiter has left the queue
 	}{
-		{"the permit was returned before it left", (*Permits).Give, func(*Permits) {}},
-		{"the permit is returned after it has left", func(*Permits) {}, (*Permits).Give},
+		{"the permit was returned before the waiter left", (*Permits).Give, func(*Permits) {}},
+		{"the permit is returned after the waiter has left", func(*Permits) {}, (*Permits).Give},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rt := &givesUp{Runtime: NewReal()}
@@ -37,7 +37,7 @@ func TestPermits_WaiterThatGivesUpLosesNone(t *testing.T) {
 			}
 			rt.meanwhile = func() { tc.before(p) }
 			if err := p.Take(t.Context()); !errors.Is(err, context.Canceled) {
-				t.Fatalf("the waiter was told %v", err)
+				t.Fatalf("Take returned %v", err)
 			}
 			tc.after(p)
 			rt.meanwhile = func() { t.Error("the only permit is not free, though nobody holds it") }
@@ -48,7 +48,7 @@ func TestPermits_WaiterThatGivesUpLosesNone(t *testing.T) {
 	}
 }
 
-// A waiter that gives up leaves the others in their order.
+// A waiter that gives up does not change the order of the others.
 func TestPermits_WaiterThatGivesUpKeepsOthersWaiting(t *testing.T) {
 	rt := &givesUp{Runtime: NewReal()}
 	p := NewPermits(rt, 0)
@@ -56,7 +56,7 @@ func TestPermits_WaiterThatGivesUpKeepsOthersWaiting(t *testing.T) {
 	rt.meanwhile = func() { p.waiting = append(p.waiting, last) }
 	p.waiting = []Latch{first}
 	if err := p.Take(t.Context()); !errors.Is(err, context.Canceled) {
-		t.Fatalf("the waiter was told %v", err)
+		t.Fatalf("Take returned %v", err)
 	}
 	p.Give()
 	if !first.IsOpen() || last.IsOpen() {

@@ -18,21 +18,21 @@ type Real struct {
 
 var _ Runtime = (*Real)(nil)
 
-// NewReal starts its monotonic clock.
+// NewReal returns a Real whose monotonic clock starts now.
 func NewReal() *Real {
 	return &Real{start: time.Now(), locks: map[string]*keyedLock{}}
 }
 
-// Now is the wall clock.
+// Now returns the time of the wall clock.
 func (r *Real) Now() time.Time { return time.Now() }
 
-// Elapsed is the time since NewReal.
+// Elapsed returns the time since NewReal.
 func (r *Real) Elapsed() time.Duration { return time.Since(r.start) }
 
 // Go starts a goroutine that Close waits for.
 func (r *Real) Go(task func()) { r.tasks.Go(task) }
 
-// Close waits for all tasks. Who started them has told them to end.
+// Close waits for all tasks. The caller must have made them end.
 func (r *Real) Close() { r.tasks.Wait() }
 
 type channelLatch struct {
@@ -51,7 +51,7 @@ func (l *channelLatch) IsOpen() bool {
 	}
 }
 
-// Latch is a new one-shot signal.
+// Latch returns a new one-shot signal.
 func (r *Real) Latch() Latch { return &channelLatch{done: make(chan struct{})} }
 
 // Wait blocks until the latch opens, d has passed, or ctx ends.
@@ -78,13 +78,13 @@ func (r *Real) Wait(ctx context.Context, l Latch, d time.Duration) (bool, error)
 	}
 }
 
-// keyedLock is held while waiting has its holder's token out.
+// keyedLock is a mutex. It is held while its token is not in the channel.
 type keyedLock struct {
 	token   chan struct{}
 	callers int // holder and waiters
 }
 
-// Lock takes the mutex named by key.
+// Lock locks the mutex named by key.
 func (r *Real) Lock(ctx context.Context, key string, queue int) (func(), error) {
 	r.mu.Lock()
 	l := r.locks[key]
@@ -128,16 +128,16 @@ func (r *Real) After(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Deadline bounds ctx by d.
+// Deadline returns ctx with a deadline in d.
 func (r *Real) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, d)
 }
 
-// Detach keeps ctx's values without its cancellation.
+// Detach returns a context with ctx's values but without its cancellation.
 func (r *Real) Detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
-// Random fills b from the operating system.
+// Random fills b with random bytes of the operating system.
 func (r *Real) Random(b []byte) {
-	// Read never fails: it ends the process where there is no randomness.
+	// Read never fails: it ends the process if there is no randomness.
 	_, _ = rand.Read(b)
 }

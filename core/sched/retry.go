@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Retry calls do this often, with pauses that begin with retryPause and triple.
+// The number of attempts of Retry, and its first pause, which triples each time.
 const (
 	retries    = 6
 	retryPause = 20 * time.Millisecond
 )
 
 // Retry calls do, which may be repeated, until it succeeds, stop reports true, or it
-// has failed six times, which takes about five seconds. It returns do's last error,
-// or that of ctx where ctx ends during a pause.
+// has failed six times, which takes about five seconds. It returns do's last error, or the
+// error of ctx if ctx ends during a pause.
 func Retry(ctx context.Context, rt Runtime, stop func() bool, do func() error) error {
 	pause := retryPause
 	for n := 1; ; n++ {

@@ -14,24 +14,24 @@ import (
 
 // Numbers of buckets.
 const (
-	// firstShards is the number of partitions of a day that follows no other.
+	// firstShards is the number of partitions of the first day of a feed.
 	firstShards = 4
-	// maxShards bounds it.
+	// maxShards is the largest number of partitions of a day.
 	maxShards = 64
 	// fullShard is how many entries a partition should hold at most.
 	fullShard = 100_000
-	// countStep is how many entries are read at once to count those of a partition.
+	// countStep is how many entries are read at once to count the entries of a partition.
 	countStep = 10_000
-	// bucketsKept is how long a process uses a list of buckets that it has read.
+	// bucketsKept is how long a process caches a list of buckets.
 	bucketsKept = 30 * time.Second
-	// aheadBy is by how much the clocks of other processes may be ahead: a bucket of the
-	// next day may exist that much before midnight.
+	// aheadBy is how far the clocks of other processes may be ahead: a bucket of the next day
+	// may exist that long before midnight.
 	aheadBy = time.Minute
-	// maxFeeds is how many feeds' buckets a process remembers.
+	// maxFeeds is how many feeds a process caches.
 	maxFeeds = 1000
 )
 
-// buckets are the buckets of feeds as this process knows them.
+// buckets caches the buckets of feeds.
 type buckets struct {
 	store Store
 	rt    sched.Runtime
@@ -40,17 +40,17 @@ type buckets struct {
 	feeds map[Feed]*known
 }
 
-// known are the buckets of a feed.
+// known are the cached buckets of a feed.
 type known struct {
 	newestFirst []Bucket
-	// readAt is when the list was read whole, on the monotonic clock. A list that was never
-	// read whole has only buckets that this process has written to.
+	// readAt is when the whole list was read, on the monotonic clock. If whole is false, the
+	// list has only buckets that this process has written to.
 	readAt time.Duration
 	whole  bool
 }
 
-// list returns the buckets of a feed, the newest first. A bucket that another process has
-// made may be missing for bucketsKept, unless it is of today.
+// list returns the buckets of a feed, newest first. A bucket that another process has
+// created may be missing for bucketsKept, unless it is today's.
 func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 	now := b.rt.Elapsed()
 	today := DayOf(clock.Of(b.rt.Now()).Add(aheadBy))
@@ -80,7 +80,7 @@ func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 	return list, nil
 }
 
-// cached returns the list of a feed, and whether it was read not long ago.
+// cached returns the cached list of a feed. fresh is false if there is none, or it is too old.
 func (b *buckets) cached(feed Feed, now time.Duration) (list []Bucket, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +91,7 @@ func (b *buckets) cached(feed Feed, now time.Duration) (list []Bucket, fresh boo
 	return k.newestFirst, true
 }
 
-// readAll reads all buckets of a feed, the newest first.
+// readAll reads all buckets of a feed, newest first.
 func (b *buckets) readAll(ctx context.Context, feed Feed) ([]Bucket, error) {
 	var all []Bucket
 	before := Day(math.MaxInt32)
@@ -107,7 +107,7 @@ func (b *buckets) readAll(ctx context.Context, feed Feed) ([]Bucket, error) {
 	}
 }
 
-// note changes what is known of a feed.
+// note changes the cached buckets of a feed.
 func (b *buckets) note(feed Feed, change func(k *known)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *buckets) note(feed Feed, change func(k *known)) {
 	change(k)
 }
 
-// with returns a list with one more bucket in its place. It does not change the list,
+// with returns a list with one more bucket, in order. It does not modify the given list,
 // which others may be reading.
 func with(newestFirst []Bucket, b Bucket) []Bucket {
 	at, found := slices.BinarySearchFunc(newestFirst, b, func(have, b Bucket) int { return int(b.Day) - int(have.Day) })
@@ -132,8 +132,8 @@ func with(newestFirst []Bucket, b Bucket) []Bucket {
 	return slices.Insert(slices.Clone(newestFirst), at, b)
 }
 
-// find returns the bucket of a day, if the process knows it. Buckets never change, so it
-// does not matter when it was read.
+// find returns the bucket of a day if it is cached. Buckets never change, so the age of the
+// cache does not matter.
 func (b *buckets) find(feed Feed, day Day) (Bucket, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +147,7 @@ func (b *buckets) find(feed Feed, day Day) (Bucket, bool) {
 	return Bucket{}, false
 }
 
-// fix returns the bucket of a day, and makes it if the feed has none.
+// fix returns the bucket of a day, and creates it if the feed has none.
 func (b *buckets) fix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 	if have, ok := b.find(feed, day); ok {
 		return have, nil
@@ -162,16 +162,16 @@ func (b *buckets) fix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 			return Bucket{}, err
 		}
 	}
-	stands, err := b.store.FixBucket(ctx, feed, Bucket{Day: day, Shards: shards})
+	stored, err := b.store.FixBucket(ctx, feed, Bucket{Day: day, Shards: shards})
 	if err != nil {
 		return Bucket{}, fmt.Errorf("recording a day of a feed: %w", err)
 	}
-	b.learn(feed, stands)
-	return stands, nil
+	b.learn(feed, stored)
+	return stored, nil
 }
 
-// look reads the bucket of a day. If there is none it returns the one before it, the zero
-// Bucket if that is missing too.
+// look reads the bucket of a day. If there is none, it returns the one before it, or the
+// zero Bucket if that is missing too.
 func (b *buckets) look(ctx context.Context, feed Feed, day Day) (found Bucket, ok bool, err error) {
 	if have, ok := b.find(feed, day); ok {
 		return have, true, nil
@@ -187,14 +187,14 @@ func (b *buckets) look(ctx context.Context, feed Feed, day Day) (found Bucket, o
 	return list[0], true, nil
 }
 
-// learn remembers a bucket.
+// learn caches a bucket.
 func (b *buckets) learn(feed Feed, bucket Bucket) {
 	b.note(feed, func(k *known) { k.newestFirst = with(k.newestFirst, bucket) })
 }
 
-// shardsAfter returns over how many partitions the entries of a day are spread that
-// follows another: twice as many where that one has grown too large, half as many where
-// it used an eighth of them. Ids are spread evenly, so one partition is counted.
+// shardsAfter returns the number of partitions for the day after before: twice as many if
+// the partitions of before are too large, half as many if they are less than an eighth full.
+// Ids are spread evenly, so counting one partition is enough.
 func (b *buckets) shardsAfter(ctx context.Context, feed Feed, before Bucket) (int, error) {
 	n, err := b.count(ctx, Partition{Feed: feed, Day: before.Day})
 	switch {

@@ -25,16 +25,16 @@ func Compare(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// before returns the place before all entries of an instant.
+// before returns the position before all entries of an instant.
 func before(at clock.Instant) *Entry { return &Entry{Created: at} }
 
 // firstOf returns the first instant of a day.
 func firstOf(d Day) clock.Instant { return clock.Instant(int64(d) * dayMicros) }
 
-// shardOf returns the shard of an id among so many.
+// shardOf returns the shard of an id among a number of shards.
 func shardOf(id string, shards int) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // a hash takes everything
+	_, _ = h.Write([]byte(id)) // writing to a hash never fails
 	return int(h.Sum32() % uint32(shards))
 }
 

@@ -13,9 +13,9 @@ import (
 	"carrel/core/timeline"
 )
 
-// TestRead_PassesWhatHasExpiredOnce: a page that has met many expired entries lets the next
-// ones pass over them, in both directions and over days, and what is new is met.
-func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
+// After a page has read many expired entries, the next pages skip them, in both directions
+// and across days, but still show new entries.
+func TestRead_ReadsExpiredEntriesOnce(t *testing.T) {
 	f := newFixture(t)
 	f.put(timeline.Entry{Created: today - 9*day, ID: "oldest"}, true)
 	for n := range 4000 {
@@ -25,7 +25,7 @@ func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
 	read := func(newer bool, want ...string) (slices int64) {
 		t.Helper()
 		f.store.slices.Store(0)
-		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 20, Newer: newer}, f.judge)
+		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 20, Newer: newer}, f.resolve)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,10 +55,9 @@ func TestRead_PassesWhatHasExpiredOnce(t *testing.T) {
 	read(true, "new", "late", "behind", "older", "oldest")
 }
 
-// TestRead_TakesOneRoundAroundExpired: many expired entries, at the head of a feed and over
-// some days, cost the next page no round trip: it reads what is newer, and the first day
-// behind them, at once.
-func TestRead_TakesOneRoundAroundExpired(t *testing.T) {
+// Many expired entries, at the head of a feed and across some days, cost the next page no
+// round trip: it reads the newer entries and the first day after the hole at once.
+func TestRead_TakesOneRoundTripAroundExpiredEntries(t *testing.T) {
 	f := newFixture(t)
 	for n := range 2000 {
 		f.put(timeline.Entry{Created: today - day*clock.Instant(n/500) + clock.Instant(n), ID: fmt.Sprint(n), Until: today}, true)

@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	// holeFrom is how many expired entries in a row make a hole that is worth remembering.
+	// holeFrom is the number of consecutive expired entries from which a hole is remembered.
 	holeFrom = 200
-	// holeKept is how long a process passes over a hole without looking at it again, and
-	// holeGrace how much longer while one reader looks.
+	// holeKept is how long a process skips a hole without checking it again, and
+	// holeGrace how much longer it skips it while one reader checks.
 	holeKept  = 10 * time.Second
 	holeGrace = 2 * time.Second
-	// listedWithin is within what time of its creation an entry is usually in the feed: two
-	// seconds, and twice the half second by which the clock of a gateway may differ. A hole
-	// ends that long before now. Each removal since then costs a page some microseconds.
+	// listedWithin is the time within which a new entry is usually in the feed: two seconds,
+	// and twice the half second by which the clocks of gateways may differ. A hole ends that
+	// long before now. Each removal since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
-	// growBy is how much later a known hole must end for it to be noted again.
+	// growBy is how much longer a known hole must have become to be noted again.
 	growBy = clock.Instant(time.Second / time.Microsecond)
-	// mostHoles is how many holes of a feed a process remembers.
+	// mostHoles is how many holes of a feed are remembered.
 	mostHoles = 8
-	// mostPuts is how many entries that this process has put last are remembered, for a hole
-	// that was found before one of them and is noted after it.
+	// mostPuts is how many of the last puts of this process are remembered, for a hole that
+	// was found before a put and is noted after it.
 	mostPuts = 1024
 )
 
-// hole is a time from whose first instant on, and before whose last one, a feed has no
-// entries that are shown: all were removed, or have expired. Passing them takes time, until
-// the store has cleaned up. An entry that is put there late, by another process, is hidden
-// while the hole is remembered.
+// hole is a time span, from inclusive and to exclusive, in which a feed has no entries to
+// show: all were removed or have expired. Reading past them takes time until the store has
+// cleaned up. An entry that another process puts there late is hidden while the hole is
+// remembered.
 type hole struct {
 	from, to clock.Instant
 	until    time.Duration // by the monotonic clock
@@ -40,7 +40,7 @@ type hole struct {
 func (h hole) empty() bool          { return h.from >= h.to }
 func (h hole) width() clock.Instant { return h.to - h.from }
 
-// holes are the holes of feeds as this process knows them. It is safe for concurrent use.
+// holes remembers the holes of feeds. It is safe for concurrent use.
 type holes struct {
 	mu    sync.Mutex
 	feeds map[Feed]*knownHoles
@@ -48,14 +48,14 @@ type holes struct {
 
 // knownHoles are the holes of one feed.
 type knownHoles struct {
-	all []hole // apart from each other, the oldest first
-	// puts are the instants of the entries that this process has put last, as many as it has
-	// put in all, modulo mostPuts.
+	all []hole // disjoint, oldest first
+	// puts is a ring buffer with the instants of the last mostPuts entries that this process
+	// has put; put is the number of all puts.
 	puts []clock.Instant
 	put  int
 }
 
-// mark says what a process had put into a feed when it began to look for holes.
+// mark is the number of puts of a feed when a reader began to look for holes.
 type mark struct {
 	in  *knownHoles
 	put int
@@ -74,9 +74,9 @@ func (h *holes) of(feed Feed) *knownHoles {
 	return k
 }
 
-// known returns the holes of a feed, and a mark for note. Holes that were found too long
-// ago are forgotten: the caller is the one who looks at them again, and others go by them a
-// little longer.
+// known returns the holes of a feed, and a mark for note. Holes that were found too long ago
+// are not returned, so that the caller checks them again; other readers still skip them for
+// holeGrace.
 func (h *holes) known(feed Feed, now time.Duration) (known []hole, at mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,14 +96,14 @@ func (h *holes) known(feed Feed, now time.Duration) (known []hole, at mark) {
 	return known, mark{k, k.put}
 }
 
-// note remembers a hole of a feed in the place of all that it overlaps. since is from when
-// the caller began to look: entries that were put after it are part of no hole.
+// note remembers a hole of a feed, and replaces the parts of others that it overlaps. since
+// is the mark from before the read: entries put after it are excluded from the hole.
 func (h *holes) note(feed Feed, found hole, since mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.of(feed)
 	if k != since.in || k.put-since.put > mostPuts {
-		return // they are not known any more
+		return // the puts since then are no longer known
 	}
 	for n := since.put; n < k.put; n++ {
 		found = found.apart(k.puts[n%mostPuts])
@@ -122,15 +122,15 @@ func (h *holes) note(feed Feed, found hole, since mark) {
 	k.all = all
 }
 
-// cut makes the instants of entries part of no hole: the caller has met them.
+// cut removes the instants of entries that the caller has read from all holes.
 func (h *holes) cut(feed Feed, entries ...Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.of(feed).cut(entries...)
 }
 
-// put makes the instant of an entry that this process has put there part of no hole, not
-// even of one that is being looked for.
+// put removes the instant of an entry that this process has put from all holes, including
+// holes that a reader is about to note.
 func (h *holes) put(feed Feed, e Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +152,7 @@ func (k *knownHoles) cut(entries ...Entry) {
 	}
 }
 
-// apart returns the hole without an instant: the wider part of one that it divides.
+// apart returns the hole without an instant: the wider of its two parts.
 func (h hole) apart(at clock.Instant) hole {
 	if at < h.from || at >= h.to {
 		return h
@@ -164,7 +164,7 @@ func (h hole) apart(at clock.Instant) hole {
 	return older
 }
 
-// without returns the parts of holes that are outside of one.
+// without returns the parts of holes that are outside of cut.
 func without(all []hole, cut hole) []hole {
 	var rest []hole
 	for _, one := range all {
@@ -177,17 +177,17 @@ func without(all []hole, cut hole) []hole {
 	return rest
 }
 
-// passage is what a walk has passed since the last entry that it has taken, or its start.
+// passage describes what a walk has skipped since the last entry that it took, or its start.
 type passage struct {
-	from clock.Instant // where it began
-	// expired is how many expired entries there were.
+	from clock.Instant // its beginning
+	// expired is the number of expired entries.
 	expired int
 }
 
-// reach ends the passage at an entry that is taken, or at the end of the feed. A passage of
-// many expired entries is a hole. If the store has passed many removed entries, so is one of
-// the passages, but the store does not tell which: the one of which most was read counts, and
-// if that is wrong, the next walk finds another one.
+// reach ends the passage at an entry that is taken, or at the end of the feed. A passage
+// with many expired entries is a hole. If the store has skipped many removed entries, one of
+// the passages is a hole too, but the store does not report which one. The longest one read
+// is chosen; if that is wrong, the next walk finds another one.
 func (w *walk) reach(at clock.Instant) {
 	found := between(w.passed.from, at)
 	if w.passed.expired >= holeFrom || w.grown(found) {
@@ -202,9 +202,9 @@ func (w *walk) reach(at clock.Instant) {
 	w.passed = passage{from: at}
 }
 
-// grown reports whether a time without entries is a known hole and what has followed it
-// since. Few removals are no hole of their own, but each of them would cost every page until
-// the hole is looked at again.
+// grown reports whether a span without entries is a known hole that has become longer. A
+// few removals are not a hole by themselves, but each would cost every page some time until
+// the hole is checked again.
 func (w *walk) grown(found hole) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
 	for _, known := range w.holes {
@@ -215,7 +215,7 @@ func (w *walk) grown(found hole) bool {
 	return false
 }
 
-// unknown returns how long the longest part of a time is that is in no hole that is known.
+// unknown returns the length of the longest part of a span that is in no known hole.
 func (w *walk) unknown(found hole) (longest clock.Instant) {
 	parts := []hole{found}
 	for _, known := range w.holes {
@@ -227,8 +227,8 @@ func (w *walk) unknown(found hole) (longest clock.Instant) {
 	return longest
 }
 
-// around returns a time that has all of another one, unless that is empty, and of the one
-// from an instant on and before the next.
+// around returns the smallest span that contains h, unless that is empty, and the span from
+// from to to.
 func around(h hole, from, to clock.Instant) hole {
 	if h.empty() {
 		return hole{from: from, to: to}
@@ -236,11 +236,11 @@ func around(h hole, from, to clock.Instant) hole {
 	return hole{from: min(h.from, from), to: max(h.to, to)}
 }
 
-// between returns the time between two instants, neither of which is part of it.
+// between returns the span between two instants, without both of them.
 func between(a, b clock.Instant) hole { return hole{from: min(a, b) + 1, to: max(a, b)} }
 
-// remember notes a time without entries as a hole, but for the last moments. What of it was
-// passed over because it was known makes the whole be looked at again as soon as that.
+// remember notes a span without entries as a hole, except for its last moments. If it
+// contains known holes that were skipped, it is checked again when the first of them is due.
 func (w *walk) remember(found hole) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
 	if found.empty() {
@@ -255,9 +255,9 @@ func (w *walk) remember(found hole) {
 	w.t.holes.note(w.feed, found, w.began)
 }
 
-// parts returns the slices of a partition of a day that the walk reads, in its direction:
-// what is behind the place that it began at, and in no hole. through reports that a hole
-// reaches into the next day.
+// parts returns the slices that the walk reads of each partition of a day, in its direction:
+// what follows the start of the walk and is in no hole. through reports that a hole reaches
+// into the next day.
 func (w *walk) parts(d Day) (all []Slice, through bool) {
 	first, end := firstOf(d), firstOf(d+1)
 	var from *Entry
@@ -272,9 +272,9 @@ func (w *walk) parts(d Day) (all []Slice, through bool) {
 			near, far = h.to, h.from
 		}
 		if h.to <= first || h.from >= end || from != nil && !w.behind(*before(far), *from) {
-			continue // of another day, or passed already
+			continue // on another day, or already passed
 		}
-		reaches := near < end // the hole begins in the day
+		reaches := near < end // the hole begins on this day
 		if w.newer {
 			reaches = near > first
 		}
@@ -289,5 +289,5 @@ func (w *walk) parts(d Day) (all []Slice, through bool) {
 	return append(all, Slice{From: from, Newer: w.newer}), false
 }
 
-// behind reports whether a place comes after another one in the direction of the walk.
+// behind reports whether position a comes after b in the direction of the walk.
 func (w *walk) behind(a, b Entry) bool { return w.newer == (Compare(a, b) > 0) && Compare(a, b) != 0 }

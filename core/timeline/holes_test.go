@@ -12,18 +12,18 @@ import (
 	"carrel/core/timeline"
 )
 
-// cemetery is a store in which passing an entry that was removed takes time, as in
-// Cassandra. It counts those that slices have passed.
-type cemetery struct {
+// removedStore is a store in which skipping a removed entry takes time, as in Cassandra. It
+// counts the removed entries that slices have skipped.
+type removedStore struct {
 	timeline.Store
 	removed []timeline.Entry // the oldest first
-	passed  int
+	skipped int
 	always  bool // it says of each slice that it has passed many
 }
 
-func (c *cemetery) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (c *removedStore) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	l, err := c.Store.ListEntries(ctx, p, s)
-	// The slice was read from its one bound to its last entry, or to the other bound.
+	// The slice was read from its first bound to its last entry, or to the other bound.
 	older, newer := s.To, s.From
 	if n := len(l.Entries); n == s.Limit {
 		older = &l.Entries[n-1]
@@ -34,35 +34,35 @@ func (c *cemetery) ListEntries(ctx context.Context, p timeline.Partition, s time
 			newer = &l.Entries[n-1]
 		}
 	}
-	passed := 0
+	skipped := 0
 	for _, e := range c.removed {
 		if timeline.DayOf(e.Created) == p.Day && (older == nil || timeline.Compare(e, *older) > 0) && (newer == nil || timeline.Compare(e, *newer) < 0) {
-			passed++
+			skipped++
 		}
 	}
-	c.passed += passed
-	l.Removed = c.always || passed >= 1000
+	c.skipped += skipped
+	l.Removed = c.always || skipped >= 1000
 	return l, err
 }
 
-// buried returns a feed of one process on a store with n removed entries from an instant on,
-// a millisecond apart.
-func buried(t *testing.T, from clock.Instant, n int) (*fixture, *cemetery) {
+// newRemoved returns a feed of one process on a store with n removed entries, which begin at an
+// instant and are a millisecond apart.
+func newRemoved(t *testing.T, from clock.Instant, n int) (*fixture, *removedStore) {
 	f := newFixture(t)
-	grave := &cemetery{Store: f.store.Store}
-	f.store.Store = grave
+	store := &removedStore{Store: f.store.Store}
+	f.store.Store = store
 	for i := range n {
-		grave.removed = append(grave.removed, timeline.Entry{Created: from + clock.Instant(i)*1000, ID: "x"})
+		store.removed = append(store.removed, timeline.Entry{Created: from + clock.Instant(i)*1000, ID: "x"})
 	}
 	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
-	return f, grave
+	return f, store
 }
 
-// TestRead_GoesAroundWhatWasRemoved: where a page has passed many removed entries, the next
-// ones do not, whatever place they begin at.
-func TestRead_GoesAroundWhatWasRemoved(t *testing.T) {
+// After a page has skipped many removed entries, the next pages do not read them again,
+// whatever position they begin at.
+func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 	const begin, removed = today + day/4, 30_000 // until half a minute later
-	f, grave := buried(t, begin, removed)
+	f, store := newRemoved(t, begin, removed)
 	for n := range 60 {
 		f.put(timeline.Entry{Created: begin - clock.Instant(n+1)*1000, ID: fmt.Sprint("older ", n)}, true)
 	}
@@ -74,68 +74,68 @@ func TestRead_GoesAroundWhatWasRemoved(t *testing.T) {
 		{Size: 20}, {Size: 20, Place: &inside}, {Size: 2, Place: &inside, Newer: true}, {Size: 80, Newer: true},
 		{Size: 20, Place: &timeline.Entry{Created: begin - 5000}, Newer: true}, {Size: 3, Place: &timeline.Entry{Created: begin - 30_000}},
 	}
-	for range 3 { // which time it was is not always found at once
+	for range 3 { // the right span is not always found at once
 		f.want(queries[0])
 	}
-	if grave.passed < removed {
-		t.Fatalf("%d removed entries were passed: the test tries nothing", grave.passed)
+	if store.skipped < removed {
+		t.Fatalf("%d removed entries were skipped: too few for this test", store.skipped)
 	}
 	for _, q := range queries {
-		grave.passed = 0
+		store.skipped = 0
 		f.want(q)
-		if grave.passed > removed/100 {
-			t.Errorf("%+v: %d removed entries were passed", q, grave.passed)
+		if store.skipped > removed/100 {
+			t.Errorf("%+v: %d removed entries were skipped", q, store.skipped)
 		}
 	}
 	f.rt.elapsed.Add(int64(11 * time.Second))
-	grave.passed = 0
+	store.skipped = 0
 	f.want(queries[0])
-	if grave.passed < removed {
-		t.Errorf("%d removed entries were passed after 11 s: it was not looked at again", grave.passed)
+	if store.skipped < removed {
+		t.Errorf("%d removed entries were skipped after 11 s: the hole was not checked again", store.skipped)
 	}
 }
 
-// TestRead_AHoleGrows: what was removed in the last moments before a hole was found is passed
-// once more at most, when it is old enough, though it is too little to be a hole.
-func TestRead_AHoleGrows(t *testing.T) {
+// Entries that were removed just before a hole was found are skipped at most once more when
+// they are old enough, although they are too few for a hole of their own.
+func TestRead_ExtendsAHole(t *testing.T) {
 	const removed, lately = 30_000, 300
 	now := clock.Of(newFixture(t).rt.Now())
-	f, grave := buried(t, now-60_000_000, removed)
+	f, store := newRemoved(t, now-60_000_000, removed)
 	for n := range clock.Instant(lately) {
-		grave.removed = append(grave.removed, timeline.Entry{Created: now - 2_999_999 + n*9000, ID: "x"})
+		store.removed = append(store.removed, timeline.Entry{Created: now - 2_999_999 + n*9000, ID: "x"})
 	}
 	f.put(timeline.Entry{Created: now - 60_000_001, ID: "oldest"}, true)
 	passes := func() int {
-		grave.passed = 0
+		store.skipped = 0
 		f.want(timeline.Query{Size: 5})
-		return grave.passed / 4 // the partitions of the day
+		return store.skipped / 4 // the partitions of the day
 	}
 	if n := passes(); n != removed+lately {
-		t.Fatalf("%d removed entries were passed: the test tries nothing", n)
+		t.Fatalf("%d removed entries were skipped: too few for this test", n)
 	}
-	passes() // which time it was is not always found at once
+	passes() // the right span is not always found at once
 	if n := passes(); n != lately {
-		t.Errorf("%d removed entries of the last three seconds were passed", n)
+		t.Errorf("%d removed entries of the last three seconds were skipped", n)
 	}
 	f.rt.now.Add(int64(4 * time.Second / time.Microsecond))
 	f.rt.elapsed.Add(int64(4 * time.Second))
 	if n := passes(); n != lately {
-		t.Errorf("%d removed entries were passed: they were in a hole too early", n)
+		t.Errorf("%d removed entries were skipped: they were in a hole too early", n)
 	}
 	if n := passes(); n != 0 {
-		t.Errorf("%d removed entries were passed though the hole has grown over them", n)
+		t.Errorf("%d removed entries were skipped although the hole includes them", n)
 	}
 	f.rt.elapsed.Add(int64(7 * time.Second))
 	if n := passes(); n != removed+lately {
-		t.Errorf("%d removed entries were passed: a hole that has grown is remembered for longer", n)
+		t.Errorf("%d removed entries were skipped: an extended hole is remembered for too long", n)
 	}
 }
 
-// TestRead_OnlyAHoleGrows: times between entries that are newer than a hole are no holes. Each
-// would cost a page a slice more in each partition.
-func TestRead_OnlyAHoleGrows(t *testing.T) {
+// The spans between entries that are newer than a hole are not holes. Each would cost a page
+// another slice of each partition.
+func TestRead_GapsBetweenNewerEntriesAreNoHoles(t *testing.T) {
 	now := clock.Of(newFixture(t).rt.Now())
-	f, _ := buried(t, now-60_000_000, 30_000)
+	f, _ := newRemoved(t, now-60_000_000, 30_000)
 	f.put(timeline.Entry{Created: now - 60_000_001, ID: "oldest"}, true)
 	for n := range clock.Instant(6) {
 		f.put(timeline.Entry{Created: now - 29_000_000 + n*4_000_000, ID: fmt.Sprint("newer ", n)}, true)
@@ -146,35 +146,34 @@ func TestRead_OnlyAHoleGrows(t *testing.T) {
 		return f.store.slices.Load()
 	}
 	for range 4 {
-		slices() // which time it was is not always found at once
+		slices() // the right span is not always found at once
 	}
 	if n := slices(); n != 8 {
 		t.Errorf("a page reads %d slices, of four partitions with a hole", n)
 	}
 }
 
-// TestRead_LooksAgainOnce: when a hole has been known for long, one reader looks at it
-// again, and others go by it meanwhile.
-func TestRead_LooksAgainOnce(t *testing.T) {
-	f, grave := buried(t, today+1000, 5000)
+// When a hole has been known for long, one reader checks it again, while others still skip it.
+func TestRead_OneReaderChecksAnOldHole(t *testing.T) {
+	f, store := newRemoved(t, today+1000, 5000)
 	f.put(timeline.Entry{Created: today, ID: "a"}, true)
 	f.want(timeline.Query{Size: 1})
 	f.rt.elapsed.Add(int64(10 * time.Second))
-	grave.passed = 0
-	f.store.Store = &interrupted{Store: grave, then: func() {
-		before := grave.passed
+	store.skipped = 0
+	f.store.Store = &interrupted{Store: store, then: func() {
+		before := store.skipped
 		f.want(timeline.Query{Size: 1})
-		if grave.passed != before {
-			t.Errorf("a second reader has passed %d removed entries too", grave.passed-before)
+		if store.skipped != before {
+			t.Errorf("a second reader has skipped %d removed entries too", store.skipped-before)
 		}
 	}}
 	f.want(timeline.Query{Size: 1})
-	if grave.passed < 5000 {
-		t.Errorf("%d removed entries were passed: nobody has looked", grave.passed)
+	if store.skipped < 5000 {
+		t.Errorf("%d removed entries were skipped: nobody has checked the hole", store.skipped)
 	}
 }
 
-// interrupted is a store that lets something happen before the first slice is read.
+// interrupted is a store that calls a function before the first slice is read.
 type interrupted struct {
 	timeline.Store
 	then func()
@@ -188,30 +187,29 @@ func (i *interrupted) ListEntries(ctx context.Context, p timeline.Partition, s t
 	return i.Store.ListEntries(ctx, p, s)
 }
 
-// afterSlices is a store that lets something happen when it has listed so many slices.
+// afterSlices is a store that calls a function after a number of slices.
 type afterSlices struct {
 	timeline.Store
-	left int
+	remaining int
 	then func()
 }
 
 func (a *afterSlices) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	l, err := a.Store.ListEntries(ctx, p, s)
-	if a.left--; a.left == 0 {
+	if a.remaining--; a.remaining == 0 {
 		a.then()
 	}
 	return l, err
 }
 
-// TestRead_MeetsWhatIsPutWhileItLooks: entries that this process lists while a reader finds
-// that there is nothing are met by the next one, which knows what else is a hole, unless
-// they were very many.
-func TestRead_MeetsWhatIsPutWhileItLooks(t *testing.T) {
+// Entries that this process puts while a reader finds a hole are shown to the next reader. The
+// rest of the hole is remembered, unless very many entries were put.
+func TestRead_ShowsEntriesPutDuringARead(t *testing.T) {
 	for _, puts := range []int{1, 1024, 1025} {
-		f, grave := buried(t, today+1000, 5000)
+		f, store := newRemoved(t, today+1000, 5000)
 		f.feeds = f.local
 		f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
-		f.store.Store = &afterSlices{Store: grave, left: 4, then: func() {
+		f.store.Store = &afterSlices{Store: store, remaining: 4, then: func() {
 			for n := range puts {
 				e := timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}
 				if n == 0 {
@@ -224,15 +222,15 @@ func TestRead_MeetsWhatIsPutWhileItLooks(t *testing.T) {
 			}
 		}}
 		f.read(timeline.Query{Size: 1})
-		grave.passed = 0
+		store.skipped = 0
 		f.want(timeline.Query{Size: 1})
-		if known := grave.passed == 0; known != (puts <= 1024) {
+		if known := store.skipped == 0; known != (puts <= 1024) {
 			t.Errorf("after %d entries were put, the hole is known: %t", puts, known)
 		}
 	}
 }
 
-// afterDays is a store that lets something happen when it has listed the days of a feed once.
+// afterDays is a store that calls a function after it has listed the days of a feed once.
 type afterDays struct {
 	timeline.Store
 	then func()
@@ -247,10 +245,10 @@ func (a *afterDays) ListBuckets(ctx context.Context, feed timeline.Feed, before 
 	return days, err
 }
 
-// TestRead_MeetsADayThatIsBegunWhileItLooks: an entry that this process lists, as the first
-// of its day, while a reader has the days already, is met by the next one.
-func TestRead_MeetsADayThatIsBegunWhileItLooks(t *testing.T) {
-	f, grave := buried(t, today, 0)
+// An entry that this process puts as the first of its day, after a reader has listed the days,
+// is shown to the next reader.
+func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
+	f, store := newRemoved(t, today, 0)
 	f.feeds = f.local
 	for n := range 400 {
 		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n), Until: today + 1}, true)
@@ -260,7 +258,7 @@ func TestRead_MeetsADayThatIsBegunWhileItLooks(t *testing.T) {
 	f.read(timeline.Query{Size: 0}) // the days are known,
 	f.rt.now.Add(int64(day))        // and whether today has begun is looked up
 	begun := false
-	f.store.Store = &afterDays{Store: grave, then: func() {
+	f.store.Store = &afterDays{Store: store, then: func() {
 		begun = true
 		if err := f.local.Put(t.Context(), "f", late, 10); err != nil {
 			t.Fatal(err)
@@ -274,11 +272,11 @@ func TestRead_MeetsADayThatIsBegunWhileItLooks(t *testing.T) {
 	f.want(timeline.Query{Size: 5})
 }
 
-// TestRead_ManyHolesBecomeOne: where entries are removed all the time there is one hole,
-// around which few slices are read. All of it is looked at again in time: a late entry of
-// another process is not hidden for longer.
-func TestRead_ManyHolesBecomeOne(t *testing.T) {
-	f, grave := buried(t, today, 0)
+// If entries are removed all the time there is one hole, around which few slices are read. The
+// whole hole is checked again in time, so a late entry of another process is not hidden for
+// longer.
+func TestRead_MergesManyHoles(t *testing.T) {
+	f, store := newRemoved(t, today, 0)
 	for n := range 40 {
 		f.put(timeline.Entry{Created: today - day + clock.Instant(n), ID: fmt.Sprint(n)}, true)
 	}
@@ -288,9 +286,9 @@ func TestRead_ManyHolesBecomeOne(t *testing.T) {
 	read := func() {
 		t.Helper()
 		for now := clock.Of(f.rt.Now()); last < now; last += 500 {
-			grave.removed = append(grave.removed, timeline.Entry{Created: last, ID: "x"})
+			store.removed = append(store.removed, timeline.Entry{Created: last, ID: "x"})
 		}
-		if _, err := timeline.Read(t.Context(), f.local, "f", timeline.Query{Size: 1}, f.judge); err != nil {
+		if _, err := timeline.Read(t.Context(), f.local, "f", timeline.Query{Size: 1}, f.resolve); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -316,10 +314,10 @@ func TestRead_ManyHolesBecomeOne(t *testing.T) {
 	f.want(timeline.Query{Size: 3})
 }
 
-// TestRead_HidesLateEntriesBriefly: an entry that another process lists late, where nothing
-// was, is met after a while; one of this process and one that is new are met at once.
-func TestRead_HidesLateEntriesBriefly(t *testing.T) {
-	f, _ := buried(t, today+1000, 5000)
+// A late entry of another process in a hole is shown after a while; an entry of this process
+// and a new entry are shown at once.
+func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
+	f, _ := newRemoved(t, today+1000, 5000)
 	others := f.open()
 	f.feeds = f.local
 	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
@@ -347,7 +345,7 @@ func TestRead_HidesLateEntriesBriefly(t *testing.T) {
 		if met == late.hidden {
 			t.Errorf("%s: met %t", late.id, met)
 		}
-		// Who follows the feed meets each of them.
+		// A follower of the feed sees each of them.
 		since, err := f.local.Since(t.Context(), "f", timeline.Entry{Created: late.created - 1}, 1)
 		if err != nil || len(since) != 1 || since[0].ID != late.id {
 			t.Errorf("%s: followed: %v, %v", late.id, since, err)
@@ -358,14 +356,14 @@ func TestRead_HidesLateEntriesBriefly(t *testing.T) {
 	f.want(timeline.Query{Size: 9})
 }
 
-// TestRead_AroundHolesIsThePageOfAModel reads pages of random feeds whose store always says
-// that it has passed removed entries, so that there are holes everywhere. Now and then time
-// passes, and this process lists another entry.
-func TestRead_AroundHolesIsThePageOfAModel(t *testing.T) {
+// TestRead_AroundHolesMatchesAModel reads pages of random feeds whose store always reports
+// that it has skipped removed entries, so that there are holes everywhere. Now and then time
+// passes, and this process puts another entry.
+func TestRead_AroundHolesMatchesAModel(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 15))
-		f, grave := buried(t, today, 0)
-		grave.always = true
+		f, store := newRemoved(t, today, 0)
+		store.always = true
 		f.feeds = f.local
 		at := func() timeline.Entry {
 			e := timeline.Entry{Created: today - clock.Instant(rng.IntN(3))*day + clock.Instant(rng.IntN(40))*60_000_000, ID: fmt.Sprint(rng.IntN(4))}

@@ -5,7 +5,7 @@ import (
 	"carrel/core/cursor"
 )
 
-// List makes the cursors of a connection over a feed.
+// List encodes and decodes the cursors of a connection over a feed.
 type List struct {
 	Seals *cursor.Sealer
 	// Bound is what the cursors are bound to.
@@ -14,7 +14,7 @@ type List struct {
 	Read clock.Instant
 }
 
-// Query returns the query of the arguments of a connection.
+// Query converts the arguments of a connection.
 //
 // Errors: BAD_USER_INPUT; BAD_CURSOR.
 func (l *List) Query(args cursor.PageArgs) (Query, error) {
@@ -33,7 +33,7 @@ func (l *List) Query(args cursor.PageArgs) (Query, error) {
 	return q, nil
 }
 
-// Place returns the place of a cursor. Its error is BAD_CURSOR.
+// Place returns the position that a cursor encodes. Its error is BAD_CURSOR.
 func (l *List) Place(c string) (Entry, error) {
 	at, err := l.Seals.Open(l.Bound, cursor.Descending, c)
 	if err != nil {
@@ -42,12 +42,12 @@ func (l *List) Place(c string) (Entry, error) {
 	return Entry{Created: at.Position, ID: at.ID}, nil
 }
 
-// Cursor returns the cursor of a place.
+// Cursor returns the cursor of a position.
 func (l *List) Cursor(e Entry) string {
 	return l.Seals.Seal(l.Bound, cursor.Place{Order: cursor.Descending, Position: e.Created, ID: e.ID, Read: l.Read})
 }
 
-// Info tells where a page lies, whose ends are given.
+// Info returns the PageInfo of a page with the given ends.
 func (l *List) Info(ends Ends) cursor.PageInfo {
 	info := cursor.PageInfo{HasNextPage: ends.HasOlder, HasPreviousPage: ends.HasNewer}
 	if ends.Newest != nil {

@@ -5,63 +5,63 @@ import (
 	"slices"
 )
 
-// MaxScanned is how many entries a page scans at most. Entries that are not shown count.
+// MaxScanned is how many entries a page scans at most, including those that are not shown.
 const MaxScanned = 2000
 
-// judgedAtOnce is how many entries are checked at least, after those that are wanted.
-const judgedAtOnce = 8
+// minChecked is the smallest number of entries that are checked at once after the first time.
+const minChecked = 8
 
-// Query is what a page asks for.
+// Query describes a page to read.
 type Query struct {
 	Size int
-	// Place is the entry that the page lies behind; nil: the end of the feed. Nothing needs
-	// to be there any more.
+	// Place is the position that the page follows, or nil for the end of the feed. There may
+	// no longer be an entry at the position.
 	Place *Entry
-	// Newer asks for the entries that are next newer than the place, or for the oldest
-	// ones, in place of those that are next older, or the newest.
+	// Newer requests the entries that are next newer than Place, or the oldest ones.
+	// Otherwise the page has the entries that are next older, or the newest.
 	Newer bool
 }
 
-// Judge returns what each of some entries names, nil where it is not to be shown. It
-// decides by the rows that the entries are derived from.
+// Resolve returns the item of each entry, or nil if it must not be shown. It decides by the
+// rows that the entries are derived from.
 type Resolve[T any] func(ctx context.Context, entries []Entry) ([]*T, error)
 
-// Found is something shown on a page, with its place.
+// Found is an item of a page, with its entry.
 type Found[T any] struct {
 	Entry Entry
 	Item  *T
 }
 
-// Page is a page of a feed, the newest first.
+// Page is a page of a feed, newest first.
 type Page[T any] struct {
 	Found []Found[T]
 	Ends
 }
 
-// Ends tells where a page lies in its feed.
+// Ends describes the position of a page in its feed.
 type Ends struct {
-	// HasNewer and HasOlder report whether the feed shows more on either side. They are
-	// exact, unless too many entries there are not shown to look further.
+	// HasNewer and HasOlder report whether the feed shows more on either side. They may be
+	// true although nothing follows if too many entries there are not shown to scan further.
 	HasNewer, HasOlder bool
-	// Newest and Oldest are the places from which to go on to either side; nil: nothing was
-	// scanned, and the page has no place.
+	// Newest and Oldest are the positions from which to continue on either side; nil if
+	// nothing was scanned and the query had no Place.
 	Newest, Oldest *Entry
 }
 
 // Read reads a page of a feed.
-func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Resolve[T]) (*Page[T], error) {
+func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, resolve Resolve[T]) (*Page[T], error) {
 	var on, back scan[T]
 	sides := 1
 	if q.Place != nil {
-		sides = 2 // otherwise the page begins where the feed ends
+		sides = 2 // otherwise the page begins at an end of the feed
 	}
 	err := t.each(ctx, sides, func(side int) (err error) {
 		if side == 0 {
-			on, err = run(ctx, t, feed, q.Place, q.Newer, q.Size, nil, judge)
+			on, err = run(ctx, t, feed, q.Place, q.Newer, q.Size, nil, resolve)
 			return err
 		}
-		// Whatever is at the place itself is on the other side of the page.
-		back, err = run(ctx, t, feed, q.Place, !q.Newer, 0, []Entry{*q.Place}, judge)
+		// An entry at the position itself is on the other side of the page.
+		back, err = run(ctx, t, feed, q.Place, !q.Newer, 0, []Entry{*q.Place}, resolve)
 		return err
 	})
 	if err != nil {
@@ -82,26 +82,27 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, judge Re
 // scan is the outcome of a walk whose entries are checked.
 type scan[T any] struct {
 	found []Found[T]
-	// more: something follows that is shown, or may be.
+	// more reports that an entry follows that is shown or may be.
 	more bool
-	// first and last are the places of the first and the last entry of the page: of those
-	// shown, or of those scanned where the scan was cut short.
+	// first and last are the first and the last entry of the page: of those shown, or of
+	// those scanned if the scan was cut short.
 	first, last Entry
 	scanned     bool
 }
 
-// run walks until it has found so many and one more, the feed ends, or MaxScanned entries
-// were checked or more than can be passed over have expired. ahead are entries that come before those of the walk.
-func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, judge Resolve[T]) (scan[T], error) {
+// run walks until it has found want entries and one more, the feed ends, MaxScanned entries
+// were checked, or the walk has skipped too many expired entries. ahead are entries that come
+// before those of the walk.
+func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, resolve Resolve[T]) (scan[T], error) {
 	var s scan[T]
 	w, err := t.newWalk(ctx, feed, from, newer, want+1)
 	if err != nil {
 		return s, err
 	}
-	for left := MaxScanned; ; {
-		n := min(max(want+1-len(s.found), judgedAtOnce), left)
-		if len(s.found) == 0 && left == MaxScanned {
-			n = want + 1 // most pages need no entry beyond these
+	for budget := MaxScanned; ; {
+		n := min(max(want+1-len(s.found), minChecked), budget)
+		if len(s.found) == 0 && budget == MaxScanned {
+			n = want + 1 // most pages need no more entries than these
 		}
 		entries := ahead
 		if ahead = nil; len(entries) == 0 {
@@ -109,27 +110,27 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 				return s, err
 			}
 			if len(entries) == 0 {
-				if w.left == 0 {
+				if w.budget == 0 {
 					s.cut(*w.last)
 				}
 				return s, nil
 			}
 		}
-		items, err := judge(ctx, entries)
+		items, err := resolve(ctx, entries)
 		if err != nil {
 			return s, err
 		}
 		if s.add(entries, items, want) {
 			return s, nil
 		}
-		if left -= len(entries); left <= 0 {
+		if budget -= len(entries); budget <= 0 {
 			s.cut(entries[len(entries)-1])
 			return s, nil
 		}
 	}
 }
 
-// add takes checked entries. It reports whether the page is full.
+// add adds checked entries. It reports whether the page is full.
 func (s *scan[T]) add(entries []Entry, items []*T, want int) (full bool) {
 	for i, item := range items {
 		switch {
@@ -147,7 +148,7 @@ func (s *scan[T]) add(entries []Entry, items []*T, want int) (full bool) {
 	return false
 }
 
-// cut ends the page at the last entry that was scanned: a client goes on from there.
+// cut ends the page at the last entry that was scanned, where a client continues.
 func (s *scan[T]) cut(at Entry) {
 	s.more = true
 	if s.last = at; !s.scanned {

@@ -23,7 +23,7 @@ const day = clock.Instant(24 * time.Hour / time.Microsecond)
 // today is the beginning of the day of these tests.
 const today = 20_000 * day
 
-// still is the real runtime with a clock that a test sets.
+// still is the real runtime with clocks that the test sets.
 type still struct {
 	*sched.Real
 	now, elapsed atomic.Int64
@@ -37,7 +37,7 @@ func (s *still) Elapsed() time.Duration { return time.Duration(s.elapsed.Load())
 type counted struct {
 	timeline.Store
 	slices, lists, fixed atomic.Int64
-	// listing, where set, is called before a slice is listed.
+	// listing, if set, is called before a slice is listed.
 	listing func()
 }
 
@@ -65,11 +65,11 @@ type fixture struct {
 	rt    *still
 	store *counted
 	feeds *timeline.Timelines
-	// local, where set, reads all pages; otherwise each is read by a process of its own.
+	// local, if set, reads all pages; otherwise each is read by a process of its own.
 	local *timeline.Timelines
-	// shown has the entries that the rows justify, hidden the others that the feed has.
+	// shown has the entries to show, hidden the other entries of the feed.
 	shown, hidden []timeline.Entry
-	judged        int
+	checked       int
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -80,7 +80,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// open returns the feeds as another process has them.
+// open returns the feeds of a new process.
 func (f *fixture) open() *timeline.Timelines {
 	return timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: true})
 }
@@ -99,9 +99,9 @@ func (f *fixture) put(e timeline.Entry, shown bool) {
 	}
 }
 
-// judge answers what is shown. It implements timeline.Judge.
-func (f *fixture) judge(_ context.Context, es []timeline.Entry) ([]*string, error) {
-	f.judged += len(es)
+// resolve returns the items to show. It is a timeline.Resolve.
+func (f *fixture) resolve(_ context.Context, es []timeline.Entry) ([]*string, error) {
+	f.checked += len(es)
 	items := make([]*string, len(es))
 	for i, e := range es {
 		if slices.ContainsFunc(f.shown, func(s timeline.Entry) bool { return timeline.Compare(s, e) == 0 }) {
@@ -113,19 +113,19 @@ func (f *fixture) judge(_ context.Context, es []timeline.Entry) ([]*string, erro
 
 func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
 	f.Helper()
-	// The two walks of a page are judged one after the other, for the model's sake.
+	// The two walks of a page are not checked concurrently, because of the model.
 	local := f.local
 	if local == nil {
 		local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
 	}
-	p, err := timeline.Read(f.Context(), local, "f", q, f.judge)
+	p, err := timeline.Read(f.Context(), local, "f", q, f.resolve)
 	if err != nil {
 		f.Fatal(err)
 	}
 	return p
 }
 
-// want compares a page with the model's.
+// want compares a page with that of the model.
 func (f *fixture) want(q timeline.Query) *timeline.Page[string] {
 	f.Helper()
 	var on []timeline.Entry
@@ -167,16 +167,16 @@ func (f *fixture) want(q timeline.Query) *timeline.Page[string] {
 	}
 	switch {
 	case len(got) > 0 && (timeline.Compare(*p.Newest, got[0]) != 0 || timeline.Compare(*p.Oldest, got[len(got)-1]) != 0):
-		f.Errorf("the page %+v lies from %v to %v", q, p.Newest, p.Oldest)
+		f.Errorf("the page %+v is from %v to %v", q, p.Newest, p.Oldest)
 	case len(got) == 0 && (p.Newest != q.Place || p.Oldest != q.Place):
-		f.Errorf("the empty page %+v lies from %v to %v", q, p.Newest, p.Oldest)
+		f.Errorf("the empty page %+v is from %v to %v", q, p.Newest, p.Oldest)
 	}
 	return p
 }
 
-// TestRead_IsThePageOfAModel reads pages of random feeds, in both directions from every
-// kind of place.
-func TestRead_IsThePageOfAModel(t *testing.T) {
+// TestRead_MatchesAModel reads pages of random feeds, in both directions from every kind of
+// position.
+func TestRead_MatchesAModel(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f, random := newFixture(t), rand.New(rand.NewPCG(seed, 1))
@@ -204,8 +204,8 @@ func TestRead_IsThePageOfAModel(t *testing.T) {
 	}
 }
 
-// TestRead_WalksMeetEverythingOnce walks from both ends.
-func TestRead_WalksMeetEverythingOnce(t *testing.T) {
+// TestRead_WalksShowEachEntryOnce walks from both ends.
+func TestRead_WalksShowEachEntryOnce(t *testing.T) {
 	f := newFixture(t)
 	for n := range 150 {
 		f.put(timeline.Entry{Created: today - day*clock.Instant(n/40), ID: fmt.Sprint(n)}, n%3 != 0)
@@ -226,13 +226,13 @@ func TestRead_WalksMeetEverythingOnce(t *testing.T) {
 			}
 		}
 		if len(met) != len(f.shown) {
-			t.Errorf("newer %t: %d of %d were met", newer, len(met), len(f.shown))
+			t.Errorf("newer %t: %d of %d were shown", newer, len(met), len(f.shown))
 		}
 	}
 }
 
-// TestRead_IsCutShortWhereMuchIsHidden: a page says where to go on.
-func TestRead_IsCutShortWhereMuchIsHidden(t *testing.T) {
+// A page that is cut short returns where to continue.
+func TestRead_ManyHiddenEntriesCutThePageShort(t *testing.T) {
 	f := newFixture(t)
 	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
 	for n := range timeline.MaxScanned + 50 {
@@ -242,8 +242,8 @@ func TestRead_IsCutShortWhereMuchIsHidden(t *testing.T) {
 	if len(p.Found) != 0 || !p.HasOlder || p.HasNewer || p.Oldest == nil {
 		t.Fatalf("the first page: %+v", p)
 	}
-	if f.judged < timeline.MaxScanned || f.judged > timeline.MaxScanned+8 {
-		t.Errorf("%d were judged", f.judged)
+	if f.checked < timeline.MaxScanned || f.checked > timeline.MaxScanned+8 {
+		t.Errorf("%d were checked", f.checked)
 	}
 	p = f.read(timeline.Query{Size: 5, Place: p.Oldest})
 	if len(p.Found) != 1 || p.HasOlder || *p.Found[0].Item != "oldest" {
@@ -251,36 +251,36 @@ func TestRead_IsCutShortWhereMuchIsHidden(t *testing.T) {
 	}
 }
 
-// TestRead_DoesNotReadWhatHasExpired: the row of an entry is read up to its instant.
-func TestRead_DoesNotReadWhatHasExpired(t *testing.T) {
+// The row of an entry is read only until the entry expires.
+func TestRead_DoesNotReadRowsOfExpiredEntries(t *testing.T) {
 	f := newFixture(t)
 	now := clock.Of(f.rt.Now())
 	f.put(timeline.Entry{Created: today, ID: "a", Until: now + 1}, true)
 	f.put(timeline.Entry{Created: today, ID: "b", Until: now}, true)
 	f.put(timeline.Entry{Created: today, ID: "c", Until: now - 1}, true)
 	f.want(timeline.Query{Size: 5})
-	if f.judged != 1 {
-		t.Errorf("%d entries were judged, want 1", f.judged)
+	if f.checked != 1 {
+		t.Errorf("%d entries were checked, want 1", f.checked)
 	}
 }
 
-// TestRead_TakesOneRound: a page of a feed with many entries a day reads each partition
-// once, and judges once.
-func TestRead_TakesOneRound(t *testing.T) {
+// A page of a feed with many entries a day reads each partition once, and checks its entries
+// once.
+func TestRead_TakesOneRoundTrip(t *testing.T) {
 	f := newFixture(t)
 	for n := range 400 {
 		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}, true)
 	}
 	f.read(timeline.Query{Size: 20})
 	f.store.slices.Store(0)
-	f.judged = 0
+	f.checked = 0
 	f.want(timeline.Query{Size: 20})
-	if n := f.store.slices.Load(); n != 4 || f.judged != 21 {
-		t.Errorf("%d slices, %d judged; want 4, 21", n, f.judged)
+	if n := f.store.slices.Load(); n != 4 || f.checked != 21 {
+		t.Errorf("%d slices, %d checked; want 4, 21", n, f.checked)
 	}
 }
 
-// TestPut_RecordsADayOnce, and finds it where another process has.
+// TestPut_RecordsADayOnce also finds a day that another process has recorded.
 func TestPut_RecordsADayOnce(t *testing.T) {
 	f := newFixture(t)
 	for n := range 10 {
@@ -295,9 +295,9 @@ func TestPut_RecordsADayOnce(t *testing.T) {
 	}
 }
 
-// TestPut_SpreadsMoreThanADayCanHold: the day after a full one has twice the partitions,
-// the one after an empty one half of them, and never fewer than four.
-func TestPut_SpreadsMoreThanADayCanHold(t *testing.T) {
+// The day after a full one has twice the partitions, the day after an empty one half of them,
+// and never fewer than four.
+func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 	for name, c := range map[string]struct{ before, entries, want int }{
 		"full":          {4, 100_001, 8},
 		"as it was":     {8, 100_000, 8},
@@ -325,7 +325,7 @@ func TestPut_SpreadsMoreThanADayCanHold(t *testing.T) {
 	}
 }
 
-// counting is a store whose partitions have so many entries, which are made up.
+// counting is a store whose partitions have a given number of made-up entries.
 type counting struct {
 	timeline.Store
 	entries int
@@ -343,14 +343,14 @@ func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeli
 	return timeline.Listed{Entries: es}, nil
 }
 
-// TestRead_FindsTheDaysOfOthers: a day that another process begins is found at once if it
-// is today, and after a while if it is an older one.
-func TestRead_FindsTheDaysOfOthers(t *testing.T) {
+// A day that another process records is found at once if it is today, and after a while if it
+// is an older one.
+func TestRead_FindsDaysOfOtherProcesses(t *testing.T) {
 	f := newFixture(t)
 	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
 	count := func() int {
 		t.Helper()
-		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 10}, f.judge)
+		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 10}, f.resolve)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +368,7 @@ func TestRead_FindsTheDaysOfOthers(t *testing.T) {
 	f.rt.elapsed.Add(int64(29 * time.Second))
 	lists := f.store.lists.Load()
 	if n := count(); n != 2 || f.store.lists.Load() != lists {
-		t.Errorf("%d entries after %d listings: the list is not kept", n, f.store.lists.Load()-lists)
+		t.Errorf("%d entries after %d listings: the list is not cached", n, f.store.lists.Load()-lists)
 	}
 	f.rt.elapsed.Add(int64(time.Second))
 	if n := count(); n != 3 {
@@ -382,7 +382,7 @@ func TestRead_FindsTheDaysOfOthers(t *testing.T) {
 	}
 }
 
-// TestDrop_BeforeTheFirstPutOfItsDay: the Put of an earlier state that comes late adds nothing.
+// A late Put of an earlier state adds nothing.
 func TestDrop_BeforeTheFirstPutOfItsDay(t *testing.T) {
 	f := newFixture(t)
 	e := timeline.Entry{Created: today, ID: "x"}
@@ -392,12 +392,12 @@ func TestDrop_BeforeTheFirstPutOfItsDay(t *testing.T) {
 	if err := f.feeds.Put(t.Context(), "f", e, 9); err != nil {
 		t.Fatal(err)
 	}
-	if _, there, err := f.feeds.Find(t.Context(), "f", e); err != nil || there {
-		t.Errorf("there: %t, %v", there, err)
+	if _, found, err := f.feeds.Find(t.Context(), "f", e); err != nil || found {
+		t.Errorf("found: %t, %v", found, err)
 	}
 }
 
-// TestDayOf: days begin at midnight in UTC, before 1970 too.
+// Days begin at midnight in UTC, before 1970 too.
 func TestDayOf(t *testing.T) {
 	for at, want := range map[clock.Instant]timeline.Day{0: 0, day - 1: 0, day: 1, -1: -1, -day: -1, -day - 1: -2, today: 20_000} {
 		if got := timeline.DayOf(at); got != want {

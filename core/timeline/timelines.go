@@ -8,12 +8,12 @@ import (
 	"carrel/core/sched"
 )
 
-// Config is what Timelines need.
+// Config configures Timelines.
 type Config struct {
 	Store   Store
 	Runtime sched.Runtime
-	// Remote reports that a call of the store takes a round trip. Calls that do not depend
-	// on each other are then made at the same time.
+	// Remote reports that calls of the store take a round trip. Independent calls are then
+	// made concurrently.
 	Remote bool
 }
 
@@ -35,8 +35,8 @@ func New(c Config) *Timelines {
 	}
 }
 
-// each calls do for 0 to n-1: at the same time where the store is remote, and else one after
-// the other, without a goroutine. It returns the error of the lowest that has one.
+// each calls do for 0 to n-1: concurrently if the store is remote, otherwise one after the
+// other, without a goroutine. It returns the error of the lowest index that has one.
 func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error {
 	if t.remote {
 		return sched.ForEach(ctx, t.rt, n, sliceWidth, do)
@@ -49,8 +49,8 @@ func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error
 	return nil
 }
 
-// Put adds an entry to a feed. Its day is recorded first: a reader finds no entry of a day
-// that is not. mts is the write timestamp of the row's state: of a Put and a Drop of one
+// Put adds an entry to a feed. It records the day first, because readers only look at
+// recorded days. mts is the write timestamp of the row's state: of a Put and a Drop of one
 // entry the later state wins, whichever arrives first.
 func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
@@ -65,7 +65,7 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 }
 
 // Drop removes an entry from a feed, unless a later state has put it there. A Put of an
-// earlier state may still come, as the first of its day, so the day is recorded here too.
+// earlier state may still arrive, as the first of its day, so Drop records the day too.
 func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {
@@ -77,9 +77,9 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 	return nil
 }
 
-// Since returns the entries of a feed that are newer than a place, the oldest first and
-// at most limit, whether their rows justify them or not. Entries that have expired are
-// left out. It passes over no hole: who follows a feed must meet entries that come late.
+// Since returns the entries of a feed that are newer than a position, oldest first and at
+// most limit. It does not check the rows of the entries. Expired entries are omitted. It
+// skips no holes, because a follower of a feed must see entries that arrive late.
 func (t *Timelines) Since(ctx context.Context, feed Feed, place Entry, limit int) ([]Entry, error) {
 	w, err := t.newWalk(ctx, feed, &place, true, limit)
 	if err != nil {
@@ -89,13 +89,13 @@ func (t *Timelines) Since(ctx context.Context, feed Feed, place Entry, limit int
 	return w.take(ctx, limit)
 }
 
-// Find returns an entry as the feed has it, ok is false where it does not.
+// Find returns an entry as the feed has it; ok is false if the feed does not have it.
 func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, ok bool, err error) {
 	b, ok, err := t.buckets.look(ctx, feed, DayOf(e.Created))
 	if err != nil || !ok {
 		return Entry{}, false, err
 	}
-	// The place right behind the entry, in the order of ids.
+	// The position right after the entry, in the order of ids.
 	behind := Entry{Created: e.Created, ID: e.ID + "\x00"}
 	l, err := t.store.ListEntries(ctx, b.partition(feed, e), Slice{From: &behind, To: before(e.Created), Limit: 1})
 	if err != nil || len(l.Entries) == 0 || Compare(l.Entries[0], e) != 0 {
@@ -104,11 +104,11 @@ func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, 
 	return l.Entries[0], true, nil
 }
 
-// marks is the feed whose only days say that a kind of feeds is complete.
+// marks returns the feed that records, with a single day, that a kind of feeds is complete.
 func marks(kind string) Feed { return Feed("complete:" + kind) }
 
-// Complete reports whether SetComplete was called for a kind of feeds. A store that was
-// made before there were such feeds lacks the entries of what it had.
+// Complete reports whether SetComplete was called for a kind of feeds. In a store that is
+// older than the kind, the feeds lack entries until then.
 func (t *Timelines) Complete(ctx context.Context, kind string) (bool, error) {
 	_, ok, err := t.buckets.look(ctx, marks(kind), 0)
 	return ok, err

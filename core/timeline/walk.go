@@ -8,51 +8,51 @@ import (
 	"carrel/core/clock"
 )
 
-// Numbers of a walk.
+// Limits of a walk.
 const (
-	// sliceSlack is how many entries are read of a partition at least beyond its share of the
-	// page, because some are not shown.
+	// sliceSlack is the least number of entries that are read of a partition beyond its share
+	// of the page, because some are not shown.
 	sliceSlack = 3
 	// sliceSpread is how many standard deviations are read beyond that share: ids fall into
-	// partitions by chance, and a partition that runs dry costs one more round trip. Four let
-	// that happen to one page of 20 in some hundreds.
+	// partitions at random, and a partition without enough entries costs another round trip.
+	// With four, that happens to one page of 20 in some hundreds.
 	sliceSpread = 4
-	// maxSlice bounds a slice.
+	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
-	// maxExpired bounds how many entries a walk passes over because they have expired.
+	// maxExpired limits how many expired entries a walk skips.
 	maxExpired = 500_000
-	// maxDaysAtOnce bounds how many further days are read at once.
+	// maxDaysAtOnce limits how many further days are read at once.
 	maxDaysAtOnce = 16
 	// sliceWidth is how many slices are read at once.
 	sliceWidth = 64
 )
 
-// walk merges the partitions of a feed from one place in one direction.
+// walk merges the partitions of a feed from a position in one direction.
 type walk struct {
 	t     *Timelines
 	feed  Feed
 	newer bool
 	from  *Entry
-	// days are those to be read yet, in the direction of the walk.
+	// days are the days still to be read, in the direction of the walk.
 	days []Bucket
-	// atOnce is how many of them are read next: twice as many each time, because few
-	// entries a day would take a round trip each day.
+	// atOnce is how many of them are read next. It doubles each time; otherwise a feed with
+	// few entries a day would take a round trip for each day.
 	atOnce int
-	// share is how many entries are wanted of a day at first.
+	// share is how many entries of a day are wanted at first.
 	share int
 	open  []*source
 	now   clock.Instant
-	// left is how many entries may still be passed over because they have expired.
-	left int
-	// last is the place that the walk has come to, once it has passed an entry.
+	// budget is how many expired entries may still be skipped.
+	budget int
+	// last is the last entry that the walk has passed; nil if none.
 	last   *Entry
 	passed passage
-	// holes are those that were known when the walk began, the oldest first.
+	// holes are the holes that were known when the walk began, oldest first.
 	holes []hole
 	began mark
-	// removed is the time of the days in which the store has passed many removed entries.
-	// widest is the time in it without entries of which the walk has read the longest part,
-	// and mostRead how long that is.
+	// removed is the span of the days in which the store has skipped many removed entries.
+	// widest is the span without entries in it of which the walk has read the most, and
+	// mostRead the length of that part.
 	removed  hole
 	widest   hole
 	mostRead clock.Instant
@@ -62,16 +62,16 @@ type walk struct {
 type source struct {
 	p     Partition
 	slice Slice
-	read  []Entry // and not yet taken
+	read  []Entry // that are not yet taken
 	ended bool
-	// removed: the store has passed many removed entries.
+	// removed reports that the store has skipped many removed entries.
 	removed bool
 }
 
-// newWalk starts a walk that wants so many entries. from is nil at the end of the feed.
+// newWalk starts a walk that needs want entries. from is nil for the end of the feed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int) (*walk, error) {
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), left: maxExpired}
-	// Before the days: an entry that is put after them may be on a day that is not listed.
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), budget: maxExpired}
+	// Read the holes before the days: a later put may be on a day that is not listed yet.
 	w.holes, w.began = t.holes.known(feed, t.rt.Elapsed())
 	list, err := t.buckets.list(ctx, feed)
 	if err != nil {
@@ -101,11 +101,11 @@ func (w *walk) end(newest bool) clock.Instant {
 	return clock.Min
 }
 
-// take returns the next entries of the walk that have not expired, at most n; fewer where
-// the feed ends, or maxExpired were passed over.
+// take returns the next n entries of the walk that have not expired, or fewer if the feed
+// ends or maxExpired were skipped.
 func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	var taken []Entry
-	for len(taken) < n && w.left > 0 {
+	for len(taken) < n && w.budget > 0 {
 		if err := w.fill(ctx); err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		e := &next.read[0]
 		next.read = next.read[1:]
 		if w.last = e; e.Until != 0 && e.Until <= w.now {
-			w.left--
+			w.budget--
 			w.passed.expired++
 			continue
 		}
@@ -135,7 +135,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	return taken, nil
 }
 
-// next returns the open source whose first entry comes next; nil: none has any.
+// next returns the open source whose first entry comes next, or nil if none has any.
 func (w *walk) next() *source {
 	var best *source
 	for _, s := range w.open {
@@ -150,7 +150,7 @@ func (w *walk) next() *source {
 }
 
 // openDays opens the next days. It reports whether there were any. A day that ends in a hole
-// is opened together with the next one: it may have nothing, which would cost a round trip.
+// is opened together with the next one, because it may be empty, which would cost a round trip.
 func (w *walk) openDays() bool {
 	there := len(w.days) > 0
 	w.open = w.open[:0]
@@ -172,8 +172,8 @@ func (w *walk) openDays() bool {
 	return there
 }
 
-// sliceOf returns how many entries are read of a partition whose share of a page is given.
-// Where a further slice takes no round trip, fewer are read at first.
+// sliceOf returns how many entries to read of a partition with a share of the page. If
+// another slice takes no round trip, fewer are read at first.
 func (w *walk) sliceOf(share int) int {
 	slack := sliceSlack
 	if w.t.remote {
@@ -182,8 +182,8 @@ func (w *walk) sliceOf(share int) int {
 	return min(share+slack, maxSlice)
 }
 
-// fill reads a slice of each open source that may have more entries and of which none is
-// left: the next entry of the walk may be among them.
+// fill reads a slice of each open source that has no unread entries but may have more:
+// the next entry of the walk may be among them.
 func (w *walk) fill(ctx context.Context) error {
 	var dry []*source
 	for _, s := range w.open {

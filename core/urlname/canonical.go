@@ -20,8 +20,8 @@ import (
 // proxy passes on URLs of this length.
 const MaxURL = 2048
 
-// Error says why a URL, a locale or a key is malformed. Msg is a clause for
-// people, in English, without the input.
+// Error says why a URL, a locale or a key is malformed. Msg is a clause in English for
+// people. It does not contain the input.
 type Error struct{ Msg string }
 
 // Error implements error.
@@ -31,8 +31,8 @@ func malformed(format string, args ...any) error {
 	return &Error{fmt.Sprintf(format, args...)}
 }
 
-// Canonical returns the canonical form of an absolute http or https URL. URLs
-// with one canonical form name one page. Its error is an *Error.
+// Canonical returns the canonical form of an absolute http or https URL. URLs with the
+// same canonical form name the same page. Its error is an *Error.
 //
 // Canonical(Canonical(x)) = Canonical(x). The result is ASCII, has no fragment
 // and at most MaxURL bytes.
@@ -67,7 +67,7 @@ func Canonical(s string) (string, error) {
 	return canonical, nil
 }
 
-// checkCharacters refuses what no part of a URL may hold.
+// checkCharacters refuses characters that no part of a URL may contain.
 func checkCharacters(s string) error {
 	if !utf8.ValidString(s) {
 		return malformed("a URL must be valid UTF-8")
@@ -154,7 +154,7 @@ func canonicalHost(s string) (string, error) {
 	if err := checkHost(host); err != nil {
 		return "", err
 	}
-	// What the mapping of one name makes must be a name that stays what it is.
+	// The result of the mapping must be a name that the mapping does not change.
 	if again, err := hostNames.ToASCII(host); err != nil || again != host {
 		return "", malformed("the host of a URL is the name of a domain, such as example.com")
 	}
@@ -187,8 +187,8 @@ func checkHost(host string) error {
 	return nil
 }
 
-// isNumber reports whether programs take a label for a number: decimal, octal
-// or hexadecimal.
+// isNumber reports whether programs would parse a label as a number: decimal, octal or
+// hexadecimal.
 func isNumber(label string) bool {
 	if hex, found := strings.CutPrefix(label, "0x"); found {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -215,8 +215,8 @@ func canonicalPath(s string) (string, error) {
 	return "/" + strings.Join(segments, "/"), nil
 }
 
-// isSelector reports whether a parameter selects a form of a page and does not
-// name it.
+// isSelector reports whether a parameter only selects a form of a page and is not part of
+// its name.
 func isSelector(name string) bool {
 	switch name {
 	case "lang", "branch", "revision", "rev", "working_branch":

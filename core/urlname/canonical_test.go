@@ -72,7 +72,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-func TestCanonical_RefusesWhatIsMalformed(t *testing.T) {
+func TestCanonical_RefusesMalformedURLs(t *testing.T) {
 	for _, in := range []string{
 		"", "e", "ftp://x", "e.com/a", "//e.com/", "https:", "https:/e.com", "https:e.com", "https://", "https:///a",
 		`https:\\e.com`, `https:/\e.com`, `https:\/e.com`,
@@ -105,15 +105,15 @@ func TestCanonical_LengthIsThatOfTheCanonicalForm(t *testing.T) {
 		t.Errorf("the longest URL: %v", err)
 	}
 	if got, err := urlname.Canonical(longest + "/?lang=de#" + strings.Repeat("b", 4000)); err != nil || got != longest {
-		t.Errorf("with what the canonical form leaves out: %v", err)
+		t.Errorf("with parts that the canonical form omits: %v", err)
 	}
 	if _, err := urlname.Canonical(longest + "a"); err == nil {
 		t.Error("one byte more is accepted")
 	}
 }
 
-// pieces are what random URLs are made of: everything that has a meaning
-// somewhere, and some of what has none.
+// pieces are the parts of random URLs: everything that has a meaning somewhere, and some
+// text that has none.
 var pieces = strings.Split("http://|https://|HTTPS://|e.com|E.Com|BÜCHER.example|127.0.0.1|[::1]|[2001:DB8:0:0::1]|xn--bcher-kva.example|faß.de|０ｘ７f|"+
 	":|:80|:443|:08080|:0|@|/|//|\\|.|..|/./|/../|%2e|%2E%2e|%2f|%5c|%41|%7E|%c3%bc|%CC%88|%ff|%25|%|%4|%zz|ü|u\u0308|\u0308|\u030a|\u0338|\u212a|\u037e|\u1fef|Р|"+
 	"?|&|&&|=|a|b=1|b=2|a=|lang=de|rev|l%61ng|working_branch=2|#|x#y|;|+| |\"|<|>|`|{}|^|\\|[|]|~|-|_|!$&'()*+,;=|\u3002|\u00ad|\u200d|\U0001f600|٠", "|")
@@ -147,8 +147,8 @@ func TestCanonical_IsIdempotent(t *testing.T) {
 	}
 }
 
-// checkCanonical checks what every canonical form must keep. It reports whether
-// there is one.
+// checkCanonical checks the properties of every canonical form. It reports whether the input
+// has one.
 func checkCanonical(t *testing.T, in string) bool {
 	t.Helper()
 	once, err := urlname.Canonical(in)

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// inPath reports whether a character stands for itself in a path.
+// inPath reports whether a character is literal in a path.
 func inPath(c byte) bool { return isUnreserved(c) || strings.IndexByte("!$&'()*+,;=:@/", c) >= 0 }
 
-// inQuery reports whether a character stands for itself in a query. Browsers
-// send brackets as they are there, so they stay.
+// inQuery reports whether a character is literal in a query. Browsers do not escape
+// brackets there, so they stay.
 func inQuery(c byte) bool { return inPath(c) || c == '?' || c == '[' || c == ']' }
 
 // isUnreserved reports whether a character never needs an escape (RFC 3986, 2.3).
@@ -19,7 +19,7 @@ func isUnreserved(c byte) bool {
 }
 
 // escape returns s in ASCII, with every character escaped in one way:
-// unreserved ones and those that stand for themselves are plain, the others are
+// unreserved and literal ones are plain, the others are
 // in Unicode's NFC form and percent-encoded. Escapes of reserved characters stay
 // escapes, because a plain %2F would mean something else.
 func escape(s string, plain func(c byte) bool) (string, error) {

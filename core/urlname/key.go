@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind says what a key names.
+// Kind is the kind of thing that a key names.
 type Kind uint8
 
 // The kinds of keys.
@@ -101,7 +101,7 @@ func (k Key) String() string {
 	return k.Content
 }
 
-// encodeUser escapes what would end the user's part of a key.
+// encodeUser escapes the characters that would end the user's part of a key.
 func encodeUser(id string) string {
 	return strings.NewReplacer("%", "%25", "#", "%23", "/", "%2F").Replace(id)
 }
@@ -183,7 +183,7 @@ func (k *Key) cutLocale(s string) (rest string, err error) {
 	return rest, err
 }
 
-// decodeUser decodes the percent escapes of a user's id, needless ones too.
+// decodeUser decodes the percent escapes of a user's id, including unnecessary ones.
 func decodeUser(s string) (string, error) {
 	if s == "" {
 		return "", malformed("the key of a draft names a user")

@@ -60,7 +60,7 @@ func TestParseKey(t *testing.T) {
 	}
 }
 
-func TestParseKey_RefusesWhatIsMalformed(t *testing.T) {
+func TestParseKey_RefusesMalformedKeys(t *testing.T) {
 	for _, part := range []string{
 		"", "x", "01", "00", "-1", "+1", "1.", ".1", "1.01", "1.2.3", "2147483648", "1.2147483648", "1.2147483647 ", "1#2", "1/2",
 		"en", "en/", "en/1", "english/1.2", "zz/1.2", "en/1.2/3", "en/de/1.2", "user/1.2", "suggestion/1",
@@ -79,8 +79,8 @@ func TestParseKey_RefusesWhatIsMalformed(t *testing.T) {
 	}
 }
 
-// TestKeys_ComeBack: a key that was formatted parses to itself.
-func TestKeys_ComeBack(t *testing.T) {
+// A formatted key parses to itself.
+func TestKeys_SurviveFormatting(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	contents := []string{"https://e.com/", "https://e.com/a?b=1", "c:demo:host/7"}
 	locales := []string{"", "en", "en_GB", "xx"}

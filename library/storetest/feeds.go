@@ -29,7 +29,7 @@ func feedAreas() []area {
 			{"DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
 		}},
 		{"ListEntries", []check{
-			{"ListEntries must list the entries of a partition between two places, each with the Until of the put that has won, at most as many as the slice asks for", listEntries},
+			{"ListEntries must list the entries of a partition between two positions, each with the Until of the put that has won, at most as many as the limit of the slice", listEntries},
 			{"partitions contain nothing of each other", listOtherPartitions},
 		}},
 	}
