@@ -50,7 +50,7 @@ func TestBegin_UnfinishedDecidedChangesDoNotBlockNewOnes(t *testing.T) {
 			t.Fatalf("change %d: %v", n, err)
 		}
 	}
-	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "under way") {
+	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "are pending") {
 		t.Errorf("with %d undecided changes: %v", maxUndecided, err)
 	}
 	j.Decided(commit.EntryID{1, 0, 0})
