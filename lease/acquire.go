@@ -18,33 +18,33 @@ import (
 )
 
 const (
-	// claimsAtOnce is how many keys of a lease are claimed or released at once: all of
-	// them, so that a lease takes one round trip whatever the number of its keys. The
-	// store bounds how many statements it has under way.
+	// claimsAtOnce is how many keys of a lease are claimed or released concurrently: all of
+	// them, so that a lease takes one round trip for any number of keys. The store limits
+	// its concurrent statements.
 	claimsAtOnce = MaxDocuments
-	// provisionalTTL is the most that a lease lasts until it has all its keys. It gets the
-	// rest of its time then, so a gateway that dies before that holds keys no longer.
+	// provisionalTTL limits the deadline of a lease until it has all its keys. Then it gets its
+	// full time. So a gateway that dies before that holds keys no longer than provisionalTTL.
 	provisionalTTL = 30 * time.Second
 	// claimWithin is how long the claims of a lease may take.
 	claimWithin = 10 * time.Second
-	// endWithin is how long the end of a lease may take that nobody waits for.
+	// endWithin is how long ending a lease in the background may take.
 	endWithin = 5 * time.Second
 )
 
 // Acquired is the outcome of Acquire.
 type Acquired struct {
 	Lease *Lease
-	// Token is what the lease is confirmed, cancelled and read with. It is told once:
-	// empty for a repetition.
+	// Token authorizes callers to confirm, cancel and read the lease. It is returned only
+	// once, and is empty for a repetition.
 	Token string
 }
 
-// Collision is the cause of the error of Acquire where keys are taken.
+// Collision is the cause of Acquire's error if keys are taken.
 type Collision struct {
-	Keys []string // all that are taken, in the order of the input
+	Keys []string // all taken keys, in the order of the input
 }
 
-// Error counts the keys. Logs have no business with what they are.
+// Error returns the number of keys. The keys themselves must not be logged.
 func (c *Collision) Error() string { return fmt.Sprintf("%d keys are taken", len(c.Keys)) }
 
 // CollidingKeys returns the keys that an error of Acquire names as taken.
@@ -58,9 +58,9 @@ func CollidingKeys(err error) []string {
 
 // Acquire takes all keys for a time, or none of them.
 //
-// Errors: UNAUTHENTICATED; FORBIDDEN where the viewer's user does not exist; the faults of
-// the input; TAKEN, with a Collision as its cause; CONTENTION where others want the same
-// keys all the time; those of the store. The keys are free again after each of them.
+// Errors: UNAUTHENTICATED; FORBIDDEN if the viewer's user does not exist; the faults of the
+// input; TAKEN, with a Collision as its cause; CONTENTION if others keep requesting the same
+// keys; those of the store. After an error the keys are free again.
 func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) (*Acquired, error) {
 	defer v.Forget()
 	m, err := s.people.BeginAsUser(ctx, v, commit.Call{Name: "acquireLease", Input: &in, Key: &in.IdempotencyKey, Faults: in.check()})
@@ -95,11 +95,11 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 	return &Acquired{Lease: l, Token: token}, nil
 }
 
-// endsAt returns when a lease of this input ends once it has its whole time.
+// endsAt returns the deadline of a lease of this input once it has its full time.
 func (in *Acquire) endsAt(l *Lease) clock.Instant { return l.CreatedAt.Add(in.ttl()) }
 
-// create stores a new lease, which lasts provisionalTTL at most. repeated reports
-// that l is the lease that the same request has made before.
+// create stores a new lease that lasts at most provisionalTTL. repeated reports that l is
+// the lease that the same request has created before.
 func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire, token string) (l *Lease, repeated bool, err error) {
 	_, _, err = s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
@@ -111,7 +111,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 				return nil, err
 			}
 			if l = before; !repeated {
-				return nil, underWay() // refused meanwhile: a repetition makes another lease
+				return nil, underWay() // refused meanwhile: a repetition creates another lease
 			}
 			return commit.Nothing, nil
 		}
@@ -128,14 +128,14 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 	return l, repeated, err
 }
 
-// underWay is the answer of a repetition where the first attempt has not ended.
+// underWay returns the error of a repetition while the first attempt has not ended.
 func underWay() *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
-		Msg: "the first attempt of this request is still under way, or was interrupted; try again"}
+		Msg: "the first attempt of this request is still running, or was interrupted; try again"}
 }
 
-// repetition returns the lease that the same request has made before, as it is now. The
-// first attempt has not ended while the lease lacks a key, or its whole time.
+// repetition returns the current state of the lease that the same request has created
+// before. The first attempt has not ended while the lease lacks a key or its full time.
 func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acquired, error) {
 	l, err := s.settled(ctx, l)
 	if err != nil {
@@ -158,35 +158,35 @@ func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acqui
 	return &Acquired{Lease: l}, nil
 }
 
-// takeKeys claims all keys of a new lease, and then gives it its whole time. If it cannot
-// have all that, the lease ends.
+// takeKeys claims all keys of a new lease, and then extends it to its full time. If either
+// fails, the lease ends.
 func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
 	err := s.claimKeys(ctx, l)
 	if err == nil && l.overdue(s.Now()) {
 		err = tooLate()
 	}
-	given := l
+	extended := l
 	if err == nil && l.Deadline < whole {
-		given, err = s.extend(ctx, l, whole)
+		extended, err = s.extend(ctx, l, whole)
 	}
 	if err == nil {
-		return given, nil
+		return extended, nil
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
 	defer cancel()
 	failed := s.Retry(firm, func() error { return s.refuse(firm, l.ID) })
 	switch {
 	case failed != nil:
-		// The error is of the keys whether the lease can be ended now or only by its deadline.
-		s.log.WarnContext(ctx, "a lease that was refused holds its free keys until its deadline", "lease", l.ID, "error", failed)
+		// The caller gets the error of the keys even if the lease ends only at its deadline.
+		s.log.WarnContext(ctx, "a refused lease could not be ended and holds its keys until its deadline", "lease", l.ID, "error", failed)
 	case fault.MayHaveCommitted(err):
 		return nil, fault.Unavailablef(errors.New(err.Error()), "the store did not answer; no key was leased, try again")
 	}
 	return nil, err
 }
 
-// extend gives a lease that has its keys its whole time. Nobody knows its token yet, so it
-// can have been changed by its expiry only, and nothing is tried twice.
+// extend extends a lease that has its keys to its full time. Nobody knows its token yet, so
+// only its expiry can have changed it, and there is no reason for a second attempt.
 func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
 	after := *l
 	after.Seq, after.Deadline = l.Seq+1, whole
@@ -204,12 +204,12 @@ func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant) (*L
 	return &after, err
 }
 
-// tooLate is the error of Acquire where the lease has expired before it was given.
+// tooLate returns the error of Acquire if the lease has expired before it had its keys.
 func tooLate() *fault.Error {
 	return fault.Unavailablef(nil, "the keys could not be taken in time; none was leased, try again")
 }
 
-// refuse ends a lease whose owner does not get its keys.
+// refuse ends a lease whose owner does not get the keys.
 func (s *Service) refuse(ctx context.Context, id ID) error {
 	_, err := s.change(ctx, id, func(before *Lease) (*Lease, error) {
 		if before.State != Pending {
@@ -220,16 +220,15 @@ func (s *Service) refuse(ctx context.Context, id ID) error {
 	return err
 }
 
-// claimKeys makes the claims of all keys point to a lease, and tries each of them whatever
-// becomes of the others. Its error is that of the store, CONTENTION, or TAKEN with all
-// keys that are taken.
+// claimKeys makes the claims of all keys point to a lease. It tries each key, even if others
+// fail. Its error is that of the store, CONTENTION, or TAKEN with all keys that are taken.
 func (s *Service) claimKeys(ctx context.Context, l *Lease) error {
-	early, cancel := s.rt.Deadline(ctx, claimWithin)
+	bounded, cancel := s.rt.Deadline(ctx, claimWithin)
 	defer cancel()
 	keys := l.keys()
 	taken := make([]bool, len(keys))
-	err := sched.ForEach(early, s.rt, len(keys), claimsAtOnce, func(i int) error {
-		err := s.claims.Take(early, claim.Leased(keys[i]), string(l.ID), l.Deadline)
+	err := sched.ForEach(bounded, s.rt, len(keys), claimsAtOnce, func(i int) error {
+		err := s.claims.Take(bounded, claim.Leased(keys[i]), string(l.ID), l.Deadline)
 		if errors.Is(err, claim.ErrTaken) {
 			taken[i], err = true, nil
 		}

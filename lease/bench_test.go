@@ -15,8 +15,7 @@ import (
 	"carrel/principal"
 )
 
-// BenchmarkAcquire leases 1, 10 and 100 keys and gives them up, on an embedded store with
-// real files.
+// BenchmarkAcquire leases and cancels 1, 10 and 100 keys on an embedded store with real files.
 func BenchmarkAcquire(b *testing.B) {
 	store, err := pebblestore.Open(b.TempDir(), pebblestore.Options{FS: vfs.Default})
 	if err != nil {

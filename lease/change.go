@@ -16,10 +16,10 @@ type End struct {
 	Token string
 }
 
-// Confirm makes the keys of a lease permanent. Whoever has the token may do it.
+// Confirm makes the keys of a lease permanent. Anybody with the token may confirm.
 //
 // Errors: the faults of the input; NOT_FOUND; FORBIDDEN; EXPIRED, CONFIRMED and CANCELLED
-// where the lease is not pending any more.
+// if the lease is no longer pending.
 func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 	return s.end(ctx, "confirmLease", in, func(before *Lease) (*Lease, error) {
 		switch {
@@ -32,8 +32,8 @@ func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 	}, true)
 }
 
-// Cancel gives the keys of a lease free. Whoever has the token may do it. Of a lease that
-// has expired it changes nothing.
+// Cancel releases the keys of a lease. Anybody with the token may cancel. It does not change
+// an expired lease.
 //
 // Errors: the faults of the input; NOT_FOUND; FORBIDDEN; CONFIRMED; CANCELLED.
 func (s *Service) Cancel(ctx context.Context, in End) (*Lease, error) {
@@ -50,9 +50,9 @@ func (s *Service) Cancel(ctx context.Context, in End) (*Lease, error) {
 	}, false)
 }
 
-// end runs a mutation that ends a pending lease. With refuseExpired a lease whose deadline
-// has passed is the error EXPIRED, which is answered when the lease has expired in the
-// store: a slower clock might confirm it otherwise.
+// end runs a mutation that ends a pending lease. With refuseExpired, a lease whose deadline
+// has passed is the error EXPIRED. It is returned after the lease has expired in the store,
+// because a gateway with a slower clock could confirm it otherwise.
 func (s *Service) end(ctx context.Context, name string, in End, plan func(before *Lease) (*Lease, error), refuseExpired bool) (*Lease, error) {
 	var faults fault.List
 	id, err := ParseID(in.ID)
@@ -72,8 +72,8 @@ func (s *Service) end(ctx context.Context, name string, in End, plan func(before
 	return l, err
 }
 
-// change changes a lease. plan returns the state that follows, or before where nothing
-// changes. The claims of a lease that has ended by it are released in the background.
+// change changes a lease. plan returns the next state, or before if nothing changes. If the
+// change ends the lease, its claims are released in the background.
 func (s *Service) change(ctx context.Context, id ID, plan func(before *Lease) (*Lease, error)) (*Lease, error) {
 	var l *Lease
 	_, changed, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
@@ -99,7 +99,7 @@ func (s *Service) change(ctx context.Context, id ID, plan func(before *Lease) (*
 	return l, nil
 }
 
-// settled returns a lease as it is, after it has expired if its deadline has passed.
+// settled returns a lease, after making it expire if its deadline has passed.
 func (s *Service) settled(ctx context.Context, l *Lease) (*Lease, error) {
 	if !l.overdue(s.Now()) {
 		return l, nil
@@ -115,7 +115,7 @@ func (s *Service) expires(before *Lease) (*Lease, error) {
 	return before.ended(Expired), nil
 }
 
-// confirmed returns the lease as it is when it is confirmed.
+// confirmed returns the confirmed state of a lease.
 func (s *Service) confirmed(l *Lease) *Lease {
 	after := *l
 	after.Seq, after.State = l.Seq+1, Confirmed
@@ -136,7 +136,7 @@ func (l *Lease) opens(token string) bool {
 	return subtle.ConstantTimeCompare(hash[:], l.Token[:]) == 1
 }
 
-// notPending is the error of what only a pending lease allows.
+// notPending returns the error of an operation that only a pending lease allows.
 func (l *Lease) notPending() *fault.Error {
 	refusal := func(r fault.Reason, msg string) *fault.Error {
 		return &fault.Error{Code: fault.Conflict, Reason: r, Msg: msg}

@@ -15,13 +15,13 @@ import (
 	"carrel/principal"
 )
 
-// holders says who holds each key, by what the clients were answered.
+// holders records which client holds each key, by the answers that the clients got.
 type holders struct {
 	sync.Mutex
 	of map[string]int
 }
 
-// take notes that a client holds keys, and reports one that another client holds.
+// take records that a client holds keys. It returns a key that another client holds too.
 func (o *holders) take(client int, keys []string) (collision string) {
 	o.Lock()
 	defer o.Unlock()
@@ -34,7 +34,7 @@ func (o *holders) take(client int, keys []string) (collision string) {
 	return ""
 }
 
-// give notes that keys are about to be given up.
+// give records that keys are about to be released.
 func (o *holders) give(keys []string) {
 	o.Lock()
 	defer o.Unlock()
@@ -43,8 +43,8 @@ func (o *holders) give(keys []string) {
 	}
 }
 
-// 200 clients of two processes want some of 50 keys. Each is given its keys in the end, and
-// at no time does a key have two holders.
+// 200 clients of two processes request some of 50 keys. Each gets its keys in the end, and no
+// key ever has two holders.
 func TestAcquire_200ClientsFor50Keys(t *testing.T) {
 	const clients, keys = 200, 50
 	h := newLeases(t, nil)
@@ -98,7 +98,7 @@ func TestAcquire_200ClientsFor50Keys(t *testing.T) {
 		return n
 	}
 	if got := sum(wins); got != clients {
-		t.Errorf("%d of %d clients were given their keys", got, clients)
+		t.Errorf("%d of %d clients got their keys", got, clients)
 	}
 	t.Logf("%d won, %d were refused, %d met contention", sum(wins), sum(refusals), sum(contentions))
 	free := map[string]bool{}
@@ -110,9 +110,9 @@ func TestAcquire_200ClientsFor50Keys(t *testing.T) {
 	h.wantNoClaims()
 }
 
-// Of many who want the same keys at the same time one is given them at most, and when
-// nobody is, a lone one is.
-func TestAcquire_ManyWantTheSameKeys(t *testing.T) {
+// At most one of many concurrent requests for the same keys succeeds. If none does, a single
+// request afterwards succeeds.
+func TestAcquire_OneOfManyGetsTheSameKeys(t *testing.T) {
 	h := newLeases(t, nil)
 	for round := range 10 {
 		keys := []string{fmt.Sprint("a", round), fmt.Sprint("b", round), fmt.Sprint("c", round)}
@@ -138,13 +138,13 @@ func TestAcquire_ManyWantTheSameKeys(t *testing.T) {
 			h.acquire(h.Leases, h.bob, hour, keys...)
 		}
 		if won > 1 {
-			t.Errorf("%d were given the same keys", won)
+			t.Errorf("%d clients got the same keys", won)
 		}
 		h.wantAvailable(h.Leases, map[string]bool{keys[0]: false, keys[1]: false, keys[2]: false})
 	}
 }
 
-// A lease contends for keys that nobody holds any more, whatever claims they have.
+// A lease gets keys that nobody holds any more, whatever claims they have.
 func TestAcquire_TakesKeysOver(t *testing.T) {
 	h := newLeases(t, nil)
 	claims := claim.New(h.Store, h.Runtime)

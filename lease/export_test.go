@@ -2,5 +2,5 @@ package lease
 
 import "carrel/core/claim"
 
-// Record returns the record by which claims ask s about leases.
+// Record returns the claim.Record of the leases of s.
 func Record(s *Service) claim.Record { return keyRecord{s} }

@@ -18,8 +18,7 @@ import (
 	"carrel/lease"
 )
 
-// faulty is a store of which a test can make calls fail. A function that is nil calls the
-// store.
+// faulty is a store whose calls a test can replace. A nil function calls the store.
 type faulty struct {
 	backend.Store
 	mu          sync.Mutex
@@ -62,7 +61,7 @@ func (f *faulty) DropClaim(ctx context.Context, k claim.Key, record string, toke
 	return f.Store.DropClaim(ctx, k, record, token)
 }
 
-// set changes what fails.
+// set changes the functions.
 func (f *faulty) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,14 +76,14 @@ func newFaulty(t *testing.T) (leases, *faulty) {
 
 var errUnknown = fault.Uncertain(errors.New("the node was lost"))
 
-// tryAcquire has ann acquire keys.
+// tryAcquire acquires keys for ann.
 func (h leases) tryAcquire(svc *lease.Service, keys ...string) error {
 	_, err := svc.Acquire(h.T.Context(), h.ann, lease.Acquire{Documents: documents(keys...)})
 	return err
 }
 
-// A key that the store does not take makes the whole lease fail, and the other keys are
-// free when that is answered.
+// If the store does not take a key, the whole lease fails, and the other keys are free when
+// the error is returned.
 func TestAcquire_FailsIfAKeyIsNotStored(t *testing.T) {
 	h, f := newFaulty(t)
 	f.set(func() {
@@ -102,9 +101,9 @@ func TestAcquire_FailsIfAKeyIsNotStored(t *testing.T) {
 	h.wantNoClaims()
 }
 
-// A store that fails while a lease is taken back does not hide that keys are taken. The
-// lease then lasts until its deadline, and nobody has its token.
-func TestAcquire_TellsTheCollisionIfTheStoreFailsAfterIt(t *testing.T) {
+// If the store fails while a refused lease is ended, the error still is that keys are taken.
+// The lease then lasts until its deadline, and nobody has its token.
+func TestAcquire_ReturnsTheCollisionIfTheStoreFailsAfterIt(t *testing.T) {
 	h, f := newFaulty(t)
 	h.acquire(h.Leases, h.bob, hour, "b")
 	f.set(func() {
@@ -130,9 +129,9 @@ func TestAcquire_TellsTheCollisionIfTheStoreFailsAfterIt(t *testing.T) {
 	}
 }
 
-// A store that fails for a moment while a lease is taken back is asked again: the free keys
-// are free when the answer is given.
-func TestAcquire_TakesTheLeaseBackAlthoughTheStoreFailsOnce(t *testing.T) {
+// If the store fails once while a refused lease is ended, the write is retried: the keys are
+// free when the error is returned.
+func TestAcquire_EndsARefusedLeaseAlthoughTheStoreFailsOnce(t *testing.T) {
 	h, f := newFaulty(t)
 	h.acquire(h.Leases, h.bob, hour, "b")
 	failures := 0
@@ -152,8 +151,8 @@ func TestAcquire_TakesTheLeaseBackAlthoughTheStoreFailsOnce(t *testing.T) {
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": false})
 }
 
-// The claims that could not be removed at once are removed when the lease is due.
-func TestSweep_RemovesClaimsThatStayed(t *testing.T) {
+// Claims that could not be removed at once are removed when the lease is swept.
+func TestSweep_RemovesRemainingClaims(t *testing.T) {
 	h, f := newFaulty(t)
 	a := h.acquire(h.Leases, h.ann, nil, "a", "b")
 	f.set(func() { f.dropClaim = func() error { return backendtest.ErrDown } })
@@ -170,7 +169,7 @@ func TestSweep_RemovesClaimsThatStayed(t *testing.T) {
 	h.wantNoClaims()
 }
 
-// The outcome of each write is found out, whether it was applied or not.
+// Each unknown outcome of a write is resolved, whether the write was applied or not.
 func TestLease_UnknownOutcomes(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		for _, seq := range []int64{1, 2} {
@@ -203,8 +202,7 @@ func TestLease_UnknownOutcomes(t *testing.T) {
 	}
 }
 
-// A confirm whose outcome is unknown, and that lost against a cancel, is answered
-// CANCELLED.
+// A confirm whose outcome is unknown, and that lost against a cancel, fails with CANCELLED.
 func TestConfirm_UnknownOutcomeAfterACancel(t *testing.T) {
 	h, f := newFaulty(t)
 	a := h.acquire(h.Leases, h.ann, nil, "a")
@@ -229,7 +227,7 @@ func TestConfirm_UnknownOutcomeAfterACancel(t *testing.T) {
 	h.wantAvailable(h.Leases, map[string]bool{"a": true})
 }
 
-// stepped is the real runtime with a clock that a test moves on.
+// stepped is the real runtime with a clock that a test moves forward.
 type stepped struct {
 	*sched.Real
 	by atomic.Int64
@@ -237,13 +235,13 @@ type stepped struct {
 
 func (c *stepped) Now() time.Time { return c.Real.Now().Add(time.Duration(c.by.Load())) }
 
-// beside returns all Services on the same store, as another process has them.
+// beside returns all Services of another process on the same store.
 func (h leases) beside(rt sched.Runtime) *backend.Services {
 	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 }
 
-// A lease whose claims took longer than it lasts is not given.
-func TestAcquire_FailsIfItsTimeIsOverBeforeItHasTheKeys(t *testing.T) {
+// Acquire fails if the claims took longer than the lease lasts.
+func TestAcquire_FailsIfItExpiresBeforeItHasTheKeys(t *testing.T) {
 	h, f := newFaulty(t)
 	rt := &stepped{Real: sched.NewReal()}
 	defer rt.Close()
@@ -263,7 +261,7 @@ func TestAcquire_FailsIfItsTimeIsOverBeforeItHasTheKeys(t *testing.T) {
 	h.wantAvailable(h.Leases, map[string]bool{"slow": true, "a": true})
 }
 
-// The token is neither stored nor told in any error.
+// The token is neither stored nor part of any error.
 func TestToken_IsNotStored(t *testing.T) {
 	h, f := newFaulty(t)
 	var rows []lease.Row
@@ -283,7 +281,7 @@ func TestToken_IsNotStored(t *testing.T) {
 	}
 	for _, r := range rows {
 		if strings.Contains(string(r.Data), a.Token) {
-			t.Errorf("state %d holds the token", r.Seq)
+			t.Errorf("state %d contains the token", r.Seq)
 		}
 	}
 	if len(rows) != 2 {
@@ -291,8 +289,8 @@ func TestToken_IsNotStored(t *testing.T) {
 	}
 }
 
-// Values are not kept of what has ended.
-func TestLease_EndedOnesHaveNoValues(t *testing.T) {
+// The values of an ended lease are not kept.
+func TestLease_EndedLeaseHasNoValues(t *testing.T) {
 	h := newLeases(t, nil)
 	value := "v"
 	a, err := h.Leases.Acquire(t.Context(), h.ann, lease.Acquire{Documents: []lease.Document{{Key: "a", Value: &value}}})

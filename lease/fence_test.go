@@ -11,7 +11,7 @@ import (
 	"carrel/lease"
 )
 
-// clocked has a time that a test sets.
+// clocked is the real runtime with a time that a test sets.
 type clocked struct {
 	*sched.Real
 	now atomic.Int64 // in microseconds
@@ -19,8 +19,8 @@ type clocked struct {
 
 func (c *clocked) Now() time.Time { return time.UnixMicro(c.now.Load()) }
 
-// A contender takes a key from a lease only after the lease has expired, in the very state
-// in which the contender has read it.
+// A contender takes a key from a lease only after the lease has expired in exactly the state
+// that the contender has read.
 func TestFence(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}
@@ -35,7 +35,7 @@ func TestFence(t *testing.T) {
 		rt.now.Store(at)
 		got, err := record.Look(t.Context(), id, key)
 		if err != nil || got.Status != want {
-			t.Fatalf("%d µs after the deadline: %+v and %v, want standing %d", at-deadline, got, err, want)
+			t.Fatalf("%d µs after the deadline: %+v and %v, want status %d", at-deadline, got, err, want)
 		}
 		return got
 	}
@@ -63,7 +63,7 @@ func TestFence(t *testing.T) {
 	fence(confirmed.Base, false) // for good
 }
 
-// The deadline is the first instant at which a lease cannot be confirmed any more.
+// The deadline is the first instant at which a lease can no longer be confirmed.
 func TestConfirm_AtTheDeadline(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}

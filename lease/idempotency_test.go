@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// keyed is the input of a keyed acquire.
+// keyed returns the input of Acquire with an idempotency key.
 func keyed(request string, keys ...string) lease.Acquire {
 	return lease.Acquire{Documents: documents(keys...), TTLMs: hour, IdempotencyKey: &request}
 }
@@ -39,13 +39,13 @@ func TestAcquire_RepetitionReturnsTheSameLeaseWithoutItsToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAgain("confirmed", lease.Confirmed)
-	// After a day the key is free again, and the keys of the lease are not.
+	// After a day the idempotency key is free again, but the keys of the lease are not.
 	_, err = h.nextDay.Leases.Acquire(ctx, h.ann, keyed("r", "a"))
 	backendtest.WantFaults(t, err, "TAKEN documents")
 }
 
-// A refusal is not kept: the same request makes another lease, and so does another one with
-// its idempotency key.
+// A refusal is not kept: repeating the request creates another lease, and so does another input
+// with the same idempotency key.
 func TestAcquire_RefusalsAreNotKept(t *testing.T) {
 	for _, keys := range [][]string{{"a", "b"}, {"b", "c"}} {
 		h := newLeases(t, nil)
@@ -65,8 +65,8 @@ func TestAcquire_RefusalsAreNotKept(t *testing.T) {
 	}
 }
 
-// The first attempt was interrupted before it had its keys. A repetition cannot tell that
-// from one that is still under way, so it waits until the deadline.
+// The first attempt was interrupted before it had its keys. A repetition cannot distinguish
+// that from an attempt that is still running, so it fails until the deadline.
 func TestAcquire_RepetitionOfAnInterruptedAttempt(t *testing.T) {
 	h := newLeases(t, nil)
 	ctx := t.Context()
@@ -87,8 +87,8 @@ func TestAcquire_RepetitionOfAnInterruptedAttempt(t *testing.T) {
 	}
 }
 
-// Of two requests with one idempotency key and different inputs at the same time, one
-// makes a lease at most.
+// At most one of two concurrent requests with the same idempotency key and different inputs
+// creates a lease.
 func TestAcquire_TwoInputsWithOneKey(t *testing.T) {
 	for range 20 {
 		h := newLeases(t, nil)
@@ -112,7 +112,7 @@ func TestAcquire_TwoInputsWithOneKey(t *testing.T) {
 			}
 		}
 		if made != 1 {
-			t.Errorf("%d leases were made: %v", made, errs)
+			t.Errorf("%d leases were created: %v", made, errs)
 		}
 	}
 }

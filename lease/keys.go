@@ -7,7 +7,7 @@ import (
 	"carrel/core/sched"
 )
 
-// keyRecord tells claims which keys a lease holds. It implements claim.Record.
+// keyRecord reports which keys a lease holds. It implements claim.Record.
 type keyRecord struct{ s *Service }
 
 // Look implements claim.Record.
@@ -38,7 +38,7 @@ func (r keyRecord) Fence(ctx context.Context, record string, base int64) (bool, 
 // End implements claim.Record. A lease is fenced instead.
 func (keyRecord) End(context.Context, string) error { return nil }
 
-// release removes the claims of a lease that has ended. It tries each of them.
+// release removes the claims of an ended lease. It tries each claim, even if others fail.
 func (s *Service) release(ctx context.Context, l *Lease) error {
 	keys := l.keys()
 	return sched.ForEach(ctx, s.rt, len(keys), claimsAtOnce, func(i int) error {
@@ -46,15 +46,15 @@ func (s *Service) release(ctx context.Context, l *Lease) error {
 	})
 }
 
-// releaseLater releases the claims of a lease that has ended. Its keys are free already, so
-// nobody waits for it. What fails is done when the lease is due.
+// releaseLater releases the claims of an ended lease in the background. Its keys are free
+// already, so no caller waits. Claims that fail are released when the lease is swept.
 func (s *Service) releaseLater(ctx context.Context, l *Lease) {
 	ctx = s.rt.Detach(ctx)
 	s.rt.Go(func() {
 		ctx, cancel := s.rt.Deadline(ctx, endWithin)
 		defer cancel()
 		if err := s.release(ctx, l); err != nil {
-			s.log.DebugContext(ctx, "the claims of a lease that has ended stay until they are swept", "lease", l.ID, "error", err)
+			s.log.DebugContext(ctx, "the claims of an ended lease stay until they are swept", "lease", l.ID, "error", err)
 		}
 	})
 }

@@ -1,7 +1,7 @@
 // Package lease takes several keys together or none of them, for a time, and makes them
 // permanent on request. Keys are texts of the callers' choice, shared by all tenants of a
 // deployment. docs/leases.md describes leases for users, docs/unique-names.md the claims
-// by which a key has one owner only.
+// that give a key only one owner.
 //
 // A lease is one row, and the row decides: its keys are held while it is CONFIRMED, or
 // PENDING before its deadline. Each change of the row is one compare-and-set, so exactly
@@ -27,20 +27,20 @@ func ParseID(s string) (ID, error) {
 	return ID(s), nil
 }
 
-// State is what has become of a lease.
+// State is the state of a lease.
 type State uint8
 
-// The states of a lease. Stores hold these numbers.
+// The states of a lease. Stores contain these numbers.
 const (
 	// Pending: the keys are held until the deadline.
 	Pending State = 1
-	// Confirmed: the keys are held for good.
+	// Confirmed: the keys are held permanently.
 	Confirmed State = 2
 	// Cancelled: the holder of the token gave the keys up.
 	Cancelled State = 3
 	// Expired: the deadline passed first.
 	Expired State = 4
-	// Refused: the lease was not given, because a key was taken. Nobody got its token.
+	// Refused: the lease did not get all its keys. Nobody got its token.
 	Refused State = 5
 )
 
@@ -63,14 +63,15 @@ type Lease struct {
 	CreatedAt clock.Instant
 	Deadline  clock.Instant
 	Documents []Document
-	// Request is the request that created the lease; nil: it had no idempotency key, or
-	// it was refused.
+	// Request is the request that created the lease; nil if it had no idempotency key, or the
+	// lease was refused.
 	Request *commit.RequestRow
-	// Writers made the states, the last one last.
+	// Writers wrote the states, the latest last.
 	Writers []commit.EntryID
 }
 
-// ExpiresAt returns the time until which the lease holds its keys; nil: for good.
+// ExpiresAt returns the time until which the lease holds its keys; nil if it holds them
+// permanently.
 func (l *Lease) ExpiresAt() *clock.Instant {
 	if l.State == Confirmed {
 		return nil
@@ -81,7 +82,7 @@ func (l *Lease) ExpiresAt() *clock.Instant {
 // Tenant returns the tenant of the owner. Keys are shared by all tenants.
 func (l *Lease) Tenant() string { return l.Owner.Tenant() }
 
-// IsConfirmed reports whether the keys are held for good.
+// IsConfirmed reports whether the keys are held permanently.
 func (l *Lease) IsConfirmed() bool { return l.State == Confirmed }
 
 // IsCancelled reports whether the keys were given up.
@@ -90,8 +91,8 @@ func (l *Lease) IsCancelled() bool { return l.State == Cancelled || l.State == R
 // IsExpired reports whether the deadline has passed.
 func (l *Lease) IsExpired() bool { return l.State == Expired }
 
-// String returns the state as the API names it. Nobody was given a refused lease, which
-// reads as a cancelled one.
+// String returns the name of the state in the API. A refused lease, which nobody ever got, is
+// shown as cancelled.
 func (s State) String() string {
 	switch s {
 	case Pending:
@@ -106,7 +107,7 @@ func (s State) String() string {
 	return ""
 }
 
-// ParseState returns the state of a name.
+// ParseState returns the state with a name.
 func ParseState(name string) (State, bool) {
 	for _, s := range []State{Pending, Confirmed, Cancelled, Expired} {
 		if s.String() == name {

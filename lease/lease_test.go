@@ -35,7 +35,7 @@ func newLeases(t *testing.T, wrap func(backend.Store) backend.Store) leases {
 	return leases{h, backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob"), h.After(time.Minute), h.After(25 * time.Hour)}
 }
 
-// documents are keys without values.
+// documents returns documents with keys but without values.
 func documents(keys ...string) []lease.Document {
 	var all []lease.Document
 	for _, k := range keys {
@@ -44,10 +44,10 @@ func documents(keys ...string) []lease.Document {
 	return all
 }
 
-// hour is a ttl beyond the clock of leases.late.
+// hour is a ttl that ends after the clock of leases.late.
 var hour = backendtest.Ptr(3_600_000)
 
-// acquire has a user acquire keys, which must succeed.
+// acquire acquires keys for a user, and fails the test on error.
 func (h leases) acquire(svc *lease.Service, v *principal.Viewer, ttl *int, keys ...string) *lease.Acquired {
 	h.T.Helper()
 	got, err := svc.Acquire(h.T.Context(), v, lease.Acquire{Documents: documents(keys...), TTLMs: ttl})
@@ -57,10 +57,10 @@ func (h leases) acquire(svc *lease.Service, v *principal.Viewer, ttl *int, keys 
 	return got
 }
 
-// end is the input that ends an acquired lease.
+// end returns the input for ending an acquired lease.
 func end(a *lease.Acquired) lease.End { return lease.End{ID: string(a.Lease.ID), Token: a.Token} }
 
-// wantAvailable compares which keys could be leased by a clock.
+// wantAvailable compares which keys could be leased according to the clock of svc.
 func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
 	h.T.Helper()
 	for key, free := range want {
@@ -71,8 +71,8 @@ func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
 	}
 }
 
-// wantNoClaims waits until no claim is left, of leases or of interrupted changes, beside
-// those of the addresses of ann and bob.
+// wantNoClaims waits until only the claims of the addresses of ann and bob remain, and none of
+// leases or interrupted changes.
 func (h leases) wantNoClaims() {
 	h.T.Helper()
 	h.Runtime.Close() // waits for the releases
@@ -82,12 +82,12 @@ func (h leases) wantNoClaims() {
 	}
 	for _, c := range all {
 		if c.Record[0] == 'l' {
-			h.T.Errorf("a claim is left: %+v", c)
+			h.T.Errorf("a claim remains: %+v", c)
 		}
 	}
 }
 
-// runDue does what is due by the clock of svc.
+// runDue handles the hints that are due by the clock of svc.
 func (h leases) runDue(svc *backend.Services) {
 	h.T.Helper()
 	ctx := h.T.Context()
@@ -197,8 +197,8 @@ func TestAcquire_TakesAllKeysOrNone(t *testing.T) {
 	h.wantAvailable(h.Leases, map[string]bool{"a": false, "b": false, "c": false, "d": false, "e": false})
 }
 
-// Of a pending lease whose deadline has passed the keys are free at once, whether it was
-// swept or not, and the former holder of the key can do nothing to its new one.
+// The keys of a pending lease are free as soon as its deadline has passed, even if it was not
+// swept, and the former holder of a key cannot affect the lease of the new one.
 func TestLease_FormerHolderCannotTouchTheNewOne(t *testing.T) {
 	for _, sweep := range []bool{false, true} {
 		for name, act := range map[string]func(h leases, former *lease.Acquired) error{
@@ -247,7 +247,7 @@ func TestLease_FormerHolderCannotTouchTheNewOne(t *testing.T) {
 	}
 }
 
-// TestLease_EndsOnce plays the table of confirm and cancel.
+// TestLease_EndsOnce tests all sequences of confirm and cancel.
 func TestLease_EndsOnce(t *testing.T) {
 	h := newLeases(t, nil)
 	ctx := t.Context()
@@ -345,7 +345,7 @@ func TestLease_NeedsItsToken(t *testing.T) {
 	}
 }
 
-// Of a confirm and a cancel at the same time one wins, and the keys are as it says.
+// One of a concurrent confirm and cancel wins, and decides whether the keys are held.
 func TestLease_OneOfConfirmAndCancelWins(t *testing.T) {
 	h := newLeases(t, nil)
 	for n := range 20 {
@@ -362,7 +362,7 @@ func TestLease_OneOfConfirmAndCancelWins(t *testing.T) {
 	}
 }
 
-// together calls functions at the same time and waits for all.
+// together calls functions concurrently and waits for all.
 func together(all ...func()) {
 	done := make(chan struct{}, len(all))
 	for _, f := range all {
@@ -373,8 +373,8 @@ func together(all ...func()) {
 	}
 }
 
-// The row of a lease that has ended is kept for a day, and no claim of it stays. That of a
-// confirmed one is permanent.
+// The row of an ended lease is kept for a day, but none of its claims. The row of a confirmed
+// lease is permanent.
 func TestSweep(t *testing.T) {
 	h := newLeases(t, nil)
 	ctx := t.Context()
@@ -414,7 +414,7 @@ func TestSweep(t *testing.T) {
 	}
 	dues, err := h.Store.DueUntil(ctx, clock.Of(time.Now().Add(100*time.Hour)), 100)
 	if err != nil || len(dues) != 0 {
-		t.Errorf("hints are left: %v, %v", dues, err)
+		t.Errorf("hints remain: %v, %v", dues, err)
 	}
 	h.wantAvailable(h.nextDay.Leases, map[string]bool{"a": true, "b": true, "c": false, "d": true})
 	h.WantClean()

@@ -11,9 +11,9 @@ import (
 	"carrel/lease"
 )
 
-// The claims of a lease take one round, however many keys it has: each of them is sent
-// before any was answered.
-func TestAcquire_ClaimsAllKeysInOneRound(t *testing.T) {
+// The claims of a lease take one round trip for any number of keys: all are sent before any is
+// answered.
+func TestAcquire_ClaimsAllKeysInOneRoundTrip(t *testing.T) {
 	h, store := newFaulty(t)
 	var keys []string
 	for n := range lease.MaxDocuments {

@@ -8,9 +8,9 @@ import (
 	"carrel/core/id"
 )
 
-// Lease returns a lease to whoever has its token, nil where there is none.
+// Lease returns a lease to a caller with its token, or nil if there is none.
 //
-// Errors: BAD_USER_INPUT for what is no id; FORBIDDEN for another token.
+// Errors: BAD_USER_INPUT if globalID is not an id; FORBIDDEN for another token.
 func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, error) {
 	switch id.KindOf(globalID) {
 	case id.Malformed:
@@ -33,8 +33,8 @@ func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, er
 	return s.settled(ctx, l)
 }
 
-// KeyAvailable reports whether a key could be leased now. Its error is BAD_USER_INPUT for
-// what is no key.
+// KeyAvailable reports whether a key could be leased now. Its error is BAD_USER_INPUT if the
+// text is not a key.
 func (s *Service) KeyAvailable(ctx context.Context, key string) (bool, error) {
 	if checkKey(key) != nil {
 		return false, fault.BadInputf("a key has 1 to %d bytes of valid UTF-8", MaxKey)

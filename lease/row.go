@@ -16,17 +16,17 @@ const rowVersion = 1
 // errRow is the error of data that cannot be read.
 var errRow = errors.New("the row of a lease is damaged, or of a later version of this program")
 
-// hasRequest is the bit of a row that says so.
+// hasRequest is the flag of a row with a request.
 const hasRequest = 1
 
-// row returns the lease as stores keep it. Numbers are varints; texts have their length
-// in front.
+// row encodes the lease for a store. Numbers are varints; texts are prefixed with their
+// length.
 func (l *Lease) row() Row {
-	var facts byte
+	var flags byte
 	if l.Request != nil {
-		facts |= hasRequest
+		flags |= hasRequest
 	}
-	b := append([]byte{rowVersion, byte(l.State), facts}, l.Token[:]...)
+	b := append([]byte{rowVersion, byte(l.State), flags}, l.Token[:]...)
 	b = commit.AppendText(b, l.Owner)
 	b = binary.AppendVarint(b, int64(l.CreatedAt))
 	b = binary.AppendVarint(b, int64(l.Deadline))
@@ -48,7 +48,7 @@ func appendDocument(b []byte, d *Document) []byte {
 	return appendOptional(appendOptional(commit.AppendText(b, d.Key), d.Value), d.ETag)
 }
 
-// appendOptional appends a text with a byte in front that says whether there is one.
+// appendOptional appends an optional text, prefixed with a byte that is 1 if there is one.
 func appendOptional(b []byte, s *string) []byte {
 	if s == nil {
 		return append(b, 0)
@@ -56,7 +56,7 @@ func appendOptional(b []byte, s *string) []byte {
 	return commit.AppendText(append(b, 1), *s)
 }
 
-// leaseOf reads a row. That of no lease is nil.
+// leaseOf decodes a row. For the zero Row it returns nil.
 func leaseOf(r Row) (*Lease, error) {
 	if r.Seq == 0 {
 		return nil, nil
@@ -66,7 +66,7 @@ func leaseOf(r Row) (*Lease, error) {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
 	l := &Lease{ID: r.ID, Seq: r.Seq, State: State(in.Byte())}
-	facts := in.Byte()
+	flags := in.Byte()
 	in.Fill(l.Token[:])
 	l.Owner = principal.ID(in.Text())
 	l.CreatedAt, l.Deadline = clock.Instant(in.Int()), clock.Instant(in.Int())
@@ -78,7 +78,7 @@ func leaseOf(r Row) (*Lease, error) {
 	for n := in.Uint(); n > 0 && in.OK(); n-- {
 		l.Documents = append(l.Documents, readDocument(in))
 	}
-	if facts&hasRequest != 0 {
+	if flags&hasRequest != 0 {
 		l.Request = in.Request()
 	}
 	if !in.OK() || in.More() || l.State < Pending || l.State > Refused || int64(len(l.Writers)) > l.Seq {
@@ -99,13 +99,13 @@ func readOptional(in *commit.Reader) *string {
 	return &s
 }
 
-// verdict is the outcome of the write of r, after which the lease's row is stands. A row
-// names its writers, so that an outcome that was unknown can be told from it.
-func verdict(r, stands Row) (commit.Verdict, error) {
-	if stands.Seq == r.Seq && string(stands.Data) == string(r.Data) {
+// verdict returns the outcome of writing r, given the row that is stored afterwards. A row
+// names its writers, so that an unknown outcome can be resolved.
+func verdict(r, stored Row) (commit.Verdict, error) {
+	if stored.Seq == r.Seq && string(stored.Data) == string(r.Data) {
 		return commit.Verdict{Applied: true}, nil
 	}
-	l, err := leaseOf(stands)
+	l, err := leaseOf(stored)
 	if err != nil || l == nil {
 		return commit.Verdict{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"carrel/core/commit"
 )
 
-// examples are leases with and without everything that may be left out.
+// examples returns leases with and without their optional fields.
 func examples() []*Lease {
 	value, empty, etag := "v\x00é", "", "e"
 	return []*Lease{
@@ -22,7 +22,7 @@ func examples() []*Lease {
 	}
 }
 
-func TestRow_ComesBack(t *testing.T) {
+func TestRow_SurvivesEncoding(t *testing.T) {
 	for _, want := range examples() {
 		got, err := leaseOf(want.row())
 		if err != nil {
@@ -37,7 +37,7 @@ func TestRow_ComesBack(t *testing.T) {
 	}
 }
 
-// The bytes of a row are pinned: stores hold them.
+// The bytes of a row must not change, because stores contain them.
 func TestRow_Golden(t *testing.T) {
 	const want = "\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
 		"\nu:acme:ann\x01\x03\x02" +
@@ -93,7 +93,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// A row tells who wrote its states, so that an outcome that was unknown is found out.
+// A row names the writers of its states, so that an unknown outcome can be resolved.
 func TestVerdict(t *testing.T) {
 	first := &Lease{ID: "l:1", Seq: 1, State: Pending, Writers: []commit.EntryID{{1}}}
 	second := &Lease{ID: "l:1", Seq: 2, State: Confirmed, Writers: []commit.EntryID{{1}, {2}}}

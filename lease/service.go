@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// dueStore keeps hints. commit.JournalStore has it.
+// dueStore keeps hints. commit.JournalStore implements it.
 type dueStore interface {
 	PutDue(ctx context.Context, d commit.Due) error
 }
@@ -27,7 +27,7 @@ type Config struct {
 	Log        *slog.Logger
 }
 
-// Service holds the rules of leases. It is safe for concurrent use.
+// Service implements the rules of leases. It is safe for concurrent use.
 type Service struct {
 	*commit.Engine
 	people *principal.Service
@@ -49,7 +49,7 @@ func New(c Config) *Service {
 	return s
 }
 
-// read returns a lease, nil where there is none.
+// read returns a lease, or nil if there is none.
 func (s *Service) read(ctx context.Context, id ID) (*Lease, error) {
 	row, err := s.store.ReadLease(ctx, id)
 	if err != nil {
@@ -66,17 +66,17 @@ func (s *Service) write(l *Lease) *commit.Attempt {
 		Commit: func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
 			l.Writers = append(before, writer)
 			row := l.row()
-			stands, err := s.store.CommitLease(ctx, row)
+			stored, err := s.store.CommitLease(ctx, row)
 			if err != nil {
 				return commit.Verdict{}, err
 			}
-			return verdict(row, stands)
+			return verdict(row, stored)
 		},
 	}
 }
 
-// ended returns the lease as it is after it has ended. The keys are kept until their
-// claims are released; the values are not.
+// ended returns the ended state of a lease. It keeps the keys until their claims are
+// released, but not the values.
 func (l *Lease) ended(as State) *Lease {
 	after := *l
 	after.Seq, after.State = l.Seq+1, as

@@ -11,16 +11,16 @@ import (
 
 // Limits of a lease, from the API contract.
 const (
-	// MaxDocuments is how many keys a lease has at most.
+	// MaxDocuments is how many keys a lease may have.
 	MaxDocuments = input.MaxList
-	// MaxKey is how many bytes a key has at most.
+	// MaxKey is how many bytes a key may have.
 	MaxKey = 512
-	// MaxValues is how many bytes the values of a lease have at most, together.
+	// MaxValues is how many bytes the values of a lease may have together.
 	MaxValues = 64 << 10
 	// MinTTL and MaxTTL bound how long a lease is pending.
 	MinTTL = time.Second
 	MaxTTL = time.Hour
-	// DefaultTTL is how long it is pending if the caller does not say.
+	// DefaultTTL is how long it is pending by default.
 	DefaultTTL = 5 * time.Second
 )
 
@@ -40,7 +40,7 @@ func (in *Acquire) ttl() time.Duration {
 	return time.Duration(*in.TTLMs) * time.Millisecond
 }
 
-// check returns the faults of the input but for its idempotency key.
+// check returns the faults of the input except for its idempotency key.
 func (in *Acquire) check() fault.List {
 	var faults fault.List
 	faults = append(faults, checkDocuments(in.Documents)...)

@@ -11,11 +11,11 @@ import (
 	"carrel/lease"
 )
 
-// halfAMinute is how long a lease lasts at most before it has its keys.
+// halfAMinute is the longest time that a lease lasts before it has its keys.
 const halfAMinute = 30 * time.Second
 
-// beforeWholeTime has the store call do in the place of the write by which a lease gets
-// its whole time.
+// beforeWholeTime makes the store call do instead of the write that extends a lease to its full
+// time.
 func (f *faulty) beforeWholeTime(do func(next func() (lease.Row, error)) (lease.Row, error)) {
 	f.set(func() {
 		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
@@ -27,17 +27,17 @@ func (f *faulty) beforeWholeTime(do func(next func() (lease.Row, error)) (lease.
 	})
 }
 
-// wantFreeAfter wants a key that is held until the time after now, and free from then on.
+// wantFreeAfter checks that a key is held until a time from now, and free from then on.
 func (h leases) wantFreeAfter(key string, after time.Duration) {
 	h.T.Helper()
 	h.wantAvailable(h.After(after-15*time.Second).Leases, map[string]bool{key: false})
 	h.wantAvailable(h.After(after).Leases, map[string]bool{key: true})
 }
 
-// errDied stands for the death of a gateway: nothing that it would do after it is done.
+// errDied simulates the death of a gateway: it does nothing afterwards.
 var errDied = errors.New("the gateway died")
 
-// A gateway that dies before its lease has its whole time holds the keys for half a minute.
+// A gateway that dies before its lease has its full time holds the keys for half a minute.
 func TestAcquire_DeadGatewaysHoldKeysForHalfAMinute(t *testing.T) {
 	h, f := newFaulty(t)
 	f.beforeWholeTime(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errDied })
@@ -50,9 +50,9 @@ func TestAcquire_DeadGatewaysHoldKeysForHalfAMinute(t *testing.T) {
 	h.wantNoClaims()
 }
 
-// A lease that is given lasts as long as was asked for, counted from its creation, and one
-// that is short is stored once.
-func TestAcquire_GivesTheWholeTime(t *testing.T) {
+// A lease lasts as long as requested, counted from its creation. A short one is stored only
+// once.
+func TestAcquire_LeaseHasItsFullTime(t *testing.T) {
 	h := newLeases(t, nil)
 	for _, c := range []struct {
 		ttl time.Duration
@@ -68,7 +68,7 @@ func TestAcquire_GivesTheWholeTime(t *testing.T) {
 	}
 }
 
-// read returns a lease as it is stored.
+// read returns the stored lease.
 func (h leases) read(a *lease.Acquired) *lease.Lease {
 	h.T.Helper()
 	l, err := h.Leases.Lease(h.T.Context(), string(a.Lease.ID), a.Token)
@@ -78,14 +78,14 @@ func (h leases) read(a *lease.Acquired) *lease.Lease {
 	return l
 }
 
-// tryAcquireFor has ann acquire keys for a time.
+// tryAcquireFor acquires keys for ann for a time.
 func (h leases) tryAcquireFor(svc *lease.Service, ttl *int, keys ...string) error {
 	_, err := svc.Acquire(h.T.Context(), h.ann, lease.Acquire{Documents: documents(keys...), TTLMs: ttl})
 	return err
 }
 
-// Whether a lease has its whole time is found out where the store does not say.
-func TestAcquire_FindsOutWhetherItHasItsTime(t *testing.T) {
+// If the outcome of the extension is unknown, it is resolved.
+func TestAcquire_ResolvesAnUnknownExtension(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		h, f := newFaulty(t)
 		lost := 2
@@ -103,14 +103,14 @@ func TestAcquire_FindsOutWhetherItHasItsTime(t *testing.T) {
 		})
 		a := h.acquire(h.Leases, h.ann, hour, "a")
 		if l := h.read(a); lost != 0 || l.Seq != 2 || l.Deadline != l.CreatedAt.Add(time.Hour) || a.Lease.Deadline != l.Deadline {
-			t.Errorf("applied %t: %d answers to lose are left, and the lease is %+v", applied, lost, l)
+			t.Errorf("applied %t: %d answers were not lost, and the lease is %+v", applied, lost, l)
 		}
 	}
 }
 
-// A lease of which that cannot be found out ends, and its keys are free. So it is no
-// secret whether anything has changed.
-func TestAcquire_EndsALeaseOfUnknownTime(t *testing.T) {
+// If the outcome of the extension cannot be resolved, the lease ends and its keys are free, so
+// that the caller knows that nothing has changed.
+func TestAcquire_EndsALeaseWithUnresolvedExtension(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		h, f := newFaulty(t)
 		failures := 0
@@ -134,8 +134,8 @@ func TestAcquire_EndsALeaseOfUnknownTime(t *testing.T) {
 	}
 }
 
-// If its end is unknown too, the answer says so.
-func TestAcquire_TellsThatItsOutcomeIsUnknown(t *testing.T) {
+// If the outcome of ending it is unknown too, the error says so.
+func TestAcquire_ReturnsAnUnknownOutcome(t *testing.T) {
 	t.Parallel() // it takes the 5 s for which a gateway tries to end a lease
 	h, f := newFaulty(t)
 	f.beforeWholeTime(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errUnknown })
@@ -146,9 +146,9 @@ func TestAcquire_TellsThatItsOutcomeIsUnknown(t *testing.T) {
 	h.wantFreeAfter("a", halfAMinute)
 }
 
-// A repetition that comes to another gateway while the first attempt has all its keys, but
-// not its whole time, is not given the lease: the first attempt may still fail.
-func TestAcquire_RepetitionWaitsForTheWholeTime(t *testing.T) {
+// A repetition at another gateway does not get the lease while the first attempt has all its
+// keys but not its full time, because the first attempt may still fail.
+func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 	h, f := newFaulty(t)
 	rt := sched.NewReal()
 	defer rt.Close()
@@ -170,8 +170,8 @@ func TestAcquire_RepetitionWaitsForTheWholeTime(t *testing.T) {
 	}
 }
 
-// A lease that expires by a faster clock while it gets its whole time is not given.
-func TestAcquire_IsNotGivenWhatHasExpired(t *testing.T) {
+// Acquire fails if the lease expires by a faster clock while it is extended.
+func TestAcquire_ExpiredLeaseIsNotReturned(t *testing.T) {
 	h, f := newFaulty(t)
 	ahead := h.After(halfAMinute).Leases
 	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
@@ -186,9 +186,9 @@ func TestAcquire_IsNotGivenWhatHasExpired(t *testing.T) {
 	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
 }
 
-// A lease has a hint of the end of its whole time before it has that time, and the hint of
-// its first end is removed.
-func TestAcquire_HasAHintOfItsWholeTime(t *testing.T) {
+// A lease has a hint for the end of its full time before it is extended, and the hint for its
+// first deadline is removed.
+func TestAcquire_PutsAHintForItsFullTime(t *testing.T) {
 	h, f := newFaulty(t)
 	deadlines := func() (all []clock.Instant) {
 		dues, err := h.Store.DueUntil(t.Context(), clock.Of(time.Now().Add(48*time.Hour)), 10)
@@ -218,8 +218,8 @@ func TestAcquire_HasAHintOfItsWholeTime(t *testing.T) {
 	h.wantNoClaims()
 }
 
-// The scrubber looks at a lease that is given as the hint does: it leaves it alone.
-func TestSweep_LeavesALeaseWithItsWholeTimeAlone(t *testing.T) {
+// The scrubber sweeps a lease as the hint does: an extended lease is not changed.
+func TestSweep_KeepsALeaseWithItsFullTime(t *testing.T) {
 	h := newLeases(t, nil)
 	a := h.acquire(h.Leases, h.ann, hour, "a")
 	if err := h.late.Leases.Sweep(t.Context(), a.Lease.ID); err != nil {
@@ -228,8 +228,8 @@ func TestSweep_LeavesALeaseWithItsWholeTimeAlone(t *testing.T) {
 	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
 }
 
-// The hint of the deadline is kept where it comes too soon, as after a clock was set back.
-func TestSweep_KeepsAHintThatComesTooSoon(t *testing.T) {
+// A hint for the deadline is kept if it is handled too early, as after a clock was set back.
+func TestSweep_KeepsAHintThatIsTooEarly(t *testing.T) {
 	h := newLeases(t, nil)
 	h.acquire(h.Leases, h.ann, nil, "a")
 	dues, err := h.Store.DueUntil(t.Context(), clock.Of(time.Now().Add(time.Hour)), 10)

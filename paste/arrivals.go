@@ -11,42 +11,42 @@ import (
 	"carrel/core/timeline"
 )
 
-// Times and numbers of looking for the pastes of other processes.
+// Times and limits of polling for pastes of other processes.
 const (
-	// lookEvery is how often a process that has followers reads the newest entries.
+	// lookEvery is how often a process with followers reads the newest entries.
 	lookEvery = time.Second
-	// soonWithin is within what time of its creation a paste is usually listed, the
-	// differences of the gateways' clocks included.
+	// soonWithin is the time within which a new paste is usually listed, including the
+	// differences of the gateways' clocks.
 	soonWithin = 10 * time.Second
-	// lateWithin is the same for pastes whose gateway died before it had listed them. Every
-	// fullLookEvery the entries of that time are read.
+	// lateWithin is the same for pastes whose gateway died before it had listed them. The
+	// entries of that time are read every fullLookEvery.
 	lateWithin    = 3 * time.Minute
 	fullLookEvery = 30 * time.Second
 	// lookPage is how many entries are read at once.
 	lookPage = 1000
-	// seenMost is how many entries a process remembers as passed on: more than are created
-	// within lateWithin, unless somebody fills the feed.
+	// seenMost is how many delivered entries a process remembers: more than are created within
+	// lateWithin, unless somebody floods the feed.
 	seenMost = 100_000
 )
 
-// arrivals passes new public pastes on to those who follow them in this process: its own at
-// once, and those of other processes when it finds them in the feed.
+// arrivals delivers new public pastes to the followers in this process: pastes of this process
+// at once, and those of other processes when it finds them in the feed.
 type arrivals struct {
 	s *Service
-	// shared: other processes may use the store.
+	// shared reports that other processes may use the store.
 	shared bool
 
 	mu        sync.Mutex
 	followers []*Follower
-	// seen are the pastes that were passed on, or were there before anybody followed.
+	// seen are the pastes that were delivered, or were in the feed before the first follower.
 	seen  map[ID]bool
-	order []ID // of seen, the oldest first
-	// looked opens after the first look; nil: nobody is looking.
+	order []ID // of seen, oldest first
+	// looked opens after the first poll; nil while nobody polls.
 	looked sched.Latch
 }
 
-// join adds a follower. It returns a latch that opens when what was there before has been
-// noted, so that the follower is not told of it.
+// join adds a follower. It returns a latch that opens when the existing pastes are recorded as
+// seen, so that they are not delivered to the follower.
 func (a *arrivals) join(f *Follower) sched.Latch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,7 +69,7 @@ func (a *arrivals) leave(f *Follower) {
 	a.followers = slices.DeleteFunc(a.followers, func(g *Follower) bool { return g == f })
 }
 
-// pass tells all followers of a paste, once.
+// pass delivers a paste to all followers, once.
 func (a *arrivals) pass(id ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *arrivals) pass(id ID) {
 	}
 }
 
-// note remembers a paste. It reports whether it is new. The caller holds mu.
+// note records a paste as seen. It reports whether the paste is new. The caller holds mu.
 func (a *arrivals) note(id ID) bool {
 	if a.seen[id] {
 		return false
@@ -95,8 +95,8 @@ func (a *arrivals) note(id ID) bool {
 	return true
 }
 
-// idle ends the looking where nobody follows any more. What was seen is forgotten: whoever
-// comes next is told of what is new by then.
+// idle reports whether there are no followers any more, and ends the polling then. It forgets
+// the seen pastes, because the next follower begins with the pastes that are new by then.
 func (a *arrivals) idle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,8 +109,8 @@ func (a *arrivals) idle() bool {
 	return true
 }
 
-// start notes what is in the feed already, and then looks for what arrives, until nobody
-// follows any more. looked opens after the first look.
+// start records the pastes that are in the feed already, and then polls for new ones until
+// there are no followers. looked opens after the first poll.
 func (a *arrivals) start(looked sched.Latch) {
 	life := a.s.life
 	a.s.rt.Go(func() {
@@ -131,13 +131,13 @@ func (a *arrivals) start(looked sched.Latch) {
 			}
 			if err := a.look(life, reach, a.pass); err != nil {
 				a.s.log.WarnContext(life, "new pastes could not be read yet", "error", err)
-				full = 0 // what was missed may be older by the next look
+				full = 0 // missed pastes may be older than soonWithin in the next poll
 			}
 		}
 	})
 }
 
-// look reads the entries of pastes that were created within a time.
+// look calls see for the entries of pastes that were created within a time before now.
 func (a *arrivals) look(ctx context.Context, within time.Duration, see func(ID)) error {
 	ctx, cancel := a.s.rt.Deadline(ctx, lookWithin)
 	defer cancel()

@@ -9,11 +9,11 @@ import (
 	"carrel/core/fault"
 )
 
-// Update changes a paste. Whoever has its secret may do it. An update that changes nothing
-// touches nothing.
+// Update changes a paste. Anybody with its secret may do so. An update that changes nothing
+// writes nothing.
 //
-// Errors: the faults of the input; NOT_FOUND; WRONG_SECRET; CONFLICT where the paste has
-// not the version expected; CONTENTION; those of the store.
+// Errors: the faults of the input; NOT_FOUND; WRONG_SECRET; CONFLICT if the paste does not have
+// the expected version; CONTENTION; those of the store.
 func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 	id, faults := in.check(s.Now())
 	m, err := s.Begin("", commit.Call{Name: "updatePaste", Input: &in, Faults: faults})
@@ -47,7 +47,7 @@ func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 	})
 }
 
-// Delete removes a paste for good. Whoever has its secret may do it.
+// Delete removes a paste permanently. Anybody with its secret may do so.
 //
 // Errors: the faults of the input; NOT_FOUND; WRONG_SECRET; CONTENTION; those of the store.
 func (s *Service) Delete(ctx context.Context, in Delete) (ID, error) {
@@ -62,14 +62,14 @@ func (s *Service) Delete(ctx context.Context, in Delete) (ID, error) {
 	return id, err
 }
 
-// planDelete plans the end of a paste.
+// planDelete plans the deletion of a paste.
 func (s *Service) planDelete(ctx context.Context, before *Paste) (*Paste, error) {
 	after := before.deleted(s.MTS(before.MTS))
 	return after, s.putDue(ctx, after, after.hint())
 }
 
-// change changes a paste for whoever has its secret. plan returns the state that follows,
-// nil where nothing changes.
+// change changes a paste for a caller with its secret. plan returns the next state, or nil if
+// nothing changes.
 func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret string, plan func(ctx context.Context, before *Paste) (*Paste, error)) (*Paste, error) {
 	var before, p *Paste
 	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
@@ -103,7 +103,7 @@ func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret s
 	return p, nil
 }
 
-// apply returns the paste with the fields of the input, but for the body.
+// apply returns the paste with the fields of the input, except for the body.
 func (in *Update) apply(before *Paste) *Paste {
 	after := *before
 	if in.Title.Set {
@@ -121,7 +121,7 @@ func (in *Update) apply(before *Paste) *Paste {
 	return &after
 }
 
-// shows reports whether a reader sees the same of two states, but for the body.
+// shows reports whether two states look the same to a reader, except for the body.
 func (p *Paste) shows(q *Paste) bool {
 	return same(p.Title, q.Title) && p.IsPrivate == q.IsPrivate && same(p.ExpiresAt, q.ExpiresAt)
 }
@@ -130,9 +130,9 @@ func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// prepare stores what a state needs before it is decided: a long body, and the hints by
-// which the paste is looked at when it has expired and when the former body may go. body
-// is nil where it stays.
+// prepare stores what a state needs before it is decided: a long body, and the hints for
+// deleting the paste when it has expired and for removing the former body. body is nil if it
+// does not change.
 func (s *Service) prepare(ctx context.Context, before, after *Paste, body *string) error {
 	if after.ExpiresAt != nil && (before == nil || !same(before.ExpiresAt, after.ExpiresAt)) {
 		if err := s.putDue(ctx, after, *after.ExpiresAt); err != nil {
@@ -160,7 +160,7 @@ func (s *Service) prepare(ctx context.Context, before, after *Paste, body *strin
 	return nil
 }
 
-// putDue asks for a paste to be looked at when a time has come.
+// putDue stores a hint to tidy a paste at a time.
 func (s *Service) putDue(ctx context.Context, p *Paste, at clock.Instant) error {
 	if err := s.dues.PutDue(ctx, commit.Due{At: at, Kind: commit.Paste, Key: string(p.ID), MTS: p.MTS}); err != nil {
 		return fault.Unavailablef(err, "the store did not take the paste; nothing was changed, try again")

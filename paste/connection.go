@@ -9,7 +9,7 @@ import (
 	"carrel/core/timeline"
 )
 
-// Connection is a page of the public pastes, the newest first.
+// Connection is a page of the public pastes, newest first.
 type Connection struct {
 	Edges    []*Edge
 	PageInfo cursor.PageInfo
@@ -24,7 +24,7 @@ func (c *Connection) Nodes() []*Paste {
 	return nodes
 }
 
-// Edge is a paste with its place.
+// Edge is a paste with its position in the feed.
 type Edge struct {
 	Node *Paste
 
@@ -32,15 +32,15 @@ type Edge struct {
 	seal func(timeline.Entry) string
 }
 
-// Cursor returns the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *Edge) Cursor() string { return e.seal(e.at) }
 
-// list makes the cursors of a page that is read now.
+// list returns the encoder of the cursors of a page that is read now.
 func (s *Service) list() *timeline.List {
 	return &timeline.List{Seals: s.cursors, Bound: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.Now()}
 }
 
-// CursorAt returns the cursor of a place in the feed.
+// CursorAt returns the cursor of a position in the feed.
 func (s *Service) CursorAt(e timeline.Entry) string { return s.list().Cursor(e) }
 
 // Latest returns a page of the public pastes.
@@ -65,8 +65,8 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 	return c, nil
 }
 
-// shown returns the pastes of entries, nil where the row does not justify the entry. It
-// implements timeline.Judge. Such an entry is removed in the background.
+// shown returns the pastes of entries, or nil for an entry whose row does not justify it. It is a
+// timeline.Resolve. Entries that are not justified are removed in the background.
 func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste, error) {
 	ids := make([]ID, len(entries))
 	for i, e := range entries {
@@ -89,8 +89,8 @@ func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste
 	return ps, nil
 }
 
-// repair removes an entry that its paste does not justify, or writes it as it should be.
-// It implements what Engine.Repairs asks for.
+// repair removes an entry that its paste does not justify, or corrects it. It is registered with
+// Engine.Repairs.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	e, ok := r.Row.(timeline.Entry)
 	if !ok {
@@ -101,7 +101,7 @@ func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	case err != nil:
 		return err
 	case p == nil || p.CreatedAt != e.Created:
-		// The row has been removed since it ended, and an id is never used again.
+		// The row was removed after the paste ended, and an id is never reused.
 		return s.feeds.Drop(ctx, feedName, e, s.Now())
 	}
 	return s.applyIndex(ctx, p)

@@ -12,11 +12,12 @@ import (
 // Created is the outcome of Create.
 type Created struct {
 	Paste *Paste
-	// Secret is what the paste is changed with. It is told once: empty for a repetition.
+	// Secret authorizes changes of the paste. It is returned only once, and is empty for a
+	// repetition.
 	Secret string
 }
 
-// Create stores a paste. The caller may be anonymous, without an idempotency key.
+// Create stores a paste. The caller may be anonymous if there is no idempotency key.
 //
 // Errors: UNAUTHENTICATED for an idempotency key of an anonymous caller; the faults of the
 // input; IDEMPOTENCY_MISMATCH; those of the store.
@@ -54,12 +55,12 @@ func (s *Service) fixID(ctx context.Context, m commit.Mutation) (id ID, err erro
 	return id, err
 }
 
-// create stores a new paste and lists it. repeated reports that p is the paste that the
-// same request has made before.
+// create stores a new paste and lists it. repeated reports that p is the paste that the same
+// request has created before.
 func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author principal.ID, in *Create, secret string) (p *Paste, repeated bool, err error) {
 	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var before *Paste
-		if m.Request != nil { // an id that was drawn now is of nothing
+		if m.Request != nil { // a new random id is not in use
 			if before, err = s.read(ctx, id); err != nil {
 				return nil, err
 			}
@@ -93,7 +94,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author p
 	return p, repeated, err
 }
 
-// repetition returns the paste that the same request has made before, without its secret.
+// repetition returns the paste that the same request has created before, without its secret.
 func (s *Service) repetition(p *Paste) (*Created, error) {
 	if !p.readable(s.Now()) {
 		return nil, fault.NotFoundf(nil, "the paste that this request has created has expired or was deleted")
@@ -101,8 +102,7 @@ func (s *Service) repetition(p *Paste) (*Created, error) {
 	return &Created{Paste: p}, nil
 }
 
-// partition tells the Engine what is stored under the id of a paste. It implements
-// commit.ReadPartition.
+// partition returns what is stored under the id of a paste. It is a commit.ReadPartition.
 func (s *Service) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	p, err := s.read(ctx, ID(globalID))
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *Service) partition(ctx context.Context, globalID string, key *commit.Re
 			return s.writeVoid(ID(globalID), row)
 		}}, nil
 	}
-	// A void row is a claim, or the fence of a creation that can happen no more: nothing
-	// else is ever created under its id.
+	// A void row is a claim, or the fence of a creation that can no longer happen: nothing
+	// is ever created under its id.
 	found := &commit.Partition{State: commit.Deleted}
 	if p.State == commit.Live {
 		found.State = commit.Live
@@ -125,14 +125,14 @@ func (s *Service) partition(ctx context.Context, globalID string, key *commit.Re
 	return found, nil
 }
 
-// writeVoid returns the attempt that keeps an id from being used.
+// writeVoid returns an attempt that makes an id unusable.
 func (s *Service) writeVoid(id ID, request *commit.RequestRow) *commit.Attempt {
 	now := s.Now()
 	void := &Paste{ID: id, Seq: 1, State: commit.Void, MTS: now, CreatedAt: now, ModifiedAt: now, Request: request}
 	a := s.write(void, false)
 	insert := a.Commit
 	a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
-		// The hint by which the row is removed.
+		// The hint for removing the row.
 		if err := s.putDue(ctx, void, void.hint()); err != nil {
 			return commit.Verdict{}, err
 		}

@@ -11,18 +11,17 @@ import (
 	"carrel/principal"
 )
 
-// Import is a paste as a line of a file has it. It has no secret: exports have none.
+// Import is a paste in a line of a file. It has no secret, because exports have none.
 type Import struct {
 	ID        string
 	Title     *string
 	Body      string
 	IsPrivate bool
-	// Author created the paste; nil: an anonymous caller.
+	// Author created the paste; nil for an anonymous caller.
 	Author *string
-	// CreatedAt is the time of the import when it is left out, and ModifiedAt that of the
-	// creation.
+	// CreatedAt defaults to the time of the import, and ModifiedAt to CreatedAt.
 	CreatedAt, ModifiedAt, ExpiresAt *clock.Instant
-	// Version is 1 when it is left out.
+	// Version defaults to 1.
 	Version *int
 }
 
@@ -49,9 +48,9 @@ func (in *Import) check(now clock.Instant) (ID, fault.List) {
 	return id, faults
 }
 
-// Import stores a paste of a file. Nobody has a secret for it, so nobody can change it.
+// Import stores a paste of a file. Nobody has its secret, so nobody can change it.
 //
-// Errors: the faults of the line; TAKEN where another paste has the id; those of the store.
+// Errors: the faults of the line; TAKEN if another paste has the id; those of the store.
 func (s *Service) Import(ctx context.Context, in Import) (principal.ImportResult, error) {
 	now := s.Now()
 	id, faults := in.check(now)
@@ -108,16 +107,15 @@ func (in *Import) paste(id ID, now clock.Instant) *Paste {
 	return p
 }
 
-// describes reports whether a paste is the one that a line describes, but for the body. What
-// the line leaves out may be anything.
+// describes reports whether a line describes a paste, except for the body. Fields that the line
+// omits may have any value.
 func (in *Import) describes(p *Paste) bool {
 	want := in.paste(p.ID, p.CreatedAt)
 	return p.shows(want) && p.Author == want.Author && p.CreatedAt == want.CreatedAt &&
 		(in.ModifiedAt == nil || p.ModifiedAt == *in.ModifiedAt) && (in.Version == nil || p.Version == *in.Version)
 }
 
-// Export calls to for all pastes that have not ended, in an order that lasts. It gives no
-// secrets away.
+// Export calls to for all pastes that have not ended, in a stable order. It exports no secrets.
 func (s *Service) Export(ctx context.Context, to func(Import) error) error {
 	return s.Each(ctx, func(p *Paste) error {
 		if !p.readable(s.Now()) {
@@ -128,7 +126,7 @@ func (s *Service) Export(ctx context.Context, to func(Import) error) error {
 			return err
 		}
 		if bodies[0] == nil {
-			return nil // it has ended since
+			return nil // it has ended meanwhile
 		}
 		line := Import{
 			ID: string(p.ID), Title: p.Title, Body: *bodies[0], IsPrivate: p.IsPrivate,

@@ -14,7 +14,7 @@ import (
 	"carrel/paste"
 )
 
-// stopped is the real runtime with a wall clock that stands still.
+// stopped is the real runtime with a stopped wall clock.
 type stopped struct {
 	*sched.Real
 	at clock.Instant
@@ -28,7 +28,7 @@ func (h pastes) at(at clock.Instant) *backend.Services {
 	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 }
 
-// A paste is there one microsecond before it expires and gone when it does, on all paths.
+// A paste is visible one microsecond before it expires and gone when it does, for all operations.
 func TestExpiry_IsExact(t *testing.T) {
 	h := newPastes(t)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -62,7 +62,7 @@ func TestExpiry_IsExact(t *testing.T) {
 	}
 }
 
-// What was removed by the paste's end: its row keeps nothing of it, and goes a day later.
+// The row of an ended paste has no content, and is removed a day later.
 func TestExpiry_RemovesThePaste(t *testing.T) {
 	h := newPastes(t)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -89,16 +89,16 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 				c.what, len(rows), len(bodies), len(h.entries()), c.rows, c.bodies, c.entries, err, err2)
 		}
 		if c.what == "then" && len(rows) == 1 && len(rows[0].Data) > 150 {
-			t.Errorf("the row of what has ended has %d bytes", len(rows[0].Data))
+			t.Errorf("the row of the ended paste has %d bytes", len(rows[0].Data))
 		}
 	}
-	if left, err := h.Store.DueUntil(t.Context(), clock.Max, 10); err != nil || len(left) != 0 {
-		t.Errorf("hints that are left: %v, %v", left, err)
+	if remaining, err := h.Store.DueUntil(t.Context(), clock.Max, 10); err != nil || len(remaining) != 0 {
+		t.Errorf("remaining hints: %v, %v", remaining, err)
 	}
 }
 
-// setBack is the real runtime with a wall clock that goes back by a microsecond whenever it
-// is looked at.
+// setBack is the real runtime with a wall clock that goes back by a microsecond whenever it is
+// read.
 type setBack struct {
 	*sched.Real
 	at *atomic.Int64
@@ -106,9 +106,9 @@ type setBack struct {
 
 func (s setBack) Now() time.Time { return clock.Instant(s.at.Add(-1)).Time() }
 
-// The clock may be set back while a hint is looked at whose time has just come. The paste
-// has not expired then, so the hint is still needed.
-func TestExpiry_KeepsTheHintWhereTheClockIsSetBack(t *testing.T) {
+// If the clock is set back while a hint is handled that is just due, the paste has not expired,
+// so the hint is still needed.
+func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	h := newPastes(t)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
 	in := titled("a")
@@ -125,7 +125,7 @@ func TestExpiry_KeepsTheHintWhereTheClockIsSetBack(t *testing.T) {
 	h.wantLatest(h.at(end-1).Pastes, "a")
 }
 
-// expire does by a clock what hints ask for whose time has come.
+// expire handles the hints that are due at an instant.
 func (h pastes) expire(at clock.Instant) {
 	h.T.Helper()
 	services := h.at(at)
@@ -150,7 +150,7 @@ func (h pastes) expire(at clock.Instant) {
 	h.Quiet()
 }
 
-// An extended or cleared expiry keeps everything, whatever hints say that come later.
+// After the expiry was extended or cleared, earlier hints remove nothing.
 func TestExpiry_CanBeChanged(t *testing.T) {
 	h := newPastes(t)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -176,7 +176,7 @@ func TestExpiry_CanBeChanged(t *testing.T) {
 	h.wantBody(h.at(later).Pastes, cleared.Paste.ID, long)
 }
 
-// A former body is kept for those who have read the row, and then removed.
+// A former body is kept for readers that have read the row, and then removed.
 func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(paste.Create{Body: long})
@@ -188,17 +188,17 @@ func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 		t.Errorf("what was read before: %v", err)
 	}
 	h.expire(p.ModifiedAt.Add(2 * time.Hour))
-	if left, err := h.Store.ListBodies(t.Context(), p.ID); err != nil || len(left) != 0 {
-		t.Errorf("bodies left: %v, %v", left, err)
+	if remaining, err := h.Store.ListBodies(t.Context(), p.ID); err != nil || len(remaining) != 0 {
+		t.Errorf("remaining bodies: %v, %v", remaining, err)
 	}
-	// The row that was read before names a body that is gone: the present one is returned.
+	// The row that was read before refers to a removed body: the current one is returned.
 	if bodies, err := h.Pastes.Bodies(t.Context(), []*paste.Paste{made.Paste}); err != nil || *bodies[0] != "short" {
 		t.Errorf("what was read long before: %v", err)
 	}
 }
 
-// The body of a change under way is not removed by a look at the paste.
-func TestTidy_KeepsTheBodyOfAChangeUnderWay(t *testing.T) {
+// Tidying a paste does not remove the body of a pending change.
+func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(paste.Create{Body: long})
 	other := long[1:] + "!"
@@ -209,7 +209,7 @@ func TestTidy_KeepsTheBodyOfAChangeUnderWay(t *testing.T) {
 				looked = true
 				d := commit.Due{At: made.Paste.CreatedAt, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
 				if done, err := h.at(made.Paste.CreatedAt.Add(time.Minute)).Engine.Expire(t.Context(), d); err != nil || !done {
-					t.Errorf("the look: %t, %v", done, err)
+					t.Errorf("tidying: %t, %v", done, err)
 				}
 			}
 			return next()

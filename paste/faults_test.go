@@ -16,8 +16,8 @@ import (
 	"carrel/principal"
 )
 
-// 50 changes at the same time, through two gateways, end as the row says.
-func TestToggle_ConcurrentChangesEndAsTheRowSays(t *testing.T) {
+// After 50 concurrent changes through two gateways, the feed matches the row.
+func TestToggle_AfterConcurrentChangesTheFeedMatchesTheRow(t *testing.T) {
 	h := newPastes(t)
 	other := h.After(0).Pastes
 	made := h.create(titled("a"))
@@ -54,8 +54,8 @@ func TestToggle_ConcurrentChangesEndAsTheRowSays(t *testing.T) {
 	}
 }
 
-// States that follow each other within one instant of the clock have write timestamps of
-// their own, so the last one wins in the feed.
+// States that follow each other within one instant of the clock have different write timestamps,
+// so the last one wins in the feed.
 func TestToggle_WithinOneInstant(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	one, _ := g.Open(0, true)
@@ -69,8 +69,8 @@ func TestToggle_WithinOneInstant(t *testing.T) {
 	}
 }
 
-// A hint stays while the state that it was written for may still be decided.
-func TestTidy_WaitsForAnAttemptUnderWay(t *testing.T) {
+// A hint is kept while the state that it was written for may still be decided.
+func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(titled("a")).Paste
 	at := clock.Of(h.Runtime.Now())
@@ -88,8 +88,8 @@ func TestTidy_WaitsForAnAttemptUnderWay(t *testing.T) {
 	}
 }
 
-// The feed is written by the background where the change itself could not do it, and by
-// another process where this one has died.
+// If a change could not update the feed, the background does; if the process has died, another
+// process does.
 func TestFinish_HappensInTheBackground(t *testing.T) {
 	h := newPastes(t)
 	down := true
@@ -111,7 +111,7 @@ func TestFinish_HappensInTheBackground(t *testing.T) {
 	h.WantSettled()
 }
 
-// resume does what another process does with an entry of a dead one.
+// resume resumes an entry as another process does after this one has died.
 func (h pastes) resume(e commit.Entry) bool {
 	h.T.Helper()
 	fenced, err := h.After(0).Engine.Resume(h.T.Context(), e)
@@ -121,13 +121,13 @@ func (h pastes) resume(e commit.Entry) bool {
 	return fenced
 }
 
-// entryOf is the entry of a change of a paste.
+// entryOf returns the entry of a change of a paste.
 func entryOf(id paste.ID, base int64) commit.Entry {
 	reach := commit.Reach{Scope: commit.ScopeAll}
 	return commit.Entry{ID: commit.EntryID{1}, Kind: commit.Paste, Key: string(id), Base: base, Payload: reach.Encode()}
 }
 
-// A creation that was resumed before it was decided can happen no more.
+// A creation that was resumed before it was decided can no longer happen.
 func TestResume_FencesACreation(t *testing.T) {
 	h := newPastes(t)
 	var id paste.ID
@@ -152,11 +152,11 @@ func TestResume_FencesACreation(t *testing.T) {
 	}
 	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
 	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
-		t.Errorf("rows left: %v, %v", rows, err)
+		t.Errorf("remaining rows: %v, %v", rows, err)
 	}
 }
 
-// A change that was resumed before it was decided loses, and is tried again.
+// A change that was resumed before it was decided loses the race and is retried.
 func TestResume_FencesAChange(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(titled("a"))
@@ -182,14 +182,14 @@ func TestResume_FencesAChange(t *testing.T) {
 	}
 }
 
-// A change that was decided by a process that died then is finished by another.
-func TestResume_FinishesWhatWasDecided(t *testing.T) {
+// A change of a process that died after deciding it is finished by another process.
+func TestResume_FinishesDecidedChanges(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(titled("a"))
 	born := titled("b")
 	born.IsPrivate = true
 	private := h.create(born)
-	// What is stored is that of processes that died before they had written the feed.
+	// Store the states of processes that died before they had written the feed.
 	e := h.entries()[0]
 	feeds := timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
 	if err := feeds.Drop(t.Context(), "pastes", e, made.Paste.MTS); err != nil {
@@ -207,8 +207,8 @@ func TestResume_FinishesWhatWasDecided(t *testing.T) {
 	h.wantLatest(h.Pastes, "a")
 }
 
-// An entry that its paste does not justify is not shown, and removed.
-func TestLatest_RemovesWhatIsNotJustified(t *testing.T) {
+// An entry that its paste does not justify is not shown and is removed.
+func TestLatest_RemovesUnjustifiedEntries(t *testing.T) {
 	h := newPastes(t)
 	born := titled("private")
 	born.IsPrivate = true
@@ -232,8 +232,8 @@ func TestLatest_RemovesWhatIsNotJustified(t *testing.T) {
 	}
 }
 
-// Unknown outcomes of the compare-and-set are found out: nothing happens twice or never.
-func TestCreate_FindsOutUnknownOutcomes(t *testing.T) {
+// Unknown outcomes of the compare-and-set are resolved, so that exactly one paste is created.
+func TestCreate_ResolvesUnknownOutcomes(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		h := newPastes(t)
 		first := true

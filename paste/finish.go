@@ -9,13 +9,12 @@ import (
 	"carrel/core/sched"
 )
 
-// whole is the payload of a change whose paste is to be brought in line with its feed.
+// whole is the payload of a change after which the feed must be updated.
 var whole = commit.Reach{Scope: commit.ScopeAll}
 
-// finish does what follows a change that was just decided: the feed is brought in line with
-// it, followers are told of a new public paste, and the body of a deleted one is removed.
-// What does not succeed in time is left to the background: the change stands, and readers
-// go by the row. before is nil for a new paste.
+// finish completes a change that was just decided: it updates the feed, notifies followers of a
+// new public paste, and removes the body of a deleted one. Work that fails is passed to the
+// background: the change is made, and readers check the row. before is nil for a new paste.
 func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *Paste) {
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
 	defer cancel()
@@ -28,7 +27,7 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 		return
 	}
 	if err := s.applyIndex(firm, after); err != nil {
-		s.log.WarnContext(ctx, "the feed of pastes follows a change in the background", "paste", string(after.ID), "error", err)
+		s.log.WarnContext(ctx, "the feed of pastes will be updated in the background", "paste", string(after.ID), "error", err)
 		s.journal.Leave(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: whole.Encode()})
 		return
 	}
@@ -38,13 +37,13 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	}
 }
 
-// relists reports whether the feed has to follow a change. before is nil for a new paste.
+// relists reports whether a change requires an update of the feed. before is nil for a new paste.
 func relists(before, after *Paste) bool {
 	return before != nil && before.listed() || after.listed()
 }
 
-// enforce writes what the feed has of a paste, or removes it. It may run beside itself, for
-// other states too: the latest state wins.
+// applyIndex writes or removes the entry of a paste in the feed. Concurrent calls, also for
+// different states, are safe: the latest state wins.
 func (s *Service) applyIndex(ctx context.Context, p *Paste) error {
 	return s.Retry(ctx, func() error {
 		if p.listed() {
@@ -54,14 +53,15 @@ func (s *Service) applyIndex(ctx context.Context, p *Paste) error {
 	})
 }
 
-// resume finishes a change in place of its process. It implements commit.Handler.
+// resume finishes a change on behalf of its process. It is the Resume function of the
+// commit.Handler.
 func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err error) {
 	p, fenced, err := s.fence(ctx, e)
 	if err != nil {
 		return fenced, fmt.Errorf("fencing %s: %w", e.Key, err)
 	}
 	if p.State == commit.Void {
-		return fenced, nil // never created: the feed has nothing of it
+		return fenced, nil // never created, so it has no entry
 	}
 	if err := s.applyIndex(ctx, p); err != nil {
 		return fenced, err
@@ -72,9 +72,9 @@ func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err 
 	return fenced, nil
 }
 
-// fence makes sure that the compare-and-set of an entry can apply no more, and returns the
-// state that the paste has then. Where the state that the entry is based on is the last
-// one, an equal one takes its place.
+// fence makes sure that the compare-and-set of an entry can no longer apply, and returns the
+// current state of the paste. If the entry is based on the current state, fence replaces that
+// with an equal one.
 func (s *Service) fence(ctx context.Context, e commit.Entry) (p *Paste, fenced bool, err error) {
 	id := ID(e.Key)
 	for range commit.MaxTries {

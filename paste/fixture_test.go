@@ -25,8 +25,7 @@ type pastes struct {
 	anonymous, ann *principal.Viewer
 }
 
-// faulty is a store of which a test can make calls fail. A function that is nil calls the
-// store.
+// faulty is a store whose calls a test can replace. A nil function calls the store.
 type faulty struct {
 	backend.Store
 	mu          sync.Mutex
@@ -85,7 +84,7 @@ func (f *faulty) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*strin
 	return f.Store.ReadBodies(ctx, refs)
 }
 
-// set changes what fails.
+// set changes the functions.
 func (f *faulty) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +101,7 @@ func newPastes(t *testing.T) pastes {
 	return pastes{h, f, &principal.Viewer{}, backendtest.As("u:acme:ann")}
 }
 
-// create stores a paste, which must succeed.
+// create stores a paste, and fails the test on error.
 func (h pastes) create(in paste.Create) *paste.Created {
 	h.T.Helper()
 	made, err := h.Pastes.Create(h.T.Context(), h.anonymous, in)
@@ -112,10 +111,10 @@ func (h pastes) create(in paste.Create) *paste.Created {
 	return made
 }
 
-// titled is the input of a public paste.
+// titled returns the input of a public paste.
 func titled(title string) paste.Create { return paste.Create{Title: &title, Body: "body of " + title} }
 
-// hide makes a paste private, or public.
+// hide makes a paste private or public.
 func (h pastes) hide(made *paste.Created, private bool) error {
 	_, err := h.Pastes.Update(h.T.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(&private)})
 	return err
@@ -141,7 +140,7 @@ func titlesOf(page *paste.Connection) []string {
 	return all
 }
 
-// wantBody reads a paste and compares its body; "" where there must be none.
+// wantBody reads a paste and compares its body; "" means that there must be no paste.
 func (h pastes) wantBody(svc *paste.Service, id paste.ID, want string) {
 	h.T.Helper()
 	p, err := svc.Paste(h.T.Context(), string(id))
@@ -160,7 +159,7 @@ func (h pastes) wantBody(svc *paste.Service, id paste.ID, want string) {
 	}
 }
 
-// entries lists the whole feed as it is stored.
+// entries returns all stored entries of the feed.
 func (h pastes) entries() []timeline.Entry {
 	h.T.Helper()
 	feeds := timeline.New(timeline.Config{Store: h.faults.Store, Runtime: h.Runtime})

@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// queueMost is how many pastes may wait for one follower.
+	// queueMost is how many pastes may wait in the queue of a follower.
 	queueMost = 256
-	// missedMost is how many pastes one resumption delivers; with more of them, reading the
+	// missedMost is how many pastes one resumption delivers. If more were missed, reading the
 	// list again costs less.
 	missedMost = 10_000
-	// lookWithin is how long the store may take for one look at the feed.
+	// lookWithin is how long one read of the feed may take.
 	lookWithin = 5 * time.Second
 )
 
-// Follower is told of new public pastes. Next is called by one goroutine at a time; Close by
-// any, once nobody waits in Next.
+// Follower receives new public pastes. Only one goroutine at a time may call Next. Any goroutine
+// may call Close when none waits in Next.
 type Follower struct {
 	s *Service
 
 	mu    sync.Mutex
 	queue []ID
 	most  int
-	// missed are those that were found when the follower resumed: others may find them once
-	// more.
+	// missed are the pastes that were found when the follower resumed. They may be offered
+	// once more.
 	missed map[ID]bool
-	more   sched.Latch // opens with the next paste; nil where nobody waits
-	cut    error       // why nothing more is delivered
+	more   sched.Latch // opens with the next paste; nil if nobody waits
+	cut    error       // the error after which nothing is delivered
 	closed bool
 }
 
-// Follow begins to follow the public pastes: those that are created from now on, or after
-// the place of a cursor of Latest. Pastes missed come in the order of their creation, and
-// later ones in the order of their arrival. The caller closes what it gets.
+// Follow begins to follow the public pastes: those that are created from now on, or after the
+// position of a cursor of Latest. Missed pastes are delivered in the order of their creation,
+// later ones in the order of their arrival. The caller must close the Follower.
 //
-// Errors: BAD_CURSOR; RESYNC where too many were missed; those of the store.
+// Errors: BAD_CURSOR; RESYNC if too many were missed; those of the store.
 func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) {
 	f := &Follower{s: s, most: queueMost, missed: map[ID]bool{}}
 	var place *timeline.Entry
@@ -60,7 +60,7 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 	})
 }
 
-// begin joins the followers, and then reads what was missed: so nothing falls between.
+// begin joins the followers before it reads the missed pastes, so that none is lost in between.
 func (f *Follower) begin(ctx context.Context, place *timeline.Entry) error {
 	if _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {
 		return err
@@ -78,13 +78,13 @@ func (f *Follower) begin(ctx context.Context, place *timeline.Entry) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	come := f.queue
+	arrived := f.queue
 	f.queue, f.most = nil, queueMost+len(missed)
 	for _, e := range missed {
 		f.queue = append(f.queue, ID(e.ID))
 		f.missed[ID(e.ID)] = true
 	}
-	for _, id := range come {
+	for _, id := range arrived {
 		if !f.missed[id] {
 			f.queue = append(f.queue, id)
 		}
@@ -101,7 +101,7 @@ func (f *Follower) offer(id ID) {
 		return
 	case len(f.queue) >= f.most:
 		f.cut = &fault.Error{Code: fault.Exhausted, Reason: fault.ReasonSlow, RetryAfter: 1,
-			Msg: "too many pastes were created that were not taken yet: resume after the last one that was delivered"}
+			Msg: "too many new pastes are waiting to be delivered: resume after the last one that was delivered"}
 		f.queue = nil
 	default:
 		f.queue = append(f.queue, id)
@@ -112,8 +112,8 @@ func (f *Follower) offer(id ID) {
 	}
 }
 
-// pending returns a latch that opens with the next paste; nil where one waits already, or
-// nothing more will come.
+// pending returns a latch that opens with the next paste, or nil if a paste is waiting or
+// nothing more will be delivered.
 func (f *Follower) pending() sched.Latch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,11 +129,11 @@ func (f *Follower) pending() sched.Latch {
 // Await waits until Next has something to return, or ctx ends.
 func (f *Follower) Await(ctx context.Context) {
 	if more := f.pending(); more != nil {
-		_, _ = f.s.rt.Wait(ctx, more, 0) // Next meets the same end of ctx
+		_, _ = f.s.rt.Wait(ctx, more, 0) // Next observes the end of ctx too
 	}
 }
 
-// take takes the paste that has waited longest; ok is false where none waits.
+// take takes the paste that has waited longest. ok is false if none is waiting.
 func (f *Follower) take() (id ID, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,10 +145,10 @@ func (f *Follower) take() (id ID, ok bool, err error) {
 	return id, true, nil
 }
 
-// Next returns the next paste, as it is now. One that has ended or was made private is
-// passed over, and so is one that was not public from the first.
+// Next returns the current state of the next paste. It skips pastes that have ended, are now
+// private, or were not public when they were created.
 //
-// Errors: SLOW_CONSUMER where too many wait; those of the store; that of ctx.
+// Errors: SLOW_CONSUMER if too many are waiting; those of the store; that of ctx.
 func (f *Follower) Next(ctx context.Context) (*Paste, error) {
 	for {
 		if more := f.pending(); more != nil {
@@ -179,7 +179,7 @@ func (f *Follower) Next(ctx context.Context) (*Paste, error) {
 	}
 }
 
-// Close ends the following.
+// Close removes the follower.
 func (f *Follower) Close() {
 	f.mu.Lock()
 	closed := f.closed

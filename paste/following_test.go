@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// follow begins to follow the pastes, until the end of the test.
+// follow follows the pastes until the end of the test.
 func (h pastes) follow(svc *paste.Service, after *string) *paste.Follower {
 	h.T.Helper()
 	f, err := svc.Follow(h.T.Context(), after)
@@ -87,7 +87,7 @@ func TestFollow_ResumesAfterACursor(t *testing.T) {
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
-// Whoever does not take what is created is cut off, and can resume.
+// A follower that does not receive pastes in time is cut off, and can resume.
 func TestFollow_EndsWithASlowClient(t *testing.T) {
 	h := newPastes(t)
 	f := h.follow(h.Pastes, nil)
@@ -106,8 +106,8 @@ func TestFollow_EndsWithASlowClient(t *testing.T) {
 	h.wantNext(h.follow(h.Pastes, backendtest.Ptr(page.Edges[0].Cursor())), want...)
 }
 
-// Pastes of another gateway are found in the feed: those that are new, once each.
-func TestFollow_FindsThePastesOfOtherGateways(t *testing.T) {
+// New pastes of another gateway are found in the feed, once each.
+func TestFollow_DeliversPastesOfOtherGateways(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	one, _ := g.Open(0, false)
 	other, clock := g.Open(3*time.Second, false)
@@ -131,8 +131,8 @@ func TestFollow_FindsThePastesOfOtherGateways(t *testing.T) {
 	mine.wantNext(f, "3")
 }
 
-// A paste whose gateway died before it was listed is delivered when another has listed it.
-func TestFollow_DeliversWhatWasListedLate(t *testing.T) {
+// A paste whose gateway died before it was listed is delivered when another gateway has listed it.
+func TestFollow_DeliversPastesListedLate(t *testing.T) {
 	h := newPastes(t)
 	services := backendtest.OpenAll(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,

@@ -15,50 +15,50 @@ type Paste struct {
 	ID    ID
 	Seq   int64 // of the state, from 1
 	State commit.State
-	// MTS is the write timestamp of the state; it rises with each.
+	// MTS is the write timestamp of the state. It increases with each state.
 	MTS clock.Instant
 	// Secret is the SHA-256 of the secret, which is not stored.
 	Secret [sha256.Size]byte
-	// Author created the paste; empty: an anonymous caller.
+	// Author created the paste; empty for an anonymous caller.
 	Author    principal.ID
 	IsPrivate bool
-	// BornPublic: the paste was public when it was created.
+	// BornPublic is whether the paste was public when it was created.
 	BornPublic bool
 	Title      *string
 	Body       Body
 	CreatedAt  clock.Instant
 	ModifiedAt clock.Instant
 	ExpiresAt  *clock.Instant
-	// Version goes up by one with every change of what is shown, from 1.
+	// Version is 1 for a new paste, and increases by one with every visible change.
 	Version int
-	// Request is the request that created the paste; nil: it had no idempotency key.
+	// Request is the request that created the paste; nil if it had no idempotency key.
 	Request *commit.RequestRow
-	// Writers made the states, at most commit.MaxWriters, the last one last.
+	// Writers wrote the last states, at most commit.MaxWriters, the latest last.
 	Writers []commit.EntryID
 }
 
-// Body is where the body of a paste is.
+// Body is the body of a paste, or a reference to it.
 type Body struct {
-	// Text is the body itself; a long one is stored beside the row, and Text is empty.
+	// Text is the body itself. A long body is stored in a separate row, and Text is empty.
 	Text string
-	// Long names a long body; the zero BodyID: there is none.
+	// Long identifies a long body. It is zero if the body is not long.
 	Long BodyID
 	// Size is the number of bytes.
 	Size int
 }
 
-// IsLong reports whether the body is stored beside the row.
+// IsLong reports whether the body is stored in a separate row.
 func (b *Body) IsLong() bool { return b.Long != BodyID{} }
 
-// readable reports whether the paste is there for readers.
+// readable reports whether the paste is visible to readers.
 func (p *Paste) readable(now clock.Instant) bool {
 	return p != nil && p.State == commit.Live && !p.expired(now)
 }
 
-// expired reports whether the time of the paste has come.
+// expired reports whether the paste has expired.
 func (p *Paste) expired(now clock.Instant) bool { return p.ExpiresAt != nil && *p.ExpiresAt <= now }
 
-// listed reports whether the state is one that the feed shows, until it expires.
+// listed reports whether the feed shows the paste, until it expires.
 func (p *Paste) listed() bool { return p.State == commit.Live && !p.IsPrivate }
 
 // entry returns the entry of the paste in the feed.
@@ -70,8 +70,8 @@ func (p *Paste) entry() timeline.Entry {
 	return e
 }
 
-// opens reports whether a secret is that of the paste, in constant time. A paste that is
-// not there has no secret, and takes as long.
+// opens reports whether a secret is that of the paste, in constant time. For a nil paste it
+// takes as long, and returns false.
 func (p *Paste) opens(secret string) bool {
 	var stored [sha256.Size]byte
 	if p != nil {
@@ -81,8 +81,8 @@ func (p *Paste) opens(secret string) bool {
 	return subtle.ConstantTimeCompare(given[:], stored[:]) == 1 && p != nil
 }
 
-// deleted returns the paste as it is after it was deleted. The row stays for a while, so
-// that a late writer finds it, and holds nothing that was in the paste.
+// deleted returns the deleted state of a paste. The row is kept for a while, so that a late
+// writer finds it, but without the content of the paste.
 func (p *Paste) deleted(mts clock.Instant) *Paste {
 	return &Paste{
 		ID: p.ID, Seq: p.Seq + 1, State: commit.Deleted, MTS: mts, CreatedAt: p.CreatedAt, ModifiedAt: mts, Version: p.Version + 1,
@@ -90,6 +90,6 @@ func (p *Paste) deleted(mts clock.Instant) *Paste {
 	}
 }
 
-// Tenant returns the tenant of the author, empty for an anonymous one. Pastes are shared by
-// all tenants.
+// Tenant returns the tenant of the author, or "" for an anonymous one. Pastes are shared by all
+// tenants.
 func (p *Paste) Tenant() string { return p.Author.Tenant() }

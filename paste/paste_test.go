@@ -12,7 +12,7 @@ import (
 	"carrel/paste"
 )
 
-// long is a body that is stored beside its row.
+// long is a body that is stored in a row of its own.
 var long = strings.Repeat("0123456789abcdef", 1024)
 
 func TestCreate_ReturnsWhatIsRead(t *testing.T) {
@@ -89,7 +89,7 @@ func TestUpdate_RefusesBadInput(t *testing.T) {
 	}
 }
 
-func TestUpdate_ChangesWhatIsGiven(t *testing.T) {
+func TestUpdate_ChangesOnlyGivenFields(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(titled("a"))
 	soon := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -166,8 +166,8 @@ func TestDelete_IsFinal(t *testing.T) {
 	h.WantSettled()
 }
 
-// A paste is read by its id only while it is private, and comes back to its old place.
-func TestToggle_KeepsThePlace(t *testing.T) {
+// While a paste is private it can only be read by its id. Afterwards it has its old position again.
+func TestToggle_KeepsThePosition(t *testing.T) {
 	h := newPastes(t)
 	first, middle := h.create(titled("1")), h.create(titled("2"))
 	h.create(titled("3"))

@@ -10,9 +10,9 @@ import (
 	"carrel/core/sched"
 )
 
-// Paste returns a paste, public or private; nil where there is none.
+// Paste returns a public or private paste, or nil if there is none.
 //
-// Errors: BAD_USER_INPUT for what is no id; those of the store.
+// Errors: BAD_USER_INPUT if globalID is not an id; those of the store.
 func (s *Service) Paste(ctx context.Context, globalID string) (*Paste, error) {
 	switch id.KindOf(globalID) {
 	case id.Malformed:
@@ -28,7 +28,7 @@ func (s *Service) Paste(ctx context.Context, globalID string) (*Paste, error) {
 	return found[0], nil
 }
 
-// Text returns the body of a paste, nil where there is none. The id may be given without its
+// Text returns the body of a paste, or nil if there is none. The id may be passed without its
 // letter.
 //
 // Errors: those of Paste.
@@ -47,12 +47,12 @@ func (s *Service) Text(ctx context.Context, globalID string) (*string, error) {
 	return bodies[0], nil
 }
 
-// Pastes returns pastes in the order of ids, nil where there is none.
+// Pastes returns pastes in the order of ids, with nil for those that do not exist.
 func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*Paste, error) { return s.readPastes(ctx, ids) })
 }
 
-// readPastes returns pastes that are there for readers, nil for others.
+// readPastes returns the pastes that are visible to readers, and nil for others.
 func (s *Service) readPastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 	found := make([]*Paste, 0, len(ids))
 	for part := range slices.Chunk(ids, MaxRows) {
@@ -75,14 +75,13 @@ func (s *Service) readPastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 	return found, nil
 }
 
-// Bodies returns the bodies of pastes that were read before, in their order. A paste may
-// have been changed or have ended since: its body is the present one then, nil after its
-// end.
+// Bodies returns the bodies of pastes that were read before, in their order. If a paste has been
+// changed since, its current body may be returned; nil if it has ended.
 func (s *Service) Bodies(ctx context.Context, ps []*Paste) ([]*string, error) {
 	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*string, error) { return s.presentBodies(ctx, ps) })
 }
 
-// presentBodies returns the bodies that pastes have now, nil for those that have ended.
+// presentBodies returns the current bodies of pastes, and nil for those that have ended.
 func (s *Service) presentBodies(ctx context.Context, ps []*Paste) ([]*string, error) {
 	bodies, err := s.readBodies(ctx, ps)
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *Service) presentBodies(ctx context.Context, ps []*Paste) ([]*string, er
 	return bodies, nil
 }
 
-// readBodies returns the bodies that pastes name, nil where one is missing.
+// readBodies returns the bodies that pastes refer to, and nil for missing ones.
 func (s *Service) readBodies(ctx context.Context, ps []*Paste) ([]*string, error) {
 	bodies := make([]*string, len(ps))
 	var refs []BodyRef
@@ -133,7 +132,7 @@ func (s *Service) readBodies(ctx context.Context, ps []*Paste) ([]*string, error
 	return bodies, nil
 }
 
-// hasBody reports whether a body is nil, or the one that a paste has already.
+// hasBody reports whether a body is nil or equal to the body of a paste.
 func (s *Service) hasBody(ctx context.Context, p *Paste, body *string) (bool, error) {
 	if body == nil || len(*body) != p.Body.Size {
 		return body == nil, nil

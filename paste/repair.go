@@ -10,14 +10,13 @@ import (
 	"carrel/core/timeline"
 )
 
-// missedAfter is how long a paste waits to be looked at before its hint counts as lost.
+// missedAfter is how late the tidying of a paste may be before its hint counts as lost.
 const missedAfter = time.Minute
 
 // ScanPage is how many pastes a repair reads at once.
 const ScanPage = 100
 
-// Each calls see for all pastes after an id, a page at a time, whatever their state is. The
-// empty id comes before all others.
+// Each calls see for all pastes in any state, a page at a time.
 func (s *Service) Each(ctx context.Context, see func(p *Paste) error) error {
 	var after ID
 	for {
@@ -37,7 +36,8 @@ func (s *Service) Each(ctx context.Context, see func(p *Paste) error) error {
 	}
 }
 
-// Scan lists at most limit pastes after an id, in an order that lasts.
+// Scan lists at most limit pastes after an id, in a stable order. The empty id comes before all
+// others.
 func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, error) {
 	rows, err := s.store.ScanPastes(ctx, after, limit)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, erro
 	return ps, nil
 }
 
-// Mend brings the feed in line with a paste, and does what its hint asks for if that was
-// lost. It reports whether the feed was wrong, and whether the hint was.
+// Mend corrects the entry of a paste in the feed, and tidies the paste if its hint was lost. It
+// reports whether the feed was wrong, and whether the hint was lost.
 func (s *Service) Mend(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
 	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.Now() {
 		_, err := s.tidy(ctx, p, at)
@@ -62,33 +62,33 @@ func (s *Service) Mend(ctx context.Context, p *Paste) (wrong, missed bool, err e
 	if wrong, err = s.feedIsWrong(ctx, p); err != nil || !wrong {
 		return false, false, err
 	}
-	// The state may have changed since it was listed.
+	// The state may have changed since it was scanned.
 	if p, err = s.read(ctx, p.ID); err != nil || p == nil || p.State == commit.Void {
 		return false, false, err
 	}
 	return true, false, s.applyIndex(ctx, p)
 }
 
-// feedIsWrong reports whether the feed has a paste otherwise than its row says.
+// feedIsWrong reports whether the entry of a paste differs from its row.
 func (s *Service) feedIsWrong(ctx context.Context, p *Paste) (bool, error) {
 	if p.State == commit.Void || p.expired(s.Now()) {
 		return false, nil
 	}
-	found, there, err := s.feeds.Find(ctx, feedName, p.entry())
+	found, exists, err := s.feeds.Find(ctx, feedName, p.entry())
 	if err != nil {
 		return false, fmt.Errorf("reading the feed of pastes: %w", err)
 	}
-	return there != p.listed() || there && found.Until != p.entry().Until, nil
+	return exists != p.listed() || exists && found.Until != p.entry().Until, nil
 }
 
-// Audit calls wrong for each mistake of a paste that lives, and reports whether it does.
+// Audit calls wrong for each inconsistency of a paste, and reports whether the paste is live.
 func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string, args ...any)) (lives bool, err error) {
-	mistaken, err := s.feedIsWrong(ctx, p)
+	differs, err := s.feedIsWrong(ctx, p)
 	if err != nil {
 		return false, err
 	}
-	if mistaken {
-		wrong("the feed does not say what the paste says")
+	if differs {
+		wrong("the feed differs from the paste")
 	}
 	if !p.readable(s.Now()) {
 		return false, nil
@@ -104,7 +104,7 @@ func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string,
 }
 
 // AuditFeed calls wrong for each entry of the feed that no paste justifies, and returns the
-// number of entries. Those that have expired are left out.
+// number of entries, without expired ones.
 func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args ...any)) (entries int, err error) {
 	place := timeline.Entry{Created: clock.Min}
 	for {
@@ -122,7 +122,7 @@ func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args 
 		}
 		for i, e := range es {
 			if p := ps[i]; p == nil || !p.listed() || p.CreatedAt != e.Created {
-				wrong("the feed of pastes has %s without right", e.ID)
+				wrong("the feed of pastes has an entry of %s that no public paste justifies", e.ID)
 			}
 		}
 		if entries += len(es); len(es) < ScanPage {

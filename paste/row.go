@@ -16,7 +16,7 @@ const rowVersion = 1
 // errRow is the error of data that cannot be read.
 var errRow = errors.New("the row of a paste is damaged, or of a later version of this program")
 
-// The bits of a row.
+// The flags of a row.
 const (
 	isPrivate  = 1
 	bornPublic = 2
@@ -26,10 +26,9 @@ const (
 	hasRequest = 32
 )
 
-// row returns the paste as stores keep it. Numbers are varints; texts have their length
-// in front.
+// row encodes the paste for a store. Numbers are varints; texts are prefixed with their length.
 func (p *Paste) row() Row {
-	b := append([]byte{rowVersion, byte(p.State), p.facts()}, p.Secret[:]...)
+	b := append([]byte{rowVersion, byte(p.State), p.flags()}, p.Secret[:]...)
 	b = commit.AppendText(b, p.Author)
 	for _, n := range []clock.Instant{p.MTS, p.CreatedAt, p.ModifiedAt} {
 		b = binary.AppendVarint(b, int64(n))
@@ -57,7 +56,7 @@ func (p *Paste) row() Row {
 	return Row{ID: p.ID, Seq: p.Seq, Data: b}
 }
 
-func (p *Paste) facts() (facts byte) {
+func (p *Paste) flags() (flags byte) {
 	for _, f := range []struct {
 		is  bool
 		bit byte
@@ -66,13 +65,13 @@ func (p *Paste) facts() (facts byte) {
 		{p.Body.IsLong(), hasLong}, {p.Request != nil, hasRequest},
 	} {
 		if f.is {
-			facts |= f.bit
+			flags |= f.bit
 		}
 	}
-	return facts
+	return flags
 }
 
-// pasteOf reads a row. That of no paste is nil.
+// pasteOf decodes a row. For the zero Row it returns nil.
 func pasteOf(r Row) (*Paste, error) {
 	if r.Seq == 0 {
 		return nil, nil
@@ -82,22 +81,22 @@ func pasteOf(r Row) (*Paste, error) {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
 	p := &Paste{ID: r.ID, Seq: r.Seq, State: commit.State(in.Byte())}
-	facts := in.Byte()
-	p.IsPrivate, p.BornPublic = facts&isPrivate != 0, facts&bornPublic != 0
+	flags := in.Byte()
+	p.IsPrivate, p.BornPublic = flags&isPrivate != 0, flags&bornPublic != 0
 	in.Fill(p.Secret[:])
 	p.Author = principal.ID(in.Text())
 	p.MTS, p.CreatedAt, p.ModifiedAt = clock.Instant(in.Int()), clock.Instant(in.Int()), clock.Instant(in.Int())
 	p.Version = int(in.Uint())
-	if facts&expires != 0 {
+	if flags&expires != 0 {
 		at := clock.Instant(in.Int())
 		p.ExpiresAt = &at
 	}
-	if facts&hasTitle != 0 {
+	if flags&hasTitle != 0 {
 		title := in.Text()
 		p.Title = &title
 	}
 	p.Body.Size = int(in.Uint())
-	if facts&hasLong != 0 {
+	if flags&hasLong != 0 {
 		in.Fill(p.Body.Long[:])
 	} else {
 		p.Body.Text = in.Text()
@@ -107,7 +106,7 @@ func pasteOf(r Row) (*Paste, error) {
 		in.Fill(w[:])
 		p.Writers = append(p.Writers, w)
 	}
-	if facts&hasRequest != 0 {
+	if flags&hasRequest != 0 {
 		p.Request = in.Request()
 	}
 	if !in.OK() || in.More() || p.State < commit.Live || p.State > commit.Deleted || int64(len(p.Writers)) > p.Seq {
@@ -116,13 +115,13 @@ func pasteOf(r Row) (*Paste, error) {
 	return p, nil
 }
 
-// verdict is the outcome of the write of r, after which the paste's row is stands. A row
-// names its last writers, so that an outcome that was unknown can be told from it.
-func verdict(r, stands Row) (commit.Verdict, error) {
-	if stands.Seq == r.Seq && string(stands.Data) == string(r.Data) {
+// verdict returns the outcome of writing r, given the row that is stored afterwards. A row names
+// its last writers, so that an unknown outcome can be resolved.
+func verdict(r, stored Row) (commit.Verdict, error) {
+	if stored.Seq == r.Seq && string(stored.Data) == string(r.Data) {
 		return commit.Verdict{Applied: true}, nil
 	}
-	p, err := pasteOf(stands)
+	p, err := pasteOf(stored)
 	if err != nil || p == nil {
 		return commit.Verdict{}, err
 	}

@@ -18,7 +18,7 @@ import (
 // feedName names the feed of the public pastes.
 const feedName timeline.Feed = "pastes"
 
-// dueStore keeps hints. commit.JournalStore has it.
+// dueStore keeps hints. commit.JournalStore implements it.
 type dueStore interface {
 	PutDue(ctx context.Context, d commit.Due) error
 }
@@ -37,7 +37,7 @@ type Config struct {
 	Shared bool
 }
 
-// Service holds the rules of pastes. It is safe for concurrent use.
+// Service implements the rules of pastes. It is safe for concurrent use.
 type Service struct {
 	*commit.Engine
 	store   Store
@@ -47,7 +47,7 @@ type Service struct {
 	journal commit.Journal
 	rt      sched.Runtime
 	log     *slog.Logger
-	// life is for what no request asks for; its end cancels nothing.
+	// life is the context of background work. It does not end with a request.
 	life     context.Context
 	arrivals arrivals
 }
@@ -66,7 +66,7 @@ func New(ctx context.Context, c Config) *Service {
 	return s
 }
 
-// read returns the last decided state of a paste, nil where there is none.
+// read returns the last decided state of a paste, or nil if there is none.
 func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
 	row, err := s.store.ReadPaste(ctx, id)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
 	return pasteOf(row)
 }
 
-// write returns the attempt that stores a state of a paste. If the feed has to follow it,
-// that happens also if the process dies.
+// write returns the attempt that stores a state of a paste. If the feed must be updated too, that
+// happens even if the process dies.
 func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 	a := &commit.Attempt{Entry: commit.Entry{Kind: commit.Paste, Key: string(p.ID), Base: p.Seq - 1}}
 	if relists {
@@ -90,11 +90,11 @@ func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 	a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
 		p.Writers = append(before, writer)
 		row := p.row()
-		stands, err := s.store.CommitPaste(ctx, row)
+		stored, err := s.store.CommitPaste(ctx, row)
 		if err != nil {
 			return commit.Verdict{}, err
 		}
-		return verdict(row, stands)
+		return verdict(row, stored)
 	}
 	return a
 }
@@ -113,7 +113,7 @@ func (s *Service) newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// noSuchPaste is the answer to whoever changes what is not there.
+// noSuchPaste returns the error of a change of a paste that does not exist.
 func noSuchPaste() *fault.Error {
 	return fault.NotFoundf([]string{"id"}, "there is no such paste; it may have expired or been deleted")
 }

@@ -2,42 +2,42 @@ package paste
 
 import "context"
 
-// Row is a paste as stores keep it. They do not look into Data.
+// Row is a paste as stores keep it. Data is opaque to them.
 type Row struct {
 	ID   ID
 	Seq  int64
 	Data []byte
 }
 
-// BodyID names a long body among those of its paste: 16 random bytes.
+// BodyID identifies a long body of a paste: 16 bytes, of which the last 8 are random.
 type BodyID [16]byte
 
-// BodyRef names a long body.
+// BodyRef identifies a long body in a store.
 type BodyRef struct {
 	Paste ID
 	Body  BodyID
 }
 
-// MaxRows is the most rows or bodies that one call of a Store names.
+// MaxRows is how many rows or bodies one call of a Store may name.
 const MaxRows = 100
 
 // Store keeps pastes. The error of a CommitPaste that may have been applied satisfies
 // fault.MayHaveCommitted.
 type Store interface {
-	// ReadPaste reads a paste serially: it finishes a write under way, and returns the row
-	// that was decided last. It must return the zero Row where there is none.
+	// ReadPaste reads a paste serially: it finishes a pending write, and returns the last decided
+	// row. It must return the zero Row where there is none.
 	ReadPaste(ctx context.Context, id ID) (Row, error)
 	// ReadPastes must return the rows in the order of ids, at most MaxRows, the zero Row
 	// where there is none. It shows every write that was acknowledged before.
 	ReadPastes(ctx context.Context, ids []ID) ([]Row, error)
-	// CommitPaste stores r where the paste has the Seq before r's, or none and r's is 1, by
-	// compare-and-set. It must return the row that the paste has then, the zero Row where it
-	// has none. So r is the answer also where it was stored before.
+	// CommitPaste stores r, by compare-and-set, if the Seq of the paste is one less than that of
+	// r, or if there is no paste and the Seq of r is 1. It must return the row that the paste has
+	// then, the zero Row where it has none. So it also returns r if r was stored before.
 	CommitPaste(ctx context.Context, r Row) (Row, error)
 	// DropPaste must remove a paste iff it has this Seq.
 	DropPaste(ctx context.Context, id ID, seq int64) error
-	// ScanPastes lists at most limit pastes after an id, each once, in an order of the
-	// store's own that lasts. The empty id comes before all others.
+	// ScanPastes lists at most limit pastes after an id, each once, in a stable order of the
+	// store's choice. The empty id comes before all others.
 	ScanPastes(ctx context.Context, after ID, limit int) ([]Row, error)
 
 	// PutBody stores a body before the commit that refers to it. It must be durable when a

@@ -14,15 +14,15 @@ const (
 	// keptFor is how long the row of a paste is kept after its end, so that late writers
 	// find it.
 	keptFor = 24 * time.Hour
-	// bodyKeptFor is how long a former body is kept, for readers that have read the row
-	// before it was changed, and how long a new one may wait for its row.
+	// bodyKeptFor is how long a former body is kept for readers that have read the row before
+	// the change, and how long a new body may wait for its row.
 	bodyKeptFor = time.Hour
-	// attemptWithin is longer than any attempt to write a row is under way.
+	// attemptWithin is longer than any attempt to write a row takes.
 	attemptWithin = time.Minute
 )
 
-// tidyDue looks at a paste whose time has come. It reports whether the hint can be removed.
-// It implements commit.Handler.
+// tidyDue tidies a paste for a hint that is due. It reports whether the hint can be removed. It
+// is the Expire function of the commit.Handler.
 func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err error) {
 	p, err := s.read(ctx, ID(d.Key))
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 	}
 	now := s.Now()
 	if d.At > now || (p == nil || p.MTS < d.MTS) && now < d.At.Add(attemptWithin) {
-		// By this clock its time has not come, or the state that the hint was written for
-		// may still be decided.
+		// It is not due by this clock, or the state that the hint was written for may still
+		// be decided.
 		return false, nil
 	}
 	if p == nil {
@@ -40,9 +40,9 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 	return s.tidy(ctx, p, d.At)
 }
 
-// tidy deletes a paste that has expired, removes bodies that its row does not name, and
-// removes the row a day after its end. It reports whether the hint for the time at can be
-// removed: not while the paste is to expire then, and the clock was set back meanwhile.
+// tidy deletes an expired paste, removes bodies that its row does not refer to, and removes the
+// row a day after its end. It reports whether the hint for the time at can be removed. The hint
+// is kept if the paste still has to expire then, because the clock was set back meanwhile.
 func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bool, err error) {
 	if p.State == commit.Live && p.expired(s.Now()) {
 		if p, err = s.expire(ctx, p.ID); err != nil || p == nil {
@@ -67,8 +67,7 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 	return err == nil, err
 }
 
-// expire deletes a paste whose time has come. Its own row decides whether it has. It
-// returns the paste as it is then.
+// expire deletes a paste if it has expired according to its row. It returns the current state.
 func (s *Service) expire(ctx context.Context, id ID) (*Paste, error) {
 	var before, p *Paste
 	entry, decided, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
@@ -100,8 +99,8 @@ func (s *Service) newBodyID() (b BodyID) {
 	return b
 }
 
-// dropBodies removes the long bodies of a paste that its row does not name. Where the paste
-// lives, a change may be under way whose body is stored already and whose row is not.
+// dropBodies removes the long bodies of a paste that its row does not refer to. If the paste is
+// live, it keeps recent ones: a pending change may have stored its body but not yet its row.
 func (s *Service) dropBodies(ctx context.Context, p *Paste, now clock.Instant) error {
 	bodies, err := s.store.ListBodies(ctx, p.ID)
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *Service) dropBodies(ctx context.Context, p *Paste, now clock.Instant) e
 	return nil
 }
 
-// hint returns when a paste is to be looked at next; 0: never.
+// hint returns when a paste must be tidied next, or 0 for never.
 func (p *Paste) hint() clock.Instant {
 	switch {
 	case p.State != commit.Live:

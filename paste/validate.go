@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// MaxTitle is how many characters a title has at most.
+	// MaxTitle is how many characters a title may have.
 	MaxTitle = 1000
-	// MaxBody is how many bytes a body has at most.
+	// MaxBody is how many bytes a body may have.
 	MaxBody = 512 << 10
-	// inlineBody is how many bytes of a body are stored in the row: a page of twenty rows
-	// has at most 80 KiB of bodies then.
+	// inlineBody is the size in bytes up to which a body is stored in the row. So a page of
+	// twenty rows has at most 80 KiB of bodies.
 	inlineBody = 4 << 10
 )
 
@@ -27,7 +27,7 @@ type Create struct {
 	IdempotencyKey *string
 }
 
-// Update is the input of Service.Update. A field that is not Set is kept.
+// Update is the input of Service.Update. A field that is not Set does not change.
 type Update struct {
 	ID     string
 	Secret string
@@ -48,20 +48,20 @@ type Delete struct {
 	Secret string
 }
 
-// check returns the faults of the input but for the idempotency key.
+// check returns the faults of the input except for the idempotency key.
 func (in *Create) check(now clock.Instant) fault.List {
 	var faults fault.List
 	if in.Title != nil {
 		faults.Add(checkTitle(*in.Title), "title")
 	}
 	faults.Add(checkBody(in.Body), "body")
-	if in.IdempotencyKey == nil { // a repetition may come after the paste has expired
+	if in.IdempotencyKey == nil { // a repetition may arrive after the paste has expired
 		faults.Add(checkExpiry(in.ExpiresAt, now), "expiresAt")
 	}
 	return faults
 }
 
-// check returns the faults of the input, that of the id included.
+// check returns the id and the faults of the input.
 func (in *Update) check(now clock.Instant) (ID, fault.List) {
 	var faults fault.List
 	id, err := ParseID(in.ID)

@@ -16,7 +16,7 @@ type Store interface {
 	// DropClaim must remove the claim of a key iff it points to record and, where token
 	// is not nil, has that token.
 	DropClaim(ctx context.Context, k Key, record string, token *Token) error
-	// ScanClaims lists at most limit claims after a key, each once, in an order of the
-	// store's own that lasts. The zero Key comes before all others.
+	// ScanClaims lists at most limit claims after a key, each once, in a stable order of
+	// the store's choice. The zero Key comes before all others.
 	ScanClaims(ctx context.Context, after Key, limit int) ([]Claim, error)
 }

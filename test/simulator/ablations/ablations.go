@@ -163,7 +163,7 @@ var protocol = []Ablation{
 		{"page/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
 	}},
 	{"listed-before-stored", "a paste is listed before its row says that it is public", Pastes, []Patch{
-		{"paste/service.go", "stands, err := s.store.CommitPaste(ctx, row)", "stands, err := s.ablatedCommit(ctx, p, row)"},
+		{"paste/service.go", "stored, err := s.store.CommitPaste(ctx, row)", "stored, err := s.ablatedCommit(ctx, p, row)"},
 	}},
 	{"list-unchecked", "an entry of the feed is shown whatever the row of its paste says", Pastes, []Patch{
 		{"paste/connection.go", "if p != nil && p.listed() && p.CreatedAt == entries[i].Created {", `if p != nil && (p.listed() || ablated("list-unchecked")) && p.CreatedAt == entries[i].Created {`},

@@ -8,21 +8,21 @@ import (
 	"carrel/core/clock"
 )
 
-// missedAfter is how long a lease waits to be swept before its hint counts as lost.
+// missedAfter is how late the sweep of a lease may be before its hint counts as lost.
 const missedAfter = time.Minute
 
-// Scanned is what the repair of derived rows has to know of a lease.
+// Scanned is a lease as the repair of derived rows needs it.
 type Scanned struct {
 	ID ID
-	// Keys are those that the lease holds now.
+	// Keys are the keys that the lease holds now.
 	Keys []claim.Key
-	// Permanent: the lease holds them for good.
+	// Permanent is whether the lease holds them permanently.
 	Permanent bool
-	// Missed: the lease should have been swept by now.
+	// Missed is whether the lease should have been swept by now.
 	Missed bool
 }
 
-// Scan lists at most limit leases after an id, in an order that lasts. The empty id comes
+// Scan lists at most limit leases after an id, in a stable order. The empty id comes
 // before all others.
 func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, error) {
 	rows, err := s.store.ScanLeases(ctx, after, limit)
@@ -50,7 +50,7 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, err
 	return all, nil
 }
 
-// Sweep does what the hint of a lease asks for, whose time has come.
+// Sweep sweeps a lease as its hint at the deadline would.
 func (s *Service) Sweep(ctx context.Context, id ID) error {
 	l, err := s.read(ctx, id)
 	if err != nil || l == nil {
@@ -60,7 +60,7 @@ func (s *Service) Sweep(ctx context.Context, id ID) error {
 	return err
 }
 
-// sweepAt returns when a lease is swept next; 0: never.
+// sweepAt returns when a lease must be swept next, or 0 for never.
 func (l *Lease) sweepAt() clock.Instant {
 	switch {
 	case l.State == Confirmed:
