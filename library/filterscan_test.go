@@ -126,6 +126,19 @@ func TestFilter_ExactlySoMuch(t *testing.T) {
 	}
 }
 
+// TestFilter_TheOtherSideBeginsAtTheCursor: what lies between the cursor and the first edge has
+// been scanned, and is not scanned again for the flag.
+func TestFilter_TheOtherSideBeginsAtTheCursor(t *testing.T) {
+	r, s := long(t, 1500, linkAt(1400))
+	from := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[3].Cursor()
+	s.headers = 0
+	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), OtherSide: true, PageArgs: backendtest.FirstAfter(1, &from)})
+	r.WantNames(conn, "n1400")
+	if conn.PageInfo.HasPreviousPage || conn.PageInfo.HasNextPage || s.headers != 1500 {
+		t.Errorf("before it: %t, behind it: %t; %d headers were read", conn.PageInfo.HasPreviousPage, conn.PageInfo.HasNextPage, s.headers)
+	}
+}
+
 // TestFilter_ReadsLittleWhereMuchMatches: it does not read ahead of what is found.
 func TestFilter_ReadsLittleWhereMuchMatches(t *testing.T) {
 	r, s := long(t, 400, func(int, *library.Header) {})
