@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/copies"
+	"carrel/core/cursor"
 	"carrel/principal"
 )
 
@@ -167,11 +168,23 @@ func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows
 			missing = append(missing, i)
 		}
 	}
-	c.inUse.Count(len(es), hits, r.s.rt.Elapsed())
+	r.countHits(len(es), hits)
 	if r.inFlight != nil {
 		c.watch.Copied(hits, refused, len(es)-hits-refused)
 	}
 	return missing
+}
+
+// countHits counts entries for the decision whether copies are in use. What is in flight is read
+// once for a page, however many entries it scans: those that a filtered page reads at once count as
+// those of a usual page. Otherwise one search in a library that nobody has read would end the use of
+// copies for all.
+func (r *Reading) countHits(entries, hits int) {
+	if r.filter != nil {
+		entries = min(entries, cursor.DefaultPageSize)
+		hits = min(hits, entries)
+	}
+	r.s.copies.inUse.Count(entries, hits, r.s.rt.Elapsed())
 }
 
 // sample compares a copy that was served with its header, in the background. If it was wrong,
