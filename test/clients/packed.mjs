@@ -1,7 +1,7 @@
 // Packs carrel-client, installs the tarball into an empty folder without a network, and
 // compiles the consumer against it.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,7 +9,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const source = fileURLToPath(new URL('../../clients/npm', import.meta.url));
-const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', import.meta.url));
+const modules = fileURLToPath(new URL('node_modules', import.meta.url));
+const compiler = join(modules, 'typescript/bin/tsc');
 
 const typescript = {
   compilerOptions: {
@@ -29,6 +30,9 @@ export async function installPacked() {
   const [{ filename, files }] = JSON.parse(await npm(['pack', '--json', '--pack-destination', folder], source));
   writeFileSync(join(folder, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}');
   await npm(['install', '--offline', '--no-package-lock', `./${filename}`], folder);
+  // What an application with Apollo Client has too.
+  mkdirSync(join(folder, 'node_modules/@graphql-typed-document-node'));
+  for (const name of ['graphql', '@graphql-typed-document-node/core']) symlinkSync(join(modules, name), join(folder, 'node_modules', name));
   cpSync(new URL('consumer', import.meta.url), folder, { recursive: true });
   return {
     files: files.map(({ path }) => path),

@@ -116,11 +116,19 @@ test('a refused token is renewed once, for all requests together', async () => {
   answers = [refused, refused, viewer, viewer];
   let token = 'old';
   let renewals = 0;
+  let refusals = 0;
+  let bothRefused;
+  const refusedTwice = new Promise((resolve) => (bothRefused = resolve));
   const c = client({
     token: () => token,
+    fetch: async (...request) => {
+      const response = await fetch(...request);
+      if (response.status === 401 && ++refusals === 2) setImmediate(bothRefused);
+      return response;
+    },
     renewToken: async () => {
       renewals += 1;
-      await new Promise((resolve) => setImmediate(resolve));
+      await refusedTwice;
       return (token = 'new');
     },
   });

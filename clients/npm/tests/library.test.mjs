@@ -2,7 +2,7 @@
 // without gaps, whatever happens in which order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LiveLibrary, NetworkError } from '../dist/index.js';
+import { LiveLibrary, NetworkError, RequestError, UnauthenticatedError } from '../dist/index.js';
 import { refusal, SimulatedGateway } from './simulated.mjs';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -130,6 +130,10 @@ test('a lost connection continues at the newest cursor', async () => {
   assert.deepEqual(idsOf(library), ['c', 'b', 'a']);
   assert.deepEqual(states.filter((state, n) => state !== states[n - 1]), ['reconnecting', 'live']);
   assert.equal(gateway.requests.length, 1); // nothing was read again
+  const [{ cursor }] = library.snapshot().entries;
+  gateway.cut(new NetworkError('cut'));
+  await settle();
+  assert.equal(gateway.subscribed.at(-1), cursor);
   library.close();
 });
 
@@ -182,6 +186,58 @@ test('no more entries are kept than allowed', async () => {
   library.close();
 });
 
+test('a page that no longer follows the end is read again', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e');
+  const library = await opened(gateway, { maxEntries: 3 });
+  const loaded = library.loadNext();
+  await settle(); // the page with b and a is on its way
+  gateway.touch('f'); // pushes c out
+  gateway.deliver();
+  await settle();
+  assert.deepEqual(idsOf(library), ['f', 'e', 'd']);
+  await quiet(gateway);
+  await loaded;
+  assert.deepEqual(idsOf(library), ['c', 'b', 'a']);
+  library.close();
+});
+
+test('as many entries are kept as a page has, whatever is asked', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e', 'f');
+  const library = await opened(gateway, { maxEntries: 1 });
+  library.loadNext();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['c', 'b', 'a']);
+  library.close();
+});
+
+test('after close nothing happens any more', async () => {
+  const gateway = filled('a');
+  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
+  const states = [];
+  library.subscribe(() => states.push(library.snapshot().status));
+  await settle();
+  library.close();
+  library.close();
+  await quiet(gateway);
+  assert.deepEqual(states, ['closed']);
+  assert.equal(library.snapshot().status, 'closed');
+});
+
+test('a connection that held for long begins the pauses anew', async (t) => {
+  const gateway = filled('a');
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const library = await opened(gateway);
+  for (let n = 0; n < 8; n += 1) {
+    now += 20_000;
+    gateway.cut(new NetworkError('cut'));
+    await settle();
+    await settle();
+  }
+  assert.ok(gateway.pauses.every((pause) => pause <= 500), `${gateway.pauses}`);
+  library.close();
+});
+
 test('the snapshot is the same object until something changes', async () => {
   const gateway = filled('a');
   const library = await opened(gateway);
@@ -196,6 +252,64 @@ test('the snapshot is the same object until something changes', async () => {
   gateway.touch('a');
   await quiet(gateway);
   assert.equal(calls, before);
+  library.close();
+});
+
+test('entries of the same time are ordered by id', async () => {
+  const gateway = filled('b', 'd');
+  const library = await opened(gateway);
+  const lastModified = gateway.list('ASC')[1].lastModified;
+  gateway.put({ id: 'c', version: 1, lastModified });
+  gateway.put({ id: 'e', version: 1, lastModified });
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['e', 'd', 'c', 'b']);
+  library.close();
+});
+
+for (const order of ['DESC', 'ASC']) {
+  test(`an item that is listed at an older place is no obstacle, ${order}`, async () => {
+    const gateway = filled('a', 'b', 'c', 'd');
+    gateway.defer('b'); // it has changed last, and keeps its place for now
+    const library = await opened(gateway, { order, pageSize: 10 });
+    const expected = ['a', 'b', 'c', 'd', 'e'];
+    gateway.put({ id: 'e', version: 1, lastModified: gateway.timeAfter('d') });
+    await quiet(gateway);
+    assert.deepEqual(idsOf(library), order === 'ASC' ? expected : expected.toReversed());
+    library.close();
+  });
+}
+
+test('a token that expired is no reason to stop, one that is refused is', async () => {
+  const gateway = filled('a');
+  const library = await opened(gateway);
+  gateway.cut(refusal('UNAUTHENTICATED'));
+  await quiet(gateway);
+  assert.equal(library.snapshot().status, 'live');
+  gateway.cut(new UnauthenticatedError(401, []));
+  await quiet(gateway);
+  assert.equal(library.snapshot().status, 'failed');
+  library.close();
+});
+
+test('the pauses grow, are as long as the gateway asks, and begin anew after an event', async () => {
+  const gateway = filled('a');
+  const library = await opened(gateway);
+  for (let n = 0; n < 8; n += 1) {
+    gateway.cut(new NetworkError('cut'));
+    await settle();
+    await settle();
+  }
+  const [first, ...others] = gateway.pauses;
+  assert.ok(first >= 250 && first <= 500, `${first}`);
+  assert.ok(others[6] >= 7_500 && others[6] <= 15_000, `${others[6]}`);
+  gateway.touch('a');
+  await quiet(gateway);
+  gateway.cut(new NetworkError('cut'));
+  await quiet(gateway);
+  assert.ok(gateway.pauses.at(-1) <= 500, `${gateway.pauses.at(-1)}`);
+  gateway.cut(new RequestError(200, [{ message: 'x', extensions: { code: 'RATE_LIMITED', retryAfter: 40 } }]));
+  await quiet(gateway);
+  assert.equal(gateway.pauses.at(-1), 40_000);
   library.close();
 });
 

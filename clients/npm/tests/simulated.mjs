@@ -2,7 +2,11 @@
 // delivers answers and events when a test says so.
 import { RequestError } from '../dist/index.js';
 
-const before = (a, b) => (a.lastModified < b.lastModified ? -1 : a.lastModified > b.lastModified ? 1 : a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+// An item has its place by its position: the time of its last change, or an older one where the
+// move is deferred.
+const positionOf = (item) => item.position ?? item.lastModified;
+const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const before = (a, b) => compare(positionOf(a), positionOf(b)) || compare(a.id, b.id);
 
 export class SimulatedGateway {
   #clock = 0;
@@ -12,6 +16,8 @@ export class SimulatedGateway {
   #streams = new Set();
   #answers = [];
   requests = [];
+  pauses = [];
+  subscribed = []; // the cursor of each subscription
 
   // list returns the library in an order.
   list(order) {
@@ -31,7 +37,18 @@ export class SimulatedGateway {
   // touch creates or changes an item, which moves it to the newest end.
   touch(id) {
     const version = (this.#all.get(id)?.version ?? 0) + 1;
-    this.#put({ id, version, lastModified: this.#tick() });
+    this.put({ id, version, lastModified: this.#tick() });
+  }
+
+  // defer changes an item that keeps its place for now.
+  defer(id) {
+    const item = this.#items.get(id);
+    this.put({ ...item, position: item.lastModified, version: item.version + 1, lastModified: this.timeAfter(this.list('ASC').at(-1).id, 500) });
+  }
+
+  // timeAfter returns a time shortly after an item.
+  timeAfter(id, microseconds = 1) {
+    return this.#items.get(id).lastModified.replace(/\d{6}Z/, (fraction) => `${String(Number.parseInt(fraction, 10) + microseconds).padStart(6, '0')}Z`);
   }
 
   // create makes an item that is not in the library.
@@ -42,14 +59,14 @@ export class SimulatedGateway {
   // share puts an item into the library, at its own time.
   share(id) {
     const item = this.#all.get(id);
-    if (item && !this.#items.has(id)) this.#put(item);
+    if (item && !this.#items.has(id)) this.put(item);
   }
 
   remove(id) {
     if (this.#items.delete(id)) this.#events.push(id);
   }
 
-  #put(item) {
+  put(item) {
     this.#all.set(item.id, item);
     this.#items.set(item.id, item);
     this.#events.push(item.id);
@@ -58,7 +75,7 @@ export class SimulatedGateway {
   // A cursor knows how many events there were when it was made. The events after that are
   // delivered to whoever continues from it.
   #edge(item, bound = null, seen = this.#events.length) {
-    return { cursor: JSON.stringify({ at: [item.lastModified, item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
+    return { cursor: JSON.stringify({ at: [positionOf(item), item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
   }
 
   // page answers as library(…) does. A walk to newer entries leaves out what is beyond the
@@ -72,13 +89,13 @@ export class SimulatedGateway {
     const position = at && { lastModified: at[0], id: at[1] };
     const sign = order === 'ASC' ? 1 : -1;
     const newest = this.list('ASC').at(-1);
-    const bound = towardsNewer && from !== null ? (carried ?? (newest && [newest.lastModified, newest.id])) : null;
+    const bound = towardsNewer && from !== null ? (carried ?? (newest && [positionOf(newest), newest.id])) : null;
     const inWalk = (item) => !bound || before(item, { lastModified: bound[0], id: bound[1] }) <= 0;
     const beyond = (item) => !position || sign * (first !== undefined ? 1 : -1) * before(item, position) > 0;
     const candidates = list.filter((item) => beyond(item) && inWalk(item));
     const shown = first !== undefined ? candidates.slice(0, first) : candidates.slice(-last);
     const more = candidates.length > shown.length;
-    const edges = shown.map((item) => this.#edge(item, towardsNewer && more ? bound ?? (newest && [newest.lastModified, newest.id]) : null));
+    const edges = shown.map((item) => this.#edge(item, towardsNewer && more ? bound ?? (newest && [positionOf(newest), newest.id]) : null));
     const index = (item) => list.findIndex(({ id }) => id === item.id);
     const unbound = from && JSON.stringify({ ...JSON.parse(from), bound: null });
     const outer = { previous: shown.length > 0 ? index(shown[0]) > 0 : Boolean(from) && first !== undefined, next: shown.length > 0 ? index(shown.at(-1)) < list.length - 1 : false };
@@ -123,11 +140,12 @@ export class SimulatedGateway {
           this.#answers.push(() => resolve({ principal: { id: variables.id, library } }));
         }),
       subscribe: (document, { after }, { signal, onOpen }) => this.#subscribe(after, signal, onOpen),
-      pause: async () => {},
+      pause: async (milliseconds) => void this.pauses.push(milliseconds),
     };
   }
 
   async *#subscribe(after, signal, onOpen) {
+    this.subscribed.push(after);
     let next = after === null ? this.#events.length : Math.max(0, JSON.parse(after).seen - 3); // some come again
     let wake = () => {};
     let failure;
@@ -148,7 +166,8 @@ export class SimulatedGateway {
     };
     Object.defineProperty(stream, 'isQuiet', { get: () => next >= this.#events.length });
     this.#streams.add(stream);
-    signal.addEventListener('abort', () => stream.end(signal.reason));
+    const close = () => stream.end(signal.reason);
+    signal.addEventListener('abort', close);
     onOpen();
     try {
       for (;;) {
@@ -158,6 +177,7 @@ export class SimulatedGateway {
       }
     } finally {
       this.#streams.delete(stream);
+      signal.removeEventListener('abort', close);
     }
   }
 }

@@ -1,8 +1,8 @@
+//#region document
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { LibraryPageDocument, type TypedDocument } from 'carrel-client';
 import { parse } from 'graphql';
 
-//#region document
 function parsed<Result, Variables>(
   document: TypedDocument<Result, Variables>,
 ): TypedDocumentNode<Result, Variables> {

@@ -1,5 +1,6 @@
 // What an application writes with carrel-client. The package test compiles it against the
 // packed package, and runs it.
+//#region connect
 import {
   accepted,
   CarrelClient,
@@ -12,7 +13,6 @@ import {
   type UpdateContentMutationVariables,
 } from 'carrel-client';
 
-//#region connect
 export interface Session {
   url: string;
   token(): string | null;
@@ -38,8 +38,9 @@ export function openLibrary(
   client: CarrelClient,
   principalId: string,
   show: (lines: string[]) => void,
+  pageSize = 30,
 ): LiveLibrary {
-  const library = new LiveLibrary(client, { principalId, order: 'DESC', pageSize: 2 });
+  const library = new LiveLibrary(client, { principalId, order: 'DESC', pageSize });
   library.subscribe(() => {
     const { status, entries } = library.snapshot();
     show([status, ...entries.map(({ node }: LibraryEntry) => node.title)]);

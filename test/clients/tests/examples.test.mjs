@@ -250,6 +250,47 @@ for (const client of Object.keys(clients)) {
   });
 }
 
+// subscribed runs resume on a transport whose connections end as `ends` says, and returns the
+// cursors with which it subscribed, and its error if there is one.
+function subscribed(session, ...ends) {
+  const cursors = [];
+  return new Promise((resolve) => {
+    const transport = async function* ({ variables }) {
+      cursors.push(variables.after);
+      const end = ends.shift();
+      if (!end) return resolve({ cursors });
+      yield { data: { libraryChanged: { edge: { cursor: `cursor ${cursors.length}` } } } };
+      yield { data: { libraryChanged: { contentId: 'c:demo:a' } } };
+      throw end;
+    };
+    const stop = examples.resume.resume(transport, session, { query: '', variables: { id: 'g:demo:a', after: 'first' } }, {
+      next() {},
+      error: (error) => resolve({ cursors, error }),
+      complete() {},
+    });
+    after(stop);
+  });
+}
+
+const failure = (code) => [{ message: code, extensions: { code } }];
+
+test('resume continues at the newest cursor, and renews the token where it has to', async () => {
+  let renewals = 0;
+  const session = { token: () => token, renew: async () => `token ${(renewals += 1)}` };
+  const { cursors, error } = await subscribed(session, new TypeError('cut'), { code: 4403, reason: 'Forbidden' }, failure('UNAUTHENTICATED'), failure('SLOW_CONSUMER'));
+  assert.deepEqual(cursors, ['first', 'cursor 1', 'cursor 2', 'cursor 3', 'cursor 4']);
+  assert.equal(error, undefined);
+  assert.equal(renewals, 2);
+});
+
+test('resume ends where another attempt would not help', async () => {
+  for (const end of [failure('RESYNC'), failure('NOT_FOUND'), { code: 4403 }]) {
+    const { cursors, error } = await subscribed({ token: () => token, renew: async () => null }, end);
+    assert.deepEqual(cursors, ['first']);
+    assert.equal(error, end);
+  }
+});
+
 test('a search returns what matches, and reads on', async () => {
   const { id } = await shelfOf(['Apples', 'Berries', 'Green apples']);
   const { search } = examples.fetch;

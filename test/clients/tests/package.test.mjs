@@ -1,5 +1,6 @@
 // carrel-client as it is packed: installed into an empty folder, compiled against and run.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ask, createItem, createShelf, endpoint, otherToken, post, token } from '../gateway.mjs';
@@ -13,7 +14,7 @@ let carrel;
 let proxy;
 before(async () => {
   packed = await installPacked();
-  await packed.build('reader.ts');
+  await packed.build('reader.ts', 'apollo.ts');
   app = await packed.load('built/reader.js');
   carrel = await packed.load('node_modules/carrel-client/dist/index.js');
   proxy = await startProxy();
@@ -23,6 +24,7 @@ after(async () => {
   await proxy.close();
 });
 
+const shelfOf = (titles) => createShelf(`package-${randomUUID()}`, titles);
 const session = (url = endpoint) => ({ url, token: () => token, renewToken: async () => null });
 
 // until waits for a library to show something.
@@ -63,6 +65,11 @@ test('the compiler knows variables, results and null', async () => {
   for (const name of Object.keys(wrong)) assert.equal(fault.match(new RegExp(`^${name}.*error TS`, 'gm'))?.length, 1, fault);
 });
 
+test('a document is a typed document node, once it is parsed', async () => {
+  const { LIBRARY_PAGE } = await packed.load('built/apollo.js');
+  assert.deepEqual(LIBRARY_PAGE.definitions.map(({ name }) => name.value), ['LibraryPage', 'Entry', 'Item', 'Page']);
+});
+
 test('every document is accepted by the gateway', async () => {
   const documents = Object.entries(carrel).filter(([name, { kind }]) => name.endsWith('Document') && kind !== 'subscription');
   assert.ok(documents.length > 30, `${documents.length} documents`);
@@ -94,13 +101,13 @@ test('a subscription has typed results', async () => {
 
 // opened is a library that is closed at the end of a test.
 function opened(t, client, id) {
-  const library = app.openLibrary(client, id, () => {});
+  const library = app.openLibrary(client, id, () => {}, 2);
   t.after(() => library.close());
   return library;
 }
 
 test('a library pages both ways and shows the changes of others', async (t) => {
-  const { id, items } = await createShelf('package-live', ['a', 'b', 'c', 'd', 'e']);
+  const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
   const client = app.connect(session());
   const library = opened(t, client, id);
   await shows(library, 'e d');
@@ -122,7 +129,7 @@ test('a library pages both ways and shows the changes of others', async (t) => {
 });
 
 test('after a lost connection nothing is missing', async (t) => {
-  const { id, items } = await createShelf('package-lost', ['a', 'b']);
+  const { id, items } = await shelfOf(['a', 'b']);
   const library = opened(t, app.connect(session(proxy.url)), id);
   await shows(library, 'b a');
   await until(library, ({ status }) => status === 'live');
@@ -137,7 +144,7 @@ test('after a lost connection nothing is missing', async (t) => {
 });
 
 test('a library that was empty shows what comes', async (t) => {
-  const { id } = await createShelf('package-empty', []);
+  const { id } = await shelfOf([]);
   const library = opened(t, app.connect(session()), id);
   await until(library, ({ status }) => status === 'live');
   await createItem('a', id);
@@ -152,7 +159,7 @@ test('a library that may not be seen has failed', async (t) => {
 });
 
 test('an edit of an older version is a conflict, and a repetition is not', async (t) => {
-  const { id, items } = await createShelf('package-conflict', ['a']);
+  const { id, items } = await shelfOf(['a']);
   const client = app.connect(session());
   const library = opened(t, client, id);
   await shows(library, 'a');
@@ -166,7 +173,7 @@ test('an edit of an older version is a conflict, and a repetition is not', async
 });
 
 test('a refused token is renewed, also when a stream is opened again', async (t) => {
-  const { id } = await createShelf('package-renewal', ['a']);
+  const { id } = await shelfOf(['a']);
   let current = 'refused';
   let renewals = 0;
   const client = app.connect({
