@@ -1,15 +1,13 @@
-// Package dataloader answers many small questions of one operation with few
-// large ones: who created these items, what may the viewer do with them.
+// Package dataloader batches the many small look-ups of one operation into few large ones: who
+// created these items, and what the viewer may do with them.
 //
-// There is no timer. Whoever answers a list announces the ids that its
-// elements may ask for (Expect); the first element that does ask loads all
-// announced ids at once, and the others find theirs. What nobody asks for is
-// never read. So a page costs one call, at the moment it is needed, and a
-// single object costs one call too.
+// There is no timer. A resolver that returns a list announces the ids that its elements may load
+// (Expect). The first element that loads its id loads all announced ids at once, and the others
+// find theirs. What no field needs is never read. So a page costs one call, made when it is needed,
+// and a single object costs one call too.
 //
-// Results are kept by id, for one operation and one viewer, and are asked of
-// the Services, never of a Store: a loader shows nothing that the viewer may
-// not see.
+// Results are cached by id, for one operation and one viewer. They come from the Services, never
+// from a Store, so a loader returns nothing that the viewer may not see.
 package dataloader
 
 import (
@@ -21,49 +19,49 @@ import (
 	"carrel/principal"
 )
 
-// Source is the part of the domain that is loaded from.
+// Source is the part of the domain that loaders read from.
 type Source interface {
 	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
 	PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error)
 }
 
-// Texts is the part of the domain of pages that is loaded from.
+// Texts is the part of the domain of pages that loaders read from.
 type Texts interface {
 	Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q page.TextQuery) ([]*page.Revision, error)
 }
 
-// Loaders are those of one operation.
+// Loaders are the loaders of one operation.
 type Loaders struct {
-	// Principals gives nil for a principal that the viewer may not see.
+	// Principals loads principals, nil for one that the viewer may not see.
 	Principals Loader[principal.ID, principal.Principal]
-	// Permissions gives nil for an item that the viewer may not see.
+	// Permissions loads the viewer's permissions, nil for an item that the viewer may not see.
 	Permissions Loader[library.ContentID, *library.Permissions]
 
 	texts texts
 }
 
-// Observe is told of each call of a loader: what it loads, of a closed list,
-// and for how many ids.
+// Observe is called for each call of a loader, with what it loads, out of a fixed set, and the
+// number of ids.
 type Observe func(loader string, ids int)
 
-// New makes the loaders of one operation. Nobody is told of their calls where
-// told is nil.
-func New(from Source, pages Texts, v *principal.Viewer, told Observe) *Loaders {
-	if told == nil {
-		told = func(string, int) {}
+// New returns the loaders of one operation. If observe is not nil, it is called for each of their
+// calls.
+func New(from Source, pages Texts, v *principal.Viewer, observe Observe) *Loaders {
+	if observe == nil {
+		observe = func(string, int) {}
 	}
 	return &Loaders{
 		Principals: newLoader(func(ctx context.Context, ids []principal.ID) ([]principal.Principal, error) {
-			told("principals", len(ids))
+			observe("principals", len(ids))
 			return from.Principals(ctx, v, ids)
 		}),
 		Permissions: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Permissions, error) {
-			told("standings", len(ids))
+			observe("standings", len(ids))
 			return from.PermissionsOf(ctx, v, ids)
 		}),
 		texts: texts{load: func(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
 			l := newLoader(func(ctx context.Context, ids []library.ContentID) ([]*page.Revision, error) {
-				told("texts", len(ids))
+				observe("texts", len(ids))
 				return pages.Texts(ctx, v, ids, q)
 			})
 			return &l
@@ -71,15 +69,15 @@ func New(from Source, pages Texts, v *principal.Viewer, told Observe) *Loaders {
 	}
 }
 
-// Forget drops everything that was loaded or announced. Mutations of one
-// operation run one after another, and each must show things as it left them.
+// Forget drops everything that was loaded or announced. The mutations of one operation run one
+// after another, and each must return things as they are after it.
 func (l *Loaders) Forget() {
 	l.Principals.forget()
 	l.Permissions.forget()
 	l.texts.forget()
 }
 
-// Page announces what the items of a page may ask for.
+// Page announces the ids that the items of a page may load.
 func (l *Loaders) Page(edges []*library.LibraryEdge) {
 	creators := make([]principal.ID, len(edges))
 	for i, e := range edges {
@@ -100,7 +98,7 @@ func (l *Loaders) Page(edges []*library.LibraryEdge) {
 	l.texts.expect(all)
 }
 
-// Items announces what single items may ask for.
+// Items announces the ids that single items may load.
 func (l *Loaders) Items(items ...*library.Content) {
 	creators := make([]principal.ID, 0, len(items))
 	ids := make([]library.ContentID, 0, len(items))
@@ -115,13 +113,13 @@ func (l *Loaders) Items(items ...*library.Content) {
 
 type contextKey struct{}
 
-// With gives ctx the loaders of its operation.
+// With returns ctx with the loaders of its operation.
 func With(ctx context.Context, l *Loaders) context.Context {
 	return context.WithValue(ctx, contextKey{}, l)
 }
 
-// From is the loaders of the operation. It is a defect to run a resolver
-// without them, and the panic says so.
+// From returns the loaders of the operation. It panics if there are none, because running a
+// resolver without them is a programming error.
 func From(ctx context.Context) *Loaders {
 	l, ok := ctx.Value(contextKey{}).(*Loaders)
 	if !ok {

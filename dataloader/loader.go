@@ -14,27 +14,27 @@ type Loader[K comparable, V any] struct {
 	load func(context.Context, []K) ([]V, error)
 
 	mu       sync.Mutex
-	expected []K // announced; may hold ids twice and ids that are known by now
+	expected []K // announced; may contain duplicates and ids that are already known
 	known    map[K]answer[V]
 }
 
-// answer is a value that was primed, or the call that brings it.
+// answer is a value that was primed, or the call that loads it.
 type answer[V any] struct {
 	value V
 	call  *call
 }
 
-// call is a load under way or done: the answers it brought stand in known.
+// call is a load that is running or done. Its results are in known.
 type call struct {
 	done chan struct{}
-	err  error // may be read once done is closed
+	err  error // may be read after done is closed
 }
 
 func newLoader[K comparable, V any](load func(context.Context, []K) ([]V, error)) Loader[K, V] {
 	return Loader[K, V]{load: load}
 }
 
-// keep notes the answer for an id. l.mu is held.
+// keep stores the answer for an id. l.mu is held.
 func (l *Loader[K, V]) keep(id K, a answer[V]) {
 	if l.known == nil { // most operations load nothing of most kinds
 		l.known = map[K]answer[V]{}
@@ -42,23 +42,23 @@ func (l *Loader[K, V]) keep(id K, a answer[V]) {
 	l.known[id] = a
 }
 
-// Expect announces ids that may be asked for: the first Load of any of them
-// loads them all. It reads nothing itself.
+// Expect announces ids that may be loaded: the first Load of any of them loads them all. Expect
+// itself reads nothing.
 func (l *Loader[K, V]) Expect(ids []K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected = append(l.expected, ids...)
 }
 
-// Prime says what was read elsewhere in this operation.
+// Prime stores a value that was read elsewhere in this operation.
 func (l *Loader[K, V]) Prime(id K, v V) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.keep(id, answer[V]{value: v})
 }
 
-// Load gives the value of id. An error is kept like a value: one operation
-// gets one answer for one id.
+// Load returns the value of id. Errors are cached like values: within one operation, one id has one
+// result.
 func (l *Loader[K, V]) Load(ctx context.Context, id K) (V, error) {
 	a, ids := l.join(id)
 	if a.call == nil {
@@ -79,9 +79,9 @@ func (l *Loader[K, V]) Load(ctx context.Context, id K) (V, error) {
 	}
 }
 
-// LoadOnce loads the values of ids, which may repeat, in their order and in one call. It
-// keeps no values, only an error: it is for who loads alone, and all that the operation
-// will ask for. ids are at most as many as one call takes.
+// LoadOnce loads the values of ids, which may repeat, in their order and in one call. It caches
+// only an error, not the values: it is for a caller that loads alone everything that the operation
+// needs. There must not be more ids than one call accepts.
 func (l *Loader[K, V]) LoadOnce(ctx context.Context, ids []K) ([]V, error) {
 	distinct, at := distinct(ids)
 	c := &call{done: make(chan struct{}), err: errNoReturn(len(distinct))}
@@ -107,7 +107,7 @@ func (l *Loader[K, V]) LoadOnce(ctx context.Context, ids []K) ([]V, error) {
 	return values, nil
 }
 
-// distinct returns ids without repetitions, and which of them each id is.
+// distinct returns ids without duplicates, and for each id its index among them.
 func distinct[K comparable](ids []K) (distinct []K, at []int) {
 	distinct, at = make([]K, 0, len(ids)), make([]int, len(ids))
 	for i, id := range ids {
@@ -121,9 +121,8 @@ func distinct[K comparable](ids []K) (distinct []K, at []int) {
 	return distinct, at
 }
 
-// join finds the answer for id. Where there is none it makes a call of id and
-// of as many announced ids as one call takes, which the caller must run; id is
-// its first.
+// join returns the answer for id. If there is none, it registers a call for id and as many
+// announced ids as one call accepts, which the caller must run. id is the first of ids.
 func (l *Loader[K, V]) join(id K) (a answer[V], ids []K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,8 +145,8 @@ func (l *Loader[K, V]) join(id K) (a answer[V], ids []K) {
 	return a, ids
 }
 
-// run makes the call and keeps its values. It is done in any case, also when
-// the load panics: others wait for it.
+// run makes the call and stores its values. It always finishes the call, even if the load panics,
+// because others wait for it.
 func (l *Loader[K, V]) run(ctx context.Context, c *call, ids []K) (values []V, err error) {
 	c.err = errNoReturn(len(ids))
 	defer close(c.done)
@@ -164,7 +163,7 @@ func (l *Loader[K, V]) run(ctx context.Context, c *call, ids []K) (values []V, e
 	return values, nil
 }
 
-// call makes a call and counts its values.
+// call makes a call and checks the number of its values.
 func (l *Loader[K, V]) call(ctx context.Context, ids []K) ([]V, error) {
 	values, err := l.load(ctx, ids)
 	if err == nil && len(values) != len(ids) {
@@ -173,10 +172,10 @@ func (l *Loader[K, V]) call(ctx context.Context, ids []K) ([]V, error) {
 	return values, err
 }
 
-// errNoReturn is the error of a call that has panicked.
+// errNoReturn returns the error of a call that panicked.
 func errNoReturn(ids int) error { return fmt.Errorf("load %d ids: the call did not return", ids) }
 
-// brought reads what a finished call has brought for id.
+// brought returns the result of a finished call for id.
 func (l *Loader[K, V]) brought(id K, c *call) (V, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

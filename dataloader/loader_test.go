@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// counting loads the length of each id, and remembers what it was asked.
+// counting loads the length of each id and records its calls.
 type counting struct {
 	mu    sync.Mutex
 	calls [][]string
@@ -86,7 +86,7 @@ func TestPrimedIsNotRead(t *testing.T) {
 	}
 }
 
-func TestForgottenIsReadAgain(t *testing.T) {
+func TestForget_LoadsAgain(t *testing.T) {
 	source := &counting{}
 	l := newLoader(source.load)
 	l.Expect([]string{"bb"})
@@ -118,12 +118,12 @@ func TestAnErrorIsEverybodys(t *testing.T) {
 func TestAShortAnswerIsAnError(t *testing.T) {
 	l := newLoader(func(context.Context, []string) ([]int, error) { return nil, nil })
 	if _, err := l.Load(t.Context(), "a"); err == nil {
-		t.Error("an answer without values was taken")
+		t.Error("an answer without values was accepted")
 	}
 }
 
-// TestWaitersShareACall: whoever comes while a call is under way gets its
-// result, or leaves when its own context ends; a panic wakes everybody.
+// TestWaitersShareACall: a caller that arrives during a call gets its result, or returns when its
+// own context ends. A panic wakes all waiters.
 func TestWaitersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrive := make(chan struct{})
@@ -180,7 +180,7 @@ func TestAPanicWakesWaiters(t *testing.T) {
 	})
 }
 
-// TestLoadOnce: one call for distinct ids, whose values are not kept and whose error is.
+// TestLoadOnce: distinct ids are loaded in one call. The error is cached, the values are not.
 func TestLoadOnce(t *testing.T) {
 	source := &counting{}
 	l := newLoader(source.load)
@@ -220,6 +220,6 @@ func TestLoadOnce_KeepsAPanicAsAnError(t *testing.T) {
 		_, _ = l.LoadOnce(t.Context(), []string{"a"})
 	}()
 	if _, err := l.Load(t.Context(), "a"); err == nil {
-		t.Error("who asks afterwards gets no error")
+		t.Error("a later load returns no error")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"carrel/page"
 )
 
-// texts are the loaders of texts: one for each query that an operation has of them.
+// texts are the loaders of texts, one for each different query of an operation.
 type texts struct {
 	load func(q page.TextQuery) *Loader[library.ContentID, *page.Revision]
 
@@ -17,8 +17,8 @@ type texts struct {
 	loaders  map[string]*Loader[library.ContentID, *page.Revision]
 }
 
-// Text loads the text of an item that a query asks for; nil where there is none that the
-// viewer may see. The texts of all items that were announced are loaded with it.
+// Text loads the text of an item for a query. It returns nil if there is none that the viewer may
+// see. The texts of all announced items are loaded with it.
 func (l *Loaders) Text(ctx context.Context, id library.ContentID, q page.TextQuery) (*page.Revision, error) {
 	return l.texts.of(q).Load(ctx, id)
 }
@@ -39,7 +39,7 @@ func (t *texts) of(q page.TextQuery) *Loader[library.ContentID, *page.Revision] 
 	return l
 }
 
-// expect announces items whose texts may be asked for.
+// expect announces items whose texts may be loaded.
 func (t *texts) expect(ids []library.ContentID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"carrel/library"
 )
 
-// A mutation's payload tells how many libraries or keys the change concerned, by which
-// the edge bills it; 0 where nothing was changed.
+// A mutation's payload reports how many libraries or keys the change concerned, which determines
+// its price. It is 0 if nothing was changed.
 
 func concerned(f *library.FanOut) int {
 	if f == nil {
@@ -15,29 +15,30 @@ func concerned(f *library.FanOut) int {
 	return f.Libraries
 }
 
-// ConcernedLibraries are the libraries that the new item went to.
+// ConcernedLibraries returns the number of libraries that the new item was added to.
 func (p *CreateContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedLibraries are the libraries that hold the item.
+// ConcernedLibraries returns the number of libraries that contain the item.
 func (p *UpdateContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedLibraries are the libraries that were given it.
+// ConcernedLibraries returns the number of libraries that the item was added to.
 func (p *ShareContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedLibraries are the libraries that it came to, left or moved in.
+// ConcernedLibraries returns the number of libraries that the item was added to, removed from or
+// moved in.
 func (p *SetContentMembersPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedLibraries are the library that lost it.
+// ConcernedLibraries counts the library that lost the item.
 func (p *RemoveFromLibraryPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedLibraries are the libraries that held it.
+// ConcernedLibraries returns the number of libraries that contained the item.
 func (p *DeleteContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedKeys are the keys that were asked for. Each costs a conditional write, whether
-// it was free or not.
+// ConcernedKeys returns the number of requested keys. Each costs a conditional write, whether it
+// was free or not.
 func (p *AcquireLeasePayload) ConcernedKeys() int { return p.Asked }
 
-// ConcernedKeys are the keys that were given up.
+// ConcernedKeys returns the number of released keys.
 func (p *CancelLeasePayload) ConcernedKeys() int { return keysOf(p.Lease) }
 
 func keysOf(l *lease.Lease) int {
@@ -47,10 +48,10 @@ func keysOf(l *lease.Lease) int {
 	return len(l.Documents)
 }
 
-// WrongSecrets is 1 where the secret was wrong, which the edge bills.
+// WrongSecrets returns 1 if the secret was wrong, which the edge charges.
 func (p *UpdatePastePayload) WrongSecrets() int { return wrongSecrets(p.UserErrors) }
 
-// WrongSecrets is 1 where the secret was wrong, which the edge bills.
+// WrongSecrets returns 1 if the secret was wrong, which the edge charges.
 func (p *DeletePastePayload) WrongSecrets() int { return wrongSecrets(p.UserErrors) }
 
 func wrongSecrets(errs []UserError) int {

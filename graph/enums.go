@@ -22,7 +22,7 @@ func (n name) MarshalGQL(w io.Writer) {
 	_, _ = io.WriteString(w, `"`)
 }
 
-// nameOrNull writes null for a number of the domain that has no name.
+// nameOrNull writes null for a value of the domain without a name.
 func nameOrNull(s string) graphql.Marshaler {
 	if s == "" {
 		return graphql.Null
@@ -30,8 +30,8 @@ func nameOrNull(s string) graphql.Marshaler {
 	return name(s)
 }
 
-// unmarshalEnum reads a name by parse. The validator has refused unknown names
-// in documents and variables before; what still comes is the caller's fault.
+// unmarshalEnum converts a name by parse. The validator has already refused unknown names in
+// documents and variables, so a remaining one is an error of the caller.
 func unmarshalEnum[T any](v any, enum string, parse func(string) (T, bool)) (T, error) {
 	s, _ := v.(string)
 	t, ok := parse(s)
@@ -59,7 +59,7 @@ func UnmarshalContentKind(v any) (library.ContentKind, error) {
 	return unmarshalEnum(v, "ContentKind", library.ParseContentKind)
 }
 
-// MarshalContentRole writes a role on an item; no role is null.
+// MarshalContentRole writes a role on an item. No role is written as null.
 func MarshalContentRole(r library.ContentRole) graphql.Marshaler { return nameOrNull(r.String()) }
 
 // UnmarshalContentRole reads a role on an item.
@@ -67,7 +67,7 @@ func UnmarshalContentRole(v any) (library.ContentRole, error) {
 	return unmarshalEnum(v, "ContentRole", library.ParseContentRole)
 }
 
-// MarshalGroupRole writes a role in a group; no role is null.
+// MarshalGroupRole writes a role in a group. No role is written as null.
 func MarshalGroupRole(r principal.GroupRole) graphql.Marshaler { return nameOrNull(r.String()) }
 
 // UnmarshalGroupRole reads a role in a group.
@@ -91,15 +91,15 @@ func UnmarshalSuggestionState(v any) (page.State, error) {
 	return unmarshalEnum(v, "SuggestionState", page.ParseState)
 }
 
-// MarshalSuggestionDecision writes what is decided of a suggestion.
+// MarshalSuggestionDecision writes the decision on a suggestion.
 func MarshalSuggestionDecision(d page.Decision) graphql.Marshaler { return nameOrNull(d.String()) }
 
-// UnmarshalSuggestionDecision reads what is decided of a suggestion.
+// UnmarshalSuggestionDecision reads the decision on a suggestion.
 func UnmarshalSuggestionDecision(v any) (page.Decision, error) {
 	return unmarshalEnum(v, "SuggestionDecision", page.ParseDecision)
 }
 
-// either names the two values of an enum that is a bool in the domain.
+// either writes one of the two names of an enum that is a bool in the domain.
 func either(b bool, yes, no name) graphql.Marshaler {
 	if b {
 		return yes
@@ -107,7 +107,7 @@ func either(b bool, yes, no name) graphql.Marshaler {
 	return no
 }
 
-// parseEither reads one of two names.
+// parseEither returns a function that parses one of two names.
 func parseEither(yes, no string) func(string) (bool, bool) {
 	return func(s string) (bool, bool) { return s == yes, s == yes || s == no }
 }
@@ -140,16 +140,16 @@ func UnmarshalOrderDirection(v any) (bool, error) {
 	return unmarshalEnum(v, "OrderDirection", parseEither("DESC", "ASC"))
 }
 
-// LibraryOrderField is what a library is ordered by.
+// LibraryOrderField is the field that a library is ordered by.
 type LibraryOrderField uint8
 
-// LastModified is the one order there is.
+// LastModified is the only order.
 const LastModified LibraryOrderField = 0
 
-// MarshalLibraryOrderField writes what a library is ordered by.
+// MarshalLibraryOrderField writes the field that a library is ordered by.
 func MarshalLibraryOrderField(LibraryOrderField) graphql.Marshaler { return name("LAST_MODIFIED") }
 
-// UnmarshalLibraryOrderField reads what a library is ordered by.
+// UnmarshalLibraryOrderField reads the field that a library is ordered by.
 func UnmarshalLibraryOrderField(v any) (LibraryOrderField, error) {
 	return unmarshalEnum(v, "LibraryOrderField", func(s string) (LibraryOrderField, bool) {
 		return LastModified, s == "LAST_MODIFIED"

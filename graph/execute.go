@@ -11,56 +11,55 @@ import (
 	"carrel/answer"
 )
 
-// bodyOf is the name by which an operation has the Body of its next answer.
+// bodyOf is the key under which an operation stores the Body of its next answer.
 const bodyOf = "carrel.body"
 
-// SetBody sets where the next answer of op is written, which then is not in
-// the Response. Without a Body it is, and has no bounds.
+// SetBody sets the Body to which the next answer of op is written instead of the Response. Without
+// a Body the answer is in the Response and has no size limit.
 func SetBody(op *graphql.OperationContext, body *answer.Body) { op.Stats.SetExtension(bodyOf, body) }
 
-// BodyOf returns where the answer of op is written; nil without SetBody.
+// BodyOf returns the Body of op, or nil without SetBody.
 func BodyOf(op *graphql.OperationContext) *answer.Body {
 	body, _ := op.Stats.GetExtension(bodyOf).(*answer.Body)
 	return body
 }
 
-// ExecutableSchema is a schema whose subscriptions are read event by event.
-// Exec is for queries and mutations alone.
+// ExecutableSchema is a schema whose subscriptions are read event by event. Exec only runs queries
+// and mutations.
 type ExecutableSchema interface {
 	graphql.ExecutableSchema
-	// Subscribe starts the subscription that ctx has as its operation. It lasts
-	// until ctx ends. The errors are why it did not start.
+	// Subscribe starts the subscription that is the operation of ctx. It lasts until ctx ends. The
+	// errors say why it did not start.
 	Subscribe(ctx context.Context) (Subscription, gqlerror.List)
-	// Answer answers an operation by its plan, if it has one, and writes the data to
-	// body. It reports whether it has; then there are no errors. If it has read
-	// anything and has not answered, Exec must be called with begun, which holds what
-	// was read; otherwise begun is nil.
-	Answer(ctx context.Context, r *Request) (answered bool, begun context.Context)
+	// Answer answers an operation by its plan, if it has one, and writes the data to the Body. It
+	// reports whether it did; then there are no errors. If it has read something but did not
+	// answer, Exec must be called with started, which contains what was read. Otherwise started is
+	// nil.
+	Answer(ctx context.Context, r *Request) (answered bool, started context.Context)
 }
 
-// Request is an operation that is to be answered, with the plans of its document and
-// where its answer goes.
+// Request is an operation to be answered, with the plans of its document and the Body for its
+// answer.
 type Request struct {
 	Op    *graphql.OperationContext
-	Pages *Pages // nil: there are none
+	Pages *Pages // if nil, there are no plans
 	Body  *answer.Body
 }
 
-// Subscription is a subscription that has started. It is used by one goroutine
-// at a time.
+// Subscription is a running subscription. It is used by one goroutine at a time.
 type Subscription interface {
-	// Await waits until Next has something to return, or until ctx ends. It may
-	// return early; Next then waits for the rest. Thousands of goroutines wait here
-	// for hours, so it needs much less stack than Next.
+	// Await waits until Next has something to return, or until ctx ends. It may return early; then
+	// Next waits for the rest. Thousands of goroutines wait here for hours, so it needs much less
+	// stack than Next.
 	Await(ctx context.Context)
-	// Next waits for the next event and returns its response; nil at the end. What
-	// ctx holds, such as the viewer, is for this event alone.
+	// Next waits for the next event and returns its response, or nil at the end. The values of ctx,
+	// such as the viewer, apply to this event only.
 	Next(ctx context.Context) *graphql.Response
 }
 
-// NewSchema returns the generated schema, whose answers go to the Body of their
-// operation. The generated Exec writes into a buffer that has no bounds, and
-// that a subscription keeps as large as its longest event was.
+// NewSchema returns the generated schema, which writes answers to the Body of their operation. The
+// generated Exec writes to a buffer without a limit, which a subscription keeps at the size of its
+// longest event.
 func NewSchema(c Config) ExecutableSchema {
 	return schema{NewExecutableSchema(c).(*executableSchema)}
 }
@@ -87,7 +86,7 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// Answer implements ExecutableSchema: plans are for the package resolvers to execute.
+// Answer implements ExecutableSchema. Plans are executed by package resolvers.
 func (s schema) Answer(context.Context, *Request) (bool, context.Context) {
 	return false, nil
 }
@@ -111,8 +110,8 @@ func (s schema) execution(ctx context.Context) (*graphql.OperationContext, *exec
 	return op, newExecutionContext(op, s.executableSchema, nil)
 }
 
-// generated is a subscription as the generated code runs it: it takes each event
-// from the channel that its resolver has returned.
+// generated is a subscription that the generated code runs. It takes each event from the channel
+// that its resolver has returned.
 type generated struct {
 	op   *graphql.OperationContext
 	next func(context.Context) graphql.Marshaler
@@ -124,7 +123,7 @@ func (*generated) Await(context.Context) {}
 // Next implements Subscription.
 func (g *generated) Next(ctx context.Context) *graphql.Response { return respond(g.op, g.next(ctx)) }
 
-// respond writes the answer; there is none where data is nil.
+// respond writes the answer. It returns nil if data is nil.
 func respond(op *graphql.OperationContext, data graphql.Marshaler) *graphql.Response {
 	if data == nil {
 		return nil

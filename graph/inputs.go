@@ -9,18 +9,17 @@ import (
 	"carrel/principal"
 )
 
-// Inputs of mutations as they are sent. Where it matters whether a field was
-// left out or was null it is Omittable; resolvers turn it into a
-// library.Optional. Ids stay strings: the Service checks them, so that a
+// Inputs of mutations as clients send them. A field is Omittable if leaving it out and null differ;
+// resolvers convert it to an input.Optional. Ids are strings: the Service checks them, so that a
 // malformed one is a fault like any other, with its path.
 
-// LibraryOrder is the order of a library.
+// LibraryOrder specifies the order of a library.
 type LibraryOrder struct {
 	Field      LibraryOrderField
 	Descending bool
 }
 
-// CreateUserInput is a new user.
+// CreateUserInput describes a new user.
 type CreateUserInput struct {
 	Tenant           string
 	Name             string
@@ -31,7 +30,7 @@ type CreateUserInput struct {
 	ClientMutationID *string
 }
 
-// UpdateUserInput is what changes of a user.
+// UpdateUserInput describes a change of a user.
 type UpdateUserInput struct {
 	ID               string
 	DisplayName      graphql.Omittable[*string]
@@ -41,7 +40,7 @@ type UpdateUserInput struct {
 	ClientMutationID *string
 }
 
-// CreateGroupInput is a new group.
+// CreateGroupInput describes a new group.
 type CreateGroupInput struct {
 	Tenant           string
 	Name             string
@@ -51,7 +50,7 @@ type CreateGroupInput struct {
 	ClientMutationID *string
 }
 
-// UpdateGroupInput is what changes of a group.
+// UpdateGroupInput describes a change of a group.
 type UpdateGroupInput struct {
 	ID               string
 	DisplayName      graphql.Omittable[*string]
@@ -60,7 +59,7 @@ type UpdateGroupInput struct {
 	ClientMutationID *string
 }
 
-// SetGroupMembersInput is changes of the members of a group.
+// SetGroupMembersInput describes changes of the members of a group.
 type SetGroupMembersInput struct {
 	GroupID          string
 	Members          []principal.GroupMemberChange
@@ -68,7 +67,7 @@ type SetGroupMembersInput struct {
 	ClientMutationID *string
 }
 
-// CreateContentInput is a new item.
+// CreateContentInput describes a new item.
 type CreateContentInput struct {
 	Tenant           *string
 	Name             *string
@@ -86,7 +85,7 @@ type CreateContentInput struct {
 	ClientMutationID *string
 }
 
-// MoveContentInput is an item and the URL that names it from now on.
+// MoveContentInput names an item and its new URL.
 type MoveContentInput struct {
 	ID               string
 	URL              graphql.Omittable[*string]
@@ -95,7 +94,7 @@ type MoveContentInput struct {
 	ClientMutationID *string
 }
 
-// AcquireLeaseInput is the keys of a lease with their values.
+// AcquireLeaseInput lists the keys of a lease with their values.
 type AcquireLeaseInput struct {
 	Documents        []lease.Document
 	TTLMs            *int
@@ -103,21 +102,21 @@ type AcquireLeaseInput struct {
 	ClientMutationID *string
 }
 
-// ConfirmLeaseInput is a lease with its token.
+// ConfirmLeaseInput names a lease, with its token.
 type ConfirmLeaseInput struct {
 	ID               string
 	Token            string
 	ClientMutationID *string
 }
 
-// CancelLeaseInput is a lease with its token.
+// CancelLeaseInput names a lease, with its token.
 type CancelLeaseInput struct {
 	ID               string
 	Token            string
 	ClientMutationID *string
 }
 
-// CreatePasteInput is a new paste.
+// CreatePasteInput describes a new paste.
 type CreatePasteInput struct {
 	Title            *string
 	Body             string
@@ -127,7 +126,7 @@ type CreatePasteInput struct {
 	ClientMutationID *string
 }
 
-// UpdatePasteInput is what changes of a paste.
+// UpdatePasteInput describes a change of a paste.
 type UpdatePasteInput struct {
 	ID               string
 	Secret           string
@@ -140,14 +139,14 @@ type UpdatePasteInput struct {
 	ClientMutationID *string
 }
 
-// DeletePasteInput is a paste with its secret.
+// DeletePasteInput names a paste, with its secret.
 type DeletePasteInput struct {
 	ID               string
 	Secret           string
 	ClientMutationID *string
 }
 
-// UpdateContentInput is what changes of an item.
+// UpdateContentInput describes a change of an item.
 type UpdateContentInput struct {
 	ID               string
 	Title            graphql.Omittable[*string]
@@ -160,7 +159,7 @@ type UpdateContentInput struct {
 	ClientMutationID *string
 }
 
-// ShareContentInput is an item and those it is shared with.
+// ShareContentInput names an item and the principals to share it with.
 type ShareContentInput struct {
 	ContentID        string
 	PrincipalIds     []string
@@ -169,7 +168,7 @@ type ShareContentInput struct {
 	ClientMutationID *string
 }
 
-// SetContentMembersInput is changes of the members of an item.
+// SetContentMembersInput describes changes of the members of an item.
 type SetContentMembersInput struct {
 	ContentID        string
 	Members          []library.ContentMemberChange
@@ -177,7 +176,7 @@ type SetContentMembersInput struct {
 	ClientMutationID *string
 }
 
-// RemoveFromLibraryInput is a library and the item to take out of it.
+// RemoveFromLibraryInput names a library and the item to remove from it.
 type RemoveFromLibraryInput struct {
 	PrincipalID      string
 	ContentID        string
@@ -185,7 +184,7 @@ type RemoveFromLibraryInput struct {
 	ClientMutationID *string
 }
 
-// DeleteContentInput is the item to delete.
+// DeleteContentInput names the item to delete.
 type DeleteContentInput struct {
 	ID               string
 	ExpectedVersion  *int
@@ -193,7 +192,7 @@ type DeleteContentInput struct {
 	ClientMutationID *string
 }
 
-// RebuildLibraryInput is the library to rebuild.
+// RebuildLibraryInput names the library to rebuild.
 type RebuildLibraryInput struct {
 	PrincipalID      string
 	ClientMutationID *string

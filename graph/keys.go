@@ -6,42 +6,42 @@ import (
 	"carrel/core/urlname"
 )
 
-// KeyedObject is what a key names: *library.Content, or a *Branch, *Revision, *Draft or
-// *Suggestion of package page.
+// KeyedObject is the object that a key identifies: *library.Content, or a *Branch, *Revision,
+// *Draft or *Suggestion of package page.
 type KeyedObject any
 
-// ParsedKey is a key in its parts.
+// ParsedKey is a parsed key.
 type ParsedKey struct{ urlname.Key }
 
-// Kind tells what the key names.
+// Kind returns the kind of object that the key identifies.
 func (k *ParsedKey) Kind() urlname.Kind { return k.Key.Kind }
 
 // CanonicalKey returns the key in its canonical form.
 func (k *ParsedKey) CanonicalKey() string { return k.Key.String() }
 
-// URL returns the part that names the item.
+// URL returns the part that identifies the item.
 func (k *ParsedKey) URL() string { return k.Content }
 
-// BranchNumber returns the number of the branch, nil in the key of a content.
+// BranchNumber returns the number of the branch, or nil in the key of a content.
 func (k *ParsedKey) BranchNumber() *int { return setFor(k.Key.Branch, k.Key.Kind != urlname.Content) }
 
-// RevisionNumber returns the number of the revision, nil in keys of other kinds.
+// RevisionNumber returns the number of the revision, or nil in keys of other kinds.
 func (k *ParsedKey) RevisionNumber() *int {
 	return setFor(k.Key.Revision, k.Key.Kind == urlname.Revision)
 }
 
-// LocaleOrNull returns the locale, nil where the key has none.
+// LocaleOrNull returns the locale, or nil if the key has none.
 func (k *ParsedKey) LocaleOrNull() *string { return setFor(k.Key.Locale, k.Key.Locale != "") }
 
-// UserID returns the user of a draft, nil in keys of other kinds.
+// UserID returns the user of a draft, or nil in keys of other kinds.
 func (k *ParsedKey) UserID() *string { return setFor(k.Key.User, k.Key.Kind == urlname.Draft) }
 
-// SuggestionID returns the id of a suggestion, nil in keys of other kinds.
+// SuggestionID returns the id of a suggestion, or nil in keys of other kinds.
 func (k *ParsedKey) SuggestionID() *string {
 	return setFor(k.Key.Suggestion, k.Key.Kind == urlname.Suggestion)
 }
 
-// setFor returns a value, or nil where it is not set.
+// setFor returns a pointer to a value, or nil if it is not set.
 func setFor[T any](v T, set bool) *T {
 	if !set {
 		return nil
@@ -49,10 +49,10 @@ func setFor[T any](v T, set bool) *T {
 	return &v
 }
 
-// MarshalKeyKind writes what a key names.
+// MarshalKeyKind writes the kind of a key.
 func MarshalKeyKind(k urlname.Kind) graphql.Marshaler { return nameOrNull(k.String()) }
 
-// UnmarshalKeyKind reads what a key names.
+// UnmarshalKeyKind reads the kind of a key.
 func UnmarshalKeyKind(v any) (urlname.Kind, error) {
 	return unmarshalEnum(v, "KeyKind", urlname.ParseKind)
 }

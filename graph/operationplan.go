@@ -12,10 +12,10 @@ import (
 	"carrel/principal"
 )
 
-// OperationPlan is a query that is compiled as a whole, so that it is answered without
-// gqlgen's executor: one field that reads a user, a group or an item, and below it what
-// needs no further read, but for one page of a library. ADR 36 says why. It is never
-// changed, and operations may share it.
+// OperationPlan is a query that is compiled as a whole, so that it can be answered without gqlgen's
+// executor. It has one field that reads a user, a group or an item, and below it only fields that
+// need no further read, except one page of a library. ADR 36 says why. It is immutable and may be
+// shared by operations.
 type OperationPlan struct {
 	// Field is the field of Query that reads the object.
 	Field       string
@@ -28,35 +28,34 @@ type OperationPlan struct {
 // principalPlan writes a user or a group.
 type principalPlan struct {
 	below plan[*Object]
-	page  *PageField // of its library; nil: none
+	page  *PageField // of its library, or nil
 }
 
-// Object is what an OperationPlan writes: a user or group, or an item, or neither.
+// Object is the input of an OperationPlan: a user or group, or an item, or neither.
 type Object struct {
 	Principal *principal.Header
-	Page      *Page // of its library, where the plan wants one
+	Page      *Page // of its library, if the plan needs it
 	Item      *Row
 }
 
-// readsOf are the fields of Query that a plan may begin with, and what they answer.
+// readsOf maps the fields of Query that a plan can start with to the types that they return.
 var readsOf = map[string][]string{
 	"viewer": {"User"}, "user": {"User"}, "group": {"Group"}, "principal": {"User", "Group"},
 	"content": {"Content"}, "node": {"User", "Group", "Content"},
 }
 
-// IsPlanned reports whether a field of Query may be the beginning of a plan.
+// IsPlanned reports whether a plan can start with a field of Query.
 func IsPlanned(field string) bool { return readsOf[field] != nil }
 
-// ID returns the argument id of the field that reads. ok is false where only the executor
-// knows what the argument means.
+// ID returns the argument id of the field that reads. ok is false if only the executor can evaluate
+// the argument.
 func (p *OperationPlan) ID(variables map[string]any) (id string, ok bool) {
 	value, _, err := p.id.of(variables)
 	id, ok = value.(string)
 	return id, ok && err == nil
 }
 
-// PageOf returns the page that is selected of a user's or a group's library; nil if there
-// is none.
+// PageOf returns the selected page of a user's or group's library, or nil.
 func (p *OperationPlan) PageOf(id principal.ID) *PageField {
 	if id.IsGroup() {
 		return p.group.page
@@ -64,31 +63,31 @@ func (p *OperationPlan) PageOf(id principal.ID) *PageField {
 	return p.user.page
 }
 
-// Write writes the answer to body. ok is false where the generated code has to report a
-// value that the schema does not know; nothing is written then.
+// Write writes the answer to body. If ok is false, nothing was written, and the generated code must
+// report a value that is not in the schema.
 func (p *OperationPlan) Write(o *Object, body *answer.Body) (ok bool) {
 	if !o.known() {
 		return false
 	}
 	part := answer.Part{Body: body}
-	room := 512
+	capacity := 512
 	if o.Page != nil {
 		o.Page.part = &part
-		room += 512 * len(o.Page.Rows)
+		capacity += 512 * len(o.Page.Rows)
 	}
-	part.End(p.query.append(body.Buffer(room), o))
-	_, _ = part.WriteTo(body) // a Body reports what is wrong by Err
+	part.End(p.query.append(body.Buffer(capacity), o))
+	_, _ = part.WriteTo(body) // a Body reports errors by Err
 	body.Finish()
 	return true
 }
 
-// known reports whether all that is never null in the schema has a name there.
+// known reports whether all enum values that the schema declares non-null have names in it.
 func (o *Object) known() bool {
 	return (o.Principal == nil || o.Principal.Visibility.Valid()) && (o.Page == nil || o.Page.known()) &&
 		(o.Item == nil || o.Item.knownItem())
 }
 
-// planOperation compiles an operation; nil: the executor has to run it.
+// planOperation compiles an operation. It returns nil if the executor must run it.
 func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pages) *OperationPlan {
 	if op.Operation.Operation != ast.Query {
 		return nil
@@ -110,8 +109,8 @@ type operationCompiler struct {
 	plan  *OperationPlan
 }
 
-// field compiles a field of Query. There is one that reads: the executor reads for several
-// at once.
+// field compiles a field of Query. Only one field may read, because the executor reads several
+// concurrently.
 func (c *operationCompiler) field(f graphql.CollectedField) writer[*Object] {
 	types := readsOf[f.Name]
 	if types == nil || c.plan.Field != "" {
@@ -159,7 +158,7 @@ func (c *operationCompiler) principal(p *principalPlan, below ast.SelectionSet, 
 	}, types)
 }
 
-// page compiles a field library; nil if it cannot be planned.
+// page compiles a field library. It returns nil if the field cannot be planned.
 func (c *operationCompiler) page(f graphql.CollectedField) *PageField {
 	p := &PageField{field: f, plan: c.pages.plan(c.op, f)}
 	if p.plan.Unplanned || !p.bind(c.ctx, c.op) {
@@ -169,5 +168,5 @@ func (c *operationCompiler) page(f graphql.CollectedField) *PageField {
 	return p
 }
 
-// RowOf returns an item as a plan writes it.
+// RowOf returns an item in the form that plans write.
 func RowOf(item *library.Content) *Row { return &Row{LibraryEdge: &library.LibraryEdge{Node: item}} }

@@ -26,7 +26,8 @@ func operationOf(t *testing.T, query string) *graphql.OperationContext {
 	return &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
 }
 
-// TestOperation_IsPlannedWhereNothingElseIsRead lists what is planned, and what is not.
+// TestOperation_IsPlannedWhereNothingElseIsRead lists operations that are planned and others that
+// are not.
 func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 	for query, want := range map[string]bool{
 		`{ viewer { id displayName library(first: 3) { nodes { id createdBy { displayName } viewerRole } count { value } } } }`: true,
@@ -58,17 +59,17 @@ func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 			t.Errorf("%s: planned is %t", query, got)
 		}
 		if pages.Operation(t.Context(), op) != p {
-			t.Errorf("%s: it is compiled twice", query)
+			t.Errorf("%s was compiled twice", query)
 		}
 	}
 	var none *Pages
 	if none.Operation(t.Context(), operationOf(t, `{ viewer { id } }`)) != nil {
-		t.Error("without pages there is a plan")
+		t.Error("there is a plan without Pages")
 	}
 }
 
-// TestOperation_PlansAreBounded: fragments make long plans of a short text, and what does not fit is
-// not planned.
+// TestOperation_PlansAreBounded: fragments can make a long plan of a short text, and a plan above
+// the limit is not used.
 func TestOperation_PlansAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{ viewer { library { `)
@@ -83,26 +84,27 @@ func TestOperation_PlansAreBounded(t *testing.T) {
 	query := b.String()
 	op := operationOf(t, query)
 	steps := planOperation(t.Context(), op, NewPages(query)).steps
-	pages := &Pages{room: 0}
+	pages := &Pages{capacity: 0}
 	if pages.Operation(t.Context(), op) != nil {
-		t.Error("without room there is a plan")
+		t.Error("there is a plan without capacity")
 	}
-	// Its page takes room of its own, which is there for others too.
+	// The plan of its page takes its own share of the capacity, which others may use.
 	page := op.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
 	pageSteps := planPage(op, page.SelectionSet).steps
-	for room, want := range map[int]bool{steps + pageSteps: true, steps + pageSteps - 1: false} {
-		pages := &Pages{room: room}
+	for capacity, want := range map[int]bool{steps + pageSteps: true, steps + pageSteps - 1: false} {
+		pages := &Pages{capacity: capacity}
 		if got := pages.Operation(t.Context(), op) != nil; got != want {
-			t.Errorf("with room for %d steps: planned is %t, want %t", room, got, want)
+			t.Errorf("with capacity for %d steps: planned is %t, want %t", capacity, got, want)
 		}
-		if pages.room < 0 {
-			t.Errorf("%d steps are kept beyond the bound", -pages.room)
+		if pages.capacity < 0 {
+			t.Errorf("%d steps are cached above the limit", -pages.capacity)
 		}
 	}
 }
 
-// TestOperations_ShareTheRoomOfTheirDocument: the plans of several operations fit into it together.
-func TestOperations_ShareTheRoomOfTheirDocument(t *testing.T) {
+// TestOperations_ShareTheCapacityOfTheirDocument: the plans of all operations of a document must
+// fit together.
+func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 	query := `query A { viewer { id tenant } } query B { viewer { id tenant } }`
 	doc, errs := gqlparser.LoadQueryWithRules(parsedSchema, query, nil)
 	if errs != nil {
@@ -111,18 +113,18 @@ func TestOperations_ShareTheRoomOfTheirDocument(t *testing.T) {
 	first := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
 	second := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[1]}
 	steps := planOperation(t.Context(), first, NewPages(query)).steps
-	for room, want := range map[int]bool{2 * steps: true, 2*steps - 1: false} {
-		pages := &Pages{room: room}
+	for capacity, want := range map[int]bool{2 * steps: true, 2*steps - 1: false} {
+		pages := &Pages{capacity: capacity}
 		if pages.Operation(t.Context(), first) == nil {
-			t.Fatalf("with room for %d steps the first is not planned", room)
+			t.Fatalf("with capacity for %d steps the first is not planned", capacity)
 		}
 		if got := pages.Operation(t.Context(), second) != nil; got != want {
-			t.Errorf("with room for %d steps: the second is planned is %t, want %t", room, got, want)
+			t.Errorf("with capacity for %d steps: the second is planned: %t, want %t", capacity, got, want)
 		}
 	}
 }
 
-// TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow: the generated code reports it.
+// TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow, because the generated code reports it.
 func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
 	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
@@ -138,7 +140,7 @@ func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		object *Object
-		want   string // empty: it is not written
+		want   string // empty: not written
 	}{
 		"a user":                      {user(principal.Public, principal.Private), `{"node":{"id":"u:a:b","visibility":"PUBLIC","library":{"bucket":"PRIVATE"}}}`},
 		"a user's visibility":         {user(99, principal.Private), ""},
@@ -157,7 +159,7 @@ func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestArgument_OfAVariableThatIsNotGiven: it leaves what is fixed, which null would not.
+// TestArgument_OfAVariableThatIsNotGiven keeps the default, unlike null.
 func TestArgument_OfAVariableThatIsNotGiven(t *testing.T) {
 	a := argument{name: "n", fixed: int64(7), value: &ast.Value{Kind: ast.Variable, Raw: "n"}}
 	for name, c := range map[string]struct {
@@ -175,7 +177,7 @@ func TestArgument_OfAVariableThatIsNotGiven(t *testing.T) {
 	}
 }
 
-// TestPageField_ReadsItsArguments: those of the document and those of each request.
+// TestPageField_ReadsItsArguments from the document and from each request.
 func TestPageField_ReadsItsArguments(t *testing.T) {
 	three, five, text, word, creator := 3, 5, "cursor", "a", "u:a:b"
 	for _, c := range []struct {
@@ -229,7 +231,7 @@ func TestPageField_ReadsItsArguments(t *testing.T) {
 		}
 		got, ok := p.PageOf("u:a:b").Request(t.Context(), op)
 		if ok != c.ok {
-			t.Errorf("%s with %v: good is %t", c.arguments, c.variables, ok)
+			t.Errorf("%s with %v: ok is %t", c.arguments, c.variables, ok)
 		}
 		if diff := cmp.Diff(c.want, got.Query); ok && diff != "" {
 			t.Errorf("%s with %v (-want +got):\n%s", c.arguments, c.variables, diff)

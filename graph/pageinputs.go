@@ -2,9 +2,9 @@ package graph
 
 import "carrel/page"
 
-// Inputs of mutations of pages as they are sent.
+// Inputs of mutations of pages as clients send them.
 
-// CreateBranchInput is a new branch of an item.
+// CreateBranchInput describes a new branch of an item.
 type CreateBranchInput struct {
 	ContentID        string
 	CopyFrom         *int
@@ -12,7 +12,7 @@ type CreateBranchInput struct {
 	ClientMutationID *string
 }
 
-// SetCurrentBranchInput is the branch that visitors see, or that editors work on.
+// SetCurrentBranchInput names the branch that visitors see, or that editors work on.
 type SetCurrentBranchInput struct {
 	ContentID        string
 	Branch           int
@@ -20,7 +20,7 @@ type SetCurrentBranchInput struct {
 	ClientMutationID *string
 }
 
-// SaveRevisionInput is a text to save.
+// SaveRevisionInput contains a text to save.
 type SaveRevisionInput struct {
 	ContentID        string
 	Branch           *int
@@ -33,7 +33,7 @@ type SaveRevisionInput struct {
 	ClientMutationID *string
 }
 
-// PublishRevisionInput is a revision to publish.
+// PublishRevisionInput names a revision to publish.
 type PublishRevisionInput struct {
 	ContentID        string
 	Branch           int
@@ -42,7 +42,7 @@ type PublishRevisionInput struct {
 	ClientMutationID *string
 }
 
-// SaveDraftInput is a text to keep as a draft.
+// SaveDraftInput contains a text to save as a draft.
 type SaveDraftInput struct {
 	ContentID        string
 	Branch           *int
@@ -54,7 +54,7 @@ type SaveDraftInput struct {
 	ClientMutationID *string
 }
 
-// PublishDraftInput is a draft to publish.
+// PublishDraftInput names a draft to publish.
 type PublishDraftInput struct {
 	ContentID        string
 	Branch           *int
@@ -63,7 +63,7 @@ type PublishDraftInput struct {
 	ClientMutationID *string
 }
 
-// DiscardDraftInput is a draft to remove.
+// DiscardDraftInput names a draft to remove.
 type DiscardDraftInput struct {
 	ContentID        string
 	Branch           *int
@@ -71,7 +71,7 @@ type DiscardDraftInput struct {
 	ClientMutationID *string
 }
 
-// SuggestRevisionInput is a text to propose.
+// SuggestRevisionInput contains a proposed text.
 type SuggestRevisionInput struct {
 	ContentID        string
 	Branch           *int
@@ -83,7 +83,7 @@ type SuggestRevisionInput struct {
 	ClientMutationID *string
 }
 
-// DecideSuggestionInput is a decision on a suggestion.
+// DecideSuggestionInput contains a decision on a suggestion.
 type DecideSuggestionInput struct {
 	ID               string
 	Decision         page.Decision

@@ -7,95 +7,95 @@ import (
 
 // Payloads of mutations of pages.
 
-// CreateBranchPayload is the outcome of createBranch.
+// CreateBranchPayload is the result of createBranch.
 type CreateBranchPayload struct {
 	Branch           *page.Branch
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// SetCurrentBranchPayload is the outcome of setCurrentBranch.
+// SetCurrentBranchPayload is the result of setCurrentBranch.
 type SetCurrentBranchPayload struct {
 	Branch           *page.Branch
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is how many libraries the change concerns.
+	// Libraries is the number of libraries that the change concerns.
 	Libraries int
 }
 
-// SaveRevisionPayload is the outcome of saveRevision.
+// SaveRevisionPayload is the result of saveRevision.
 type SaveRevisionPayload struct {
 	Revision         *page.Revision
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is how many libraries the change concerns.
+	// Libraries is the number of libraries that the change concerns.
 	Libraries int
 }
 
-// PublishRevisionPayload is the outcome of publishRevision.
+// PublishRevisionPayload is the result of publishRevision.
 type PublishRevisionPayload struct {
 	Revision         *page.Revision
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is how many libraries the change concerns.
+	// Libraries is the number of libraries that the change concerns.
 	Libraries int
 }
 
-// SaveDraftPayload is the outcome of saveDraft.
+// SaveDraftPayload is the result of saveDraft.
 type SaveDraftPayload struct {
 	Draft            *page.Draft
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// PublishDraftPayload is the outcome of publishDraft.
+// PublishDraftPayload is the result of publishDraft.
 type PublishDraftPayload struct {
 	Revision         *page.Revision
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is how many libraries the change concerns.
+	// Libraries is the number of libraries that the change concerns.
 	Libraries int
 }
 
-// DiscardDraftPayload is the outcome of discardDraft.
+// DiscardDraftPayload is the result of discardDraft.
 type DiscardDraftPayload struct {
 	Discarded        *bool
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// SuggestRevisionPayload is the outcome of suggestRevision.
+// SuggestRevisionPayload is the result of suggestRevision.
 type SuggestRevisionPayload struct {
 	Suggestion       *page.Suggestion
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// DecideSuggestionPayload is the outcome of decideSuggestion.
+// DecideSuggestionPayload is the result of decideSuggestion.
 type DecideSuggestionPayload struct {
 	Suggestion       *page.Suggestion
 	Revision         *page.Revision
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is how many libraries the change concerns.
+	// Libraries is the number of libraries that the change concerns.
 	Libraries int
 }
 
-// ConcernedLibraries are the libraries that show the change.
+// ConcernedLibraries returns the number of libraries that show the change.
 func (p *SetCurrentBranchPayload) ConcernedLibraries() int { return p.Libraries }
 
-// ConcernedLibraries are the libraries that show the change.
+// ConcernedLibraries returns the number of libraries that show the change.
 func (p *SaveRevisionPayload) ConcernedLibraries() int { return p.Libraries }
 
-// ConcernedLibraries are the libraries that show the change.
+// ConcernedLibraries returns the number of libraries that show the change.
 func (p *PublishRevisionPayload) ConcernedLibraries() int { return p.Libraries }
 
-// ConcernedLibraries are the libraries that show the change.
+// ConcernedLibraries returns the number of libraries that show the change.
 func (p *PublishDraftPayload) ConcernedLibraries() int { return p.Libraries }
 
-// ConcernedLibraries are the libraries that show the change.
+// ConcernedLibraries returns the number of libraries that show the change.
 func (p *DecideSuggestionPayload) ConcernedLibraries() int { return p.Libraries }

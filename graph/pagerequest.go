@@ -10,8 +10,8 @@ import (
 	"carrel/library"
 )
 
-// PageRequest is what a field of type LibraryConnection asks for: the query that
-// the domain answers, and how the page is written. ADR 31 says who uses it.
+// PageRequest is the request of a field of type LibraryConnection: the query for the domain, and
+// the plan for writing the page. ADR 31 says who uses it.
 type PageRequest struct {
 	Query library.LibraryQuery
 	Plan  *PagePlan
@@ -23,8 +23,8 @@ func CurrentPage(ctx context.Context) PageRequest {
 	return newPageRequest(graphql.GetOperationContext(ctx), field.Field, field.Args)
 }
 
-// PageBelow returns the request of a field of the operation that is resolved
-// later. The error is the one that the field will report.
+// PageBelow returns the request of a field of the operation that is resolved later. The error is
+// the one that the field will report.
 func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, error) {
 	op := graphql.GetOperationContext(ctx)
 	args, err := newExecutionContext(op, nil, nil).field_User_library_args(ctx, field.ArgumentMap(op.Variables))
@@ -34,8 +34,8 @@ func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, 
 	return newPageRequest(op, field, args), nil
 }
 
-// newPageRequest makes the request of a field from its decoded arguments. What
-// is not selected is not read.
+// newPageRequest returns the request of a field with decoded arguments. What is not selected is not
+// read.
 func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, args map[string]any) PageRequest {
 	p := PagesOf(op).plan(op, field)
 	var q library.LibraryQuery
@@ -54,7 +54,7 @@ func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, 
 	return PageRequest{q, p}
 }
 
-// setReads has q read what is selected.
+// setReads sets in q what must be read for the selection.
 func (p *PagePlan) setReads(q *library.LibraryQuery) {
 	q.NoEntries, q.WithPermissions, q.OtherSide = !p.entries, p.Permissions, p.hasPrevious
 	if q.Last != nil || q.Before != nil {
@@ -62,33 +62,33 @@ func (p *PagePlan) setReads(q *library.LibraryQuery) {
 	}
 }
 
-// Pages keeps the plans of the pages that a document selects, and those of whole
-// operations. Operations may share it if @skip and @include, which depend on
-// variables, leave the same fields in all of them.
+// Pages caches the plans of the pages that a document selects, and those of whole operations.
+// Operations may share it if @skip and @include, which depend on variables, select the same fields
+// in all of them.
 type Pages struct {
 	mu    sync.Mutex
 	plans map[*ast.Field]*PagePlan
-	// operations has nil for those that the executor has to run.
+	// operations maps operations to their plans, or to nil if the executor must run them.
 	operations map[*ast.OperationDefinition]*OperationPlan
-	room       int // the steps that may still be kept
+	capacity   int // the number of steps that may still be cached
 }
 
-// fewSteps are kept for a document of any length.
+// fewSteps is the capacity of a document of any length.
 const fewSteps = 8
 
-// NewPages returns Pages for a document. It keeps one step for every four bytes
-// of the text, and a few more: fragments that are spread many times make many steps of a short
-// text, and a plan that does not fit is compiled for each operation.
+// NewPages returns Pages for a document. It caches one step for every four bytes of the text, and a
+// few more: fragments that are spread many times make many steps of a short text, and a plan that
+// does not fit is compiled for each operation.
 func NewPages(text string) *Pages {
-	return &Pages{room: fewSteps + len(text)/4}
+	return &Pages{capacity: fewSteps + len(text)/4}
 }
 
-// PlanBytes estimates the memory that the plans of a document take for each byte
-// of its text: a step takes 100 to 120 bytes (measured).
+// PlanBytes estimates the memory of a document's plans per byte of its text. A step takes 100 to
+// 120 bytes (measured).
 const PlanBytes = 30
 
-// plan returns the plan of a field, compiled or kept. The selection of a field
-// that was merged from several has no identity, so its plan is not kept.
+// plan returns the plan of a field, compiled or cached. The selection of a field that was merged
+// from several has no identity, so its plan is not cached.
 func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *PagePlan {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -98,8 +98,8 @@ func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *P
 	p := ps.plans[f.Field]
 	if p == nil {
 		p = planPage(op, f.Selections)
-		if p.steps <= ps.room {
-			ps.room -= p.steps
+		if p.steps <= ps.capacity {
+			ps.capacity -= p.steps
 			if ps.plans == nil {
 				ps.plans = map[*ast.Field]*PagePlan{}
 			}
@@ -109,9 +109,8 @@ func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *P
 	return p
 }
 
-// Operation returns the plan of the operation; nil if the executor has to run it.
-// A plan that does not fit is not used: compiling it for each operation would cost
-// as much as the executor.
+// Operation returns the plan of the operation, or nil if the executor must run it. A plan that does
+// not fit is not used: compiling it for each operation would cost as much as the executor.
 func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *OperationPlan {
 	if ps == nil {
 		return nil
@@ -125,11 +124,11 @@ func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *O
 	p = planOperation(ctx, op, ps)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if p != nil && p.steps > ps.room {
+	if p != nil && p.steps > ps.capacity {
 		p = nil
 	}
 	if p != nil {
-		ps.room -= p.steps
+		ps.capacity -= p.steps
 	}
 	if ps.operations == nil {
 		ps.operations = map[*ast.OperationDefinition]*OperationPlan{}
@@ -138,11 +137,11 @@ func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *O
 	return p
 }
 
-// pagesName is the name by which an operation has its Pages.
+// pagesName is the key under which an operation stores its Pages.
 const pagesName = "carrel.pages"
 
-// SetPages has the operation share the Pages of its document. Without it, each
-// operation compiles its own.
+// SetPages makes the operation share the Pages of its document. Without it, each operation compiles
+// its own.
 func SetPages(op *graphql.OperationContext, pages *Pages) { op.Stats.SetExtension(pagesName, pages) }
 
 // PagesOf returns the Pages of the operation, which Exec and Subscribe have set.

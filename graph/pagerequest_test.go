@@ -13,8 +13,8 @@ import (
 	"carrel/library"
 )
 
-// libraries returns the fields named library that the viewer of a query selects,
-// as the executor collects them.
+// libraries returns the fields named library that a query selects of the viewer, as the executor
+// collects them.
 func libraries(t *testing.T, query string) (*graphql.OperationContext, []graphql.CollectedField) {
 	t.Helper()
 	doc, errs := gqlparser.LoadQueryWithRules(parsedSchema, query, nil)
@@ -37,12 +37,12 @@ func TestPages_KeepsThePlanOfAField(t *testing.T) {
 		}
 	}
 	if pages.plan(op, fields[0]) == pages.plan(op, fields[1]) {
-		t.Error("two fields have one plan")
+		t.Error("two fields share a plan")
 	}
 }
 
-// TestPages_CompilesMergedFields: the selection of such a field is made anew for
-// each operation, and what is kept under its first part would be that part alone.
+// TestPages_CompilesMergedFields: the selection of a merged field is created for each operation,
+// and a plan cached for its first part would contain only that part.
 func TestPages_CompilesMergedFields(t *testing.T) {
 	const query = `{ viewer { library { bucket } ...f } } fragment f on User { library { count { value } } }`
 	op, fields := libraries(t, query)
@@ -53,11 +53,11 @@ func TestPages_CompilesMergedFields(t *testing.T) {
 		}
 	}
 	if len(pages.plans) != 0 {
-		t.Errorf("%d plans are kept", len(pages.plans))
+		t.Errorf("%d plans are cached", len(pages.plans))
 	}
 }
 
-// TestPages_AreBounded: fragments make long plans of a short text.
+// TestPages_AreBounded: fragments can make long plans of a short text.
 func TestPages_AreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{ viewer {`)
@@ -81,7 +81,7 @@ func TestPages_AreBounded(t *testing.T) {
 		t.Errorf("%d steps", total)
 	}
 	if most := fewSteps + b.Len()/4; kept == 0 || kept > most {
-		t.Errorf("%d steps are kept of %d, at most %d may be", kept, total, most)
+		t.Errorf("%d steps of %d are cached, at most %d may be", kept, total, most)
 	}
 }
 
@@ -89,17 +89,17 @@ func TestPages_KeepsWhatJustFits(t *testing.T) {
 	const query = `{ viewer { library { nodes { id } } } }`
 	op, fields := libraries(t, query)
 	const steps = 4 // two objects with one field each
-	for room, want := range map[int]int{steps: 1, steps - 1: 0} {
-		pages := &Pages{room: room}
+	for capacity, want := range map[int]int{steps: 1, steps - 1: 0} {
+		pages := &Pages{capacity: capacity}
 		pages.plan(op, fields[0])
 		if len(pages.plans) != want {
-			t.Errorf("with room for %d: %d plans are kept, want %d", room, len(pages.plans), want)
+			t.Errorf("with capacity for %d: %d plans are cached, want %d", capacity, len(pages.plans), want)
 		}
 	}
 }
 
-// TestPageRequest_ReadsTheOtherSide: the flag of the side that the walk does not
-// go to is read only where it is selected.
+// TestPageRequest_ReadsTheOtherSide: the flag for the direction opposite to the walk is read only
+// if it is selected.
 func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
 	n, from := 3, "cursor"
 	for name, c := range map[string]struct {

@@ -7,45 +7,45 @@ import (
 	"carrel/principal"
 )
 
-// Payloads of mutations. Everything but UserErrors, CollidingKeys and ClientMutationID is
-// nil where UserErrors is not empty.
+// Payloads of mutations. If UserErrors is not empty, all other fields but CollidingKeys and
+// ClientMutationID are nil.
 
-// CreateUserPayload is the outcome of createUser.
+// CreateUserPayload is the result of createUser.
 type CreateUserPayload struct {
 	User             *principal.User
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// UpdateUserPayload is the outcome of updateUser.
+// UpdateUserPayload is the result of updateUser.
 type UpdateUserPayload struct {
 	User             *principal.User
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// CreateGroupPayload is the outcome of createGroup.
+// CreateGroupPayload is the result of createGroup.
 type CreateGroupPayload struct {
 	Group            *principal.Group
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// UpdateGroupPayload is the outcome of updateGroup.
+// UpdateGroupPayload is the result of updateGroup.
 type UpdateGroupPayload struct {
 	Group            *principal.Group
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// SetGroupMembersPayload is the outcome of setGroupMembers.
+// SetGroupMembersPayload is the result of setGroupMembers.
 type SetGroupMembersPayload struct {
 	Group            *principal.Group
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// CreateContentPayload is the outcome of createContent.
+// CreateContentPayload is the result of createContent.
 type CreateContentPayload struct {
 	Content          *library.Content
 	LibraryEdge      *library.LibraryEdge
@@ -54,7 +54,7 @@ type CreateContentPayload struct {
 	ClientMutationID *string
 }
 
-// UpdateContentPayload is the outcome of updateContent.
+// UpdateContentPayload is the result of updateContent.
 type UpdateContentPayload struct {
 	Content          *library.Content
 	LibraryEdge      *library.LibraryEdge
@@ -63,7 +63,7 @@ type UpdateContentPayload struct {
 	ClientMutationID *string
 }
 
-// ShareContentPayload is the outcome of shareContent.
+// ShareContentPayload is the result of shareContent.
 type ShareContentPayload struct {
 	Content          *library.Content
 	Edges            []*library.LibraryEdge
@@ -72,7 +72,7 @@ type ShareContentPayload struct {
 	ClientMutationID *string
 }
 
-// SetContentMembersPayload is the outcome of setContentMembers.
+// SetContentMembersPayload is the result of setContentMembers.
 type SetContentMembersPayload struct {
 	Content          *library.Content
 	FanOut           *library.FanOut
@@ -80,7 +80,7 @@ type SetContentMembersPayload struct {
 	ClientMutationID *string
 }
 
-// RemoveFromLibraryPayload is the outcome of removeFromLibrary.
+// RemoveFromLibraryPayload is the result of removeFromLibrary.
 type RemoveFromLibraryPayload struct {
 	RemovedContentID *library.ContentID
 	Principal        principal.Principal
@@ -89,7 +89,7 @@ type RemoveFromLibraryPayload struct {
 	ClientMutationID *string
 }
 
-// DeleteContentPayload is the outcome of deleteContent.
+// DeleteContentPayload is the result of deleteContent.
 type DeleteContentPayload struct {
 	DeletedContentID *library.ContentID
 	FanOut           *library.FanOut
@@ -97,39 +97,39 @@ type DeleteContentPayload struct {
 	ClientMutationID *string
 }
 
-// MoveContentPayload is the outcome of moveContent.
+// MoveContentPayload is the result of moveContent.
 type MoveContentPayload struct {
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// AcquireLeasePayload is the outcome of acquireLease.
+// AcquireLeasePayload is the result of acquireLease.
 type AcquireLeasePayload struct {
 	Lease            *lease.Lease
 	Token            *string
 	CollidingKeys    []string
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Asked is how many keys were asked for.
+	// Asked is the number of requested keys.
 	Asked int
 }
 
-// ConfirmLeasePayload is the outcome of confirmLease.
+// ConfirmLeasePayload is the result of confirmLease.
 type ConfirmLeasePayload struct {
 	Lease            *lease.Lease
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// CancelLeasePayload is the outcome of cancelLease.
+// CancelLeasePayload is the result of cancelLease.
 type CancelLeasePayload struct {
 	Lease            *lease.Lease
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// CreatePastePayload is the outcome of createPaste.
+// CreatePastePayload is the result of createPaste.
 type CreatePastePayload struct {
 	Paste            *paste.Paste
 	Secret           *string
@@ -137,21 +137,21 @@ type CreatePastePayload struct {
 	ClientMutationID *string
 }
 
-// UpdatePastePayload is the outcome of updatePaste.
+// UpdatePastePayload is the result of updatePaste.
 type UpdatePastePayload struct {
 	Paste            *paste.Paste
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// DeletePastePayload is the outcome of deletePaste.
+// DeletePastePayload is the result of deletePaste.
 type DeletePastePayload struct {
 	DeletedPasteID   *paste.ID
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// RebuildLibraryPayload is the outcome of rebuildLibrary.
+// RebuildLibraryPayload is the result of rebuildLibrary.
 type RebuildLibraryPayload struct {
 	Principal        principal.Principal
 	Restored         *int
@@ -160,24 +160,24 @@ type RebuildLibraryPayload struct {
 	ClientMutationID *string
 }
 
-// Limits are the limits in force. The edge enforces them and tells them here.
+// Limits are the limits in force. The edge enforces them, and the query limits returns them.
 type Limits struct {
 	DefaultPageSize        int  // edges
 	MaxPageSize            int  // edges
-	MaxDepth               int  // levels of fields, the leaf counted
+	MaxDepth               int  // levels of fields, including the leaf
 	MaxCost                int  // points
 	MaxShareTargets        int  // principals
 	MaxBodyBytes           int  // bytes of a request
 	MaxAnswerBytes         int  // bytes of the data of an answer
 	MaxValues              int  // members and items of a request
-	MaxHeaderBytes         int  // bytes of the head of a request
-	MaxHeaderSeconds       int  // of the head of a request
+	MaxHeaderBytes         int  // bytes of the header of a request
+	MaxHeaderSeconds       int  // of the header of a request
 	MaxReadSeconds         int  // of a request
 	MaxWriteSeconds        int  // of an answer
 	MaxIdleSeconds         int  // of a connection
 	MaxQueryCharacters     int  // characters of a document
 	MaxTokens              int  // tokens of a document
-	MaxAliases             int  // in an operation, fragments counted
+	MaxAliases             int  // in an operation, including those of fragments
 	MaxDirectives          int  // in a document
 	MaxOperations          int  // in a document
 	MaxRootFields          int  // of a query
@@ -190,14 +190,14 @@ type Limits struct {
 	MaxQuerySeconds        int  // of a query
 	MaxMutationSeconds     int  // of a mutation
 	MaxSubscriptions       int  // of a viewer
-	MaxSocketOperations    int  // at once over a websocket
+	MaxSocketOperations    int  // concurrent, over one websocket
 	MaxStreams             int  // event streams and websockets of a viewer, or of an address
 	MaxStreamWriteSeconds  int  // of one event or message
 	MaxPendingSockets      int  // websockets of an address
 	MaxSocketInitSeconds   int  // of a websocket
-	PingSeconds            int  // between two pings of a stream
-	DocumentCacheBytes     int  // bytes of memory, estimated
-	ViewerPointsPerMinute  *int // nil: as many as it likes
+	PingSeconds            int  // interval of the pings of a stream
+	DocumentCacheBytes     int  // estimated bytes of memory
+	ViewerPointsPerMinute  *int // nil: unlimited
 	AddressPointsPerMinute *int // the same for an address without a viewer
 	PastesPerMinute        int  // of an address without a viewer
 }

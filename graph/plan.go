@@ -13,16 +13,16 @@ import (
 	"carrel/principal"
 )
 
-// A page of a library is most of what the gateway answers. Resolving it field
-// by field costs a goroutine for each edge and some ten allocations for each
-// leaf: seven times what the page itself costs. So the selection below a page
-// is compiled once, and the edges are appended to the answer by walking it.
+// A page of a library is most of what the gateway answers. Resolving it field by field costs a
+// goroutine for each edge and some ten allocations for each leaf: seven times what reading the page
+// costs. So the selection below a page is compiled once, and edges are written by executing the
+// plan.
 //
-// Only what needs no further resolver can be planned; for anything else, and
-// wherever something is not as it should be, the generated code does the work.
-// Both write the same bytes; a test compares them.
+// Only fields that need no further resolver can be planned. For anything else, and whenever
+// something is unexpected, the generated code does the work. Both write the same bytes, which a
+// test checks.
 
-// plan writes a part of an answer for a T: the steps of an object's fields.
+// plan writes a part of an answer for a T: one step for each field of an object.
 type plan[T any] []step[T]
 
 type step[T any] struct {
@@ -45,38 +45,38 @@ func (p plan[T]) append(b []byte, v T) []byte {
 	return append(b, '}')
 }
 
-// PagePlan is the selection below a page of a library, compiled. It is never
-// changed, and operations may share it.
+// PagePlan is the compiled selection below a page of a library. It is immutable and may be shared
+// by operations.
 type PagePlan struct {
 	below plan[*Page]
-	// Unplanned says that something is selected that only a resolver can answer.
+	// Unplanned reports that something is selected that only a resolver can answer.
 	Unplanned bool
-	// What the rows must be filled with, since it is selected.
+	// What the rows must contain, because it is selected.
 	Creators    bool
 	Permissions bool
 	Count       bool
 	// Texts are the fields revision below the items, in the order of Row.Texts.
 	Texts []graphql.CollectedField
-	// What the domain must read, since it is selected: anything that needs the
-	// entries, and the flags of pageInfo.
+	// What the domain must read, because it is selected: anything that needs the entries, and the
+	// flags of pageInfo.
 	entries, hasNext, hasPrevious bool
-	steps                         int // its size: one for each object and each field
+	steps                         int // the size: one for each object and each field
 }
 
-// Page is what a PagePlan writes.
+// Page is the input of a PagePlan.
 type Page struct {
 	*library.LibraryConnection
 	Rows  []Row         // one for each edge
-	Count library.Count // where the plan wants it
+	Count library.Count // if the plan needs it
 	part  *answer.Part
 }
 
-// Row is an edge with what is not in it.
+// Row is an edge with the values that are not in it.
 type Row struct {
 	*library.LibraryEdge
-	Creator     *principal.User      // nil where he is not wanted or not seen
-	Permissions *library.Permissions // never nil where the plan wants it
-	Texts       []*page.Revision     // one for each text that the plan wants; nil where there is none
+	Creator     *principal.User      // nil if the plan does not need it or the viewer may not see the creator
+	Permissions *library.Permissions // not nil if the plan needs it
+	Texts       []*page.Revision     // one for each text that the plan needs; nil if there is none
 }
 
 // planPage compiles the selection below a LibraryConnection.
@@ -86,8 +86,8 @@ func planPage(op *graphql.OperationContext, below ast.SelectionSet) *PagePlan {
 	return &c.want
 }
 
-// Write writes the page as a part of body, which may be nil; ok is false where
-// the generated code has to report a value that the schema does not know.
+// Write writes the page as a part of body, which may be nil. If ok is false, the generated code
+// must report a value that is not in the schema.
 func (p *PagePlan) Write(page *Page, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	if !page.known() {
 		return nil, false
@@ -98,7 +98,7 @@ func (p *PagePlan) Write(page *Page, body *answer.Body) (m graphql.Marshaler, ok
 	return &written{*page.part}, true
 }
 
-// known reports whether all that is never null in the schema has a name there.
+// known reports whether all enum values that the schema declares non-null have names in it.
 func (p *Page) known() bool {
 	known := p.Bucket.Valid()
 	for i := range p.Rows {
@@ -107,27 +107,27 @@ func (p *Page) known() bool {
 	return known
 }
 
-// knownItem is the same for what is below the edge.
+// knownItem does the same for the item of the edge.
 func (r *Row) knownItem() bool {
 	return r.Node.Kind.String() != "" && r.Node.Visibility.Valid() && (r.Creator == nil || r.Creator.Visibility.Valid())
 }
 
-// written is a page that is finished.
+// written is a page that has been written.
 type written struct{ answer.Part }
 
-// MarshalGQL writes it.
+// MarshalGQL copies it to w.
 func (p *written) MarshalGQL(w io.Writer) { _, _ = p.WriteTo(w) }
 
-// compiler turns selections into plans.
+// compiler compiles selections to plans.
 type compiler struct {
 	op   *graphql.OperationContext
 	want PagePlan
 }
 
-// compile returns the plan of an object. types are its type, and the interfaces and
-// unions that it belongs to, as the generated code lists them. field returns how a field
-// is written; nil means that only a resolver can answer it. The other fields are compiled
-// all the same, for what they select.
+// compile returns the plan of an object. types are its type, and the interfaces and unions that it
+// belongs to, as the generated code lists them. field returns the writer of a field, or nil if only
+// a resolver can answer it. The remaining fields are compiled even then, to find out what they
+// select.
 func compile[T any](c *compiler, below ast.SelectionSet, field func(graphql.CollectedField) writer[T], types []string) plan[T] {
 	fields := graphql.CollectFields(c.op, below, types)
 	p := make(plan[T], 0, len(fields))
@@ -199,7 +199,7 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 		if f.Name == "revision" {
 			return c.text(f)
 		}
-		if write := standingFields[f.Name]; write != nil {
+		if write := permissionsFields[f.Name]; write != nil {
 			c.want.Permissions = true
 			return write
 		}

@@ -10,16 +10,15 @@ import (
 	"carrel/library"
 )
 
-// argument is the value of an argument of a planned field: fixed by the document, or read
-// from the variables of each request.
+// argument is the value of an argument of a planned field: fixed by the document, or read from the
+// variables of each request.
 type argument struct {
 	name  string
-	fixed any        // the value without variables; nil: null, or none
-	value *ast.Value // nil: it is fixed
+	fixed any        // the value if there are no variables; nil: null or missing
+	value *ast.Value // nil if the value is fixed
 }
 
-// argumentOf returns the argument of a field by its name. What the document cannot fix
-// because it is malformed is null.
+// argumentOf returns the argument of a field with a name. A malformed literal counts as null.
 func argumentOf(f graphql.CollectedField, name string) argument {
 	a := argument{name: name}
 	if def := f.Definition.Arguments.ForName(name); def != nil && def.DefaultValue != nil {
@@ -48,8 +47,8 @@ func hasVariables(v *ast.Value) bool {
 	return false
 }
 
-// of returns the value in a request. given is false where it is the fixed one: a variable
-// that was not given leaves the default of the argument.
+// of returns the value for a request. given is false if the value is the fixed one: a missing
+// variable leaves the argument's default.
 func (a *argument) of(variables map[string]any) (value any, given bool, err error) {
 	switch {
 	case a.value == nil:
@@ -68,12 +67,12 @@ func (a *argument) of(variables map[string]any) (value any, given bool, err erro
 type PageField struct {
 	field     graphql.CollectedField
 	plan      *PagePlan
-	query     library.LibraryQuery // of the arguments that the document fixes
-	variables []argument           // the others
+	query     library.LibraryQuery // with the arguments that the document fixes
+	variables []argument           // the other arguments
 }
 
-// bind reads the arguments that the document fixes. It reports whether they are good;
-// otherwise the executor reports what is wrong with them.
+// bind reads the arguments that the document fixes. It reports whether they are valid; otherwise
+// the executor reports the errors.
 func (p *PageField) bind(ctx context.Context, op *graphql.OperationContext) bool {
 	for _, def := range p.field.Definition.Arguments {
 		a := argumentOf(p.field, def.Name)
@@ -87,8 +86,8 @@ func (p *PageField) bind(ctx context.Context, op *graphql.OperationContext) bool
 	return true
 }
 
-// Request returns what the field asks for with the variables of a request. ok is false
-// where the executor has to report what is wrong with them.
+// Request returns the request of the field for the variables of an operation. If ok is false, the
+// executor must report the error.
 func (p *PageField) Request(ctx context.Context, op *graphql.OperationContext) (r PageRequest, ok bool) {
 	r = PageRequest{p.query, p.plan}
 	for i := range p.variables {
@@ -102,7 +101,7 @@ func (p *PageField) Request(ctx context.Context, op *graphql.OperationContext) (
 	return r, true
 }
 
-// setArgument sets an argument of a page by its value, as the generated code decodes it.
+// setArgument sets an argument of a page, decoded as in the generated code.
 func setArgument(ctx context.Context, op *graphql.OperationContext, q *library.LibraryQuery, name string, value any) (err error) {
 	switch name {
 	case "first":

@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// The fields that a plan writes by itself, by their names in the schema. A field
-// that is missing here has the whole page resolved by the generated code, which is
-// right but slow: a test lists those for which that is intended.
+// The fields that a plan writes itself, by their names in the schema. If a field is missing here,
+// the generated code resolves the whole page, which is correct but slow. A test lists the fields
+// for which that is intended.
 
 var connectionFields = map[string]writer[*Page]{
 	"bucket": func(b []byte, p *Page) []byte { return appendName(b, p.Bucket.String()) },
@@ -42,8 +42,8 @@ var contentFields = map[string]writer[*Row]{
 	},
 }
 
-// standingFields are the fields of an item that say what the viewer may do.
-var standingFields = map[string]writer[*Row]{
+// permissionsFields are the fields of an item that describe the viewer's permissions.
+var permissionsFields = map[string]writer[*Row]{
 	"viewerRole": func(b []byte, r *Row) []byte {
 		if r.Permissions.Role == library.NoRole {
 			return appendNull(b)
@@ -56,7 +56,7 @@ var standingFields = map[string]writer[*Row]{
 	"viewerCanDelete": func(b []byte, r *Row) []byte { return appendBool(b, r.Permissions.CanDelete()) },
 }
 
-// principalFields are those that users and groups have in common.
+// principalFields are the fields that users and groups have in common.
 var principalFields = map[string]writer[*principal.Header]{
 	"id":          func(b []byte, h *principal.Header) []byte { return appendString(b, string(h.ID)) },
 	"tenant":      func(b []byte, h *principal.Header) []byte { return appendString(b, h.Tenant()) },

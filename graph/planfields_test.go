@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// TestPlan_WritesEveryFieldOfTheSchema holds the plans against the schema: a new
-// field of what pages show is either planned, or it is listed here.
+// TestPlan_WritesEveryFieldOfTheSchema compares the plans with the schema: a new field of a type on
+// pages is either planned or listed here.
 func TestPlan_WritesEveryFieldOfTheSchema(t *testing.T) {
 	const around = `{ viewer { library { `
 	unplanned := []string{}
@@ -51,7 +51,7 @@ func TestPlan_WritesEveryFieldOfTheSchema(t *testing.T) {
 		}
 	}
 	slices.Sort(unplanned)
-	// A page or a row of its own each, and an address that is not everybody's to see.
+	// These need another page or row, or an address that not everybody may see.
 	want := []string{"Content.branch", "Content.branches", "Content.members", "Content.suggestions", "Revision.author", "Revision.body",
 		"User.drafts", "User.email", "User.groups", "User.library"}
 	if diff := cmp.Diff(want, unplanned); diff != "" {

@@ -11,22 +11,22 @@ import (
 	"carrel/paste"
 )
 
-// pastesPlan is the selection below a page of pastes, compiled.
+// pastesPlan is the compiled selection below a page of pastes.
 type pastesPlan struct {
 	compiler
 	below  plan[*pastesPage]
 	bodies bool // the bodies of pastes are selected
 }
 
-// pastesPage is what a pastesPlan writes.
+// pastesPage is the input of a pastesPlan.
 type pastesPage struct {
 	*paste.Connection
 	part answer.Part
 }
 
-// WritePastes writes a page of pastes, the answer of the field that ctx resolves, as a part of
-// body, which may be nil. ok is false where the generated code has to do it: something is
-// selected that only a resolver can answer, or a body is stored beside its paste.
+// WritePastes writes a page of pastes, the result of the field that ctx resolves, as a part of
+// body, which may be nil. If ok is false, the generated code must do it: something is selected that
+// only a resolver can answer, or a body is not stored with its paste.
 func WritePastes(ctx context.Context, conn *paste.Connection, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	p := planPastes(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
 	if p.want.Unplanned {
@@ -65,8 +65,7 @@ func planPastes(op *graphql.OperationContext, below ast.SelectionSet) *pastesPla
 	return p
 }
 
-// each appends all edges. It stops in the middle of an answer that has failed: nobody gets
-// it.
+// each appends all edges. It stops early if the answer has failed, because nobody will get it.
 func (p *pastesPage) each(b []byte, write writer[*paste.Edge]) []byte {
 	b = append(b, '[')
 	for i, e := range p.Edges {
@@ -101,7 +100,7 @@ func (p *pastesPlan) paste(below ast.SelectionSet) plan[*paste.Paste] {
 	}, pasteImplementors)
 }
 
-// pasteFields are the fields of a paste that a plan writes by itself.
+// pasteFields are the fields of a paste that a plan writes itself.
 var pasteFields = map[string]writer[*paste.Paste]{
 	"id":         func(b []byte, p *paste.Paste) []byte { return appendString(b, string(p.ID)) },
 	"title":      func(b []byte, p *paste.Paste) []byte { return appendStringOrNull(b, p.Title) },

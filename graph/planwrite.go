@@ -6,10 +6,9 @@ import (
 	"carrel/core/clock"
 )
 
-// The forms of values in an answer, byte for byte as the marshalers write
-// them that the generated code uses.
+// These functions write values byte for byte like the marshalers that the generated code uses.
 
-// appendRows stops in the middle of an answer that has failed: nobody gets it.
+// appendRows stops early if the answer has failed, because nobody will get it.
 func appendRows(b []byte, p *Page, each plan[*Row]) []byte {
 	b = append(b, '[')
 	for i := range p.Rows {
@@ -48,7 +47,7 @@ func appendStringOrNull(b []byte, s *string) []byte {
 	return appendString(b, *s)
 }
 
-// appendString escapes what JSON demands and nothing else.
+// appendString escapes only what JSON requires.
 func appendString(b []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	b = append(b, '"')

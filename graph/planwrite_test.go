@@ -9,8 +9,8 @@ import (
 	"carrel/core/clock"
 )
 
-// TestValuesAreWrittenAsMarshalersWriteThem compares with the marshalers that
-// the generated code uses.
+// TestValuesAreWrittenAsMarshalersWriteThem compares the functions with the marshalers that the
+// generated code uses.
 func TestValuesAreWrittenAsMarshalersWriteThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")

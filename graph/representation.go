@@ -8,18 +8,17 @@ import (
 	"carrel/principal"
 )
 
-// Representation is a reference to an object of ours, as routers send it.
+// Representation is a reference to an object of this service, as routers send it.
 type Representation struct {
-	// ID is the global id, a principal's in lower case, so that two references
-	// to one object are equal. It is empty where nothing is referred to: there
-	// is a fault, or the id is of another type than __typename.
+	// ID is the global id, in lower case for principals, so that two references to one object are
+	// equal. It is empty if the reference is invalid, or its id is of another type than __typename.
 	ID string
-	// Fault is what is wrong with it. One bad reference must not spoil a batch,
-	// so it is told when the batch is answered.
+	// Fault is the error of the reference. One invalid reference must not fail the whole batch, so
+	// it is reported when the batch is answered.
 	Fault error
 }
 
-// entityKind is the kind of id of a type of the union _Entity.
+// entityKind returns the kind of id of a type in the union _Entity.
 func entityKind(typeName string) id.Kind {
 	switch typeName {
 	case "User":
@@ -32,9 +31,9 @@ func entityKind(typeName string) id.Kind {
 	return id.Malformed
 }
 
-// UnmarshalRepresentation reads __typename and the key. The rest is ignored:
-// whatever a router, or somebody in its place, says of an object, only the id
-// counts. Nothing of the input is repeated in a fault.
+// UnmarshalRepresentation reads __typename and the key. It ignores the rest: whatever a router, or
+// a client that poses as one, says about an object, only the id counts. Errors repeat nothing of
+// the input.
 func UnmarshalRepresentation(v any) (Representation, error) {
 	fields, ok := v.(map[string]any)
 	if !ok {
@@ -70,8 +69,8 @@ func malformedRepresentation(what string) (Representation, error) {
 	return Representation{Fault: fault.BadInputf("%s", what)}, nil
 }
 
-// MarshalRepresentation writes a reference; the scalar is never part of an
-// answer, but gqlgen wants both directions.
+// MarshalRepresentation writes a reference. The scalar is never part of an answer, but gqlgen needs
+// both directions.
 func MarshalRepresentation(r Representation) graphql.Marshaler {
 	return graphql.MarshalString(r.ID)
 }

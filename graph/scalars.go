@@ -21,7 +21,7 @@ func MarshalContentID(id library.ContentID) graphql.Marshaler {
 	return graphql.MarshalID(string(id))
 }
 
-// UnmarshalContentID reads an id as it came; the Service checks it.
+// UnmarshalContentID reads an id without checking it. The Service does.
 func UnmarshalContentID(v any) (library.ContentID, error) {
 	id, err := graphql.UnmarshalID(v)
 	return library.ContentID(id), err
@@ -32,7 +32,7 @@ func MarshalPrincipalID(id principal.ID) graphql.Marshaler {
 	return graphql.MarshalID(string(id))
 }
 
-// UnmarshalPrincipalID reads an id as it came; the Service checks it.
+// UnmarshalPrincipalID reads an id without checking it. The Service does.
 func UnmarshalPrincipalID(v any) (principal.ID, error) {
 	id, err := graphql.UnmarshalID(v)
 	return principal.ID(id), err
@@ -41,7 +41,7 @@ func UnmarshalPrincipalID(v any) (principal.ID, error) {
 // MarshalLeaseID writes the id of a lease.
 func MarshalLeaseID(id lease.ID) graphql.Marshaler { return graphql.MarshalID(string(id)) }
 
-// UnmarshalLeaseID reads an id as it came; the Service checks it.
+// UnmarshalLeaseID reads an id without checking it. The Service does.
 func UnmarshalLeaseID(v any) (lease.ID, error) {
 	id, err := graphql.UnmarshalID(v)
 	return lease.ID(id), err
@@ -50,7 +50,7 @@ func UnmarshalLeaseID(v any) (lease.ID, error) {
 // MarshalPasteID writes the id of a paste.
 func MarshalPasteID(id paste.ID) graphql.Marshaler { return graphql.MarshalID(string(id)) }
 
-// UnmarshalPasteID reads an id as it came; the Service checks it.
+// UnmarshalPasteID reads an id without checking it. The Service does.
 func UnmarshalPasteID(v any) (paste.ID, error) {
 	id, err := graphql.UnmarshalID(v)
 	return paste.ID(id), err
@@ -59,8 +59,8 @@ func UnmarshalPasteID(v any) (paste.ID, error) {
 // MarshalInt writes an Int.
 func MarshalInt(i int) graphql.Marshaler { return graphql.MarshalInt(i) }
 
-// UnmarshalInt reads an Int. GraphQL's has 32 bits, and what is beyond them or
-// has a fraction is refused instead of cut.
+// UnmarshalInt reads an Int. Values beyond 32 bits, or with a fraction, are refused and not
+// truncated.
 func UnmarshalInt(v any) (int, error) {
 	var n int64
 	switch v := v.(type) {
@@ -94,25 +94,25 @@ func notAnInt() error {
 	return fault.BadInputf("not an Int: a whole number between -2147483648 and 2147483647")
 }
 
-// dateTime writes an instant.
+// dateTime is an instant as a GraphQL scalar.
 type dateTime clock.Instant
 
 // MarshalGQL writes RFC 3339 with exactly six decimals.
 func (d dateTime) MarshalGQL(w io.Writer) {
-	// The spare room of the buffer in which the answer is built saves a copy.
-	var room []byte
+	// Writing to the spare capacity of the answer's buffer saves a copy.
+	var spare []byte
 	if b, ok := w.(interface{ AvailableBuffer() []byte }); ok {
-		room = b.AvailableBuffer()
+		spare = b.AvailableBuffer()
 	}
-	room = append(room, '"')
-	room = clock.Instant(d).Time().AppendFormat(room, "2006-01-02T15:04:05.000000Z")
-	_, _ = w.Write(append(room, '"'))
+	spare = append(spare, '"')
+	spare = clock.Instant(d).Time().AppendFormat(spare, "2006-01-02T15:04:05.000000Z")
+	_, _ = w.Write(append(spare, '"'))
 }
 
 // MarshalDateTime writes RFC 3339 in UTC with exactly six decimals.
 func MarshalDateTime(i clock.Instant) graphql.Marshaler { return dateTime(i) }
 
-// UnmarshalDateTime reads RFC 3339 in any zone; anything else is BAD_USER_INPUT.
+// UnmarshalDateTime reads RFC 3339 in any time zone. Anything else is BAD_USER_INPUT.
 func UnmarshalDateTime(v any) (clock.Instant, error) {
 	s, ok := v.(string)
 	if !ok {

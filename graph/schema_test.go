@@ -14,10 +14,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// schemaFiles reads the files themselves, so that it also tells of changes
-// that were not generated yet.
+// schemaFiles reads the schema files directly, so that tests also see changes that were not
+// generated yet.
 func schemaFiles(t *testing.T) *ast.Schema {
 	t.Helper()
 	var sources []*ast.Source
@@ -35,7 +35,7 @@ func schemaFiles(t *testing.T) *ast.Schema {
 	return schema
 }
 
-// definitions are ours, in order of name, without the language's own.
+// definitions returns our definitions in order of name, without the built-in ones.
 func definitions(schema *ast.Schema) []*ast.Definition {
 	var defs []*ast.Definition
 	for _, d := range schema.Types {
@@ -81,13 +81,13 @@ func TestEveryPartOfTheSchemaHasADescription(t *testing.T) {
 		}
 	}
 	if seen < 300 {
-		t.Errorf("looked at %d parts only: the walk has missed most of the schema", seen)
+		t.Errorf("checked only %d parts: the walk has missed most of the schema", seen)
 	}
 }
 
-// TestTheSchemaIsTheContract keeps names, types, arguments and defaults as
-// clients know them. The golden was made from the contract, not from
-// schema.graphqls; what is added to the schema is added there by hand.
+// TestTheSchemaIsTheContract keeps names, types, arguments and defaults as clients know them. The
+// golden file was made from the contract, not from schema.graphqls; additions to the schema are
+// added there by hand.
 func TestTheSchemaIsTheContract(t *testing.T) {
 	got := strings.Join(outline(schemaFiles(t)), "\n") + "\n"
 	golden := filepath.Join("testdata", "contract.txt")
@@ -105,7 +105,7 @@ func TestTheSchemaIsTheContract(t *testing.T) {
 	}
 }
 
-// outline is the schema without descriptions, a line for each part.
+// outline returns the schema without descriptions, one line for each part.
 func outline(schema *ast.Schema) []string {
 	var lines []string
 	for _, d := range definitions(schema) {
@@ -174,7 +174,7 @@ func TestTheSchemaLinksFederation(t *testing.T) {
 	}
 }
 
-// TestNoModelLayer holds that every type is bound to one of ours.
+// TestNoModelLayer checks that every type is bound to one of ours.
 func TestNoModelLayer(t *testing.T) {
 	if _, err := os.Stat("models_gen.go"); !os.IsNotExist(err) {
 		t.Errorf("graph/models_gen.go: a type of the schema has no type of ours to be bound to (stat: %v)", err)

@@ -2,8 +2,8 @@ package graph
 
 import "testing"
 
-// TestServed_OffersWhatIsSupportedAlone: @defer is not offered, @skip and
-// @include are, and the types are those of the generated code.
+// TestServed_OffersWhatIsSupportedAlone: the schema has no @defer, has @skip and @include, and has
+// the types of the generated code.
 func TestServed_OffersWhatIsSupportedAlone(t *testing.T) {
 	served := Served()
 	for name, offered := range map[string]bool{"defer": false, "skip": true, "include": true, "deprecated": true, "oneOf": true, "specifiedBy": true} {
@@ -12,7 +12,7 @@ func TestServed_OffersWhatIsSupportedAlone(t *testing.T) {
 		}
 	}
 	if parsedSchema.Directives["defer"] == nil {
-		t.Error("the parser declares no @defer any more: there is nothing to leave out")
+		t.Error("the parser does not declare @defer any more: there is nothing to remove")
 	}
 	if served.Query != parsedSchema.Query || len(served.Types) != len(parsedSchema.Types) {
 		t.Error("types are missing")

@@ -15,18 +15,19 @@ import (
 	"carrel/library"
 )
 
-// Subgraph is what composition is told of this schema.
+// Subgraph is this schema as composers see it.
 type Subgraph struct{ SDL string }
 
-// additions is the file that defines what every composer defines itself.
+// additions is the file with the definitions that every composer has built in.
 const additions = "federation.graphqls"
 
-// NewSubgraph makes the schema as composers take it, of the very files that
-// the generated code was made of, with their descriptions. It leaves out
-//   - node and nodes: each subgraph resolves them for its own types alone, so
-//     that composers refuse them in two subgraphs, @shareable or not;
-//   - @oneOf, of which Federation 2.7 does not know;
-//   - the definitions that composers bring.
+// NewSubgraph returns the schema for composers, built from the files that the generated code was
+// made from, with their descriptions. It does not contain
+//
+//   - node and nodes: each subgraph resolves them only for its own types, so composers
+//     refuse them in two subgraphs, @shareable or not;
+//   - @oneOf, which Federation 2.7 does not know;
+//   - the definitions that composers have built in.
 func NewSubgraph() (*Subgraph, error) {
 	own := make([]*ast.Source, 0, len(sources))
 	for _, s := range sources {
@@ -48,7 +49,7 @@ func NewSubgraph() (*Subgraph, error) {
 	return &Subgraph{SDL: sdl.String()}, nil
 }
 
-// compose takes out of a definition what composers refuse.
+// compose removes what composers refuse from a definition.
 func compose(def *ast.Definition) {
 	def.Directives = slices.DeleteFunc(def.Directives, func(d *ast.Directive) bool { return d.Name == "oneOf" })
 	if def.Name == "Query" {
@@ -56,22 +57,20 @@ func compose(def *ast.Definition) {
 	}
 }
 
-// SubgraphResolver is what a ResolverRoot has to be too. gqlgen keeps the names
-// _entities and _service for its own plugin, which starts a goroutine for each
-// reference and drops its place from the error, and so leaves both out of
-// QueryResolver.
+// SubgraphResolver must be implemented by a ResolverRoot too. gqlgen reserves the names _entities
+// and _service for its own plugin, which starts a goroutine for each reference and removes its
+// index from the error, and so it leaves both out of QueryResolver.
 type SubgraphResolver interface {
-	// Entities answers references in their order.
+	// Entities returns the objects of references in their order.
 	Entities(ctx context.Context, representations []*Representation) ([]library.Node, error)
-	// Subgraph is told to composers.
+	// Subgraph returns the schema for composers.
 	Subgraph(ctx context.Context) (*Subgraph, error)
 }
 
-var errNoSubgraph = errors.New("the resolvers are no SubgraphResolver")
+var errNoSubgraph = errors.New("the resolvers do not implement SubgraphResolver")
 
-// __resolve_entities has the name that generated code calls. It answers a
-// []library.Node, and nil after an error: an empty list would say that there
-// was nothing to be found.
+// __resolve_entities has the name that generated code calls. It returns a []library.Node, and nil
+// after an error, because an empty list would mean that nothing was found.
 func (ec *executionContext) __resolve_entities(ctx context.Context, representations []*Representation) any {
 	r, ok := ec.Resolvers.(SubgraphResolver)
 	if !ok {
@@ -86,7 +85,7 @@ func (ec *executionContext) __resolve_entities(ctx context.Context, representati
 	return entities
 }
 
-// __resolve__service likewise.
+// __resolve__service likewise has the name that generated code calls.
 func (ec *executionContext) __resolve__service(ctx context.Context) (Subgraph, error) {
 	r, ok := ec.Resolvers.(SubgraphResolver)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// parts are the definitions of a document: a line for each, as in the contract,
-// with its description. The language's own validation is left to composers.
+// parts returns the definitions of a document, one line for each, as in the contract, with its
+// description. The validation is left to composers.
 func parts(t *testing.T, doc *ast.SchemaDocument) []string {
 	t.Helper()
 	schema := &ast.Schema{Types: map[string]*ast.Definition{}}
@@ -50,17 +50,17 @@ func parsed(t *testing.T, name, text string) *ast.SchemaDocument {
 	return doc
 }
 
-// TestComposersAreToldTheContract: the subgraph is schema.graphqls, word for
-// word, but for what composers refuse.
-func TestComposersAreToldTheContract(t *testing.T) {
+// TestSubgraph_IsTheContract: the subgraph is schema.graphqls word for word, except what composers
+// refuse.
+func TestSubgraph_IsTheContract(t *testing.T) {
 	subgraph, err := NewSubgraph()
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := parsed(t, "the subgraph", subgraph.SDL)
-	for _, list := range []int{len(told.Directives), len(told.Extensions), len(told.Schema)} {
+	composed := parsed(t, "the subgraph", subgraph.SDL)
+	for _, list := range []int{len(composed.Directives), len(composed.Extensions), len(composed.Schema)} {
 		if list > 0 {
-			t.Errorf("it defines what composers bring, or extends types of its own")
+			t.Errorf("it defines what composers have built in, or extends its own types")
 		}
 	}
 	text, err := os.ReadFile(filepath.Join("..", "schema.graphqls"))
@@ -74,15 +74,15 @@ func TestComposersAreToldTheContract(t *testing.T) {
 	if len(query.Fields) != before-2 {
 		t.Errorf("Query had %d fields and has %d without node and nodes", before, len(query.Fields))
 	}
-	if diff := cmp.Diff(parts(t, contract), parts(t, told)); diff != "" {
-		t.Errorf("told something else (-contract +subgraph):\n%s", diff)
+	if diff := cmp.Diff(parts(t, contract), parts(t, composed)); diff != "" {
+		t.Errorf("the subgraph differs (-contract +subgraph):\n%s", diff)
 	}
 	if !strings.Contains(subgraph.SDL, `https://specs.apollo.dev/federation/v2.7`) {
 		t.Error("no @link")
 	}
 }
 
-func TestComposersAreNotToldOfOneOf(t *testing.T) {
+func TestSubgraph_HasNoOneOf(t *testing.T) {
 	doc := parsed(t, "a schema", `input Place @oneOf @tag(name: "x") { id: ID, name: String } type Query { node: Int, nodes: Int, other: Int } type Other { node: Int }`)
 	for _, def := range doc.Definitions {
 		compose(def)

@@ -8,8 +8,8 @@ import (
 	"carrel/page"
 )
 
-// TextQueryOf returns what a field Content.revision asks for: its arguments, and the
-// languages that the request accepts.
+// TextQueryOf returns the request of a field Content.revision: its arguments, and the languages
+// that the request accepts.
 func TextQueryOf(ctx context.Context, field graphql.CollectedField) (page.TextQuery, error) {
 	op := graphql.GetOperationContext(ctx)
 	args, err := newExecutionContext(op, nil, nil).field_Content_revision_args(ctx, field.ArgumentMap(op.Variables))
@@ -28,7 +28,7 @@ func TextQueryOf(ctx context.Context, field graphql.CollectedField) (page.TextQu
 	return q, nil
 }
 
-// ofTitles are the fields of a revision that page.TextQuery.TitleOnly names.
+// ofTitles are the fields of a revision that page.TextQuery.TitleOnly covers.
 var ofTitles = map[string]bool{
 	"__typename": true, "key": true, "branch": true, "number": true, "locale": true, "title": true, "isCurrent": true,
 }

@@ -6,19 +6,19 @@ import (
 	"carrel/core/fault"
 )
 
-// UserError is a fault that a person can put right.
+// UserError is an error that the user can correct.
 type UserError struct {
 	Message string
-	Field   []string // nil where the fault lies in no field
+	Field   []string // nil if the error is not about one field
 	Code    UserErrorCode
 	// CurrentVersion is that of what has not the version expected; nil for other faults.
 	CurrentVersion *int
 }
 
-// UserErrorCode is the kind of a UserError, as the contract names it.
+// UserErrorCode is the code of a UserError in the contract.
 type UserErrorCode string
 
-// The codes that the domain's errors are shown as.
+// The codes that errors of the domain are shown with.
 const (
 	CodeInvalid     UserErrorCode = "INVALID"
 	CodeNotFound    UserErrorCode = "NOT_FOUND"
@@ -38,7 +38,7 @@ const (
 // MarshalGQL writes the code.
 func (c UserErrorCode) MarshalGQL(w io.Writer) { name(c).MarshalGQL(w) }
 
-// UnmarshalGQL is needed by the binding; the code is never an input.
+// UnmarshalGQL is required by the binding. The code is never an input.
 func (c *UserErrorCode) UnmarshalGQL(v any) error {
 	s, ok := v.(string)
 	if !ok {
@@ -48,10 +48,9 @@ func (c *UserErrorCode) UnmarshalGQL(v any) error {
 	return nil
 }
 
-// UserErrors is the one place that decides which errors of a mutation a person
-// can put right. It gives all faults of err, or err itself where one of them
-// is a fault of the caller's program or of the service: that one is a
-// top-level error, and the payload null.
+// UserErrors decides which errors of a mutation are user errors. It returns all faults of err, or
+// err itself if one of them is an error of the client program or of the service: then that is a
+// top-level error, and the payload is null.
 func UserErrors(err error) ([]UserError, error) {
 	if err == nil {
 		return nil, nil
@@ -68,7 +67,7 @@ func UserErrors(err error) ([]UserError, error) {
 	return shown, nil
 }
 
-// userErrorCode maps what a person can put right; ok is false for all else.
+// userErrorCode returns the code of an error that a user can correct. ok is false for all others.
 func userErrorCode(e *fault.Error) (code UserErrorCode, ok bool) {
 	switch e.Code {
 	case fault.Invalid:
@@ -88,9 +87,8 @@ func userErrorCode(e *fault.Error) (code UserErrorCode, ok bool) {
 	return "", false
 }
 
-// conflictCode leaves out the conflicts that only a program can answer:
-// CONTENTION and OUTCOME_UNKNOWN by trying again, IDEMPOTENCY_MISMATCH by
-// sending the right key.
+// conflictCode excludes the conflicts that only a program can resolve: CONTENTION and
+// OUTCOME_UNKNOWN by a retry, IDEMPOTENCY_MISMATCH by the right key.
 func conflictCode(r fault.Reason) (code UserErrorCode, ok bool) {
 	switch r {
 	case fault.ReasonTaken:

@@ -67,7 +67,7 @@ func TestUserErrors(t *testing.T) {
 				t.Errorf("top level: got %v, want the error itself", err)
 			}
 			if c.want != nil && err != nil {
-				t.Errorf("shown and told at the top level too: %v", err)
+				t.Errorf("shown as a user error and at the top level: %v", err)
 			}
 		})
 	}
@@ -76,8 +76,8 @@ func TestUserErrors(t *testing.T) {
 	}
 }
 
-// TestUserErrorCode_ReservedValuesSaySo: a code that nothing returns yet does not
-// read as if it were.
+// TestUserErrorCode_ReservedValuesSaySo: the description of a code that nothing returns yet says
+// that it is reserved.
 func TestUserErrorCode_ReservedValuesSaySo(t *testing.T) {
 	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager, CodeNotAMember, CodeTooMany,
 		CodeExpired, CodeCancelled, CodeConfirmed, CodeRevision, CodeWrongSecret}

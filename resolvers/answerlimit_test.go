@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// bounded runs a query whose answer may have limit bytes.
+// bounded runs a query whose answer may have at most limit bytes.
 func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
 	g.t.Helper()
 	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
@@ -32,13 +32,13 @@ func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query st
 	text := string(bytes.Join(body.Chunks(), nil))
 	body.Release()
 	if memory.Used() != 0 {
-		g.t.Errorf("%d bytes are held afterwards", memory.Used())
+		g.t.Errorf("%d bytes are still reserved", memory.Used())
 	}
 	return text, body.Err()
 }
 
-// TestAnswerLimit_PlannedAndUnplannedPagesCountTheSame: the same answers pass
-// and fail, whichever way they are written.
+// TestAnswerLimit_PlannedAndUnplannedPagesCountTheSame: the limit accepts and refuses the same
+// answers, whether or not they are planned.
 func TestAnswerLimit_PlannedAndUnplannedPagesCountTheSame(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(20)

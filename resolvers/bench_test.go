@@ -18,9 +18,9 @@ import (
 const pageQuery = `query($id: ID!) { user(id: $id) { library(first: 20) {
 	edges { cursor node { id title link visibility lastModified createdBy { id displayName } } } pageInfo { hasNextPage endCursor } } } }`
 
-// BenchmarkPage is a page of 20 edges with creator, from a parsed document to
-// the bytes of its answer; BenchmarkPageOfTheDomain is what of it the domain
-// takes. `make bench` compares the whole gateway with a hand-written handler.
+// BenchmarkPage measures a page of 20 edges with their creators, from a parsed document to the
+// bytes of its answer. BenchmarkPageOfTheDomain measures the domain's share of it. `make bench`
+// compares the whole gateway with a hand-written handler.
 func BenchmarkPage(b *testing.B) {
 	g := newGateway(b)
 	g.shelf(40)
@@ -28,7 +28,7 @@ func BenchmarkPage(b *testing.B) {
 	if errs != nil {
 		b.Fatal(errs)
 	}
-	pages := graph.NewPages(pageQuery) // the edge keeps it with the document
+	pages := graph.NewPages(pageQuery) // the edge caches it with the document
 	defer reportCPU(b)()
 	for b.Loop() {
 		op := &graphql.OperationContext{
@@ -73,8 +73,8 @@ func BenchmarkPageOfTheDomain(b *testing.B) {
 	}
 }
 
-// reportCPU measures what the process spends, which a busy machine changes
-// less than the time that passes.
+// reportCPU measures the CPU time of the process, which a busy machine affects less than the
+// elapsed time.
 func reportCPU(b *testing.B) (done func()) {
 	b.ReportAllocs()
 	spent := func() time.Duration {

@@ -14,8 +14,8 @@ import (
 	"carrel/edge"
 )
 
-// served is the gateway over HTTP, for eve. Its documents are cached. spent, if it
-// is not nil, is called with the points that she pays.
+// served is the gateway over HTTP, with eve as the viewer. Its documents are cached. If spent is
+// not nil, it is called with the points that she pays.
 func (g *gateway) served(spent func(signedIn bool, points float64)) http.Handler {
 	g.t.Helper()
 	h, err := edge.New(edge.Config{
@@ -48,8 +48,7 @@ func post(t *testing.T, h http.Handler, query string, variables map[string]any) 
 
 type given = map[string]any
 
-// documents are queries with the variables of several requests, whose answers
-// all differ.
+// documents are queries with the variables of several requests, whose answers are all different.
 var documents = map[string]struct {
 	query    string
 	requests []given
@@ -70,8 +69,8 @@ var documents = map[string]struct {
 	"a page below a page":   {`query($n: Int) { viewer { library(first: 1) { nodes { createdBy { library(first: $n) { nodes { id } } } } } } }`, []given{{"n": 1}, {"n": 2}}},
 }
 
-// TestCachedDocument_AnswersAsOneThatIsNew: what is kept of a document depends on
-// nothing that differs between its requests.
+// TestCachedDocument_AnswersAsOneThatIsNew: what is cached of a document depends on nothing that
+// differs between its requests.
 func TestCachedDocument_AnswersAsOneThatIsNew(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(7)
@@ -88,13 +87,13 @@ func TestCachedDocument_AnswersAsOneThatIsNew(t *testing.T) {
 				}
 			}
 			if len(seen) != len(c.requests) {
-				t.Errorf("%d answers differ of %d: the case shows nothing", len(seen), len(c.requests))
+				t.Errorf("only %d of %d answers differ: the case checks nothing", len(seen), len(c.requests))
 			}
 		})
 	}
 }
 
-// TestCachedDocument_IsSharedByRequests runs requests of one document at once.
+// TestCachedDocument_IsSharedByRequests runs concurrent requests with one document.
 func TestCachedDocument_IsSharedByRequests(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(7)

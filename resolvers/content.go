@@ -10,17 +10,17 @@ import (
 	"carrel/principal"
 )
 
-// CreatedBy is null where the creator may not be seen.
+// CreatedBy returns nil if the viewer may not see the creator.
 func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*principal.User, error) {
 	return creator(ctx, c)
 }
 
-// Members answers a page of the item's members.
+// Members returns a page of the item's members.
 func (r contents) Members(ctx context.Context, c *library.Content, first *int, after *string) (*library.ContentMemberConnection, error) {
 	return r.Library.Members(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
-// ViewerRole is null where the viewer has none.
+// ViewerRole returns nil if the viewer has no role.
 func (r contents) ViewerRole(ctx context.Context, c *library.Content) (*library.ContentRole, error) {
 	s, err := permissions(ctx, c)
 	if err != nil || s.Role == library.NoRole {
@@ -29,7 +29,7 @@ func (r contents) ViewerRole(ctx context.Context, c *library.Content) (*library.
 	return &s.Role, nil
 }
 
-// ViewerCanShare tells whether the viewer may share the item.
+// ViewerCanShare reports whether the viewer may share the item.
 func (r contents) ViewerCanShare(ctx context.Context, c *library.Content) (bool, error) {
 	s, err := permissions(ctx, c)
 	return err == nil && s.CanShare, err
@@ -53,8 +53,8 @@ func (r contents) ViewerCanDelete(ctx context.Context, c *library.Content) (bool
 	return err == nil && s.CanDelete(), err
 }
 
-// permissions is never nil without an error: an item that has just become
-// invisible is one that the viewer may do nothing with.
+// permissions never returns nil without an error: if an item has just become invisible, the viewer
+// has no permissions on it.
 func permissions(ctx context.Context, c *library.Content) (*library.Permissions, error) {
 	s, err := dataloader.From(ctx).Permissions.Load(ctx, c.ID)
 	if err == nil && s == nil {

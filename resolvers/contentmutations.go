@@ -8,8 +8,8 @@ import (
 	"carrel/library"
 )
 
-// outcome is what a mutation of an item has to show; everything in it is nil
-// where the mutation was refused.
+// outcome is what the payload of a mutation of an item needs. All fields are nil if the mutation
+// was refused.
 type outcome struct {
 	id      *library.ContentID
 	content *library.Content
@@ -19,8 +19,7 @@ type outcome struct {
 	faults  []graph.UserError
 }
 
-// outcomeOf takes an answer of the domain apart. The error is one that no
-// payload can carry.
+// outcomeOf splits a result of the domain. The error is one that payloads cannot contain.
 func outcomeOf(ctx context.Context, out *library.ContentOutcome, err error) (outcome, error) {
 	faults, err := graph.UserErrors(err)
 	if err != nil || faults != nil || out == nil {
@@ -54,7 +53,7 @@ func (m mutations) UpdateContent(ctx context.Context, in graph.UpdateContentInpu
 	return &graph.UpdateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// ShareContent puts an item into libraries.
+// ShareContent adds an item to libraries.
 func (m mutations) ShareContent(ctx context.Context, in graph.ShareContentInput) (*graph.ShareContentPayload, error) {
 	answer, err := m.Library.ShareContent(ctx, m.begin(ctx), library.ShareContent{
 		Content: in.ContentID, Principals: in.PrincipalIds, Role: given(in.Role), IdempotencyKey: in.IdempotencyKey,
@@ -63,7 +62,7 @@ func (m mutations) ShareContent(ctx context.Context, in graph.ShareContentInput)
 	return &graph.ShareContentPayload{Content: out.content, Edges: out.edges, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// SetContentMembers changes who has a role on an item.
+// SetContentMembers changes the members of an item.
 func (m mutations) SetContentMembers(ctx context.Context, in graph.SetContentMembersInput) (*graph.SetContentMembersPayload, error) {
 	answer, err := m.Library.SetContentMembers(ctx, m.begin(ctx), library.SetContentMembers{
 		Content: in.ContentID, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
@@ -72,8 +71,8 @@ func (m mutations) SetContentMembers(ctx context.Context, in graph.SetContentMem
 	return &graph.SetContentMembersPayload{Content: out.content, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// RemoveFromLibrary takes an item out of a library. The owner is looked up
-// afterwards, as the viewer sees it then.
+// RemoveFromLibrary removes an item from a library. The owner is loaded afterwards, as the viewer
+// sees it then.
 func (m mutations) RemoveFromLibrary(ctx context.Context, in graph.RemoveFromLibraryInput) (*graph.RemoveFromLibraryPayload, error) {
 	answer, err := m.Library.RemoveFromLibrary(ctx, m.begin(ctx), library.RemoveFromLibrary{
 		Principal: in.PrincipalID, Content: in.ContentID, IdempotencyKey: in.IdempotencyKey,
@@ -86,7 +85,7 @@ func (m mutations) RemoveFromLibrary(ctx context.Context, in graph.RemoveFromLib
 	return payload, err
 }
 
-// DeleteContent deletes an item for good.
+// DeleteContent deletes an item permanently.
 func (m mutations) DeleteContent(ctx context.Context, in graph.DeleteContentInput) (*graph.DeleteContentPayload, error) {
 	answer, err := m.Library.DeleteContent(ctx, m.begin(ctx), library.DeleteContent{
 		ID: in.ID, ExpectedVersion: in.ExpectedVersion, IdempotencyKey: in.IdempotencyKey,
@@ -95,7 +94,7 @@ func (m mutations) DeleteContent(ctx context.Context, in graph.DeleteContentInpu
 	return &graph.DeleteContentPayload{DeletedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// MoveContent gives an item another URL.
+// MoveContent changes the URL of an item.
 func (m mutations) MoveContent(ctx context.Context, in graph.MoveContentInput) (*graph.MoveContentPayload, error) {
 	answer, err := m.Library.MoveContent(ctx, m.begin(ctx), library.MoveContent{
 		ID: in.ID, URL: optional(in.URL), ExpectedVersion: in.ExpectedVersion, IdempotencyKey: in.IdempotencyKey,

@@ -15,25 +15,25 @@ import (
 
 var _ graph.SubgraphResolver = (*Root)(nil)
 
-// Subgraph answers what composers are told.
+// Subgraph returns the schema for composers.
 func (r *Root) Subgraph(context.Context) (*graph.Subgraph, error) { return r.Schema, nil }
 
-// Entities answers objects in the order of their references, as nodes does,
-// and each object is read once. A reference that is none is an error at its
-// place in the list, which routers need to tell whose it is.
+// Entities returns objects in the order of their references, as Nodes does, and reads each object
+// once. An invalid reference is an error at its index in the list, by which routers know which one
+// it is.
 func (r *Root) Entities(ctx context.Context, representations []*graph.Representation) ([]library.Node, error) {
 	if len(representations) > input.MaxList {
 		return nil, fault.BadInputf("%d representations: at most %d can be asked for at once", len(representations), input.MaxList)
 	}
-	ids, places := distinct(representations)
+	ids, indexes := distinct(representations)
 	found, err := queries{r}.Nodes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	entities := make([]library.Node, len(representations))
 	for i, ref := range representations {
-		if place, ok := places[ref.ID]; ok {
-			entities[i] = found[place]
+		if at, ok := indexes[ref.ID]; ok {
+			entities[i] = found[at]
 		}
 		if ref.Fault != nil {
 			path := append(graphql.GetPath(ctx), ast.PathIndex(i))
@@ -43,15 +43,15 @@ func (r *Root) Entities(ctx context.Context, representations []*graph.Representa
 	return entities, nil
 }
 
-// distinct are the ids that are to be read, each with its place among them.
-func distinct(representations []*graph.Representation) (ids []string, places map[string]int) {
-	places = make(map[string]int, len(representations))
+// distinct returns the ids to read, and the index of each among them.
+func distinct(representations []*graph.Representation) (ids []string, indexes map[string]int) {
+	indexes = make(map[string]int, len(representations))
 	for _, r := range representations {
-		if _, ok := places[r.ID]; ok || r.ID == "" {
+		if _, ok := indexes[r.ID]; ok || r.ID == "" {
 			continue
 		}
-		places[r.ID] = len(ids)
+		indexes[r.ID] = len(ids)
 		ids = append(ids, r.ID)
 	}
-	return ids, places
+	return ids, indexes
 }

@@ -16,7 +16,7 @@ import (
 const entities = `query($r: [_Any!]!) { _entities(representations: $r) {
 	__typename ... on User { id } ... on Group { id } ... on Content { id } } }`
 
-// ref is a reference; more is smuggled in with it.
+// ref returns a reference. more are additional fields in it.
 func ref(typeName, id string, more ...string) any {
 	r := map[string]any{"__typename": typeName, "id": id}
 	for _, name := range more {
@@ -25,7 +25,7 @@ func ref(typeName, id string, more ...string) any {
 	return r
 }
 
-// refs names entities of one type after another: "User u:acme:ann".
+// refs returns references given as type and id: "User u:acme:ann".
 func refs(list ...string) []any {
 	all := make([]any, len(list))
 	for i, text := range list {
@@ -35,8 +35,8 @@ func refs(list ...string) []any {
 	return all
 }
 
-// told are the entities of an answer as refs takes them, "" for null.
-func told(a answer) []string {
+// returned lists the entities of an answer as refs takes them, "" for null.
+func returned(a answer) []string {
 	list, _ := a.at("_entities").([]any)
 	all := make([]string, len(list))
 	for i, e := range list {
@@ -47,14 +47,14 @@ func told(a answer) []string {
 	return all
 }
 
-// faults are the errors of an answer, as path and reason.
+// faults lists the errors of an answer as path and reason.
 func faults(t *testing.T, a answer) []string {
 	t.Helper()
 	var all []string
 	for _, err := range a.errs {
 		var located *gqlerror.Error
 		if !errors.As(err, &located) {
-			t.Fatalf("an error without a place: %v", err)
+			t.Fatalf("an error without a path: %v", err)
 		}
 		all = append(all, located.Path.String()+" "+string(fault.ReasonOf(err)))
 	}
@@ -91,7 +91,7 @@ func TestEntities(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := g.do(c.viewer, entities, "r", c.refs)
-			if diff := cmp.Diff(c.want, told(a)); diff != "" {
+			if diff := cmp.Diff(c.want, returned(a)); diff != "" {
 				t.Errorf("entities (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.faults, faults(t, a)); diff != "" {
@@ -101,8 +101,8 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// TestEntitiesLookLikeNodes: what is told of an object does not depend on the
-// way to it, and what came with a reference is not believed.
+// TestEntitiesLookLikeNodes: the fields of an object do not depend on the way to it, and fields in
+// a reference are not trusted.
 func TestEntitiesLookLikeNodes(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "eve")
@@ -118,8 +118,8 @@ func TestEntitiesLookLikeNodes(t *testing.T) {
 	}
 }
 
-// TestEntitiesAreReadInOneBatch: each object once, and what is asked of them
-// all together too.
+// TestEntitiesAreReadInOneBatch: each object is read once, and fields of all objects are loaded
+// together too.
 func TestEntitiesAreReadInOneBatch(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(9)
@@ -142,7 +142,7 @@ func TestEntitiesAreReadInOneBatch(t *testing.T) {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	if len(g.spy.principals) != 1 || len(g.spy.permissions) != 1 || len(g.spy.contents) != 0 {
-		t.Errorf("creators %v, standings %v, items one by one %v: want one batch of each of the first two", g.spy.principals, g.spy.permissions, g.spy.contents)
+		t.Errorf("creators %v, permissions %v, single items %v: want one batch of each of the first two", g.spy.principals, g.spy.permissions, g.spy.contents)
 	}
 }
 
@@ -160,12 +160,12 @@ func TestEntitiesTakeAHundred(t *testing.T) {
 		t.Errorf("101 references (-want +got):\n%s", diff)
 	}
 	if a.raw != "null" {
-		t.Errorf("got %s: half a list cannot be told from a whole one", a.raw)
+		t.Errorf("got %s: an incomplete list looks like a complete one", a.raw)
 	}
 }
 
-// TestReferencesInTheDocument: a router sends them as a variable, but nothing
-// says that it must.
+// TestReferencesInTheDocument: a router sends references as a variable, but they may also be in the
+// document.
 func TestReferencesInTheDocument(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")

@@ -30,11 +30,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gateway is the schema over the real domain on a real store, without HTTP.
+// gateway is the schema on the real domain and a real store, without HTTP.
 type gateway struct {
 	t   testing.TB
 	spy *spy
-	// schema is what it answers.
+	// schema is the schema of its answers.
 	schema     *ast.Schema
 	executable graph.ExecutableSchema
 	exec       *executor.Executor
@@ -42,7 +42,7 @@ type gateway struct {
 	following  followers
 }
 
-// followers counts those who follow libraries at present.
+// followers counts the current followers of libraries.
 type followers struct {
 	*observe.Metrics
 	more, fewer chan struct{}
@@ -62,13 +62,13 @@ func (f followers) Follows(n int) {
 	changed <- struct{}{}
 }
 
-// spy passes every call on to the Service and remembers what was asked of it.
+// spy passes every call on to the Service and records it.
 type spy struct {
 	library.API
-	local       bool // says that the store is in this process
+	local       bool // reports that the store is in this process
 	mu          sync.Mutex
-	pages       []asked
-	begun       []asked // by Prefetch
+	pages       []requestedPage
+	prefetched  []requestedPage // by Prefetch
 	principals  [][]principal.ID
 	permissions [][]library.ContentID
 	contents    [][]library.ContentID
@@ -76,22 +76,22 @@ type spy struct {
 	counts      int
 }
 
-// asked is a page that was asked for.
-type asked struct {
+// requestedPage is a requested page.
+type requestedPage struct {
 	Owner principal.ID
 	Query library.LibraryQuery
 }
 
 func (s *spy) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	s.mu.Lock()
-	s.pages = append(s.pages, asked{owner, q})
+	s.pages = append(s.pages, requestedPage{owner, q})
 	s.mu.Unlock()
 	return s.API.Library(ctx, v, owner, q)
 }
 
 func (s *spy) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
 	s.mu.Lock()
-	s.begun = append(s.begun, asked{owner, q})
+	s.prefetched = append(s.prefetched, requestedPage{owner, q})
 	s.mu.Unlock()
 	s.API.Prefetch(ctx, v, owner, q)
 }
@@ -133,17 +133,17 @@ func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (l
 
 func (s *spy) Prefetches() bool { return !s.local && s.API.Prefetches() }
 
-// pagesBegun is how many pages were begun by Prefetch.
-func (s *spy) pagesBegun() int {
+// pagesPrefetched returns the number of pages that Prefetch has started.
+func (s *spy) pagesPrefetched() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.begun)
+	return len(s.prefetched)
 }
 
 func (s *spy) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages, s.begun, s.principals, s.permissions, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
+	s.pages, s.prefetched, s.principals, s.permissions, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
 }
 
 func newGateway(t testing.TB) *gateway {
@@ -151,7 +151,7 @@ func newGateway(t testing.TB) *gateway {
 	return newGatewayOn(t, func(s backend.Store) backend.Store { return s })
 }
 
-// newGatewayOn puts something between the Service and its store.
+// newGatewayOn returns a gateway whose Service uses the store that wrap returns.
 func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway {
 	t.Helper()
 	store, err := pebblestore.Open("gateway", pebblestore.Options{FS: vfs.NewMem(), FreeReserve: -1})
@@ -185,8 +185,7 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema}), following: following}
 }
 
-// unplanned is the schema without what NewSchema puts between a page and the
-// generated code.
+// unplanned is the schema without the planning that NewSchema adds.
 type unplanned struct{ graphql.ExecutableSchema }
 
 // executed is the schema whose operations are all run by the executor.
@@ -205,7 +204,7 @@ func (u unplanned) Exec(ctx context.Context) graphql.ResponseHandler {
 	return handle
 }
 
-// answer is a response; code is that of the n-th error.
+// answer is a response. code is the code of its n-th error.
 type answer struct {
 	data map[string]any
 	raw  string
@@ -241,7 +240,7 @@ func (g *gateway) doWith(exec *executor.Executor, v *principal.Viewer, query str
 	return a
 }
 
-// must runs an operation that has to succeed, without userErrors.
+// must runs an operation that must succeed, without userErrors.
 func (g *gateway) must(v *principal.Viewer, query string, variables ...any) answer {
 	g.t.Helper()
 	a := g.do(v, query, variables...)
@@ -258,7 +257,7 @@ func (g *gateway) must(v *principal.Viewer, query string, variables ...any) answ
 	return a
 }
 
-// at follows a path of names and list positions.
+// at returns the value at a path of names and list indexes.
 func (a answer) at(path ...any) any {
 	var v any = a.data
 	for _, p := range path {
@@ -283,7 +282,7 @@ func admin() *principal.Viewer {
 	return &principal.Viewer{User: "u:acme:root", Admin: true}
 }
 
-// people creates users of those names in acme; ghost is PRIVATE.
+// people creates users with those names in acme. ghost is PRIVATE.
 func (g *gateway) people(names ...string) {
 	g.t.Helper()
 	for _, name := range names {
@@ -296,7 +295,7 @@ func (g *gateway) people(names ...string) {
 	}
 }
 
-// link creates an item of that name, and shares it.
+// link creates an item with that name and shares it.
 func (g *gateway) link(v *principal.Viewer, name string, with ...string) {
 	g.t.Helper()
 	members := make([]any, len(with))
@@ -307,7 +306,7 @@ func (g *gateway) link(v *principal.Viewer, name string, with ...string) {
 		"n", name, "m", members)
 }
 
-// shelf fills eve's library with n items by ann, bob and ghost.
+// shelf adds n items by ann, bob and ghost to eve's library.
 func (g *gateway) shelf(n int) {
 	g.t.Helper()
 	g.people("root", "ann", "bob", "ghost", "eve")

@@ -13,8 +13,7 @@ import (
 	"carrel/principal"
 )
 
-// Kinds of what a field may name, each with pairs of a hidden one and an absent
-// one.
+// unseenPairs are pairs of a hidden and an absent object for each kind of argument.
 var unseenPairs = map[string][][2]string{
 	"content": {{"c:acme:hidden", "c:acme:absent"}, {"c:acme:hidden", "c:acme:deleted"}},
 	"user":    {{"u:acme:ghost", "u:acme:nobody"}},
@@ -23,8 +22,8 @@ var unseenPairs = map[string][][2]string{
 	"url":     {{"https://acme.example/hidden", "https://acme.example/absent"}, {"https://acme.example/hidden", "https://acme.example/deleted"}},
 }
 
-// unseenRow asks for one thing of some kind, whose id takes the place of %s. A row
-// without kinds says why the field has none.
+// unseenRow is a request for one object of some kind, whose id replaces %s. A row without kinds
+// says why the field has none.
 type unseenRow struct {
 	kinds string
 	ask   string
@@ -39,21 +38,21 @@ var unseenRows = map[string][]unseenRow{
 	"_service":     {{"", "names nothing"}},
 	"canonicalUrl": {{"", "names nothing that is stored"}},
 	"parseKey":     {{"", "names nothing that is stored"}},
-	"createUser":   {{"", "names only what it creates, where TAKEN may tell"}},
-	"createGroup":  {{"", "names only what it creates, where TAKEN may tell"}},
-	"acquireLease": {{"", "names keys, where TAKEN may tell"}},
-	// Ids of leases are random, and whoever has one was given it with its token.
-	"lease":          {{"", "is answered to whoever has the token, and FORBIDDEN tells of a lease"}},
-	"confirmLease":   {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
-	"cancelLease":    {{"", "is for whoever has the token, and FORBIDDEN tells of a lease"}},
-	"isKeyAvailable": {{"", "tells whether a key is held, and not by whom"}},
+	"createUser":   {{"", "names only what it creates, and TAKEN may reveal that"}},
+	"createGroup":  {{"", "names only what it creates, and TAKEN may reveal that"}},
+	"acquireLease": {{"", "names keys, and TAKEN may reveal that"}},
+	// Ids of leases are random, and a caller with one got it together with its token.
+	"lease":          {{"", "is answered to callers with the token, and FORBIDDEN reveals a lease"}},
+	"confirmLease":   {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},
+	"cancelLease":    {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},
+	"isKeyAvailable": {{"", "reveals whether a key is held, and not by whom"}},
 	"latestContent":  {{"", "names a tenant, whose PUBLIC content everybody sees"}},
 	"latestPastes":   {{"", "names nothing"}},
 	"createPaste":    {{"", "names nothing"}},
-	// Ids of pastes are random, and whoever has one may read the paste.
+	// Ids of pastes are random, and a caller with one may read the paste.
 	"paste":       {{"", "is answered to everybody"}},
-	"updatePaste": {{"", "is for whoever has the secret, and WRONG_SECRET tells of a paste that everybody may read"}},
-	"deletePaste": {{"", "is for whoever has the secret, and WRONG_SECRET tells of a paste that everybody may read"}},
+	"updatePaste": {{"", "is for callers with the secret, and WRONG_SECRET reveals a paste that everybody may read"}},
+	"deletePaste": {{"", "is for callers with the secret, and WRONG_SECRET reveals a paste that everybody may read"}},
 
 	"node":         {{"content user group suggestion", `{ node(id: "%s") { id } }`}},
 	"nodes":        {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
@@ -122,7 +121,7 @@ var unseenRows = map[string][]unseenRow{
 	"rebuildLibrary":   {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
 }
 
-// unseenWorld has what unseenRows name. eve and far are in groups in groups.
+// unseenWorld creates the objects that unseenRows name. eve and far are in nested groups.
 func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	record := &recorder{}
 	g := newGatewayOn(t, func(s backend.Store) backend.Store { record.next = s; return record })
@@ -157,16 +156,16 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	g.must(as("u:acme:ann"), `mutation { deleteContent(input: {id: "c:acme:deleted"}) { userErrors { message } } }`)
 	suggested := g.must(as("u:acme:ann"), `mutation { suggestRevision(input: {contentId: "c:acme:hidden", title: "x", body: "x"}) { suggestion { id } userErrors { message } } }`)
 	unseenPairs["suggestion"] = [][2]string{{suggested.at("suggestRevision", "suggestion", "id").(string), strings.Repeat("0", 32)}}
-	// The first look-up makes the directory, and the second one learns of it.
+	// The first look-up fills the directory, and the second finds it filled.
 	for range 2 {
 		g.must(as("u:acme:eve"), `{ principals(tenant: "acme", prefix: "eve") { nodes { id } } }`)
 	}
 	return g, record
 }
 
-// TestHiddenIsReadLikeAbsent: whatever names a hidden object makes the same calls
-// of the store as for one that does not exist, costs the same, and answers the
-// same, so nobody can tell the two apart.
+// TestHiddenIsReadLikeAbsent: a request for a hidden object makes the same store calls, costs the
+// same, and returns the same answer as one for an object that does not exist, so that the two
+// cannot be distinguished.
 func TestHiddenIsReadLikeAbsent(t *testing.T) {
 	g, record := unseenWorld(t)
 	for _, root := range []*ast.Definition{g.schema.Query, g.schema.Mutation} {
@@ -213,7 +212,7 @@ func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
 					g.spy.reset()
 					v := as(user)
 					a := g.do(v, fmt.Sprintf(row.ask, id))
-					record.await(t, "OpenLibrary of 0", g.spy.pagesBegun())
+					record.await(t, "OpenLibrary of 0", g.spy.pagesPrefetched())
 					calls[i] = record.take()
 					rounds, groups := v.Resolved()
 					answers[i], prices[i] = a.raw+fmt.Sprint(a.errs), fmt.Sprintf("%d rounds and %d groups", rounds, groups)
@@ -222,7 +221,7 @@ func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
 					t.Errorf("calls for %q (-%s +%s):\n%s", user, pair[0], pair[1], diff)
 				}
 				if answers[0] != answers[1] || prices[0] != prices[1] {
-					t.Errorf("%q is answered %s for %s (%s), and %s for %s (%s)", user, answers[0], pair[0], prices[0], answers[1], pair[1], prices[1])
+					t.Errorf("%q gets %s for %s (%s), and %s for %s (%s)", user, answers[0], pair[0], prices[0], answers[1], pair[1], prices[1])
 				}
 				if user == "u:acme:eve" && len(calls[0]) == 0 {
 					t.Errorf("nothing is read for %q and %s", user, pair[0])

@@ -7,12 +7,12 @@ import (
 	"carrel/lease"
 )
 
-// Lease answers a lease to whoever has its token.
+// Lease returns a lease to a caller with its token.
 func (q queries) Lease(ctx context.Context, id, token string) (*lease.Lease, error) {
 	return q.Leases.Lease(ctx, id, token)
 }
 
-// IsKeyAvailable answers whether a key could be leased.
+// IsKeyAvailable reports whether a key could be leased.
 func (q queries) IsKeyAvailable(ctx context.Context, key string) (bool, error) {
 	return q.Leases.KeyAvailable(ctx, key)
 }
@@ -44,7 +44,7 @@ func (m mutations) ConfirmLease(ctx context.Context, in graph.ConfirmLeaseInput)
 	return &graph.ConfirmLeasePayload{Lease: l, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// CancelLease gives the keys of a lease free.
+// CancelLease releases the keys of a lease.
 func (m mutations) CancelLease(ctx context.Context, in graph.CancelLeaseInput) (*graph.CancelLeasePayload, error) {
 	l, err := m.Leases.Cancel(ctx, lease.End{ID: in.ID, Token: in.Token})
 	faults, err := graph.UserErrors(err)

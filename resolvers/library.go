@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// page returns the page of owner's library that the field being resolved asks for.
+// page returns the page of owner's library for the field being resolved.
 func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryConnection, error) {
 	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, graph.CurrentPage(ctx).Query)
 	if err != nil {
@@ -20,8 +20,8 @@ func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryCo
 	return conn, nil
 }
 
-// Count counts the bucket; it is a resolver so that nothing is counted unless
-// it is asked for.
+// Count counts the entries of the bucket. It is a resolver, so that they are only counted if the
+// field is selected.
 func (r connections) Count(ctx context.Context, c *library.LibraryConnection) (*library.Count, error) {
 	count, err := r.Library.LibraryCount(ctx, c)
 	if err != nil {

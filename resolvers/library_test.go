@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-// TestAPageReadsWhatIsSelected looks at what each selection costs.
+// TestAPageReadsWhatIsSelected checks the calls for each selection.
 func TestAPageReadsWhatIsSelected(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(25)
@@ -59,7 +59,7 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 				query += ` fragment f on LibraryConnection { e: edges { n: node { ... on Node { ... on Content { viewerRole } } } } }`
 			}
 			g.must(as("u:acme:eve"), query)
-			// The look-up of eve is one call of Principals.
+			// Looking up eve is one call of Principals.
 			got := costs{Principals: len(g.spy.principals) - 1, Permissions: len(g.spy.permissions), Counts: g.spy.counts}
 			if len(g.spy.pages) != 1 {
 				t.Fatalf("%d pages were read, want 1", len(g.spy.pages))
@@ -118,7 +118,7 @@ func TestAPage(t *testing.T) {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
 	if got := at("edges", 2, "node", "createdBy"); got != nil {
-		t.Errorf("the creator that eve may not see is %v, want null", got)
+		t.Errorf("the hidden creator is %v, want null", got)
 	}
 }
 

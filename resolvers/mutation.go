@@ -11,21 +11,21 @@ import (
 	"carrel/principal"
 )
 
-// begin gives the viewer of a mutation. The mutations of one operation run one
-// after another; what was loaded for the one before is forgotten, so that each
-// shows things as it left them.
+// begin returns the viewer of a mutation. The mutations of one operation run one after another.
+// begin forgets what was loaded for the previous one, so that each returns things as they are after
+// it.
 func (m mutations) begin(ctx context.Context) *principal.Viewer {
 	dataloader.From(ctx).Forget()
 	return auth.ViewerFrom(ctx)
 }
 
-// optional is an input field as the domain takes it.
+// optional converts an input field for the domain.
 func optional[T any](o graphql.Omittable[T]) input.Optional[T] {
 	v, set := o.ValueOK()
 	return input.Optional[T]{Set: set, Value: v}
 }
 
-// given is the value of a field that has a default: zero stands for an explicit
+// given returns the value of a field that has a default. The zero value stands for an explicit
 // null, which the domain refuses.
 func given[T any](v *T) T {
 	if v == nil {

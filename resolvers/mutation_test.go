@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// TestMutationsRefuse: what a person can mend stands in userErrors with its
-// path, with every object null and the clientMutationId echoed.
+// TestMutationsRefuse: an error that the user can correct is in userErrors with its path. All
+// objects are null, and the clientMutationId is echoed.
 func TestMutationsRefuse(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
@@ -49,15 +49,15 @@ func TestMutationsRefuse(t *testing.T) {
 			delete(payload, "clientMutationId")
 			for field, object := range payload {
 				if object != nil {
-					t.Errorf("%s is %v beside userErrors, want null", field, object)
+					t.Errorf("%s is %v with userErrors, want null", field, object)
 				}
 			}
 		})
 	}
 }
 
-// TestMutationsFail: what only a program or the service can mend is a
-// top-level error, and the payload null.
+// TestMutationsFail: an error that only a program or the service can correct is a top-level error,
+// and the payload is null.
 func TestMutationsFail(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
@@ -89,7 +89,7 @@ func TestMutationsFail(t *testing.T) {
 	}
 }
 
-// TestAbsentIsNotNull: a field left out stays as it is, null clears it.
+// TestAbsentIsNotNull: a missing field is not changed, and null clears it.
 func TestAbsentIsNotNull(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
@@ -132,8 +132,8 @@ func TestAbsentIsNotNull(t *testing.T) {
 	}
 }
 
-// TestMutationsOfOneOperationSeeEachOther: the second shows what it has done
-// itself, not what was loaded for the first.
+// TestMutationsOfOneOperationSeeEachOther: the second mutation returns its own changes, not what
+// was loaded for the first.
 func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")

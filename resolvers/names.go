@@ -13,7 +13,7 @@ import (
 	"carrel/page"
 )
 
-// ContentByURL answers the item that a URL names.
+// ContentByURL returns the item with a URL.
 func (q queries) ContentByURL(ctx context.Context, url string, tenant *string) (*library.Content, error) {
 	item, err := q.Library.ContentByURL(ctx, auth.ViewerFrom(ctx), url, tenant)
 	if err != nil || item == nil {
@@ -23,7 +23,7 @@ func (q queries) ContentByURL(ctx context.Context, url string, tenant *string) (
 	return item, nil
 }
 
-// CanonicalURL answers the canonical form of a URL.
+// CanonicalURL returns the canonical form of a URL.
 func (q queries) CanonicalURL(_ context.Context, url string) (string, error) {
 	canonical, err := urlname.Canonical(url)
 	if err != nil {
@@ -32,7 +32,7 @@ func (q queries) CanonicalURL(_ context.Context, url string) (string, error) {
 	return canonical, nil
 }
 
-// ParseKey answers a key in its parts.
+// ParseKey parses a key.
 func (q queries) ParseKey(_ context.Context, key string) (*graph.ParsedKey, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
@@ -41,7 +41,7 @@ func (q queries) ParseKey(_ context.Context, key string) (*graph.ParsedKey, erro
 	return &graph.ParsedKey{Key: parsed}, nil
 }
 
-// ByKey answers what a key names.
+// ByKey returns the object that a key identifies.
 func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.KeyedObject, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
@@ -68,7 +68,7 @@ func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.K
 	return item, nil
 }
 
-// keyed returns what was found as the value of a union, whose nil has no type.
+// keyed converts a result to the union type, so that nil has no type.
 func keyed[T any](found *T, err error) (graph.KeyedObject, error) {
 	if err != nil || found == nil {
 		return nil, err
@@ -76,7 +76,7 @@ func keyed[T any](found *T, err error) (graph.KeyedObject, error) {
 	return found, nil
 }
 
-// suggestionOf returns the suggestion of a key, whose other parts must fit.
+// suggestionOf returns the suggestion of a key, if its other parts match.
 func (q queries) suggestionOf(ctx context.Context, item *library.Content, k urlname.Key) (*page.Suggestion, error) {
 	s, err := q.Pages.Suggestion(ctx, auth.ViewerFrom(ctx), k.Suggestion)
 	if err != nil || s == nil || s.Content.ID != item.ID || s.Branch != k.Branch || s.Locale != k.Locale {
@@ -100,7 +100,7 @@ func parseKey(key string) (urlname.Key, error) {
 	case err != nil:
 		return k, fault.BadInputf("%s", err)
 	case k.IsID() && id.KindOf(k.Content) != id.Content:
-		return k, fault.BadInputf("the key begins with neither a URL nor the id of a content, c:<tenant>:<name>")
+		return k, fault.BadInputf("the key starts with neither a URL nor the id of a content, c:<tenant>:<name>")
 	case k.Kind == urlname.Draft && id.KindOf(k.User) != id.User:
 		return k, fault.BadInputf("the key of a draft names a user: #user/u:<tenant>:<name>/1")
 	}

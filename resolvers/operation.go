@@ -13,9 +13,9 @@ import (
 	"carrel/principal"
 )
 
-// Answer answers an operation by its plan. As soon as anything is not as it should be, the
-// executor answers it, with the outcomes of what was read so far.
-func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, begun context.Context) {
+// Answer answers an operation by its plan. Whenever something is unexpected, the executor answers
+// it, using the results of what was already read.
+func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, started context.Context) {
 	p := req.Pages.Operation(ctx, req.Op)
 	if p == nil || ctx.Err() != nil {
 		return false, nil
@@ -29,7 +29,7 @@ func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, 
 		return true, nil
 	}
 	if conn, ok := r.outcomes.page.value.(*library.LibraryConnection); ok {
-		dataloader.From(ctx).Page(conn.Edges) // the generated code loads what it shows of them
+		dataloader.From(ctx).Page(conn.Edges) // the generated code loads fields of them
 	}
 	return false, context.WithValue(ctx, outcomesKey{}, &r.outcomes)
 }
@@ -40,20 +40,20 @@ type reading struct {
 	op     *graphql.OperationContext
 	plan   *graph.OperationPlan
 	viewer *principal.Viewer
-	// What is read: an object of an id, and the page of its library.
+	// What is read: the object with an id, and a page of its library.
 	id       string
-	page     *graph.PageField // nil: none
+	page     *graph.PageField // or nil
 	request  graph.PageRequest
 	outcomes outcomes
 	found    graph.Object
 }
 
-// begin finds out what is to be read. It reports whether the plan is for it: the executor
-// reports what is wrong with ids and arguments.
+// begin determines what to read. It reports false if the executor must report an error in the id or
+// the arguments.
 func (r *reading) begin(ctx context.Context) bool {
 	if r.plan.Field == "viewer" {
 		r.id = string(r.viewer.User)
-		return !r.viewer.SignedIn() || r.ask(ctx)
+		return !r.viewer.SignedIn() || r.preparePage(ctx)
 	}
 	var ok bool
 	if r.id, ok = r.plan.ID(r.op.Variables); !ok {
@@ -63,14 +63,14 @@ func (r *reading) begin(ctx context.Context) bool {
 	case kind == id.Malformed:
 		return false
 	case kind == id.User || kind == id.Group:
-		return r.ask(ctx)
+		return r.preparePage(ctx)
 	}
-	// The other kinds of nodes are not planned; other fields are null for other kinds.
+	// Other kinds of nodes are not planned. Other fields are null for other kinds.
 	return r.plan.Field != "node" || id.KindOf(r.id) == id.Content
 }
 
-// ask finds out which page is to be read of the library of the user or group of the id.
-func (r *reading) ask(ctx context.Context) bool {
+// preparePage determines which page to read of the library of the user or group with the id.
+func (r *reading) preparePage(ctx context.Context) bool {
 	owner, err := principal.ParseID(r.id)
 	if err != nil {
 		return false
@@ -83,7 +83,7 @@ func (r *reading) ask(ctx context.Context) bool {
 	return ok
 }
 
-// read reads the object and what is shown with it. It reports whether all went well.
+// read reads the object and what is shown with it. It reports whether that succeeded.
 func (r *reading) read(ctx context.Context) bool {
 	var object any
 	if !r.outcomes.object.of(ctx, r.op, func() (err error) {
@@ -104,8 +104,8 @@ func (r *reading) read(ctx context.Context) bool {
 	return true
 }
 
-// object reads what the field of Query answers, by the methods that resolve it; nil if
-// there is nothing to be seen.
+// object reads the object of the field of Query with the method that resolves it. It returns nil if
+// the viewer can see nothing.
 func (r *reading) object(ctx context.Context) (any, error) {
 	q := queries{r.Root}
 	switch r.plan.Field {
@@ -127,7 +127,7 @@ func (r *reading) object(ctx context.Context) (any, error) {
 	return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.User, id.Group)
 }
 
-// something is nil without a type where nothing was found.
+// something converts a nil result to an untyped nil.
 func something[T any](found *T, err error) (any, error) {
 	if found == nil {
 		return nil, err
@@ -135,7 +135,7 @@ func something[T any](found *T, err error) (any, error) {
 	return found, err
 }
 
-// prefetchPage starts to read the page, beside its owner.
+// prefetchPage starts to read the page at the same time as its owner.
 func (r *reading) prefetchPage(ctx context.Context, owner principal.ID) {
 	if r.page != nil && r.Library.Prefetches() {
 		r.Library.Prefetch(ctx, r.viewer, owner, r.request.Query)
@@ -166,7 +166,7 @@ func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
 	}) && r.found.Page != nil
 }
 
-// loadCreatorsOnce loads the creators of the one page of an operation.
+// loadCreatorsOnce loads the creators of the only page of an operation.
 func loadCreatorsOnce(ctx context.Context, rows []graph.Row) error {
 	ids := make([]principal.ID, len(rows))
 	for i := range rows {

@@ -29,18 +29,18 @@ import (
 
 var operations = flag.Int("operations", 100_000, "how many operations are compared with those of the executor")
 
-// faulty is a store whose reads fail when told to.
+// faulty is a store whose reads can be made to fail.
 type faulty struct {
 	backend.Store
 
 	mu    sync.Mutex
-	left  int   // reads until the one that fails; below 0: none does
-	fails error // what it fails with; errPanic: it panics
+	left  int   // number of reads before the failing one; negative: none fails
+	fails error // the error; with errPanic it panics
 }
 
 var errPanic = errors.New("panic")
 
-// set has the n-th read from now on fail, and all after it.
+// set makes the n-th read from now on, and all later ones, fail.
 func (f *faulty) set(n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *faulty) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]prin
 	return f.Store.ReadPrincipals(ctx, ids)
 }
 
-// answering notes what became of the attempt to answer an operation by its plan.
+// answering records the result of the attempt to answer an operation by its plan.
 type answering struct {
 	graph.ExecutableSchema
 	last string
@@ -129,14 +129,13 @@ type answered struct {
 	Log    []string
 }
 
-// newCompared makes the whole edge over a schema. Its caller is who the Authorization
-// header names.
+// newCompared builds a complete edge for a schema. The Authorization header names the caller.
 func newCompared(t *testing.T, schema graph.ExecutableSchema, answerBytes int) *compared {
 	t.Helper()
 	c := &compared{}
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 1_000_000_000, 1_000_000_000
-	limits.Errors = 1000 // all are compared
+	limits.Errors = 1000 // all errors are compared
 	if answerBytes > 0 {
 		limits.AnswerBytes = answerBytes
 	}
@@ -161,7 +160,7 @@ func newCompared(t *testing.T, schema graph.ExecutableSchema, answerBytes int) *
 	return c
 }
 
-// request is an operation that is asked for.
+// request is a request for an operation.
 type request struct {
 	query     string
 	variables map[string]any
@@ -173,7 +172,7 @@ type request struct {
 }
 
 func (r *request) String() string {
-	b, _ := json.Marshal(r.variables) // they are made of what JSON has
+	b, _ := json.Marshal(r.variables) // they consist of JSON values
 	return fmt.Sprintf("%s\nvariables %s of %q, accepting %q in %q; failing with %v after %d", r.query, b, r.viewer, r.accept, r.language, r.fails, r.after)
 }
 
@@ -200,7 +199,7 @@ func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) 
 	c.handler.ServeHTTP(w, req)
 	store.set(0, nil)
 	text := w.Body.String()
-	if before, after, found := strings.Cut(text, `,"pointsLeft":`); found { // they come back by the second
+	if before, after, found := strings.Cut(text, `,"pointsLeft":`); found { // they are refilled every second
 		text = before + after[strings.IndexByte(after, '}'):]
 		w.Header().Del("Content-Length")
 	}
@@ -209,15 +208,15 @@ func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) 
 	return answered{w.Code, w.Header(), inOrder(t, text), c.points, calls.take(), log}
 }
 
-// data is what does not depend on which of the fields that are resolved at once comes first:
-// they share calls, and what calls cost, by chance.
+// data returns the part that does not depend on which of the concurrently resolved fields comes
+// first: they share calls and prices at random.
 func (a answered) data() answered {
 	text, _, _ := strings.Cut(a.Body, `,"extensions"`)
 	return answered{Status: a.Status, Body: text}
 }
 
-// inOrder puts several errors of an answer in order: fields of a page that the generated code
-// resolves at once fail in any.
+// inOrder sorts several errors of an answer: fields of a page that the generated code resolves
+// concurrently fail in any order.
 func inOrder(t *testing.T, text string) string {
 	t.Helper()
 	var parts struct{ Errors []json.RawMessage }
@@ -236,7 +235,7 @@ func inOrder(t *testing.T, text string) string {
 	return strings.Replace(text, list, strings.Join(lines, ","), 1)
 }
 
-// worldOfOperations fills the store with what operations read.
+// worldOfOperations creates the data that operations read.
 func worldOfOperations(g *gateway) {
 	g.shelf(14)
 	g.people("zoe")
@@ -261,12 +260,12 @@ func worldOfOperations(g *gateway) {
 	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 }
 
-// pair are both ways to answer a request.
+// pair is both ways to answer a request.
 type pair struct{ planned, plain *compared }
 
-// TestOperations_ArePlannedByteForByte compares operations that are answered by their plans
-// with the same ones run by the executor: the bytes of the answer and its headers, the
-// points that are paid, the calls of the store, and what is logged.
+// TestOperations_ArePlannedByteForByte compares operations that are answered by their plans with
+// the same operations run by the executor: the bytes of the answer and its headers, the points
+// charged, the calls of the store, and the log.
 func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	var calls *recorder
 	store := &faulty{}
@@ -276,7 +275,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 		return calls
 	})
 	worldOfOperations(g)
-	g.spy.local = true // prefetching calls the store when it may
+	g.spy.local = true // prefetching makes its store calls at any time
 	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
 	pairs := []pair{
 		{newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)},
@@ -290,7 +289,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 			r := draw.request(query)
 			p := pairs[min(draw.IntN(8)/7, 1)]
 			if p == pairs[1] {
-				r.fails = nil // which errors are met before the answer is too large is chance
+				r.fails = nil // which errors occur before the answer is too large is random
 			}
 			n++
 			calls.take()
@@ -300,7 +299,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 				want, got = want.data(), got.data()
 			}
 			if plans.last == "not planned" && (r.fails != nil || strings.Contains(want.Body, `"errors"`)) {
-				continue // both are the same code, and errors of fields resolved at once have no order
+				continue // both run the same code, and errors of concurrently resolved fields have no order
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("operation %d, %s: (-executor +plan):\n%s\n%s", n, plans.last, r, diff)
@@ -312,7 +311,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 		}
 	}
 	if german < *operations/1000 {
-		t.Errorf("only %d of %d show a text in the language of the request", german, *operations)
+		t.Errorf("only %d of %d have a text in the language of the request", german, *operations)
 	}
 	for _, outcome := range []string{"answered DATA", "answered NULL", "begun INTERNAL_SERVER_ERROR", "begun BAD_USER_INPUT", "begun BAD_CURSOR", "begun TIMEOUT", "begun UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
 		if seen[outcome] < *operations/1000 {
@@ -324,8 +323,8 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	}
 }
 
-// TestOperations_PrefetchAsTheExecutor: where the store is remote, a planned operation begins the
-// same pages beside their owner, and asks the domain for the same.
+// TestOperations_PrefetchAsTheExecutor: with a remote store, a planned operation prefetches the
+// same pages together with their owner, and makes the same requests to the domain.
 func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 	var calls *recorder
 	store := &faulty{}
@@ -342,12 +341,12 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 	for range 3000 {
 		r := draw.request(draw.document())
 		r.fails = nil
-		ask := func(c *compared) (answered, [][]asked) {
+		ask := func(c *compared) (answered, [][]requestedPage) {
 			g.spy.reset()
 			a := c.do(t, r, store, calls).data()
 			g.spy.mu.Lock()
 			defer g.spy.mu.Unlock()
-			return a, [][]asked{g.spy.begun, g.spy.pages}
+			return a, [][]requestedPage{g.spy.prefetched, g.spy.pages}
 		}
 		plans.last = "refused"
 		minute := time.Now().Truncate(time.Minute)
@@ -362,11 +361,11 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 		}
 	}
 	if begun < 500 {
-		t.Errorf("only %d pages were begun", begun)
+		t.Errorf("only %d pages were prefetched", begun)
 	}
 }
 
-// TestOperation_TheUsualPageIsAnsweredByItsPlan: by 3 calls of the domain, and no resolver.
+// TestOperation_TheUsualPageIsAnsweredByItsPlan, with 3 calls of the domain and no resolver.
 func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(20)
@@ -384,11 +383,11 @@ func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 		}
 	}
 	if plans.told["answered"] != 3 {
-		t.Errorf("what became of them: %v", plans.told)
+		t.Errorf("the results: %v", plans.told)
 	}
 }
 
-// compare answers the request both ways, within the same minute: cursors show it.
+// compare answers the request both ways within the same minute, which is part of cursors.
 func (p *pair) compare(t *testing.T, r *request, store *faulty, calls *recorder) (plain, planned answered) {
 	t.Helper()
 	for range 3 {
@@ -401,7 +400,7 @@ func (p *pair) compare(t *testing.T, r *request, store *faulty, calls *recorder)
 	return plain, planned
 }
 
-// outcomeOf is the code of the first error of an answer, NULL or DATA.
+// outcomeOf returns the code of the first error of an answer, NULL or DATA.
 func outcomeOf(body string) string {
 	if _, after, found := strings.Cut(body, `"code":"`); found {
 		code, _, _ := strings.Cut(after, `"`)

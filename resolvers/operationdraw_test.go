@@ -13,17 +13,17 @@ import (
 	"carrel/core/fault"
 )
 
-// drawer draws operations and requests for them.
+// drawer generates random operations and requests.
 type drawer struct {
 	*rand.Rand
 	cursors []string
 	page    *shape
-	// What the document drawn last is made of.
+	// The parts of the last document.
 	declared  map[string]string // variables with their types
 	fragments []string
 }
 
-// newDrawer returns a drawer that always draws the same. It knows cursors of the world.
+// newDrawer returns a drawer with a fixed seed. It uses cursors of the world.
 func newDrawer(g *gateway) *drawer {
 	d := &drawer{Rand: rand.New(rand.NewPCG(16, 1)), page: shapesWithTexts(), cursors: []string{"bad", ""}}
 	for _, viewer := range []string{"u:acme:eve", "u:acme:bob", "u:acme:root"} {
@@ -42,7 +42,7 @@ func newDrawer(g *gateway) *drawer {
 	return d
 }
 
-// shapesWithTexts are shapes with the texts of items.
+// shapesWithTexts returns shapes that include the texts of items.
 func shapesWithTexts() *shape {
 	page := shapes()
 	text := &shape{typename: "Revision", leaves: strings.Fields("__typename key branch number locale title title createdAt baseRevision isCurrent isWorking"), on: []string{"KeyedObject { __typename }"}}
@@ -50,18 +50,18 @@ func shapesWithTexts() *shape {
 	return page
 }
 
-// oneIn is true once in n times.
+// oneIn returns true once in n times.
 func (d *drawer) oneIn(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d *drawer, from ...T) T { return from[d.IntN(len(from))] }
 
-// variable declares a variable and returns what refers to it.
+// variable declares a variable and returns a reference to it.
 func (d *drawer) variable(name, typ string) string {
 	d.declared[name] = typ
 	return "$" + name
 }
 
-// id draws the id of something, mostly of what a field of Query answers.
+// id draws an id, mostly of an object that a field of Query returns.
 func (d *drawer) id(field string) string {
 	if !d.oneIn(5) {
 		item := "c:acme:item00" + strconv.Itoa(d.IntN(10))
@@ -78,7 +78,7 @@ func (d *drawer) id(field string) string {
 	return pick(d, "u:acme:bob", "u:acme:ghost", "u:acme:nobody", "g:acme:none", "c:acme:none", "u:other:eve", "u:acme", "", "e:acme:x", "U:ACME:EVE", "u:acme:e ve", "l:0", "p:1", "s:acme:1")
 }
 
-// document draws a document of one operation.
+// document draws a document with one operation.
 func (d *drawer) document() string {
 	d.declared, d.fragments = map[string]string{}, nil
 	below := d.root("r")
@@ -134,7 +134,7 @@ func (d *drawer) root(alias string) string {
 	return text + " { " + d.principal("User") + "}"
 }
 
-// fields draws some of a list.
+// fields draws some names of a list.
 func (d *drawer) fields(names string) string {
 	var b strings.Builder
 	for range d.IntN(4) {
@@ -147,7 +147,7 @@ func (d *drawer) fields(names string) string {
 	return b.String()
 }
 
-// principal draws what is selected of a user or a group.
+// principal draws a selection of a user or a group.
 func (d *drawer) principal(typ string) string {
 	b := "id " + d.fields("id __typename tenant displayName visibility createdAt")
 	if d.oneIn(25) {
@@ -179,7 +179,7 @@ func (d *drawer) principal(typ string) string {
 	return b + page + d.fields("id displayName")
 }
 
-// item draws what is selected of an item.
+// item draws a selection of an item.
 func (d *drawer) item() string {
 	b := "id " + d.fields("__typename id tenant kind title description link url visibility createdAt lastModified version expiresAt")
 	switch d.IntN(6) {
@@ -238,8 +238,8 @@ func (d *drawer) library(alias string) string {
 	return alias + "library" + arguments + " " + d.page.random(d, 5)
 }
 
-// random draws a selection set of s, as draw does, with directives and fields that are not planned
-// now and then.
+// random draws a selection set of s, as draw does, sometimes with directives and fields that are
+// not planned.
 func (s *shape) random(d *drawer, depth int) string {
 	var b strings.Builder
 	b.WriteString("{ ")
@@ -279,7 +279,7 @@ var readFaults = []error{
 	&fault.Error{Code: fault.Unavailable, RetryAfter: 7, Msg: "try again"},
 }
 
-// request draws a request for the document drawn last.
+// request draws a request for the last document.
 func (d *drawer) request(query string) *request {
 	r := &request{
 		query: query, variables: map[string]any{},
@@ -305,7 +305,7 @@ func (d *drawer) request(query string) *request {
 	return r
 }
 
-// value draws a good value of a type.
+// value draws a valid value of a type.
 func (d *drawer) value(typ string) any {
 	switch name, _, _ := strings.Cut(typ, " "); name {
 	case "ID!":

@@ -6,29 +6,28 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// outcomes are what came of the reads of a planned operation that the executor has to
-// answer. It runs the operation anew, and takes them in the place of calls of resolvers: so
-// errors are reported, and nulls propagated, by the generated code alone, and nothing is
-// read or billed twice.
+// outcomes are the results of the reads of a planned operation that the executor has to answer. It
+// runs the operation from the start and uses them instead of calling resolvers. So only the
+// generated code reports errors and propagates nulls, and nothing is read or charged twice.
 type outcomes struct {
 	object result // of the field of Query
 	page   result // of the field library below it
 }
 
-// result is what came of a read.
+// result is the result of a read.
 type result struct {
 	read     bool
 	value    any
 	err      error
-	panicked any // nil: it did not
+	panicked any // if nil, it did not panic
 }
 
-// of reads, and reports whether that went well.
+// of reads, and reports whether that succeeded.
 func (o *result) of(ctx context.Context, op *graphql.OperationContext, read func() error) bool {
 	o.read = true
 	defer func() {
 		if v := recover(); v != nil {
-			// The error has the stack of the panic.
+			// The error contains the stack of the panic.
 			o.panicked = op.RecoverFunc(ctx, v)
 		}
 	}()
@@ -36,7 +35,7 @@ func (o *result) of(ctx context.Context, op *graphql.OperationContext, read func
 	return o.err == nil
 }
 
-// resolve returns the outcome as a resolver does.
+// resolve returns the result as a resolver does.
 func (o *result) resolve(context.Context) (any, error) {
 	if o.panicked != nil {
 		panic(o.panicked)
@@ -46,13 +45,13 @@ func (o *result) resolve(context.Context) (any, error) {
 
 type outcomesKey struct{}
 
-// outcomesIn are those that ctx has; nil if it has none.
+// outcomesIn returns the outcomes in ctx, or nil.
 func outcomesIn(ctx context.Context) *outcomes {
 	o, _ := ctx.Value(outcomesKey{}).(*outcomes)
 	return o
 }
 
-// replay resolves fields by their outcomes, and all others as resolve does.
+// replay resolves fields with their outcomes, and all others with resolve.
 func (o *outcomes) replay(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		switch field := graphql.GetFieldContext(ctx); {

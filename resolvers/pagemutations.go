@@ -9,7 +9,7 @@ import (
 	"carrel/page"
 )
 
-// changed announces the item of an outcome, which fields below it may ask about.
+// changed announces the item of a result, because fields below it may load more of it.
 func changed(ctx context.Context, c *library.Content) *library.Content {
 	if c != nil {
 		dataloader.From(ctx).Items(c)
@@ -28,7 +28,7 @@ func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput)
 	return p, err
 }
 
-// SetCurrentBranch shows another branch.
+// SetCurrentBranch changes the current branch.
 func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBranchInput) (*graph.SetCurrentBranchPayload, error) {
 	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), page.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch, Working: given(in.Working)})
 	faults, err := graph.UserErrors(err)
@@ -39,7 +39,7 @@ func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBran
 	return p, err
 }
 
-// revisionOutcome takes an answer of the domain apart.
+// revisionOutcome splits a result of the domain.
 func revisionOutcome(ctx context.Context, out *page.RevisionOutcome, err error) (page.RevisionOutcome, []graph.UserError, error) {
 	faults, err := graph.UserErrors(err)
 	if out == nil {
@@ -49,7 +49,8 @@ func revisionOutcome(ctx context.Context, out *page.RevisionOutcome, err error) 
 	return *out, faults, err
 }
 
-// SaveRevision saves a text. Without publish it is published: null stands for the default.
+// SaveRevision saves a text. If publish is missing, the text is published: null stands for the
+// default.
 func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput) (*graph.SaveRevisionPayload, error) {
 	answer, err := m.Pages.SaveRevision(ctx, m.begin(ctx), page.SaveRevision{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
@@ -66,7 +67,7 @@ func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevision
 	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// SaveDraft keeps a draft.
+// SaveDraft saves a draft.
 func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*graph.SaveDraftPayload, error) {
 	d, err := m.Pages.SaveDraft(ctx, m.begin(ctx), page.SaveDraft{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,

@@ -14,17 +14,17 @@ import (
 	"carrel/principal"
 )
 
-// Branch answers a branch of an item.
+// Branch returns a branch of an item.
 func (r contents) Branch(ctx context.Context, c *library.Content, number *int, working *bool) (*page.Branch, error) {
 	return r.Pages.Branch(ctx, auth.ViewerFrom(ctx), c.ID, number, given(working))
 }
 
-// Branches answers a page of the branches of an item.
+// Branches returns a page of the branches of an item.
 func (r contents) Branches(ctx context.Context, c *library.Content, first *int, after *string) (*page.BranchConnection, error) {
 	return r.Pages.Branches(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
-// Revision answers the text of an item. Its arguments are in the field of the context.
+// Revision returns the text of an item. Its arguments are read from the field in ctx.
 func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _ *bool, _, _ *int, _ *bool) (*page.Revision, error) {
 	q, err := graph.TextQueryOf(ctx, graphql.GetFieldContext(ctx).Field)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _
 	return r.text(ctx, c, q)
 }
 
-// text returns the text of an item, without a reading where that is possible.
+// text returns the text of an item, without a read if possible.
 func (r *Root) text(ctx context.Context, c *library.Content, q page.TextQuery) (*page.Revision, error) {
 	if text, ok, err := r.Pages.Shown(c, &q); ok {
 		return text, err
@@ -41,12 +41,12 @@ func (r *Root) text(ctx context.Context, c *library.Content, q page.TextQuery) (
 	return dataloader.From(ctx).Text(ctx, c.ID, q)
 }
 
-// Suggestions answers a page of the suggestions for an item.
+// Suggestions returns a page of the suggestions for an item.
 func (r contents) Suggestions(ctx context.Context, c *library.Content, state *page.State, first *int, after *string) (*page.SuggestionConnection, error) {
 	return r.Pages.Suggestions(ctx, auth.ViewerFrom(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
 }
 
-// Drafts answers a page of the drafts of a user.
+// Drafts returns a page of the drafts of a user.
 func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after *string) (*page.DraftConnection, error) {
 	found, err := r.Pages.Drafts(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 	if err != nil {
@@ -58,12 +58,12 @@ func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after 
 	return found, nil
 }
 
-// Locales answers the locales of a branch.
+// Locales returns the locales of a branch.
 func (r branches) Locales(ctx context.Context, b *page.Branch) ([]string, error) {
 	return r.Pages.Locales(ctx, b)
 }
 
-// Revisions answers a page of the revisions of a branch.
+// Revisions returns a page of the revisions of a branch.
 func (r branches) Revisions(ctx context.Context, b *page.Branch, locale *string, first *int, after *string) (*page.RevisionConnection, error) {
 	found, err := r.Pages.Revisions(ctx, b, locale, cursor.PageArgs{First: first, After: after})
 	if err != nil {
@@ -77,30 +77,30 @@ func (r branches) Revisions(ctx context.Context, b *page.Branch, locale *string,
 	return found, nil
 }
 
-// Author is null where the author may not be seen.
+// Author returns nil if the viewer may not see the author.
 func (revisions) Author(ctx context.Context, rev *page.Revision) (*principal.User, error) {
 	return user(ctx, rev.Author)
 }
 
-// Body answers the text of a revision.
+// Body returns the text of a revision.
 func (r revisions) Body(ctx context.Context, rev *page.Revision) (string, error) {
 	return r.body(ctx, rev)
 }
 
-// Author is the viewer.
+// Author returns the viewer.
 func (drafts) Author(ctx context.Context, d *page.Draft) (*principal.User, error) {
 	return user(ctx, d.Author)
 }
 
-// Body answers the text of a draft.
+// Body returns the text of a draft.
 func (r drafts) Body(ctx context.Context, d *page.Draft) (string, error) { return r.body(ctx, d) }
 
-// Author is null where the author may not be seen.
+// Author returns nil if the viewer may not see the author.
 func (suggestions) Author(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
 	return user(ctx, s.Author)
 }
 
-// DecidedBy is null where nobody has decided, or may not be seen.
+// DecidedBy returns nil if the suggestion is undecided, or the viewer may not see who decided it.
 func (suggestions) DecidedBy(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
 	if s.DecidedBy == "" {
 		return nil, nil
@@ -108,12 +108,12 @@ func (suggestions) DecidedBy(ctx context.Context, s *page.Suggestion) (*principa
 	return user(ctx, s.DecidedBy)
 }
 
-// Body answers the text of a suggestion.
+// Body returns the text of a suggestion.
 func (r suggestions) Body(ctx context.Context, s *page.Suggestion) (string, error) {
 	return r.body(ctx, s)
 }
 
-// ResultingRevision answers what a suggestion has become.
+// ResultingRevision returns the revision that a suggestion has become.
 func (r suggestions) ResultingRevision(ctx context.Context, s *page.Suggestion) (*page.Revision, error) {
 	if s.Resulting == nil {
 		return nil, nil
@@ -121,8 +121,8 @@ func (r suggestions) ResultingRevision(ctx context.Context, s *page.Suggestion) 
 	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, page.RevisionKey{Branch: s.Branch, Locale: s.Locale, Number: *s.Resulting})
 }
 
-// body reads a text, whose size counts before it is read: twenty long ones that are read at
-// once would take the memory of a whole answer.
+// body reads a text. Its size is reserved before it is read, because twenty long texts at once
+// would take the memory of a whole answer.
 func (r *Root) body(ctx context.Context, of page.Bodied) (string, error) {
 	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
 	answer.Hold(of.Size())

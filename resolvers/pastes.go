@@ -15,17 +15,17 @@ import (
 	"carrel/paste"
 )
 
-// Paste answers a paste, public or private.
+// Paste returns a paste, public or private.
 func (q queries) Paste(ctx context.Context, id string) (*paste.Paste, error) {
 	return q.Pastes.Paste(ctx, id)
 }
 
-// LatestPastes answers a page of the public pastes.
+// LatestPastes returns a page of the public pastes.
 func (q queries) LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error) {
 	return q.Pastes.Latest(ctx, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
 }
 
-// LatestContent answers a page of the public content of a tenant.
+// LatestContent returns a page of the public content of a tenant.
 func (q queries) LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*library.FeedConnection, error) {
 	found, err := q.Library.LatestContent(ctx, auth.ViewerFrom(ctx), tenant, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
 	if err != nil {
@@ -37,17 +37,17 @@ func (q queries) LatestContent(ctx context.Context, tenant string, first *int, a
 
 // pastes adds the pastes among the ids to the nodes.
 func (q queries) pastes(ctx context.Context, ids []string, nodes []library.Node) error {
-	var asked []paste.ID
+	var requested []paste.ID
 	var at []int
 	for i, globalID := range ids {
 		if id.KindOf(globalID) == id.Paste {
-			asked, at = append(asked, paste.ID(globalID)), append(at, i)
+			requested, at = append(requested, paste.ID(globalID)), append(at, i)
 		}
 	}
-	if len(asked) == 0 {
+	if len(requested) == 0 {
 		return nil
 	}
-	found, err := q.Pastes.Pastes(ctx, asked)
+	found, err := q.Pastes.Pastes(ctx, requested)
 	for n, p := range found {
 		if p != nil {
 			nodes[at[n]] = p
@@ -56,7 +56,7 @@ func (q queries) pastes(ctx context.Context, ids []string, nodes []library.Node)
 	return err
 }
 
-// Body answers the text of a paste. The size of a long one counts before it is read.
+// Body returns the text of a paste. The size of a long one is reserved before it is read.
 func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
 	if !p.Body.IsLong() {
 		return p.Body.Text, nil

@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// TestLatestPastes_PlanWritesTheSameBytes compares pages of pastes that are written by their
-// plan with those of the generated code.
+// TestLatestPastes_PlanWritesTheSameBytes compares planned pages of pastes with those of the
+// generated code.
 func TestLatestPastes_PlanWritesTheSameBytes(t *testing.T) {
 	g := newGateway(t)
 	create := func(title, body, rest string) {

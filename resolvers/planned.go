@@ -10,9 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// planned answers a page by its plan, as something that writes itself. Where
-// there is no plan, or something is not as it should be, the answer is the page
-// itself: the generated code then does the work, and reports what is wrong.
+// planned returns a page written by its plan. If there is no plan, or something is unexpected, it
+// returns the page itself: the generated code then does the work and reports errors.
 func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any {
 	plan := graph.CurrentPage(ctx).Plan
 	if plan.Unplanned {
@@ -28,9 +27,8 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 	return conn
 }
 
-// fill loads what the plan wants beside the edges, and creators by a function. Loaders
-// keep what they have loaded, errors too, so a page that cannot be planned is not read
-// twice.
+// fill loads what the plan needs in addition to the edges, and the creators with a function.
+// Loaders cache results and errors, so a page that cannot be planned is not read twice.
 func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan, creators func(context.Context, []graph.Row) error) (page *graph.Page, err error) {
 	page = &graph.Page{LibraryConnection: conn, Rows: make([]graph.Row, len(conn.Edges))}
 	for i, e := range conn.Edges {
@@ -55,7 +53,8 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 	return page, err
 }
 
-// permissionsItem is the viewer's standing with the item of an edge, which mostly has it.
+// permissionsItem returns the viewer's permissions on the item of an edge, which mostly contains
+// them.
 func permissionsItem(ctx context.Context, e *library.LibraryEdge) (*library.Permissions, error) {
 	if e.Permissions != nil {
 		return e.Permissions, nil
@@ -63,7 +62,7 @@ func permissionsItem(ctx context.Context, e *library.LibraryEdge) (*library.Perm
 	return permissions(ctx, e.Node)
 }
 
-// loadCreators loads the creators of rows, as others of the operation may.
+// loadCreators loads the creators of rows, which other fields of the operation may load too.
 func loadCreators(ctx context.Context, rows []graph.Row) (err error) {
 	for i := range rows {
 		if rows[i].Creator, err = creator(ctx, rows[i].Node); err != nil {
@@ -73,12 +72,12 @@ func loadCreators(ctx context.Context, rows []graph.Row) (err error) {
 	return nil
 }
 
-// creator is nil where he may not be seen.
+// creator returns nil if the viewer may not see the creator.
 func creator(ctx context.Context, c *library.Content) (*principal.User, error) {
 	return user(ctx, c.Creator)
 }
 
-// fillTexts loads the texts that the plan wants.
+// fillTexts loads the texts that the plan needs.
 func (r *Root) fillTexts(ctx context.Context, page *graph.Page, want *graph.PagePlan) error {
 	for _, field := range want.Texts {
 		q, err := graph.TextQueryOf(ctx, field)

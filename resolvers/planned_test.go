@@ -16,12 +16,12 @@ import (
 	"carrel/principal"
 )
 
-// shape is what can be selected of a type: leaves by name, objects with theirs.
+// shape is what can be selected of a type: leaves by name, and objects with their shapes.
 type shape struct {
 	typename string
 	leaves   []string
 	objects  map[string]*shape
-	on       []string // fragments on interfaces and unions: the name, and what is selected
+	on       []string // fragments on interfaces and unions: the name, and the selection
 }
 
 func shapes() *shape {
@@ -37,8 +37,8 @@ func shapes() *shape {
 	}}
 }
 
-// draw gives a selection set of s. Response names are those of their fields or
-// say which field they are, so that equal ones merge and others cannot clash.
+// draw returns a selection set of s. Response names are those of their fields or contain the field
+// name, so that equal ones merge and others cannot conflict.
 func (s *shape) draw(t *rapid.T, depth int) string {
 	var b strings.Builder
 	b.WriteString("{ ")
@@ -80,8 +80,8 @@ func prefixed(alias, name string) string {
 	return alias + name + ": " + name
 }
 
-// TestPlansWriteTheSameBytes compares planned pages with those of the generated
-// code, for whatever may be selected.
+// TestPlansWriteTheSameBytes compares planned pages with those of the generated code, for random
+// selections.
 func TestPlansWriteTheSameBytes(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(7)
@@ -105,8 +105,8 @@ func TestPlansWriteTheSameBytes(t *testing.T) {
 	})
 }
 
-// TestPlan_WritesEachFieldAsTheGeneratedCode compares all fields that are planned,
-// for viewers who may do different things.
+// TestPlan_WritesEachFieldAsTheGeneratedCode compares all planned fields, for viewers with
+// different permissions.
 func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(3)
@@ -129,7 +129,7 @@ func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	}
 }
 
-// failing fails at what a page needs beside its edges.
+// failing fails when it loads what a page needs in addition to its edges.
 type failing struct{ library.API }
 
 var errDown = errors.New("down")
@@ -142,14 +142,14 @@ func (failing) LibraryCount(context.Context, *library.LibraryConnection) (librar
 	return library.Count{}, errDown
 }
 
-// Library leaves standings to be loaded.
+// Library leaves the permissions to be loaded.
 func (f failing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	q.WithPermissions = false
 	return f.API.Library(ctx, v, owner, q)
 }
 
-// TestErrorsBelowAPageAreTheGeneratedCodes: each with its own path, and nulls
-// where the schema has them.
+// TestErrorsBelowAPageAreTheGeneratedCodes, each with its own path, and with nulls propagated as in
+// the schema.
 func TestErrorsBelowAPageAreTheGeneratedCodes(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(2)
@@ -173,8 +173,7 @@ func TestErrorsBelowAPageAreTheGeneratedCodes(t *testing.T) {
 	}
 }
 
-// TestAPageIsPlanned holds that the usual page is: of its fields only those
-// above it go through a resolver.
+// TestAPageIsPlanned: of a usual page, only the fields above it go through a resolver.
 func TestAPageIsPlanned(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(20)
@@ -182,8 +181,8 @@ func TestAPageIsPlanned(t *testing.T) {
 		pageQuery: 2,
 		`{ viewer { library(first: 3, filter: {text: "item"}) { nodes { id createdBy { id } } } } }`: 2,
 		`{ viewer { library(last: 20) { nodes { id viewerRole } count { value } bucket } } }`:        2,
-		`{ viewer { library(first: 1) { nodes { id createdBy { email } } } } }`:                      6, // an address is asked of the domain
-		`{ viewer { library(first: 1) { nodes { id members { nodes { id } } } } } }`:                 8, // as members are
+		`{ viewer { library(first: 1) { nodes { id createdBy { email } } } } }`:                      6, // an address is loaded from the domain
+		`{ viewer { library(first: 1) { nodes { id members { nodes { id } } } } } }`:                 8, // and so are members
 	} {
 		resolved := 0
 		var mu sync.Mutex

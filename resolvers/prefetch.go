@@ -10,10 +10,9 @@ import (
 	"carrel/principal"
 )
 
-// prefetch starts to read the pages that are selected below the field being
-// resolved, which answers the principal of id: their first slices are then read
-// beside the principal, and not after it. Where the store is in this process that
-// gains nothing, so the selection is not looked at.
+// prefetch starts to read the pages that are selected below the field being resolved, which returns
+// the principal with id. So their first slices are read at the same time as the principal, and not
+// after it. For a store in this process that saves nothing, so the selection is not inspected.
 func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 	if !r.Library.Prefetches() {
 		return
@@ -22,8 +21,8 @@ func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 	if id.IsGroup() {
 		object = "Group"
 	}
-	// The types are those that the generated code names: gqlgen keeps what it has
-	// collected for them.
+	// These are the types that the generated code uses, because gqlgen caches what it has collected
+	// for them.
 	below := graphql.GetFieldContext(ctx).Field.Selections
 	for _, f := range graphql.CollectFields(graphql.GetOperationContext(ctx), below, []string{object, "Node", "Principal", "_Entity"}) {
 		if f.Name != "library" {

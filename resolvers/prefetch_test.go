@@ -10,10 +10,9 @@ import (
 	"carrel/core/cursor"
 )
 
-// TestAPageIsBegunAsItWillBeAsked: what is begun beside the owner is what its
-// field then asks for, whatever way it is written; of what takes no page, and
-// below other fields, nothing is.
-func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
+// TestPrefetch_MatchesTheLaterRequest: the prefetched page is the one that its field then requests,
+// however it is written. Nothing is prefetched for fields that take no page, or below other fields.
+func TestPrefetch_MatchesTheLaterRequest(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(9)
 	const eve, all = "u:acme:eve", "g:acme:all"
@@ -55,21 +54,21 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 			g.spy.reset()
 			g.must(as(eve), c.query, c.variables...)
 			if len(g.spy.pages) != c.pages {
-				t.Fatalf("%d pages were asked for, want %d", len(g.spy.pages), c.pages)
+				t.Fatalf("%d pages were requested, want %d", len(g.spy.pages), c.pages)
 			}
-			for _, list := range [][]asked{g.spy.pages, g.spy.begun} {
-				slices.SortFunc(list, func(a, b asked) int { return sizeOf(a) - sizeOf(b) })
+			for _, list := range [][]requestedPage{g.spy.pages, g.spy.prefetched} {
+				slices.SortFunc(list, func(a, b requestedPage) int { return sizeOf(a) - sizeOf(b) })
 			}
-			if diff := cmp.Diff(g.spy.pages, g.spy.begun); diff != "" {
-				t.Errorf("pages (-asked for +begun):\n%s", diff)
+			if diff := cmp.Diff(g.spy.pages, g.spy.prefetched); diff != "" {
+				t.Errorf("pages (-requested +prefetched):\n%s", diff)
 			}
 		})
 	}
-	t.Run("of whom nobody may see", func(t *testing.T) {
+	t.Run("of a hidden user", func(t *testing.T) {
 		g.spy.reset()
 		a := g.must(as(eve), `{ user(id: "u:acme:ghost") { library { nodes { id } } } }`)
-		if a.at("user") != nil || len(g.spy.pages) != 0 || len(g.spy.begun) != 1 {
-			t.Errorf("answered is %s, with %d pages and %d begun", a.raw, len(g.spy.pages), len(g.spy.begun))
+		if a.at("user") != nil || len(g.spy.pages) != 0 || len(g.spy.prefetched) != 1 {
+			t.Errorf("got %s, with %d pages and %d prefetched", a.raw, len(g.spy.pages), len(g.spy.prefetched))
 		}
 	})
 	t.Run("of a store in this process", func(t *testing.T) {
@@ -77,26 +76,26 @@ func TestAPageIsBegunAsItWillBeAsked(t *testing.T) {
 		g.spy.local = true
 		defer func() { g.spy.local = false }()
 		g.must(as(eve), `{ user(id: "u:acme:eve") { library { nodes { id } } } }`)
-		if len(g.spy.pages) != 1 || len(g.spy.begun) != 0 {
-			t.Errorf("%d pages were asked for, and %d begun", len(g.spy.pages), len(g.spy.begun))
+		if len(g.spy.pages) != 1 || len(g.spy.prefetched) != 0 {
+			t.Errorf("%d pages were requested, and %d prefetched", len(g.spy.pages), len(g.spy.prefetched))
 		}
 	})
 	for name, query := range map[string]string{
-		"of who has created an item": `{ content(id: "c:acme:item000") { createdBy { library { nodes { id } } } } }`,
-		"of whom a search finds":     `{ principals(tenant: "acme", prefix: "ann") { nodes { library { nodes { id } } } } }`,
-		"of whom a mutation answers": `mutation { updateUser(input: {id: "u:acme:eve", displayName: "Eve"}) { user { library { nodes { id } } } } }`,
+		"of the creator of an item":   `{ content(id: "c:acme:item000") { createdBy { library { nodes { id } } } } }`,
+		"of a search result":          `{ principals(tenant: "acme", prefix: "ann") { nodes { library { nodes { id } } } } }`,
+		"of the result of a mutation": `mutation { updateUser(input: {id: "u:acme:eve", displayName: "Eve"}) { user { library { nodes { id } } } } }`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g.spy.reset()
 			g.must(as(eve), query)
-			if len(g.spy.pages) == 0 || len(g.spy.begun) != 0 {
-				t.Errorf("%d pages were asked for, and %d begun", len(g.spy.pages), len(g.spy.begun))
+			if len(g.spy.pages) == 0 || len(g.spy.prefetched) != 0 {
+				t.Errorf("%d pages were requested, and %d prefetched", len(g.spy.pages), len(g.spy.prefetched))
 			}
 		})
 	}
 }
 
-func sizeOf(a asked) int {
+func sizeOf(a requestedPage) int {
 	if n := a.Query.First; n != nil {
 		return *n
 	}

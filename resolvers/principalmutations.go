@@ -47,7 +47,7 @@ func (m mutations) UpdateGroup(ctx context.Context, in graph.UpdateGroupInput) (
 	return &graph.UpdateGroupPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// SetGroupMembers changes who is in a group.
+// SetGroupMembers changes the members of a group.
 func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembersInput) (*graph.SetGroupMembersPayload, error) {
 	group, err := m.Library.SetGroupMembers(ctx, m.begin(ctx), principal.SetGroupMembers{
 		Group: in.GroupID, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
@@ -56,7 +56,7 @@ func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembers
 	return &graph.SetGroupMembersPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// RebuildLibrary brings a library back from the record of what was shared.
+// RebuildLibrary restores a library from the record of what was shared.
 func (m mutations) RebuildLibrary(ctx context.Context, in graph.RebuildLibraryInput) (*graph.RebuildLibraryPayload, error) {
 	out, err := m.Library.RebuildLibrary(ctx, m.begin(ctx), in.PrincipalID)
 	faults, err := graph.UserErrors(err)

@@ -10,18 +10,17 @@ import (
 	"carrel/principal"
 )
 
-// Email is null for those who may not read it.
+// Email returns nil if the viewer may not read it.
 func (r users) Email(ctx context.Context, u *principal.User) (*string, error) {
 	return r.Root.Library.Email(auth.ViewerFrom(ctx), u), nil
 }
 
-// Library returns a page of the user's library. Its arguments are in the
-// PageRequest of the field.
+// Library returns a page of the user's library. Its arguments are in the PageRequest of the field.
 func (r users) Library(ctx context.Context, u *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
 	return r.page(ctx, u.ID)
 }
 
-// Groups answers a page of the groups that the user is in.
+// Groups returns a page of the groups that the user is a member of.
 func (r users) Groups(ctx context.Context, u *principal.User, first *int, after *string) (*principal.GroupConnection, error) {
 	return r.Root.Library.Groups(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 }
@@ -31,12 +30,12 @@ func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *stri
 	return r.page(ctx, g.ID)
 }
 
-// Members answers a page of the group's members.
+// Members returns a page of the group's members.
 func (r groups) Members(ctx context.Context, g *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error) {
 	return r.Root.Library.GroupMembers(ctx, auth.ViewerFrom(ctx), g.ID, cursor.PageArgs{First: first, After: after})
 }
 
-// ViewerRole is null where the viewer is not in the group.
+// ViewerRole returns nil if the viewer is not a member of the group.
 func (r groups) ViewerRole(ctx context.Context, g *principal.Group) (*principal.GroupRole, error) {
 	role, err := r.Root.Library.GroupRoleOf(ctx, auth.ViewerFrom(ctx), g.ID)
 	if err != nil || role == principal.NotInGroup {

@@ -14,12 +14,12 @@ import (
 	"carrel/principal"
 )
 
-// Viewer answers the signed-in viewer's own user.
+// Viewer returns the user of the signed-in viewer.
 func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
 	return q.viewerUser(ctx, q.prefetch)
 }
 
-// prefetching starts to read what is selected of a principal's library.
+// prefetching starts to read the selected pages of a principal's library.
 type prefetching func(ctx context.Context, id principal.ID)
 
 func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*principal.User, error) {
@@ -30,7 +30,7 @@ func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*princip
 	return q.Library.ViewerUser(ctx, v)
 }
 
-// Node answers the object of an id of any kind.
+// Node returns the object with an id of any kind.
 func (q queries) Node(ctx context.Context, globalID string) (library.Node, error) {
 	if id.KindOf(globalID) == id.Malformed {
 		return nil, malformed("node")
@@ -42,13 +42,13 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 	return nodes[0], nil
 }
 
-// Nodes answers objects in the order of their ids.
+// Nodes returns objects in the order of their ids.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
 	return q.nodes(ctx, ids, q.prefetch)
 }
 
 func (q queries) nodes(ctx context.Context, ids []string, prefetch prefetching) ([]library.Node, error) {
-	if len(ids) <= input.MaxList { // more are refused
+	if len(ids) <= input.MaxList { // longer lists are refused
 		for _, id := range ids {
 			if p, err := principal.ParseID(id); err == nil {
 				prefetch(ctx, p)
@@ -88,27 +88,27 @@ func (q queries) suggestions(ctx context.Context, ids []string, nodes []library.
 	return nil
 }
 
-// Principal answers a user or a group.
+// Principal returns a user or a group.
 func (q queries) Principal(ctx context.Context, globalID string) (principal.Principal, error) {
 	return q.principal(ctx, q.prefetch, "principal", globalID, id.User, id.Group)
 }
 
-// User answers a user.
+// User returns a user.
 func (q queries) User(ctx context.Context, globalID string) (*principal.User, error) {
 	p, err := q.principal(ctx, q.prefetch, "user", globalID, id.User)
 	u, _ := p.(*principal.User)
 	return u, err
 }
 
-// Group answers a group.
+// Group returns a group.
 func (q queries) Group(ctx context.Context, globalID string) (*principal.Group, error) {
 	p, err := q.principal(ctx, q.prefetch, "group", globalID, id.Group)
 	g, _ := p.(*principal.Group)
 	return g, err
 }
 
-// Principals looks users and groups of a tenant up. What is found need not be
-// read again where it is met elsewhere in the answer.
+// Principals searches users and groups of a tenant. The results need not be read again elsewhere in
+// the operation.
 func (q queries) Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error) {
 	found, err := q.Library.FindPrincipals(ctx, auth.ViewerFrom(ctx), principal.Search{
 		PageArgs: cursor.PageArgs{First: first, After: after}, Tenant: tenant, Prefix: prefix,
@@ -123,7 +123,7 @@ func (q queries) Principals(ctx context.Context, tenant string, prefix *string, 
 	return found, nil
 }
 
-// Content answers an item.
+// Content returns an item.
 func (q queries) Content(ctx context.Context, globalID string) (*library.Content, error) {
 	if kind := id.KindOf(globalID); kind == id.Malformed {
 		return nil, malformed("content")
@@ -138,13 +138,13 @@ func (q queries) Content(ctx context.Context, globalID string) (*library.Content
 	return items[0], nil
 }
 
-// Limits tells the limits in force.
+// Limits returns the limits in force.
 func (q queries) Limits(context.Context) (*graph.Limits, error) {
 	limits := q.Root.Limits
 	return &limits, nil
 }
 
-// principal answers nil for a well-formed id of a kind that was not asked for.
+// principal returns nil for a well-formed id of another kind than the given ones.
 func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {

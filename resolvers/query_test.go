@@ -60,7 +60,7 @@ func TestNodesTakesAHundred(t *testing.T) {
 	}
 }
 
-// TestNodesLoadTogether: what the items of a list ask for is one call.
+// TestNodesLoadTogether: what the items of a list load is one call.
 func TestNodesLoadTogether(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(6)
@@ -72,7 +72,7 @@ func TestNodesLoadTogether(t *testing.T) {
 	if got := a.at("nodes", 4, "createdBy", "displayName"); got != "bob" {
 		t.Errorf("the creator is %v, want bob", got)
 	}
-	// One call for the principals among ids (there is none), one for creators.
+	// One call for the principals among ids, although there are none, and one for creators.
 	calls := 0
 	for _, asked := range g.spy.principals {
 		if len(asked) > 0 {
@@ -80,12 +80,12 @@ func TestNodesLoadTogether(t *testing.T) {
 		}
 	}
 	if calls != 1 || len(g.spy.permissions) != 1 {
-		t.Errorf("%d calls for creators, %d for standings; want 1 each", calls, len(g.spy.permissions))
+		t.Errorf("%d calls for creators, %d for permissions; want 1 each", calls, len(g.spy.permissions))
 	}
 }
 
-// TestPrincipalsAreReadOnce: who was looked up is known where it is met again in
-// the answer, and a page of them is one call.
+// TestPrincipalsAreReadOnce: a principal that was looked up is not read again elsewhere in the
+// answer, and a page of principals is one call.
 func TestPrincipalsAreReadOnce(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "bob", "bea", "ghost")
@@ -142,7 +142,7 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-func TestLimitsAreTold(t *testing.T) {
+func TestLimits_AreReturned(t *testing.T) {
 	g := newGateway(t)
 	a := g.must(&principal.Viewer{}, `{ limits { defaultPageSize maxPageSize maxDepth maxCost maxShareTargets maxBodyBytes } }`)
 	want := map[string]any{"defaultPageSize": 20.0, "maxPageSize": 100.0, "maxDepth": 12.0, "maxCost": 5000.0, "maxShareTargets": 100.0, "maxBodyBytes": float64(1 << 20)}
@@ -182,11 +182,11 @@ func TestMembersOfGroupsAndItems(t *testing.T) {
 	next := g.must(as("u:acme:bob"), `query($c: Cursor) { group(id: "g:acme:crew") { members(first: 1, after: $c) { nodes { id } pageInfo { hasNextPage } } } }`,
 		"c", a.at("group", "members", "pageInfo", "endCursor"))
 	if got := next.at("group", "members", "nodes", 0, "id"); got != "u:acme:bob" {
-		t.Errorf("the second page begins with %v, want u:acme:bob", got)
+		t.Errorf("the second page starts with %v, want u:acme:bob", got)
 	}
 }
 
-// parts makes a path of words; digits are list positions.
+// parts splits a path into words. Numbers are list indexes.
 func parts(path string) []any {
 	var p []any
 	for _, word := range strings.Fields(path) {

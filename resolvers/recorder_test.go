@@ -19,9 +19,8 @@ import (
 	"carrel/principal"
 )
 
-// recorder is a store that writes down its calls: the method, and how many keys
-// it was asked for. It embeds nothing, so a new method of the store has to be
-// written down too.
+// recorder is a store that records its calls: the method and the number of requested keys. It
+// embeds nothing, so a new method of the store must be recorded too.
 type recorder struct {
 	next backend.Store
 
@@ -29,7 +28,7 @@ type recorder struct {
 	calls []string
 }
 
-// note writes a call down. Keys are the elements of all lists among its arguments.
+// note records a call. The keys are the elements of all lists in its arguments.
 func (s *recorder) note(method string, args ...any) {
 	keys := 0
 	for _, arg := range args {
@@ -40,7 +39,7 @@ func (s *recorder) note(method string, args ...any) {
 	s.calls = append(s.calls, fmt.Sprintf("%s of %d", method, keys))
 }
 
-// lists is how many elements the lists in a value have.
+// lists returns the number of elements of all lists in a value.
 func lists(v reflect.Value) int {
 	n := 0
 	switch v.Kind() {
@@ -54,7 +53,7 @@ func lists(v reflect.Value) int {
 	return n
 }
 
-// take returns the calls since the last take, sorted: some are made at once.
+// take returns the calls since the last take, sorted, because some are concurrent.
 func (s *recorder) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +63,8 @@ func (s *recorder) take() []string {
 	return calls
 }
 
-// await waits until a call was made so many times: pages are begun in the
-// background, and nobody waits for them where their owner is not shown.
+// await waits until a call was made so many times: pages are prefetched in the background, and no
+// request waits for them if their owner is not shown.
 func (s *recorder) await(t *testing.T, call string, times int) {
 	t.Helper()
 	for range 10_000_000 {

@@ -1,9 +1,9 @@
-// Package resolvers answers the fields of the schema: the viewer in, one call
-// of the domain, its result out. There is one file for each noun.
+// Package resolvers resolves the fields of the schema. A resolver takes the viewer, makes one call
+// of the domain and returns its result. There is one file for each noun.
 //
-// It must not hold a rule: who may see or change what is the domain's, how an
-// error is shown is graph's and the edge's. It does decide which pages are
-// prefetched, and which are written by their plan.
+// The package has no rules of its own: the domain decides who may see or change what, and graph and
+// edge decide how errors are shown. It does decide which pages are prefetched, and which are
+// written by their plan.
 package resolvers
 
 import (
@@ -15,7 +15,7 @@ import (
 	"carrel/paste"
 )
 
-// Services are those of the domains.
+// Services are the Services of the domains.
 type Services struct {
 	Library library.API
 	Leases  *lease.Service
@@ -23,19 +23,19 @@ type Services struct {
 	Pastes  *paste.Service
 }
 
-// Root is what resolvers use.
+// Root is the root of the resolvers.
 type Root struct {
 	Services
-	// Limits are told by the query of that name; the edge enforces them.
+	// Limits are returned by the query of that name. The edge enforces them.
 	Limits graph.Limits
-	// Schema is told to composers.
+	// Schema is returned to composers.
 	Schema *graph.Subgraph
-	// Loaded is told of the calls of loaders; nil: nobody is.
+	// Loaded is called for each call of a loader, unless it is nil.
 	Loaded dataloader.Observe
 }
 
-// The types whose fields need more than their Go value. Each is the Root, but
-// for subscriptions, which have a stream.
+// The types whose fields need more than their Go value. Each is the Root, except for subscriptions,
+// which have a stream.
 type (
 	queries     struct{ *Root }
 	mutations   struct{ *Root }
@@ -50,35 +50,35 @@ type (
 	pastes      struct{ *Root }
 )
 
-// Query answers the root fields of queries.
+// Query returns the resolver of the root fields of queries.
 func (r *Root) Query() graph.QueryResolver { return queries{r} }
 
-// Mutation answers the root fields of mutations.
+// Mutation returns the resolver of the root fields of mutations.
 func (r *Root) Mutation() graph.MutationResolver { return mutations{r} }
 
-// User answers fields of users.
+// User returns the resolver of users.
 func (r *Root) User() graph.UserResolver { return users{r} }
 
-// Group answers fields of groups.
+// Group returns the resolver of groups.
 func (r *Root) Group() graph.GroupResolver { return groups{r} }
 
-// Content answers fields of content.
+// Content returns the resolver of content.
 func (r *Root) Content() graph.ContentResolver { return contents{r} }
 
-// Branch answers fields of branches.
+// Branch returns the resolver of branches.
 func (r *Root) Branch() graph.BranchResolver { return branches{r} }
 
-// Revision answers fields of revisions.
+// Revision returns the resolver of revisions.
 func (r *Root) Revision() graph.RevisionResolver { return revisions{r} }
 
-// Draft answers fields of drafts.
+// Draft returns the resolver of drafts.
 func (r *Root) Draft() graph.DraftResolver { return drafts{r} }
 
-// Suggestion answers fields of suggestions.
+// Suggestion returns the resolver of suggestions.
 func (r *Root) Suggestion() graph.SuggestionResolver { return suggestions{r} }
 
-// Paste answers fields of pastes.
+// Paste returns the resolver of pastes.
 func (r *Root) Paste() graph.PasteResolver { return pastes{r} }
 
-// LibraryConnection answers fields of a page of a library.
+// LibraryConnection returns the resolver of pages of libraries.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }

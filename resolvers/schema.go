@@ -13,8 +13,8 @@ import (
 	"carrel/paste"
 )
 
-// NewSchema is the schema, ready to be executed: each operation with loaders
-// of its own for the viewer of its context, and with planned pages.
+// NewSchema returns the executable schema. Each operation has its own loaders for the viewer of its
+// context, and planned pages.
 func NewSchema(r *Root) graph.ExecutableSchema {
 	return schema{graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: newSubscription(r)}), r}
 }
@@ -24,8 +24,8 @@ type schema struct {
 	root *Root
 }
 
-// Exec prepares a query or a mutation, with loaders of its own. One that Answer has begun
-// goes on with its loaders, and without a further attempt to plan its page.
+// Exec prepares a query or a mutation with its own loaders. An operation that Answer has started
+// keeps its loaders, and its page is not planned again.
 func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	known := outcomesIn(ctx)
 	if known == nil {
@@ -43,8 +43,8 @@ func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// Subscribe starts a subscription, with resolvers of its own that hand its
-// events to the generated code.
+// Subscribe starts a subscription with its own resolvers, which pass its events to the generated
+// code.
 func (s schema) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.List) {
 	s.prepare(ctx)
 	sub := newSubscription(s.root)
@@ -56,8 +56,8 @@ func (s schema) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.Lis
 	return sub, nil
 }
 
-// prepare has the pages of an operation planned. Its OperationContext belongs to
-// it alone.
+// prepare enables the plans of an operation's pages. The OperationContext belongs to this operation
+// only.
 func (s schema) prepare(ctx context.Context) {
 	op := graphql.GetOperationContext(ctx)
 	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
@@ -67,8 +67,8 @@ func (r *Root) withLoaders(ctx context.Context) context.Context {
 	return dataloader.With(ctx, dataloader.New(r.Library, r.Pages, auth.ViewerFrom(ctx), r.Loaded))
 }
 
-// withPlans lets a page be answered by its plan: gqlgen takes what a middleware
-// answers in the place of a value as it is, if it can write itself.
+// withPlans lets a plan answer a page: if a middleware returns a value that can write itself,
+// gqlgen uses it unchanged.
 func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		res, err := resolve(ctx, next)

@@ -11,27 +11,27 @@ import (
 	"carrel/paste"
 )
 
-// subscription is one subscription. It is also the resolvers of its operation: the
-// resolver of its field has to return a channel, which Next hands each event to.
+// subscription is one subscription. It is also the resolver root of its operation: the resolver of
+// its field must return a channel, to which Next sends each event.
 type subscription struct {
 	*Root
 	following following
-	writer    graph.Subscription // the generated code, which writes what the channel holds
+	writer    graph.Subscription // the generated code, which writes what the channel contains
 	ended     bool
 }
 
-// following is what a subscription waits for.
+// following is the source of a subscription's events.
 type following interface {
 	// Await waits until next has something to return, or ctx ends.
 	Await(ctx context.Context)
-	// next waits for the next event, and puts it into the channel of its field.
+	// next waits for the next event and puts it into the channel of its field.
 	next(ctx context.Context) error
 }
 
 // libraryFollowing is a subscription to the changes of a library.
 type libraryFollowing struct {
 	library.Following
-	changes chan library.LibraryChange // holds at most the change that is being written
+	changes chan library.LibraryChange // buffers at most the change that is being written
 }
 
 func (f libraryFollowing) next(ctx context.Context) error {
@@ -46,7 +46,7 @@ func (f libraryFollowing) next(ctx context.Context) error {
 // pasteFollowing is a subscription to new pastes.
 type pasteFollowing struct {
 	*paste.Follower
-	pastes chan *paste.Paste // holds at most the paste that is being written
+	pastes chan *paste.Paste // buffers at most the paste that is being written
 }
 
 func (f pasteFollowing) next(ctx context.Context) error {
@@ -67,10 +67,10 @@ func newSubscription(r *Root) *subscription {
 	return &subscription{Root: r}
 }
 
-// Subscription answers the root fields of subscriptions.
+// Subscription returns the resolver of the root fields of subscriptions.
 func (s *subscription) Subscription() graph.SubscriptionResolver { return s }
 
-// LibraryChanged begins to follow a library, until ctx ends.
+// LibraryChanged follows a library until ctx ends.
 func (s *subscription) LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error) {
 	f, err := s.Library.Follow(ctx, auth.ViewerFrom(ctx), principalID, after)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *subscription) LibraryChanged(ctx context.Context, principalID string, a
 	return changes, nil
 }
 
-// PasteCreated begins to follow the public pastes, until ctx ends.
+// PasteCreated follows the public pastes until ctx ends.
 func (s *subscription) PasteCreated(ctx context.Context, after *string) (<-chan *paste.Paste, error) {
 	f, err := s.Pastes.Follow(ctx, after)
 	if err != nil {
@@ -101,9 +101,9 @@ func (s *subscription) Await(ctx context.Context) {
 	}
 }
 
-// Next implements graph.Subscription. Each event has loaders of its own, made
-// when there is one: most subscriptions wait most of the time. The change is
-// authorized for the viewer of ctx at the moment when it is written.
+// Next implements graph.Subscription. Each event has its own loaders, created when the event
+// arrives, because most subscriptions wait most of the time. The change is authorized for the
+// viewer of ctx when it is written.
 func (s *subscription) Next(ctx context.Context) *graphql.Response {
 	if s.ended {
 		return nil

@@ -22,7 +22,7 @@ import (
 const followQuery = `subscription($id: ID!) { libraryChanged(principalId: $id) {
 	... on LibraryEntryPlaced { edge { node { id createdBy { id } } } } ... on LibraryEntryRemoved { contentId } } }`
 
-// viewing is ctx for one answer to v, as the edge makes it.
+// viewing returns the context for one answer to v, as the edge creates it.
 func viewing(ctx context.Context, v *principal.Viewer) context.Context {
 	return graphql.WithResponseContext(auth.WithViewer(ctx, v), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
 }
@@ -39,8 +39,8 @@ func (g *gateway) follow(ctx context.Context, v *principal.Viewer, owner string)
 	return sub, ctx, errs
 }
 
-// stream follows the library of owner over HTTP, until ctx ends. The caller closes
-// the body that it returns.
+// stream follows the library of owner over HTTP until ctx ends. The caller closes the returned
+// body.
 func (g *gateway) stream(ctx context.Context, server *httptest.Server, owner string) io.ReadCloser {
 	g.t.Helper()
 	body, err := json.Marshal(map[string]any{"query": followQuery, "variables": map[string]any{"id": owner}})
@@ -78,7 +78,7 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 		}
 	}
 	if n := len(g.spy.contents); n != 0 {
-		t.Errorf("the item of an event was read again %d times", n)
+		t.Errorf("the item of an event was read %d more times", n)
 	}
 	cancel()
 	sub.Await(ctx)
@@ -87,8 +87,8 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	}
 }
 
-// TestSubscription_AwaitReturnsWithTheEvent: Await alone shows that there is an
-// event, and takes nothing from Next.
+// TestSubscription_AwaitReturnsWithTheEvent: Await only waits for an event, and Next still returns
+// it.
 func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(0)
@@ -105,7 +105,7 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	}()
 	select {
 	case <-awaited:
-		t.Error("nothing has happened, and Await has returned")
+		t.Error("Await has returned without an event")
 	case <-time.After(50 * time.Millisecond):
 	}
 	g.link(as("u:acme:ann"), "one", "u:acme:eve")
@@ -115,8 +115,8 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	}
 }
 
-// TestSubscription_EndsItsFollower: a follower that is not closed stays with its
-// library, and gets its changes, as long as the process runs.
+// TestSubscription_EndsItsFollower: a follower that is not closed would stay registered with its
+// library and receive its changes as long as the process runs.
 func TestSubscription_EndsItsFollower(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(0)
@@ -130,7 +130,7 @@ func TestSubscription_EndsItsFollower(t *testing.T) {
 	await(t, g.following.fewer)
 }
 
-// TestSubscription_EndsWithItsRequest: a client that is gone leaves no follower.
+// TestSubscription_EndsWithItsRequest: after a client disconnects, its follower is gone.
 func TestSubscription_EndsWithItsRequest(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(0)
@@ -145,7 +145,7 @@ func TestSubscription_EndsWithItsRequest(t *testing.T) {
 	await(t, g.following.fewer)
 }
 
-// await waits for something that must happen, but not for ever.
+// await waits for an event that must happen, or fails the test.
 func await(t *testing.T, happened <-chan struct{}) {
 	t.Helper()
 	select {
@@ -155,8 +155,8 @@ func await(t *testing.T, happened <-chan struct{}) {
 	}
 }
 
-// TestSubscription_BillsItsViewer: resolving the groups of a follower is billed to
-// the viewer of the event for which it was done.
+// TestSubscription_BillsItsViewer: resolving the groups of a follower is charged to the viewer of
+// the event that required it.
 func TestSubscription_BillsItsViewer(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(0)
@@ -171,12 +171,12 @@ func TestSubscription_BillsItsViewer(t *testing.T) {
 		t.Fatal("there is no event")
 	}
 	if rounds, groups := viewer.Resolved(); rounds == 0 || groups == 0 {
-		t.Errorf("billed for %d rounds and %d groups", rounds, groups)
+		t.Errorf("charged for %d rounds and %d groups", rounds, groups)
 	}
 }
 
-// TestSubscription_BillsItsStart: the groups that are resolved to find out what
-// the viewer may see are billed when it starts, and not with its first event.
+// TestSubscription_BillsItsStart: the groups that are resolved to authorize the viewer are charged
+// when the subscription starts, not with its first event.
 func TestSubscription_BillsItsStart(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(0)
@@ -198,8 +198,8 @@ func TestSubscription_BillsItsStart(t *testing.T) {
 	}
 }
 
-// TestSubscription_ErrorEndsIt: the error is the last event, and what follows
-// waits for nothing.
+// TestSubscription_ErrorEndsIt: the error is the last event, and later calls of Next return at
+// once.
 func TestSubscription_ErrorEndsIt(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(0)

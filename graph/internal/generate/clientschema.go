@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// The files that the schema for clients is made of, and where it is written.
+// The source files of the schema for clients, and its path.
 const (
 	contractFile     = "schema.graphqls"
 	federationFile   = "federation.graphqls"
@@ -21,9 +21,8 @@ const (
 
 const clientSchemaHead = "# The API as clients use it: schema.graphqls without what is for federation.\n# Made by `make generate`.\n\n"
 
-// writeClientSchema writes the schema that compilers of clients take, such as
-// relay-compiler. They know neither the directives of federation nor that a
-// schema may consist of an extension alone.
+// writeClientSchema writes the schema for compilers of clients, such as relay-compiler. They
+// support neither the directives of federation nor a schema that consists only of an extension.
 func writeClientSchema() error {
 	contract, err := readSchema(contractFile)
 	if err != nil {
@@ -54,7 +53,7 @@ func readSchema(name string) (*ast.SchemaDocument, error) {
 	return doc, nil
 }
 
-// forClients takes the directives that federation defines out of a contract.
+// forClients removes the directives that federation defines from a contract.
 func forClients(contract, federation *ast.SchemaDocument) *ast.SchemaDocument {
 	without := func(list ast.DirectiveList) ast.DirectiveList {
 		return slices.DeleteFunc(list, func(d *ast.Directive) bool { return federation.Directives.ForName(d.Name) != nil })

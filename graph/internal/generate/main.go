@@ -1,6 +1,6 @@
-// Command generate makes graph/generated.go and clients/schema.graphql of the
-// schema. It is gqlgen as a library, so that the version in go.mod is the one
-// that runs and no other tool has to be installed. Run it by `go generate ./graph`.
+// Command generate generates graph/generated.go and clients/schema.graphql from the schema. It uses
+// gqlgen as a library, so that the version in go.mod runs and no other tool must be installed. Run
+// it by `go generate ./graph`.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// generate works in dir, since the paths of gqlgen.yml are relative to it.
+// generate works in dir, because the paths in gqlgen.yml are relative to it.
 func generate(dir string) error {
 	if err := os.Chdir(dir); err != nil {
 		return fmt.Errorf("enter the module: %w", err)

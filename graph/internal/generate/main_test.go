@@ -13,8 +13,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// TestGeneratedCodeIsCurrent generates once more, in a copy of what the
-// generator reads, and holds that the result is what stands in the tree.
+// TestGeneratedCodeIsCurrent generates again in a copy of the generator's input and compares the
+// result with the tree.
 func TestGeneratedCodeIsCurrent(t *testing.T) {
 	module, err := filepath.Abs("../../..")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestGeneratedCodeIsCurrent(t *testing.T) {
 	}
 }
 
-// wantCurrent wants a file of the tree to be as it was generated.
+// wantCurrent compares a file of the tree with the generated one.
 func wantCurrent(t *testing.T, module, copied, name string) {
 	t.Helper()
 	got, err := os.ReadFile(filepath.Join(copied, name))
@@ -50,12 +50,12 @@ func wantCurrent(t *testing.T, module, copied, name string) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("%s is not what the schema gives; run `go generate ./graph` (-tree +generated):\n%s", name, cmp.Diff(string(want), string(got)))
+		t.Errorf("%s is out of date; run `go generate ./graph` (-tree +generated):\n%s", name, cmp.Diff(string(want), string(got)))
 	}
 }
 
-// TestClientSchema_HoldsNothingOfFederation: whatever federation defines is left
-// out, wherever it stands, and all else is kept.
+// TestClientSchema_HoldsNothingOfFederation: everything that federation defines is removed,
+// wherever it is used, and all else is kept.
 func TestClientSchema_HoldsNothingOfFederation(t *testing.T) {
 	read := func(text string) *ast.SchemaDocument {
 		doc, err := parser.ParseSchema(&ast.Source{Input: text})
@@ -92,8 +92,7 @@ func text(doc *ast.SchemaDocument) string {
 	return b.String()
 }
 
-// TestClientSchema_IsASchemaByItself: what is in the tree can be loaded without
-// any other file.
+// TestClientSchema_IsASchemaByItself: the file in the tree can be loaded without any other file.
 func TestClientSchema_IsASchemaByItself(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("../../..", clientSchemaFile))
 	if err != nil {
@@ -104,7 +103,7 @@ func TestClientSchema_IsASchemaByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	if schema.Query == nil || schema.Mutation == nil || schema.Subscription == nil || schema.Types["Content"].Description == "" || schema.Types["_Entity"] != nil {
-		t.Errorf("it is not the API: %v", schema.Query)
+		t.Errorf("it is not the API's schema: %v", schema.Query)
 	}
 }
 
