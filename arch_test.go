@@ -18,24 +18,24 @@ import (
 	"testing"
 )
 
-// The shape of the house (ARCHITECTURE.md), as far as a program can see it. The
-// layers of the domain are in layers_test.go, smells inside the rooms in smells_test.go.
+// The structure of the project (ARCHITECTURE.md), as far as a program can check it. The layers of
+// the domain are in layers_test.go, code smells in smells_test.go.
 
 const module = "carrel"
 
-// A source is a Go file of the project, in version control or about to be.
+// A source is a Go file of the project, including files that are not committed yet.
 type source struct {
-	path   string // from the root, with slashes
-	room   string // the part of the project that it belongs to, see roomOf
-	test   bool   // a test, or of a suite of tests that several packages run
-	syntax *ast.File
-	lines  int
+	path      string // from the root, with slashes
+	component string // the component that it belongs to, see componentOf
+	test      bool   // a test, or part of a test suite that several packages run
+	syntax    *ast.File
+	lines     int
 }
 
-// generated tells whether the file was written by a program.
+// generated reports whether the file was generated.
 func (s *source) generated() bool { return ast.IsGenerated(s.syntax) }
 
-// imports are the paths that the file imports.
+// imports returns the import paths of the file.
 func (s *source) imports() []string {
 	paths := make([]string, len(s.syntax.Imports))
 	for i, spec := range s.syntax.Imports {
@@ -44,11 +44,10 @@ func (s *source) imports() []string {
 	return paths
 }
 
-// roomOf names the room of a folder: "main" for the root, otherwise the first
-// folder of its path. Each package below test/ is a room of its own, because
-// what it may import depends on what it tests, and so is cassandra/session,
-// which knows less than the store above it.
-func roomOf(dir string) string {
+// componentOf returns the component of a folder: "main" for the root, otherwise the first folder of
+// its path. Each package below test/ is a component of its own, because its imports depend on what
+// it tests, and so is cassandra/session, which may import less than the store above it.
+func componentOf(dir string) string {
 	first, rest, _ := strings.Cut(dir, "/")
 	switch {
 	case dir == ".":
@@ -62,39 +61,39 @@ func roomOf(dir string) string {
 	return first
 }
 
-// isTest tells whether the file is a test, or of a suite that tests of several
-// packages run: a conformance suite beside its contract, or the oracle.
+// isTest reports whether the file is a test, or part of a suite that tests of several packages run:
+// a conformance suite next to its contract, or the oracle.
 func isTest(name string) bool {
 	dir := path.Dir(name)
 	return strings.HasSuffix(name, "_test.go") || strings.HasSuffix(dir, "test") || dir == "test/oracle"
 }
 
-// otherModules are folders with a go.mod of their own. They import nothing of the project, and
-// nothing of the project imports them.
+// otherModules are folders with their own go.mod. They import nothing of the project, and nothing
+// of the project imports them.
 var otherModules = []string{"test/bench/peers/gqlgen"}
 
-// house is the tree as it stands, read once for all tests of this package.
-type house struct {
-	files   []string // all that git would take, Go or not
+// tree is the source tree, read once for all tests of this package.
+type tree struct {
+	files   []string // all files that git would commit, Go or not
 	fset    *token.FileSet
 	sources []*source
 }
 
-var readHouse = sync.OnceValues(func() (*house, error) {
-	// Untracked files count too, unless they are ignored: what is not yet
-	// committed is judged before it is.
+var readTree = sync.OnceValues(func() (*tree, error) {
+	// Untracked files count too, unless they are ignored, so that files are checked before they are
+	// committed.
 	list, err := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing the files of the project with git: %w", err)
 	}
-	h := &house{fset: token.NewFileSet()}
+	h := &tree{fset: token.NewFileSet()}
 	for name := range strings.SplitSeq(string(list), "\x00") {
 		if _, err := os.Stat(name); name == "" || err != nil {
-			continue // deleted, and not yet committed as deleted
+			continue // deleted, and the deletion is not committed yet
 		}
 		h.files = append(h.files, name)
 		if path.Ext(name) != ".go" || strings.Contains(name, "/testdata/") || under(name, otherModules) {
-			continue // the go command does not look there either
+			continue // the go command ignores it too
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -105,30 +104,30 @@ var readHouse = sync.OnceValues(func() (*house, error) {
 			return nil, err
 		}
 		h.sources = append(h.sources, &source{
-			path: name, room: roomOf(path.Dir(name)), test: isTest(name),
+			path: name, component: componentOf(path.Dir(name)), test: isTest(name),
 			syntax: syntax, lines: bytes.Count(text, []byte("\n")),
 		})
 	}
 	return h, nil
 })
 
-func theHouse(t *testing.T) *house {
+func projectTree(t *testing.T) *tree {
 	t.Helper()
-	h, err := readHouse()
+	h, err := readTree()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// at is the place of a node, for a message.
-func (h *house) at(n ast.Node) string { return h.fset.Position(n.Pos()).String() }
+// at returns the position of a node, for messages.
+func (h *tree) at(n ast.Node) string { return h.fset.Position(n.Pos()).String() }
 
-// domain are the rooms that hold rules. They import one another as layers says.
+// domain are the components that contain rules. They import one another as layers permits.
 var domain = []string{"core", "principal", "library", "page", "paste", "lease"}
 
-// mayImport says which rooms of the project each room may import, besides its
-// own and the domain's. Nobody imports main.
+// mayImport lists the components that each component may import in addition to its own packages and
+// the domain's. No component imports main.
 var mayImport = map[string][]string{
 	"main":              {"auth", "cli", "config", "demo", "edge", "gateway", "graph", "heap", "observe", "resolvers", "web"},
 	"cli":               {"auth", "config", "gateway", "interchange", "observe", "progress"},
@@ -161,36 +160,36 @@ var mayImport = map[string][]string{
 	"test/scenario":     {},
 }
 
-// anyRoom may import whatever it measures.
-var anyRoom = []string{"test/bench"}
+// unrestricted may import whatever it measures.
+var unrestricted = []string{"test/bench"}
 
-// standard says which rooms import nothing but the standard library, the
-// packages named, and the domain. The suites of a contract are no part of it.
+// standard lists the packages that import nothing but the standard library, the named packages, and
+// the domain. The conformance suites of a contract are exempt.
 var standard = []string{"backend", "library", "library/feed", "library/repair", "lease", "page", "paste", "principal"}
 
-// isStandard tells whether the package of a folder is one of them, or of core.
+// isStandard reports whether the package of a folder is one of them, or of core.
 func isStandard(dir string) bool {
 	return strings.HasPrefix(dir, "core/") || slices.Contains(standard, dir)
 }
 
-// coreOnly are the rooms that of the domain may import core alone.
+// coreOnly are the components that may import only core of the domain.
 var coreOnly = []string{"cassandra/session"}
 
-var standardAlso = []string{"golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm"}
+var alsoAllowed = []string{"golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm"}
 
-// libraries says which rooms may import a library, by the prefix of its path,
-// outside tests. What is not listed may be imported by nobody: a new
-// dependency is a decision (docs/adr), and gets its line here.
+// libraries lists which components may import a library, by the prefix of its path, outside tests.
+// Unlisted libraries may not be imported: a new dependency is a decision (docs/adr), and gets its
+// line here.
 var libraries = []struct {
-	prefix string
-	rooms  []string
+	prefix     string
+	components []string
 }{
 	{"golang.org/x/net/idna", domain},
 	{"golang.org/x/text/cases", domain},
 	{"golang.org/x/text/language", domain},
 	{"golang.org/x/text/unicode/norm", domain},
 	{"github.com/cockroachdb/pebble/v2", []string{"pebblestore"}},
-	// The bench measures the gateway beside a handler that uses the driver itself.
+	// The bench compares the gateway with a handler that uses the driver itself.
 	{"github.com/gocql/gocql", []string{"cassandra", "cassandra/session", "test/bench"}},
 	{"github.com/apache/cassandra-gocql-driver", []string{"cassandra"}},
 	{"github.com/99designs/gqlgen", []string{"graph", "resolvers", "dataloader", "edge", "observe", "test/bench"}},
@@ -208,27 +207,27 @@ var libraries = []struct {
 	{"golang.org/x/net/http/httpguts", []string{"config"}},
 }
 
-// testing is what tests of every room may import besides, and what they may
-// not: drivers stay in their rooms even there, but for Pebble's file systems,
-// on which tests of other rooms open a store.
+// forTests lists libraries that tests of every component may import in addition. Drivers stay in
+// their components even in tests, except Pebble's file systems, on which tests elsewhere open a
+// store.
 var forTests = []string{
 	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine",
 	"github.com/cockroachdb/pebble/v2/vfs",
-	// Files of deploy/.
+	// For files of deploy/.
 	"github.com/goccy/go-yaml",
-	// What a collector is sent.
+	// For data sent to a collector.
 	"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf/proto",
 }
 
 func TestImportsPointOneWay(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	for _, s := range h.sources {
-		if s.test || slices.Contains(anyRoom, s.room) {
+		if s.test || slices.Contains(unrestricted, s.component) {
 			continue
 		}
-		allowed, known := mayImport[s.room]
+		allowed, known := mayImport[s.component]
 		if !known {
-			t.Errorf("%s: the room %q is not in the plan of the house (mayImport in arch_test.go)", s.path, s.room)
+			t.Errorf("%s: the component %q is missing from mayImport in arch_test.go", s.path, s.component)
 			continue
 		}
 		for _, imp := range s.imports() {
@@ -236,77 +235,77 @@ func TestImportsPointOneWay(t *testing.T) {
 			if !ours {
 				continue
 			}
-			room := roomOf(rest)
-			if slices.Contains(coreOnly, s.room) {
-				if room != s.room && room != "core" {
-					t.Errorf("%s imports %s: %s may import core alone", s.path, imp, s.room)
+			component := componentOf(rest)
+			if slices.Contains(coreOnly, s.component) {
+				if component != s.component && component != "core" {
+					t.Errorf("%s imports %s: %s may import only core of the domain", s.path, imp, s.component)
 				}
 				continue
 			}
-			if room != s.room && !slices.Contains(domain, room) && !slices.Contains(allowed, room) {
-				t.Errorf("%s imports %s: %s may import the domain and %v", s.path, imp, s.room, allowed)
+			if component != s.component && !slices.Contains(domain, component) && !slices.Contains(allowed, component) {
+				t.Errorf("%s imports %s: %s may import the domain and %v", s.path, imp, s.component, allowed)
 			}
 		}
 	}
 }
 
-// Package main starts the process and connects the layers. Whatever else grows
-// there belongs into a package that can be imported and tested.
+// TestMain_IsStartAndWiringAlone: package main starts the process and connects the layers.
+// Everything else belongs in a package that can be imported and tested.
 func TestMain_IsStartAndWiringAlone(t *testing.T) {
 	var files []string
-	for _, s := range theHouse(t).sources {
-		if s.room == "main" && !s.test {
+	for _, s := range projectTree(t).sources {
+		if s.component == "main" && !s.test {
 			files = append(files, s.path)
 		}
 	}
 	slices.Sort(files)
 	if want := []string{"main.go", "server.go"}; !slices.Equal(files, want) {
-		t.Errorf("package main is made of %v, want %v", files, want)
+		t.Errorf("package main consists of %v, want %v", files, want)
 	}
 }
 
-func TestLibrariesStayInTheirRooms(t *testing.T) {
-	h := theHouse(t)
+func TestLibrariesStayInTheirComponents(t *testing.T) {
+	h := projectTree(t)
 	for _, s := range h.sources {
 		for _, imp := range s.imports() {
 			if !strings.Contains(strings.Split(imp, "/")[0], ".") || s.test && under(imp, forTests) {
 				continue
 			}
-			if isStandard(path.Dir(s.path)) && !s.test && !slices.Contains(standardAlso, imp) {
-				t.Errorf("%s imports %s: %s takes the standard library and %v only", s.path, imp, s.room, standardAlso)
+			if isStandard(path.Dir(s.path)) && !s.test && !slices.Contains(alsoAllowed, imp) {
+				t.Errorf("%s imports %s: %s may import only the standard library and %v", s.path, imp, s.component, alsoAllowed)
 			}
-			rooms, known := roomsOf(imp)
+			components, known := componentsOf(imp)
 			switch {
 			case !known:
 				t.Errorf("%s imports %s: a new dependency needs a reason in docs/adr and a line in arch_test.go", s.path, imp)
-			case !slices.Contains(rooms, s.room) && !slices.Contains(rooms, path.Dir(s.path)):
-				t.Errorf("%s imports %s, which belongs in %v", s.path, imp, rooms)
+			case !slices.Contains(components, s.component) && !slices.Contains(components, path.Dir(s.path)):
+				t.Errorf("%s imports %s, which belongs in %v", s.path, imp, components)
 			}
 		}
 	}
 }
 
-// under tells whether the import path lies at or below one of the prefixes.
+// under reports whether the import path is one of the prefixes or below one.
 func under(imp string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool {
 		return imp == p || strings.HasPrefix(imp, p+"/")
 	})
 }
 
-func roomsOf(imp string) (rooms []string, known bool) {
+func componentsOf(imp string) (components []string, known bool) {
 	for _, l := range libraries {
 		if under(imp, []string{l.prefix}) {
-			return l.rooms, true
+			return l.components, true
 		}
 	}
 	return nil, false
 }
 
-// A folder says what is in it; these words do not.
+// A folder name says what the folder contains; these words do not.
 var emptyWords = []string{"util", "utils", "helper", "helpers", "common", "misc", "model", "models", "shared", "lib", "pkg", "base"}
 
 func TestFoldersAndPackagesSayWhatTheyAreFor(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	documented := map[string]bool{}
 	for _, s := range h.sources {
 		documented[path.Dir(s.path)] = documented[path.Dir(s.path)] || s.syntax.Doc != nil
@@ -320,13 +319,13 @@ func TestFoldersAndPackagesSayWhatTheyAreFor(t *testing.T) {
 	}
 	for dir, has := range documented {
 		if !has {
-			t.Errorf("%s: the package has no comment saying what it answers for and what it must not know", dir)
+			t.Errorf("%s: the package needs a comment that says what it is responsible for and what it must not know", dir)
 		}
 	}
 }
 
 func TestGeneratedCodeIsOneFile(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	for _, s := range h.sources {
 		if s.generated() && s.path != "graph/generated.go" {
 			t.Errorf("%s: graph/generated.go is the only generated file", s.path)
@@ -334,7 +333,7 @@ func TestGeneratedCodeIsOneFile(t *testing.T) {
 	}
 	for _, name := range h.files {
 		if under(name, otherModules) && path.Base(path.Dir(name)) == "generated" {
-			t.Errorf("%s: what is generated for another module is made when it is built", name)
+			t.Errorf("%s: code for another module is generated when it is built", name)
 		}
 	}
 	if slices.Contains(h.files, "graph/models_gen.go") {
@@ -342,16 +341,16 @@ func TestGeneratedCodeIsOneFile(t *testing.T) {
 	}
 }
 
-// Files longer than this hide a second concept.
+// Longer files contain a second concept.
 const maxFileLines = 450
 
 // longFiles are the exceptions, with their reasons.
 var longFiles = map[string]string{}
 
 func TestFilesAreOfOneConcept(t *testing.T) {
-	for _, s := range theHouse(t).sources {
+	for _, s := range projectTree(t).sources {
 		if s.lines > maxFileLines && !s.generated() && longFiles[s.path] == "" {
-			t.Errorf("%s has %d lines, at most %d are readable as one concept", s.path, s.lines, maxFileLines)
+			t.Errorf("%s has %d lines, more than the %d that are readable as one concept", s.path, s.lines, maxFileLines)
 		}
 	}
 	for name, reason := range longFiles {
@@ -363,45 +362,45 @@ func TestFilesAreOfOneConcept(t *testing.T) {
 
 const maxFileBytes = 1 << 20
 
-// machinePlaces are names of the place a file was made at. The pieces are
-// joined here so that this file does not name them itself.
-var machinePlaces = regexp.MustCompile(strings.Join([]string{
+// machineNames matches names of the machine on which a file was made. The pieces are joined here so
+// that this file does not match.
+var machineNames = regexp.MustCompile(strings.Join([]string{
 	`(^|[^\w./-])/(work|root|home/\w+|Users/\w+)/`,
 	`registry\.` + `npmjs\.org`, `registry\.` + `yarnpkg\.com`, `proxy\.` + `golang\.org`, `sum\.` + `golang\.org`,
 	`artifact` + `ory`, `\bnex` + `us[.:/]`,
 }, "|"))
 
 func TestFilesKnowNoMachine(t *testing.T) {
-	for _, name := range theHouse(t).files {
+	for _, name := range projectTree(t).files {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(text) > maxFileBytes {
-			t.Errorf("%s has %d bytes: large files are made by the build, not kept", name, len(text))
+			t.Errorf("%s has %d bytes: large files are generated by the build, not committed", name, len(text))
 		}
 		if bytes.IndexByte(text, 0) >= 0 {
-			continue // a picture
+			continue // an image
 		}
 		for n, line := range bytes.Split(text, []byte("\n")) {
-			if found := machinePlaces.Find(line); found != nil {
-				t.Errorf("%s:%d names a machine's path or a registry: %q", name, n+1, found)
+			if found := machineNames.Find(line); found != nil {
+				t.Errorf("%s:%d contains a machine's path or a registry: %q", name, n+1, found)
 			}
 			if path.Base(name) == lockFile && bytes.Contains(line, []byte(`"resolved"`)) {
-				t.Errorf("%s:%d tells where a package came from; its integrity is enough (npm: omit-lockfile-registry-resolved)", name, n+1)
+				t.Errorf("%s:%d contains the source of a package; its integrity is enough (npm: omit-lockfile-registry-resolved)", name, n+1)
 			}
 		}
 	}
 }
 
-// lockFile pins what npm installs.
+// lockFile pins the packages that npm installs.
 const lockFile = "package-lock.json"
 
-// TestPackagesArePinnedByContent: a version can be published anew, or come from
-// somewhere else; what it holds cannot differ from its integrity.
+// TestPackagesArePinnedByContent: a version can be published again, or come from another source,
+// but its integrity fixes its content.
 func TestPackagesArePinnedByContent(t *testing.T) {
 	locks := 0
-	for _, name := range theHouse(t).files {
+	for _, name := range projectTree(t).files {
 		if path.Base(name) != lockFile {
 			continue
 		}
@@ -423,6 +422,6 @@ func TestPackagesArePinnedByContent(t *testing.T) {
 		}
 	}
 	if locks != 5 {
-		t.Errorf("%d lock files were looked at", locks)
+		t.Errorf("%d lock files were checked", locks)
 	}
 }

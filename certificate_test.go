@@ -12,11 +12,11 @@ import (
 	"carrel/edge/certificate/certificatetest"
 )
 
-// renewal is a gateway with TLS whose files are changed.
+// renewal is a gateway with TLS whose certificate files the test replaces.
 type renewal struct {
 	t           *testing.T
 	served      *served
-	certs, keys [3]string // texts of three certificates and of their keys
+	certs, keys [3]string // the texts of three certificates and of their keys
 	parsed      [3]*x509.Certificate
 	cfg         config.Config
 }
@@ -43,7 +43,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// write changes the files; an empty text leaves one as it is.
+// write replaces the files. An empty text leaves a file unchanged.
 func (r *renewal) write(cert, key string) {
 	r.t.Helper()
 	for path, text := range map[string]string{r.cfg.TLSCert: cert, r.cfg.TLSKey: key} {
@@ -56,7 +56,7 @@ func (r *renewal) write(cert, key string) {
 	}
 }
 
-// wants makes new connections and wants each to get the certificate of a number.
+// wants checks that new connections get the certificate with a number.
 func (r *renewal) wants(n int, when string) {
 	r.t.Helper()
 	roots := x509.NewCertPool()
@@ -71,11 +71,11 @@ func (r *renewal) wants(n int, when string) {
 	}
 }
 
-// warnings are how many lines of the log hold a text.
+// warnings counts the log lines that contain a text.
 func (r *renewal) warnings(text string) int { return strings.Count(r.served.out.String(), text) }
 
-// TestCertificate_RenewedFilesAreUsed: new connections get the new certificate as
-// soon as both files are there, and the last good one in between.
+// TestCertificate_RenewedFilesAreUsed: new connections get the new certificate as soon as both
+// files are replaced, and the last valid one until then.
 func TestCertificate_RenewedFilesAreUsed(t *testing.T) {
 	r := newRenewal(t)
 	r.wants(0, "at the start")
@@ -94,8 +94,8 @@ func TestCertificate_RenewedFilesAreUsed(t *testing.T) {
 	}
 }
 
-// TestCertificate_BadFilesKeepTheLastOne: each is logged once, however many
-// connections are made, and no log line holds the key.
+// TestCertificate_BadFilesKeepTheLastOne: each invalid file is logged once, however many
+// connections are made, and no log line contains the key.
 func TestCertificate_BadFilesKeepTheLastOne(t *testing.T) {
 	r := newRenewal(t)
 	r.write("no certificate", "")
@@ -113,12 +113,12 @@ func TestCertificate_BadFilesKeepTheLastOne(t *testing.T) {
 		r.write("", r.keys[1])
 		r.wants(0, "with half a certificate again")
 	}
-	if n := r.warnings("the certificate cannot be read again"); n != 2 {
+	if n := r.warnings("the certificate cannot be read;"); n != 2 {
 		t.Errorf("logged %d times:\n%s", n, r.served.out)
 	}
 	r.write(r.certs[1], "")
 	r.wants(1, "with both")
 	if r.warnings("PRIVATE KEY") > 0 || r.warnings(strings.Split(r.keys[1], "\n")[1]) > 0 {
-		t.Error("the log holds a key")
+		t.Error("the log contains a key")
 	}
 }

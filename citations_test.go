@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// trackedFiles returns the files of this tree whose names end in one of the
-// suffixes, those not yet committed included.
+// trackedFiles returns the files of the tree whose names end in one of the suffixes, including
+// those not committed yet.
 func trackedFiles(t *testing.T, suffixes ...string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
@@ -28,13 +28,12 @@ func trackedFiles(t *testing.T, suffixes ...string) []string {
 		}
 	}
 	if len(files) == 0 {
-		t.Fatalf("no file ends in %v", suffixes)
+		t.Fatalf("no file name ends in %v", suffixes)
 	}
 	return files
 }
 
-// exists reports whether a cited file is there, seen from the citing file's
-// folder or from the root.
+// exists reports whether a cited file exists, relative to the citing file's folder or to the root.
 func exists(from, cited string) bool {
 	for _, name := range []string{path.Join(path.Dir(from), cited), cited} {
 		if _, err := os.Stat(name); err == nil {
@@ -52,8 +51,7 @@ var (
 	citedGo      = regexp.MustCompile("`([a-z][A-Za-z0-9_/]*\\.(?:go|graphqls|mjs|yml))`")
 )
 
-// TestLinks_LeadSomewhere checks the links of every page: the file and the
-// heading.
+// TestLinks_LeadSomewhere checks the links of every page: the file and the heading.
 func TestLinks_LeadSomewhere(t *testing.T) {
 	for _, page := range trackedFiles(t, ".md") {
 		text, err := os.ReadFile(page)
@@ -73,15 +71,15 @@ func TestLinks_LeadSomewhere(t *testing.T) {
 			info, statErr := os.Stat(name)
 			switch {
 			case statErr != nil:
-				t.Errorf("%s links to %s, which is not there", page, target)
+				t.Errorf("%s links to %s, which does not exist", page, target)
 			case anchor != "" && (err != nil || info.IsDir() || !slices.Contains(anchors(string(linked)), anchor)):
-				t.Errorf("%s links to %s#%s, which is no heading there", page, target, anchor)
+				t.Errorf("%s links to %s#%s, but the page has no such heading", page, target, anchor)
 			}
 		}
 	}
 }
 
-// anchors are the names by which the headings of a page are linked to.
+// anchors returns the names by which links refer to the headings of a page.
 func anchors(page string) []string {
 	var all []string
 	for _, m := range heading.FindAllStringSubmatch(page, -1) {
@@ -99,8 +97,8 @@ func anchors(page string) []string {
 	return all
 }
 
-// TestCitations_Exist checks the pages and decisions that code cites, and the
-// source files that pages cite.
+// TestCitations_Exist checks the pages and decisions that code cites, and the source files that
+// pages cite.
 func TestCitations_Exist(t *testing.T) {
 	decisions := map[string]bool{}
 	for _, name := range trackedFiles(t, ".md") {
@@ -125,20 +123,20 @@ func TestCitations_Exist(t *testing.T) {
 		}
 		for _, m := range citedADR.FindAllStringSubmatch(string(text), -1) {
 			if !decisions[m[1]] {
-				t.Errorf("%s cites ADR %s, which is not there", file, m[1])
+				t.Errorf("%s cites ADR %s, which does not exist", file, m[1])
 			}
 		}
 		if strings.HasSuffix(file, ".md") {
 			for _, m := range citedGo.FindAllStringSubmatch(string(text), -1) {
-				if name := path.Base(m[1]); !names[name] && name != "models_gen.go" { // which must not appear
-					t.Errorf("%s cites %s, which is not there", file, m[1])
+				if name := path.Base(m[1]); !names[name] && name != "models_gen.go" { // this file must not exist
+					t.Errorf("%s cites %s, which does not exist", file, m[1])
 				}
 			}
 			continue
 		}
 		for _, cited := range citedPage.FindAllString(string(text), -1) {
 			if !strings.Contains(cited, "://") && !exists(file, cited) && !exists("docs/", cited) {
-				t.Errorf("%s cites %s, which is not there", file, cited)
+				t.Errorf("%s cites %s, which does not exist", file, cited)
 			}
 		}
 	}

@@ -73,22 +73,22 @@ func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 			}
 			for _, want := range c.says {
 				if !strings.Contains(errs, want) {
-					t.Errorf("it does not say %q: %s", want, errs)
+					t.Errorf("the output does not contain %q: %s", want, errs)
 				}
 			}
 			if strings.Contains(errs, "canary") || strings.Contains(errs, testSecret[1:]) {
-				t.Errorf("it says too much: %s", errs)
+				t.Errorf("the output contains a secret: %s", errs)
 			}
 			if _, err := os.Stat(strings.TrimPrefix(store, "pebble:")); name != "long host id" && err == nil {
-				t.Error("a store was made")
+				t.Error("a store was created")
 			}
 		})
 		_ = os.RemoveAll(strings.TrimPrefix(store, "pebble:"))
 	}
 }
 
-// TestWrongUsage_EmptyOriginInTheEnvironment: a variable that is there and empty
-// is refused, and not taken for one that is not there.
+// TestWrongUsage_EmptyOriginInTheEnvironment: an empty variable is refused, and not treated like a
+// missing one.
 func TestWrongUsage_EmptyOriginInTheEnvironment(t *testing.T) {
 	t.Setenv("CARREL_CORS_ORIGIN", "")
 	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--store", "pebble:"+filepath.Join(t.TempDir(), "store"), "--listen", "127.0.0.1:0")
@@ -115,11 +115,12 @@ func TestCopyOfAServedStoreIsRefused(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if _, err := os.Stat(to); err == nil {
-		t.Error("a target was made")
+		t.Error("a target was created")
 	}
 }
 
-// A copy that was broken off is not served: half of the rows are missing.
+// TestHalfACopyIsNotServed: a store with an interrupted copy is not served, because rows are
+// missing.
 func TestHalfACopyIsNotServed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "half")
 	store, err := pebblestore.Open(path, pebblestore.Options{})

@@ -13,10 +13,10 @@ import (
 	"carrel/edge"
 )
 
-// TestLimitsAreTheOperatorsAndTold: what a client can be refused for can be set
-// and is told in limits, each by a number of its own.
-func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
-	told := []struct{ name, value, field, says string }{
+// TestLimits_AreConfigurableAndReturned: every limit that refuses clients can be set and is
+// returned by the query limits, each with its own number.
+func TestLimits_AreConfigurableAndReturned(t *testing.T) {
+	returned := []struct{ name, value, field, says string }{
 		{"depth", "4", "maxDepth", "4"}, {"aliases", " 2 ", "maxAliases", "2"}, {"cost", "901", "maxCost", "901"}, {"body", "90001", "maxBodyBytes", "90001"},
 		{"values", "902", "maxValues", "902"}, {"characters", "903", "maxQueryCharacters", "903"}, {"tokens", "904", "maxTokens", "904"},
 		{"directives", "3", "maxDirectives", "3"}, {"operations", "5", "maxOperations", "5"}, {"root-fields", "6", "maxRootFields", "6"},
@@ -31,17 +31,17 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 		{"address-points", "31", "addressPointsPerMinute", "31"}, {"pastes-per-minute", "32", "pastesPerMinute", "32"},
 	}
 	names := []string{"answer-memory", "concurrent", "documents", "persisted", "persisted-bytes", "streams"}
-	for _, l := range told {
+	for _, l := range returned {
 		names = append(names, l.name)
 	}
 	slices.Sort(names)
 	if diff := cmp.Diff(new(edge.Limits).Names(), names); diff != "" {
-		t.Errorf("limits that can be set (-) and that are told or private (+):\n%s", diff)
+		t.Errorf("limits that can be set (-) and that are returned or private (+):\n%s", diff)
 	}
 	cfg := testConfig(t)
 	cfg.RateLimit = 90
 	query, want := "{limits{", `{"data":{"limits":{`
-	for _, l := range told {
+	for _, l := range returned {
 		cfg.Limit = append(cfg.Limit, l.name+"="+l.value)
 		query += l.field + " "
 		want += `"` + l.field + `":` + l.says + ","
@@ -64,7 +64,7 @@ func TestLimitsAreTheOperatorsAndTold(t *testing.T) {
 	}
 }
 
-// The domain checks this limit, so the server has to pass it on.
+// The domain enforces this limit, so the server must pass it on.
 func TestLimits_ShareTargetsReachTheDomain(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Limit = []string{"share-targets=1"}
@@ -78,7 +78,7 @@ func TestLimits_ShareTargetsReachTheDomain(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheEdgeThatAreRefused(t *testing.T) {
+func TestEdgeSettings_InvalidAreRefused(t *testing.T) {
 	bad := file(t, "documents.json", `{"Bad":"{nothing}"}`)
 	for name, c := range map[string]struct {
 		change func(*config.Config)

@@ -7,35 +7,34 @@ import (
 	"testing"
 )
 
-// TestRowsOfElsewhereAreThere: what the hostile table leaves to a test of another
-// room is there, so that no row is nobody's.
+// TestRowsOfElsewhereAreThere: the test that the hostile table names for a row of another component
+// exists, so that every row is tested.
 func TestRowsOfElsewhereAreThere(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	tests := map[string]bool{}
-	var left []string
+	var named []string
 	for _, s := range h.sources {
 		for _, d := range s.syntax.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && s.test && f.Recv == nil {
-				tests[s.room+":"+f.Name.Name] = true
+				tests[s.component+":"+f.Name.Name] = true
 			}
-			left = append(left, leftElsewhere(s, d)...)
+			named = append(named, namedElsewhere(s, d)...)
 		}
 	}
-	if len(left) == 0 {
-		t.Error("scenario leaves no row to another room: is its list not named elsewhere any more?")
+	if len(named) == 0 {
+		t.Error("scenario names no test of another component: was its list elsewhere renamed?")
 	}
-	for _, name := range left {
+	for _, name := range named {
 		if !tests[name] {
-			t.Errorf("scenario leaves a row to %s, which does not exist", name)
+			t.Errorf("scenario names the test %s, which does not exist", name)
 		}
 	}
 }
 
-// leftElsewhere are the strings of the list named elsewhere, if d is that of
-// scenario.
-func leftElsewhere(s *source, d ast.Decl) (names []string) {
+// namedElsewhere returns the strings of the list elsewhere, if d declares it in scenario.
+func namedElsewhere(s *source, d ast.Decl) (names []string) {
 	list, ok := d.(*ast.GenDecl)
-	if !ok || s.room != "test/scenario" || list.Tok != token.VAR {
+	if !ok || s.component != "test/scenario" || list.Tok != token.VAR {
 		return nil
 	}
 	for _, spec := range list.Specs {

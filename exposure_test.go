@@ -8,12 +8,12 @@ import (
 	"carrel/config"
 )
 
-// TestExposure_OneWarningForEachSetting: what gives too much away is told at the
-// start, a line each, and nothing is told of what does not.
+// TestExposure_OneWarningForEachSetting: each setting that exposes too much is logged at the start,
+// one line each, and other settings are not.
 func TestExposure_OneWarningForEachSetting(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*config.Config)
-		warned []string // of each line, what it begins with
+		warned []string // the beginning of each line
 	}{
 		"nothing": {func(c *config.Config) {
 			c.TrustedProxy, c.CORSOrigin, c.GraphiQL = []string{"10.0.0.0/8", "127.0.0.1", "::1"}, config.Origins{"https://app.example.org"}, true
@@ -43,7 +43,7 @@ func TestExposure_OneWarningForEachSetting(t *testing.T) {
 				}
 			}
 			if strings.Join(warned, " ") != strings.Join(c.warned, " ") {
-				t.Errorf("warned of %q, want %q\n%s", warned, c.warned, s.out)
+				t.Errorf("warnings for %q, want %q\n%s", warned, c.warned, s.out)
 			}
 		})
 	}

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// layers are the packages of the domain, from the lowest. Each imports packages of lower
-// layers only.
+// layers are the packages of the domain, lowest first. Each imports only packages of lower layers.
 var layers = [][]string{
 	{"core/fault", "core/naming", "core/urlname"},
 	{"core/clock", "core/id", "core/input", "core/sched"},
@@ -21,74 +20,74 @@ var layers = [][]string{
 	{"library/repair"},
 }
 
-// layerOf returns the layer of a package, -1 for what is outside the domain.
+// layerOf returns the layer of a package, or -1 outside the domain.
 func layerOf(dir string) int {
 	return slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, dir) })
 }
 
 func TestTheDomainIsLayered(t *testing.T) {
-	for _, s := range theHouse(t).sources {
+	for _, s := range projectTree(t).sources {
 		dir := path.Dir(s.path)
-		if s.test || !slices.Contains(domain, s.room) {
+		if s.test || !slices.Contains(domain, s.component) {
 			continue
 		}
 		layer := layerOf(dir)
 		if layer < 0 {
-			t.Errorf("%s: the package %q is in no layer of the domain (layers in arch_test.go)", s.path, dir)
+			t.Errorf("%s: the package %q is in no layer of the domain (layers in layers_test.go)", s.path, dir)
 			continue
 		}
 		for _, imp := range s.imports() {
 			if rest, ours := strings.CutPrefix(imp, module+"/"); ours && layerOf(rest) >= layer {
-				t.Errorf("%s imports %s, which is not below it", s.path, imp)
+				t.Errorf("%s imports %s, which is not in a lower layer", s.path, imp)
 			}
 		}
 	}
 }
 
-// The compiler refuses cycles of packages; a room is made of several.
-func TestRoomsHaveNoCycles(t *testing.T) {
-	h := theHouse(t)
+// TestComponentsHaveNoCycles: the compiler only refuses cycles of packages, and a component may
+// have several.
+func TestComponentsHaveNoCycles(t *testing.T) {
+	h := projectTree(t)
 	uses := map[string]map[string]bool{}
 	for _, s := range h.sources {
 		for _, imp := range s.imports() {
 			rest, ours := strings.CutPrefix(imp, module+"/")
-			room := roomOf(rest)
-			if s.test || !ours || room == s.room {
+			component := componentOf(rest)
+			if s.test || !ours || component == s.component {
 				continue
 			}
-			if uses[s.room] == nil {
-				uses[s.room] = map[string]bool{}
+			if uses[s.component] == nil {
+				uses[s.component] = map[string]bool{}
 			}
-			uses[s.room][room] = true
+			uses[s.component][component] = true
 		}
 	}
-	told := map[string]bool{}
-	var walk func(room string, above []string)
-	walk = func(room string, above []string) {
-		if i := slices.Index(above, room); i >= 0 {
-			cycle := strings.Join(append(above[i:], room), " -> ")
-			if room == slices.Min(above[i:]) && !told[cycle] { // each cycle is told once
-				told[cycle] = true
-				t.Errorf("rooms import one another: %s", cycle)
+	reported := map[string]bool{}
+	var walk func(component string, above []string)
+	walk = func(component string, above []string) {
+		if i := slices.Index(above, component); i >= 0 {
+			cycle := strings.Join(append(above[i:], component), " -> ")
+			if component == slices.Min(above[i:]) && !reported[cycle] { // each cycle is reported once
+				reported[cycle] = true
+				t.Errorf("components import one another: %s", cycle)
 			}
 			return
 		}
-		for next := range uses[room] {
-			walk(next, append(slices.Clone(above), room))
+		for next := range uses[component] {
+			walk(next, append(slices.Clone(above), component))
 		}
 	}
-	for room := range uses {
-		walk(room, nil)
+	for component := range uses {
+		walk(component, nil)
 	}
 }
 
-// testSupport are folders whose packages are no tests, but are for tests and for
-// people who work on the project.
+// testSupport are folders whose packages are not tests, but are for tests and for developers.
 var testSupport = []string{"cassandra/cluster"}
 
-// Packages that support tests are not linked into the product.
+// TestTestSupport_IsForTestsAlone: packages that support tests are not linked into the product.
 func TestTestSupport_IsForTestsAlone(t *testing.T) {
-	for _, s := range theHouse(t).sources {
+	for _, s := range projectTree(t).sources {
 		if s.test || strings.HasPrefix(s.path, "test/") || slices.Contains(testSupport, path.Dir(s.path)) {
 			continue
 		}

@@ -1,8 +1,8 @@
 // Command carrel is the library gateway.
 //
-// This package starts the process, and server.go connects the parts of a gateway
-// that serves requests. Package cli holds the commands, config the settings, and
-// gateway the domain on an open store.
+// This package starts the process, and server.go connects the parts of a gateway that serves
+// requests. Package cli contains the commands, config the settings, and gateway the domain on an
+// open store.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 func main() {
 	ballast := heap.Ballast()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The second signal ends the process at once: nothing acknowledged is lost.
+	// A second signal ends the process at once. Nothing acknowledged is lost.
 	context.AfterFunc(ctx, stop)
 	code := cli.Execute(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr}, runServer)
 	runtime.KeepAlive(ballast)

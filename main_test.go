@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 const testSecret = "0123456789abcdef0123456789abcdef"
 
-// firstLine is where runServer writes to; it gives the first line as soon as it is there.
+// firstLine is the output of runServer. It returns the first line as soon as it is written.
 type firstLine struct {
 	mu    sync.Mutex
 	grown *sync.Cond
@@ -87,7 +87,7 @@ type served struct {
 	ended       chan error
 }
 
-// testConfig is one on a store and ports of its own.
+// testConfig returns a configuration with its own store and ports.
 func testConfig(t *testing.T) config.Config {
 	c := config.Config{
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0",
@@ -103,7 +103,7 @@ func serve(t *testing.T, cfg config.Config) *served {
 	return serveTo(t, cfg, func(out *firstLine) io.Writer { return out })
 }
 
-// serveTo starts one that writes to what to makes of the kept output.
+// serveTo starts a gateway whose output is wrapped by to.
 func serveTo(t *testing.T, cfg config.Config, to func(*firstLine) io.Writer) *served {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -111,19 +111,19 @@ func serveTo(t *testing.T, cfg config.Config, to func(*firstLine) io.Writer) *se
 	go func() { s.ended <- runServer(ctx, cfg, to(s.out)) }()
 	select {
 	case line := <-s.out.line:
-		var told struct {
+		var seen struct {
 			Msg   string
 			Addr  string
 			Admin string `json:"admin_addr"`
 		}
-		if err := json.Unmarshal(line, &told); err != nil || told.Msg != "listening" {
+		if err := json.Unmarshal(line, &seen); err != nil || seen.Msg != "listening" {
 			t.Fatalf("the first line is %s", line)
 		}
-		s.addr, s.admin = told.Addr, told.Admin
+		s.addr, s.admin = seen.Addr, seen.Admin
 	case err := <-s.ended:
-		t.Fatalf("it ended: %v", err)
+		t.Fatalf("the gateway ended: %v", err)
 	case <-time.After(20 * time.Second):
-		t.Fatal("it does not listen")
+		t.Fatal("the gateway does not listen")
 	}
 	t.Cleanup(s.end)
 	return s
@@ -138,7 +138,7 @@ func (s *served) end() {
 	s.stop()
 	s.stop = nil
 	if err := <-s.ended; err != nil {
-		s.t.Errorf("it ended with %v\n%s", err, s.out)
+		s.t.Errorf("the gateway ended with %v\n%s", err, s.out)
 	}
 }
 
@@ -183,7 +183,7 @@ func (s *served) graphql(token, query string) string {
 	return string(b)
 }
 
-// command runs a command line and returns its exit code and what it wrote.
+// command runs a command line and returns its exit code and output.
 func command(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var o, e strings.Builder
@@ -191,7 +191,7 @@ func command(t *testing.T, args ...string) (code int, out, err string) {
 	return code, o.String(), e.String()
 }
 
-// tokenFor mints one by the command.
+// tokenFor creates a token with the token command.
 func tokenFor(t *testing.T, secretFile, sub string, roles ...string) string {
 	t.Helper()
 	args := []string{"token", "--hs256-file", secretFile, "--sub", sub}

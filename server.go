@@ -29,9 +29,9 @@ import (
 	"carrel/web"
 )
 
-// runServer serves the API as cfg says until ctx ends, and then finishes the
-// requests under way. The first line on out is JSON with the addresses. The lines
-// after it are the log and, in development, the tokens of the demo viewers.
+// runServer serves the API with cfg until ctx ends, and then finishes the running requests. The
+// first line on out is JSON with the addresses. The following lines are the log and, in
+// development, the tokens of the demo viewers.
 func runServer(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	output := observe.NewOutput(out)
 	log := observe.NewLogger(output)
@@ -90,7 +90,7 @@ func (s *server) run(ctx context.Context, fail context.CancelCauseFunc, output *
 	printed := make(chan struct{})
 	go func() {
 		defer close(printed)
-		// Serving does not wait for it: it reads the store, which may be slow.
+		// Serving does not wait for this, because it reads the store, which may be slow.
 		if err := s.printAddresses(ctx, output); err != nil {
 			fail(err)
 		}
@@ -101,7 +101,7 @@ func (s *server) run(ctx context.Context, fail context.CancelCauseFunc, output *
 	return err
 }
 
-// checkConfig reports what is wrong in the flags before anything is opened.
+// checkConfig returns the errors in the flags before anything is opened.
 func checkConfig(cfg *config.Config) error {
 	if _, err := gateway.TargetOf(cfg.StoreFlag); err != nil {
 		return err
@@ -119,16 +119,16 @@ type server struct {
 	certificate *certificate.Certificate
 	gateway     *gateway.Gateway
 	metrics     *observe.Metrics
-	tracing     *observe.Tracing // nil: no spans are made
+	tracing     *observe.Tracing // if nil, no spans are created
 	api         *edge.Handler
 	main        net.Listener
 	admin       net.Listener
 	draining    atomic.Bool
-	// readiness is what /readyz answers while the server is not draining.
+	// readiness is the result of /readyz while the server is not draining.
 	readiness *gateway.Readiness
 }
 
-// listen takes the addresses.
+// listen opens the listeners.
 func (s *server) listen() error {
 	var err error
 	if s.main, err = net.Listen("tcp", s.cfg.Listen); err != nil {
@@ -181,7 +181,7 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	}
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.edge.Limits.Stop)
 	defer cancel()
-	// Streams would keep a shutdown waiting, and it does not know of sockets.
+	// Shutdown would wait for streams, and does not know about sockets.
 	stopped := errors.Join(s.api.Drain(deadline), public.Shutdown(deadline), operators.Close())
 	if stopped != nil {
 		stopped = errors.Join(fmt.Errorf("requests were cut off: %w", stopped), public.Close())
@@ -192,8 +192,8 @@ func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	return errors.Join(failed, stopped)
 }
 
-// lingerFor goes on answering for a while, without keeping connections, so that
-// who reads /readyz sends its requests elsewhere before none are taken any more.
+// lingerFor keeps answering for a while, closing connections after each request, so that load
+// balancers that poll /readyz send new requests elsewhere before this process stops accepting them.
 func (s *server) lingerFor(ctx context.Context, while time.Duration, public *http.Server) {
 	if while <= 0 {
 		return
@@ -204,7 +204,7 @@ func (s *server) lingerFor(ctx context.Context, while time.Duration, public *htt
 	<-over.Done()
 }
 
-// handler is everything at the main address.
+// handler returns the handler of the main address.
 func (s *server) handler() (http.Handler, error) {
 	subgraph, err := graph.NewSubgraph()
 	if err != nil {
@@ -257,8 +257,8 @@ func (s *server) ready(ctx context.Context) error {
 	return s.readiness.Check(ctx)
 }
 
-// demoTokens returns what mints tokens for the demo viewers; nil outside
-// development, and if there is no secret to sign with.
+// demoTokens returns a source of tokens for the demo viewers. It is nil outside development, and if
+// there is no secret to sign with.
 func (s *server) demoTokens() *tokens.Minter {
 	if !s.cfg.Dev || s.access.secret == nil {
 		return nil
@@ -266,8 +266,8 @@ func (s *server) demoTokens() *tokens.Minter {
 	return &tokens.Minter{Secret: s.access.secret, Issuer: s.cfg.AuthIssuer, Audience: s.cfg.AuthAudience}
 }
 
-// printAddresses prints, in development, the addresses of the pages, and a token
-// for each demo viewer that is a user of the store.
+// printAddresses prints, in development, the addresses of the pages, and a token for each demo
+// viewer that exists in the store.
 func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
 	if !s.cfg.Dev {
 		return nil
@@ -292,7 +292,7 @@ func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// adminHandler is what stands at the operators' address.
+// adminHandler returns the handler of the operators' address.
 func adminHandler(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics)
@@ -304,16 +304,16 @@ func adminHandler(metrics http.Handler) http.Handler {
 	return mux
 }
 
-// access is what decides who may ask, and from where.
+// access decides who may send requests, and from where.
 type access struct {
 	tokens *auth.Authenticator
-	secret []byte // nil where there is none
+	secret []byte // nil if there is none
 	sites  *edge.CrossOrigin
 	stop   context.CancelFunc
 	done   chan struct{}
 }
 
-// openAccess reads secret and keys, and keeps the keys fresh until closed.
+// openAccess reads the secret and keys, and refreshes the keys until it is closed.
 func openAccess(ctx context.Context, cfg *config.Config, log *slog.Logger) (*access, error) {
 	a := &access{done: make(chan struct{})}
 	var err error
@@ -347,13 +347,13 @@ func openAccess(ctx context.Context, cfg *config.Config, log *slog.Logger) (*acc
 	return a, nil
 }
 
-// close ends the reading of keys.
+// close stops refreshing the keys.
 func (a *access) close() {
 	a.stop()
 	<-a.done
 }
 
-// openExport begins to send telemetry. It returns nil if no collector is set.
+// openExport starts to export telemetry. It returns nil if no collector is configured.
 func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *slog.Logger) (*observe.Export, error) {
 	to, err := c.Collectors(os.Getenv)
 	if err != nil || to.Traces.URL == "" && to.Metrics.URL == "" {

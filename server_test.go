@@ -104,13 +104,13 @@ func TestMetrics(t *testing.T) {
 		"\ncarrel_oldest_change_seconds ", "\ncarrel_repairs_asked_total 0\n", "\ngo_goroutines ",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is not told", want)
+			t.Errorf("%q is missing", want)
 		}
 	}
-	// Whoever reads figures learns nothing of who is there or what there is.
+	// Metrics reveal nothing about who and what is in the store.
 	for line := range strings.SplitSeq(text, "\n") {
 		if lower := strings.ToLower(line); strings.Contains(lower, "canary") || strings.Contains(lower, "u:") || strings.Contains(lower, "demo") {
-			t.Errorf("an id or a text is told: %s", line)
+			t.Errorf("an id or a text is in the metrics: %s", line)
 		}
 	}
 }
@@ -139,15 +139,15 @@ func TestDevelopment(t *testing.T) {
 		t.Errorf("the demo viewers that exist, and no others, are printed: %s", out)
 	}
 	if !strings.Contains(out, "Reference client: http://"+s.addr+"/app\n") {
-		t.Errorf("where the reference client is, is not printed: %s", out)
+		t.Errorf("the address of the reference client is not printed: %s", out)
 	}
 	if strings.Contains(out, testSecret) {
 		t.Error("the secret is printed")
 	}
 }
 
-// The tokens of the demo viewers have the issuer and the audience that this gateway
-// demands, and not those that are the default.
+// TestDevelopment_DemoTokensAreAccepted: the tokens of the demo viewers have the issuer and
+// audience that this gateway requires, and not the defaults.
 func TestDevelopment_DemoTokensAreAccepted(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Dev, cfg.AuthIssuer, cfg.AuthAudience = true, "someone", "somebody"
@@ -171,8 +171,8 @@ func TestDevelopment_DemoTokensAreAccepted(t *testing.T) {
 	}
 }
 
-// TestGraphiQLInProduction: it may be switched on there, without demo viewers and
-// without what else development shows.
+// TestGraphiQLInProduction: GraphiQL may be enabled in production, without demo viewers and the
+// other features of development.
 func TestGraphiQLInProduction(t *testing.T) {
 	for name, c := range map[string]struct {
 		change          func(*config.Config)
@@ -203,8 +203,7 @@ func TestGraphiQLInProduction(t *testing.T) {
 	}
 }
 
-// heldBack is an output that does not take what comes after the first line until
-// it is let go.
+// heldBack is an output that blocks after the first line until it is released.
 type heldBack struct {
 	*firstLine
 	free chan struct{}
@@ -217,8 +216,8 @@ func (h heldBack) Write(p []byte) (int, error) {
 	return h.firstLine.Write(p)
 }
 
-// The tokens are read from the store; one that is silent, or a terminal that is
-// halted, kept a gateway from serving which had said that it listens.
+// TestServingDoesNotWaitForWhatIsPrinted: printing tokens reads the store. A silent store, or a
+// stopped terminal, once kept a gateway from serving after it had announced its addresses.
 func TestServingDoesNotWaitForWhatIsPrinted(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Dev = true
@@ -245,7 +244,7 @@ func TestRequestsInFlightAreFinished(t *testing.T) {
 	}
 	defer conn.Close()
 	const query = `{"query":"{__typename}"}`
-	// The server asks for the body, so it has read the head when the end begins.
+	// The server has asked for the body, so it has read the header when the shutdown starts.
 	_, _ = conn.Write([]byte("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 24\r\nExpect: 100-continue\r\n\r\n"))
 	const goOn = "HTTP/1.1 100 Continue\r\n\r\n"
 	asked := make([]byte, len(goOn))
@@ -309,7 +308,7 @@ func TestTLSSpeaksHTTP2(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if resp.ProtoMajor != 2 {
-		t.Errorf("it speaks %s", resp.Proto)
+		t.Errorf("the protocol is %s", resp.Proto)
 	}
 	if got := s.graphql("", `{__typename}`); got != `{"data":{"__typename":"Query"}}` {
 		t.Error(got)
@@ -329,7 +328,7 @@ func TestLimitsThatWarn(t *testing.T) {
 	}
 	s.end()
 	if out := s.out.String(); !strings.Contains(out, "ALIAS_LIMIT") || !strings.Contains(out, "ROOT_FIELD_LIMIT") {
-		t.Errorf("the log does not tell of it: %s", out)
+		t.Errorf("the log does not mention it: %s", out)
 	}
 }
 
@@ -346,7 +345,7 @@ func TestProfileDocumentsAndProxies(t *testing.T) {
 	}
 }
 
-// TestStreamsDoNotKeepAProcess: a socket that its client keeps open is closed.
+// TestStreamsDoNotKeepAProcess: a socket that its client keeps open is closed at the end.
 func TestStreamsDoNotKeepAProcess(t *testing.T) {
 	s := serve(t, testConfig(t))
 	conn, err := net.Dial("tcp", s.addr)
@@ -361,11 +360,11 @@ func TestStreamsDoNotKeepAProcess(t *testing.T) {
 	}
 	closed := make(chan []byte, 1)
 	go func() {
-		b, _ := io.ReadAll(conn) // the end of it is a close frame, or a reset
+		b, _ := io.ReadAll(conn) // it ends with a close frame or a reset
 		closed <- b
 	}()
 	s.end()
 	if b := <-closed; !bytes.Contains(b, []byte("\x03\xe9Going away")) {
-		t.Errorf("it was not told 1001: %q", b)
+		t.Errorf("the close code is not 1001: %q", b)
 	}
 }

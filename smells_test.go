@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Smells that the syntax of one file shows. Those that need to know what a
-// name stands for are in typedsmells_test.go.
+// Code smells that the syntax of one file shows. Those that need type information are in
+// typedsmells_test.go.
 
-// maxFunctionLines is where a function hides a second one; maxResolverLines
-// where a resolver begins to hold rules.
+// A function longer than maxFunctionLines contains a second one. A resolver longer than
+// maxResolverLines contains rules.
 const (
 	maxFunctionLines = 60
-	maxTestLines     = 100 // a table of cases is data
+	maxTestLines     = 100 // tables of cases are data
 	maxResolverLines = 25
 	maxRootFields    = 4
 )
@@ -26,7 +26,7 @@ const (
 var longFunctions = map[string]string{}
 
 func TestFunctionsAreShort(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	met := map[string]bool{}
 	for _, s := range h.sources {
 		if s.generated() {
@@ -36,7 +36,7 @@ func TestFunctionsAreShort(t *testing.T) {
 		switch {
 		case s.test:
 			most = maxTestLines
-		case s.room == "resolvers":
+		case s.component == "resolvers":
 			most = maxResolverLines
 		}
 		for f := range functions(s) {
@@ -44,7 +44,7 @@ func TestFunctionsAreShort(t *testing.T) {
 			lines := h.fset.Position(f.End()).Line - h.fset.Position(f.Pos()).Line + 1
 			met[name] = lines > most
 			if lines > most && longFunctions[name] == "" {
-				t.Errorf("%s: %s has %d lines, at most %d are good here", h.at(f), f.Name.Name, lines, most)
+				t.Errorf("%s: %s has %d lines, more than %d", h.at(f), f.Name.Name, lines, most)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestFunctionsAreShort(t *testing.T) {
 	}
 }
 
-// functions are the declared functions and methods of a file.
+// functions returns the declared functions and methods of a file.
 func functions(s *source) func(func(*ast.FuncDecl) bool) {
 	return func(yield func(*ast.FuncDecl) bool) {
 		for _, d := range s.syntax.Decls {
@@ -67,7 +67,7 @@ func functions(s *source) func(func(*ast.FuncDecl) bool) {
 }
 
 func TestNamesAndStart(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	for _, s := range h.sources {
 		if s.generated() {
 			continue
@@ -75,20 +75,20 @@ func TestNamesAndStart(t *testing.T) {
 		for f := range functions(s) {
 			name := f.Name.Name
 			if f.Recv == nil && name == "init" {
-				t.Errorf("%s: init() runs unasked; let main or a constructor do it", h.at(f))
+				t.Errorf("%s: init() runs implicitly; let main or a constructor do it", h.at(f))
 			}
 			for _, prefix := range []string{"Get", "get"} {
 				rest := strings.TrimPrefix(name, prefix)
 				if rest != name && rest != "" && strings.ToUpper(rest[:1]) == rest[:1] {
-					t.Errorf("%s: %s: name it for what it gives", h.at(f), name)
+					t.Errorf("%s: %s: name it for what it returns", h.at(f), name)
 				}
 			}
 		}
 	}
 }
 
-// forbiddenCalls are calls by package and name that a room must not make, the
-// reason being what is told to whoever makes one.
+// forbiddenCalls are calls, by package and name, that a group of files must not make, with the
+// reason for the message.
 var forbiddenCalls = []struct {
 	pkg, name string
 	where     func(*source) bool
@@ -117,19 +117,19 @@ var forbiddenCalls = []struct {
 
 func everywhere(*source) bool { return true }
 
-// product is what runs in the gateway below main.
+// product reports whether the file is part of the gateway, outside package main.
 func product(s *source) bool {
-	return !s.test && s.syntax.Name.Name != "main" && s.room != "test/bench"
+	return !s.test && s.syntax.Name.Name != "main" && s.component != "test/bench"
 }
 
-// rules are the rooms that the simulator drives step by step, but for the one
-// file by which they meet the real world.
+// rules reports whether the simulator drives the file's package step by step. The one file that
+// connects to the real world is exempt.
 func rules(s *source) bool {
 	return !s.test && isStandard(path.Dir(s.path)) && s.path != "core/sched/real.go"
 }
 
-func TestNobodyReachesAroundItsParameters(t *testing.T) {
-	h := theHouse(t)
+func TestForbiddenCalls(t *testing.T) {
+	h := projectTree(t)
 	for _, s := range h.sources {
 		names := importNames(s)
 		ast.Inspect(s.syntax, func(n ast.Node) bool {
@@ -147,14 +147,14 @@ func TestNobodyReachesAroundItsParameters(t *testing.T) {
 				}
 			}
 			if s.test && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) && slices.Contains([]string{"t", "tb", "b", "f", "rt"}, base.Name) {
-				t.Errorf("%s: a test that cannot run says why and fails", h.at(n))
+				t.Errorf("%s: a test that cannot run must fail and say why", h.at(n))
 			}
 			return true
 		})
 	}
 }
 
-// importNames maps the names by which a file knows packages to their paths.
+// importNames maps the package names in a file to import paths.
 func importNames(s *source) map[string]string {
 	names := map[string]string{}
 	for i, imp := range s.imports() {
@@ -167,10 +167,10 @@ func importNames(s *source) map[string]string {
 	return names
 }
 
-// The simulator takes the product's code one step at a time, so that code must
-// not start, wait or choose by itself.
+// TestRulesLeaveConcurrencyToTheRuntime: the simulator runs the product's code one step at a time,
+// so that code must not start goroutines, wait or choose by itself.
 func TestRulesLeaveConcurrencyToTheRuntime(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	for _, s := range h.sources {
 		if !rules(s) {
 			continue
@@ -199,17 +199,17 @@ func TestRulesLeaveConcurrencyToTheRuntime(t *testing.T) {
 }
 
 func TestRoot_IsSmall(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	roots := 0
 	for _, s := range h.sources {
 		for name, typ := range types(s) {
 			root, ok := typ.(*ast.StructType)
-			if !ok || s.room != "resolvers" || s.test || name != "Root" {
+			if !ok || s.component != "resolvers" || s.test || name != "Root" {
 				continue
 			}
 			roots++
 			if n := root.Fields.NumFields(); n > maxRootFields {
-				t.Errorf("%s: the root resolver has %d fields, at most %d: it knows the services, not the world", h.at(root), n, maxRootFields)
+				t.Errorf("%s: the root resolver has %d fields, at most %d: it should only have the services", h.at(root), n, maxRootFields)
 			}
 		}
 	}
@@ -218,7 +218,7 @@ func TestRoot_IsSmall(t *testing.T) {
 	}
 }
 
-// types are the type declarations of a file.
+// types returns the type declarations of a file.
 func types(s *source) func(func(string, ast.Expr) bool) {
 	return func(yield func(string, ast.Expr) bool) {
 		for _, d := range s.syntax.Decls {
@@ -236,10 +236,10 @@ func types(s *source) func(func(string, ast.Expr) bool) {
 	}
 }
 
-// TestProduct_HasNoAblations: rules of the write protocol are switched off by patches of
-// the simulator (ADR 32), never by a switch of the product.
+// TestProduct_HasNoAblations: rules of the write protocol are disabled by patches of the simulator
+// (ADR 32), never by a switch in the product.
 func TestProduct_HasNoAblations(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	seen := 0
 	for _, s := range h.sources {
 		if s.test || strings.HasPrefix(s.path, "test/") {
@@ -251,10 +251,10 @@ func TestProduct_HasNoAblations(t *testing.T) {
 		}
 		seen++
 		if strings.Contains(strings.ToLower(string(text)), "ablat") {
-			t.Errorf("%s speaks of ablations", s.path)
+			t.Errorf("%s mentions ablations", s.path)
 		}
 	}
 	if seen < 200 {
-		t.Errorf("looked at %d files only", seen)
+		t.Errorf("checked only %d files", seen)
 	}
 }

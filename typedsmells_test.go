@@ -18,19 +18,19 @@ import (
 	"testing"
 )
 
-// Smells that need to know what a name stands for: each package of the project
-// is type-checked against the compiled form of what it imports.
+// Code smells that need type information: each package of the project is type-checked against the
+// export data of its imports.
 
-// A checked package is the product's part of one folder, without tests.
+// A checkedPackage is the product's part of one folder, without tests.
 type checkedPackage struct {
 	dir     string
 	sources []*source
 	info    gotypes.Info
 }
 
-// checkHouse type-checks the package of every folder, once for all tests.
-var checkHouse = sync.OnceValues(func() ([]*checkedPackage, error) {
-	h, err := readHouse()
+// checkTree type-checks the package of every folder, once for all tests.
+var checkTree = sync.OnceValues(func() ([]*checkedPackage, error) {
+	h, err := readTree()
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ var checkHouse = sync.OnceValues(func() ([]*checkedPackage, error) {
 	return packages, err
 })
 
-// productPackages are the project's folders with their sources, without tests.
-func productPackages(h *house) []*checkedPackage {
+// productPackages returns the project's folders with their sources, without tests.
+func productPackages(h *tree) []*checkedPackage {
 	byDir := map[string]*checkedPackage{}
 	var packages []*checkedPackage
 	for _, s := range h.sources {
@@ -77,18 +77,18 @@ func productPackages(h *house) []*checkedPackage {
 	return packages
 }
 
-// check is checkHouse for a test, which fails where a package does not compile.
+// check is checkTree for a test. The test fails if a package does not compile.
 func check(t *testing.T) []*checkedPackage {
 	t.Helper()
-	packages, err := checkHouse()
+	packages, err := checkTree()
 	if err != nil {
 		t.Error(err)
 	}
 	return packages
 }
 
-// compiledPackages has the go command compile the project, from its cache
-// where it can, and tells the file of each package's compiled form.
+// compiledPackages makes the go command compile the project, or reuse its cache, and returns the
+// export file of each package.
 func compiledPackages() (map[string]string, error) {
 	out, err := exec.Command("go", "list", "-e", "-deps", "-export", "-json=ImportPath,Export", "./...").Output()
 	if err != nil {
@@ -106,15 +106,14 @@ func compiledPackages() (map[string]string, error) {
 	}
 }
 
-// variables are package-level variables that are more than named constants,
-// with the reason why each of them is one all the same.
+// variables are permitted package-level variables that are not constants, with the reasons.
 var variables = map[string]string{}
 
-// A package-level variable is a constant with a type Go has no constants of:
-// an error, a regular expression, a table, an embedded file. Nothing writes to
-// it, and nothing in it can change by being used.
+// TestPackagesHaveNoState: a package-level variable must be a constant of a type for which Go has
+// no constants: an error, a regular expression, a table, an embedded file. Nothing writes to it,
+// and using it changes nothing in it.
 func TestPackagesHaveNoState(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	for _, p := range check(t) {
 		for _, s := range p.sources {
 			if s.generated() {
@@ -137,8 +136,8 @@ func TestPackagesHaveNoState(t *testing.T) {
 	}
 }
 
-// packageVariables are the names of a file's package-level variables, but for
-// those whose only purpose is a compile-time check.
+// packageVariables returns the names of a file's package-level variables, except compile-time
+// checks.
 func packageVariables(s *source) []*ast.Ident {
 	var names []*ast.Ident
 	for _, d := range s.syntax.Decls {
@@ -157,7 +156,7 @@ func packageVariables(s *source) []*ast.Ident {
 	return names
 }
 
-// changeable says why a value of the type can change by being used, or is empty.
+// changeable returns why using a value of the type can change it, or "".
 func changeable(t gotypes.Type) string {
 	if p, ok := t.(*gotypes.Pointer); ok {
 		t = p.Elem()
@@ -180,8 +179,8 @@ func changeable(t gotypes.Type) string {
 	return ""
 }
 
-// writeTo finds a place where the package assigns to v, to a part of it, or
-// takes its address; nil where there is none.
+// writeTo returns a node in which the package assigns to v or a part of it, or takes its address.
+// It returns nil if there is none.
 func (p *checkedPackage) writeTo(v gotypes.Object) ast.Node {
 	var found ast.Node
 	is := func(e ast.Expr) {
@@ -213,7 +212,7 @@ func (p *checkedPackage) writeTo(v gotypes.Object) ast.Node {
 	return found
 }
 
-// base is the variable that e is, or is a part of; nil for any other expression.
+// base returns the variable that e is, or is a part of. It returns nil for any other expression.
 func base(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -232,11 +231,11 @@ func base(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// A range over a map comes in another order each time, so a schedule of the
-// simulator could not be replayed. Where the order cannot matter, a comment
-// with the word "order", on the line, above it or above the function, says why.
+// TestRulesDoNotDependOnTheOrderOfMaps: a range over a map has a different order each time, so the
+// simulator could not replay a schedule. If the order cannot matter, a comment with the word
+// "order" on the line, above it or above the function says why.
 func TestRulesDoNotDependOnTheOrderOfMaps(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	for _, p := range check(t) {
 		if !isStandard(p.dir) {
 			continue
@@ -264,9 +263,9 @@ func isMap(t gotypes.Type) bool {
 	return ok
 }
 
-// explained tells whether a comment about order stands on the node's line, ends
-// on the line above it, or is that of the function around it.
-func (h *house) explained(s *source, n ast.Node) bool {
+// explained reports whether a comment about order is on the node's line, ends on the line above it,
+// or belongs to the function around it.
+func (h *tree) explained(s *source, n ast.Node) bool {
 	line := h.fset.Position(n.Pos()).Line
 	for f := range functions(s) {
 		if f.Pos() <= n.Pos() && n.Pos() < f.End() && strings.Contains(f.Doc.Text(), "order") {
@@ -279,13 +278,13 @@ func (h *house) explained(s *source, n ast.Node) bool {
 	})
 }
 
-// maxStoreMethods is how wide a Store may be, with what it embeds.
+// maxStoreMethods is the maximal number of methods of a Store, including embedded ones.
 const maxStoreMethods = 15
 
-// TestStores_AreNarrow: a domain says what it needs of a store, and no more. Only
-// backend.Store, which kinds of stores implement, has everything.
+// TestStores_AreNarrow: a domain declares what it needs of a store, and no more. Only
+// backend.Store, which the stores implement, has everything.
 func TestStores_AreNarrow(t *testing.T) {
-	h := theHouse(t)
+	h := projectTree(t)
 	narrow := map[string]bool{}
 	for _, p := range check(t) {
 		for id, def := range p.info.Defs {
@@ -297,16 +296,16 @@ func TestStores_AreNarrow(t *testing.T) {
 			if !ok {
 				continue
 			}
-			room, _, _ := strings.Cut(p.dir, "/")
-			narrow[room] = true
+			component, _, _ := strings.Cut(p.dir, "/")
+			narrow[component] = true
 			if n := i.NumMethods(); n > maxStoreMethods {
 				t.Errorf("%s: %s.%s has %d methods with those that it embeds, at most %d: split it", h.at(id), p.dir, id.Name, n, maxStoreMethods)
 			}
 		}
 	}
-	for _, room := range []string{"core", "principal", "library"} {
-		if !narrow[room] {
-			t.Errorf("no interface named Store was found in %s", room)
+	for _, component := range []string{"core", "principal", "library"} {
+		if !narrow[component] {
+			t.Errorf("no interface named Store was found in %s", component)
 		}
 	}
 }
