@@ -68,7 +68,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	claims := claim.New(c.Store, c.Runtime)
 	principals := principal.New(principal.Config{
 		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
-		Cursors: cursors, Targets: c.Tuning.Targets,
+		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin,
 	})
 	leases := lease.New(lease.Config{
 		Principals: principals, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,

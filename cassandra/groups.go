@@ -58,6 +58,9 @@ func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pri
 			return err
 		}
 		for i, m := range rows.Members {
+			if rows.Header.State == commit.Deleted {
+				m = principal.GroupMemberRow{Principal: m.Principal}
+			}
 			confirmed[groups[n].at[i]] = m
 		}
 		return nil
@@ -100,6 +103,9 @@ const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind
 // SettleGroup implements principal.Store with one conditional batch, unless rows have changed since
 // they were read.
 func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
+	if t.Purge {
+		return s.purgeMembers(ctx, t)
+	}
 	var leaving []principal.GroupMemberRow
 	for _, m := range t.Leaving {
 		if m.Leaving && m.Seq != 0 {
@@ -112,6 +118,29 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 			return err
 		}
 		leaving = leaving[len(now):]
+	}
+	return nil
+}
+
+// The condition alone: it writes what is there.
+const (
+	whileGroupDeleted = `UPDATE principal SET state = 3 WHERE principal_id = ? AND kind = 0 AND key = '~' IF state = 3`
+	dropGroupMember   = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ?`
+)
+
+// purgeMembers removes member rows of a deleted group. Of a group that is not deleted it
+// changes nothing.
+func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupSettlement) error {
+	for rows := range slices.Chunk(t.Leaving, purgeRows) {
+		var ch session.Batch
+		ch.Append(whileGroupDeleted, string(t.ID))
+		for _, m := range rows {
+			ch.Append(dropGroupMember, string(t.ID), string(m.Principal))
+		}
+		applied, err := s.session.Decide(ctx, "purge a group", &ch)
+		if err != nil || !applied {
+			return err
+		}
 	}
 	return nil
 }

@@ -202,7 +202,21 @@ func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf cl
 	return s.session.WriteBatch(ctx, "drop the note of a rebuild", &ch)
 }
 
-// dropsAtOnce keeps a mutation well below the largest that a node accepts.
+const (
+	dropLibrary = `DELETE FROM library_by_principal USING TIMESTAMP ? WHERE principal_id = ?`
+	dropRecord  = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ?`
+)
+
+// DropLibrary implements library.LibraryStore: it deletes both partitions as of the instant,
+// so that whatever is older stays away.
+func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+	var ch session.Batch
+	ch.Append(dropLibrary, int64(asOf), string(owner))
+	ch.Append(dropRecord, int64(asOf), string(owner))
+	return s.session.WriteBatch(ctx, "drop a library", &ch)
+}
+
+// dropsAtOnce keeps a mutation well below the largest that a node takes.
 const dropsAtOnce = 500
 
 // DropEntries implements library.LibraryStore. It deletes each entry with its own timestamp, so

@@ -15,6 +15,12 @@ func concerned(f *library.FanOut) int {
 	return f.Libraries
 }
 
+// ConcernedLibraries are the library of the user.
+func (p *DeleteUserPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
+// ConcernedLibraries are the library of the group.
+func (p *DeleteGroupPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
+
 // ConcernedLibraries returns the number of libraries that the new item was added to.
 func (p *CreateContentPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 

@@ -97,6 +97,8 @@ type MutationResolver interface {
 	CreateGroup(ctx context.Context, input CreateGroupInput) (*CreateGroupPayload, error)
 	UpdateGroup(ctx context.Context, input UpdateGroupInput) (*UpdateGroupPayload, error)
 	SetGroupMembers(ctx context.Context, input SetGroupMembersInput) (*SetGroupMembersPayload, error)
+	DeleteUser(ctx context.Context, input DeleteUserInput) (*DeleteUserPayload, error)
+	DeleteGroup(ctx context.Context, input DeleteGroupInput) (*DeleteGroupPayload, error)
 	CreateContent(ctx context.Context, input CreateContentInput) (*CreateContentPayload, error)
 	UpdateContent(ctx context.Context, input UpdateContentInput) (*UpdateContentPayload, error)
 	ShareContent(ctx context.Context, input ShareContentInput) (*ShareContentPayload, error)
@@ -201,7 +203,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateUserInput,
 		ec.unmarshalInputDecideSuggestionInput,
 		ec.unmarshalInputDeleteContentInput,
+		ec.unmarshalInputDeleteGroupInput,
 		ec.unmarshalInputDeletePasteInput,
+		ec.unmarshalInputDeleteUserInput,
 		ec.unmarshalInputDiscardDraftInput,
 		ec.unmarshalInputGroupMemberChange,
 		ec.unmarshalInputLeaseDocumentInput,
@@ -1273,6 +1277,24 @@ type Mutation {
     "The group and the changes."
     input: SetGroupMembersInput!
   ): SetGroupMembersPayload
+  """
+  Deletes a user for good: by the user itself or an administrator. Nobody sees the user any more from the instant at which
+  this is decided. Its memberships, library, drafts and e-mail address are removed, and its id is not used again. What it
+  created stays; items and groups that it alone managed are managed by the administrators of the tenant.
+  """
+  deleteUser(
+    "The user."
+    input: DeleteUserInput!
+  ): DeleteUserPayload
+  """
+  Deletes a group for good: by its managers and administrators. The rights of its members that rest on the group end at the
+  instant at which this is decided. Its library is removed, and its id is not used again. Items and groups that it alone
+  managed are managed by the administrators of the tenant.
+  """
+  deleteGroup(
+    "The group."
+    input: DeleteGroupInput!
+  ): DeleteGroupPayload
   "Creates an item, of which the viewer becomes a manager, and shares it from the start."
   createContent(
     "The new item."
@@ -1819,6 +1841,50 @@ input SetGroupMembersInput {
 type SetGroupMembersPayload {
   "The group as it is now; null when userErrors is not empty, or the viewer may no longer see it."
   group: Group
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"The user to delete."
+input DeleteUserInput {
+  "The id of the user."
+  id: ID!
+  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of deleteUser."
+type DeleteUserPayload {
+  "The id of the user; null when userErrors is not empty."
+  deletedUserId: ID
+  "RUNNING until everything is removed that belongs to the user."
+  fanOut: FanOut
+  "All that is wrong with the input; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"The group to delete."
+input DeleteGroupInput {
+  "The id of the group."
+  id: ID!
+  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of deleteGroup."
+type DeleteGroupPayload {
+  "The id of the group; null when userErrors is not empty."
+  deletedGroupId: ID
+  "RUNNING until everything is removed that belongs to the group."
+  fanOut: FanOut
   "All that is wrong with the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
@@ -2694,6 +2760,20 @@ func (ec *executionContext) childFields_DeleteContentPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type DeleteContentPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteGroupPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedGroupId":
+		return ec.fieldContext_DeleteGroupPayload_deletedGroupId(ctx, field)
+	case "fanOut":
+		return ec.fieldContext_DeleteGroupPayload_fanOut(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DeleteGroupPayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DeleteGroupPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteGroupPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeletePastePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedPasteId":
@@ -2704,6 +2784,20 @@ func (ec *executionContext) childFields_DeletePastePayload(ctx context.Context, 
 		return ec.fieldContext_DeletePastePayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletePastePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedUserId":
+		return ec.fieldContext_DeleteUserPayload_deletedUserId(ctx, field)
+	case "fanOut":
+		return ec.fieldContext_DeleteUserPayload_fanOut(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DeleteUserPayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DeleteUserPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteUserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DiscardDraftPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3996,12 +4090,40 @@ func (ec *executionContext) field_Mutation_deleteContent_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteGroup_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DeleteGroupInput, error) {
+			return ec.unmarshalNDeleteGroupInput2carrelᚋgraphᚐDeleteGroupInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deletePaste_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (DeletePasteInput, error) {
 			return ec.unmarshalNDeletePasteInput2carrelᚋgraphᚐDeletePasteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DeleteUserInput, error) {
+			return ec.unmarshalNDeleteUserInput2carrelᚋgraphᚐDeleteUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7083,6 +7205,116 @@ func (ec *executionContext) fieldContext_DeleteContentPayload_clientMutationId(_
 	return graphql.NewScalarFieldContext("DeleteContentPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _DeleteGroupPayload_deletedGroupId(ctx context.Context, field graphql.CollectedField, obj *DeleteGroupPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteGroupPayload_deletedGroupId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedGroupID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖcarrelᚋprincipalᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteGroupPayload_deletedGroupId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteGroupPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteGroupPayload_fanOut(ctx context.Context, field graphql.CollectedField, obj *DeleteGroupPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteGroupPayload_fanOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FanOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.FanOut) graphql.Marshaler {
+			return ec.marshalOFanOut2ᚖcarrelᚋlibraryᚐFanOut(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteGroupPayload_fanOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteGroupPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FanOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteGroupPayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *DeleteGroupPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteGroupPayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteGroupPayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteGroupPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteGroupPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *DeleteGroupPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteGroupPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteGroupPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteGroupPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _DeletePastePayload_deletedPasteId(ctx context.Context, field graphql.CollectedField, obj *DeletePastePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7159,6 +7391,116 @@ func (ec *executionContext) _DeletePastePayload_clientMutationId(ctx context.Con
 }
 func (ec *executionContext) fieldContext_DeletePastePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeletePastePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteUserPayload_deletedUserId(ctx context.Context, field graphql.CollectedField, obj *DeleteUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteUserPayload_deletedUserId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedUserID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.ID) graphql.Marshaler {
+			return ec.marshalOID2ᚖcarrelᚋprincipalᚐID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteUserPayload_deletedUserId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteUserPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteUserPayload_fanOut(ctx context.Context, field graphql.CollectedField, obj *DeleteUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteUserPayload_fanOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FanOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.FanOut) graphql.Marshaler {
+			return ec.marshalOFanOut2ᚖcarrelᚋlibraryᚐFanOut(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteUserPayload_fanOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FanOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteUserPayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *DeleteUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteUserPayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteUserPayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteUserPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *DeleteUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteUserPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteUserPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteUserPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _DiscardDraftPayload_discarded(ctx context.Context, field graphql.CollectedField, obj *DiscardDraftPayload) (ret graphql.Marshaler) {
@@ -10130,6 +10472,94 @@ func (ec *executionContext) fieldContext_Mutation_setGroupMembers(ctx context.Co
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_setGroupMembers_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteUser(ctx, fc.Args["input"].(DeleteUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *DeleteUserPayload) graphql.Marshaler {
+			return ec.marshalODeleteUserPayload2ᚖcarrelᚋgraphᚐDeleteUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteGroup(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteGroup(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteGroup(ctx, fc.Args["input"].(DeleteGroupInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *DeleteGroupPayload) graphql.Marshaler {
+			return ec.marshalODeleteGroupPayload2ᚖcarrelᚋgraphᚐDeleteGroupPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteGroup(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteGroupPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteGroup_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -17654,6 +18084,50 @@ func (ec *executionContext) unmarshalInputDeleteContentInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDeleteGroupInput(ctx context.Context, obj any) (DeleteGroupInput, error) {
+	var it DeleteGroupInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDeletePasteInput(ctx context.Context, obj any) (DeletePasteInput, error) {
 	var it DeletePasteInput
 	if obj == nil {
@@ -17686,6 +18160,50 @@ func (ec *executionContext) unmarshalInputDeletePasteInput(ctx context.Context, 
 				return it, err
 			}
 			it.Secret = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteUserInput(ctx context.Context, obj any) (DeleteUserInput, error) {
+	var it DeleteUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
 		case "clientMutationId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -20523,6 +21041,59 @@ func (ec *executionContext) _DeleteContentPayload(ctx context.Context, sel ast.S
 	return out
 }
 
+var deleteGroupPayloadImplementors = []string{"DeleteGroupPayload"}
+
+func (ec *executionContext) _DeleteGroupPayload(ctx context.Context, sel ast.SelectionSet, obj *DeleteGroupPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteGroupPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteGroupPayload")
+		case "deletedGroupId":
+			out.Values[i] = ec._DeleteGroupPayload_deletedGroupId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "fanOut":
+			out.Values[i] = ec._DeleteGroupPayload_fanOut(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._DeleteGroupPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._DeleteGroupPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var deletePastePayloadImplementors = []string{"DeletePastePayload"}
 
 func (ec *executionContext) _DeletePastePayload(ctx context.Context, sel ast.SelectionSet, obj *DeletePastePayload) graphql.Marshaler {
@@ -20547,6 +21118,59 @@ func (ec *executionContext) _DeletePastePayload(ctx context.Context, sel ast.Sel
 			}
 		case "clientMutationId":
 			out.Values[i] = ec._DeletePastePayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteUserPayloadImplementors = []string{"DeleteUserPayload"}
+
+func (ec *executionContext) _DeleteUserPayload(ctx context.Context, sel ast.SelectionSet, obj *DeleteUserPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteUserPayload")
+		case "deletedUserId":
+			out.Values[i] = ec._DeleteUserPayload_deletedUserId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "fanOut":
+			out.Values[i] = ec._DeleteUserPayload_fanOut(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._DeleteUserPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._DeleteUserPayload_clientMutationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -22015,6 +22639,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setGroupMembers":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setGroupMembers(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteUser(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteGroup":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteGroup(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -25480,8 +26118,18 @@ func (ec *executionContext) unmarshalNDeleteContentInput2carrelᚋgraphᚐDelete
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDeleteGroupInput2carrelᚋgraphᚐDeleteGroupInput(ctx context.Context, v any) (DeleteGroupInput, error) {
+	res, err := ec.unmarshalInputDeleteGroupInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDeletePasteInput2carrelᚋgraphᚐDeletePasteInput(ctx context.Context, v any) (DeletePasteInput, error) {
 	res, err := ec.unmarshalInputDeletePasteInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeleteUserInput2carrelᚋgraphᚐDeleteUserInput(ctx context.Context, v any) (DeleteUserInput, error) {
+	res, err := ec.unmarshalInputDeleteUserInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -26984,11 +27632,25 @@ func (ec *executionContext) marshalODeleteContentPayload2ᚖcarrelᚋgraphᚐDel
 	return ec._DeleteContentPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteGroupPayload2ᚖcarrelᚋgraphᚐDeleteGroupPayload(ctx context.Context, sel ast.SelectionSet, v *DeleteGroupPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteGroupPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeletePastePayload2ᚖcarrelᚋgraphᚐDeletePastePayload(ctx context.Context, sel ast.SelectionSet, v *DeletePastePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._DeletePastePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteUserPayload2ᚖcarrelᚋgraphᚐDeleteUserPayload(ctx context.Context, sel ast.SelectionSet, v *DeleteUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODiscardDraftPayload2ᚖcarrelᚋgraphᚐDiscardDraftPayload(ctx context.Context, sel ast.SelectionSet, v *DiscardDraftPayload) graphql.Marshaler {
@@ -27070,6 +27732,24 @@ func (ec *executionContext) marshalOID2ᚖcarrelᚋpasteᚐID(ctx context.Contex
 	_ = sel
 	_ = ctx
 	res := MarshalPasteID(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOID2ᚖcarrelᚋprincipalᚐID(ctx context.Context, v any) (*principal.ID, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := UnmarshalPrincipalID(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOID2ᚖcarrelᚋprincipalᚐID(ctx context.Context, sel ast.SelectionSet, v *principal.ID) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := MarshalPrincipalID(*v)
 	return res
 }
 

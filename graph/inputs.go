@@ -67,6 +67,20 @@ type SetGroupMembersInput struct {
 	ClientMutationID *string
 }
 
+// DeleteUserInput is the user to delete.
+type DeleteUserInput struct {
+	ID               string
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
+// DeleteGroupInput is the group to delete.
+type DeleteGroupInput struct {
+	ID               string
+	IdempotencyKey   *string
+	ClientMutationID *string
+}
+
 // CreateContentInput describes a new item.
 type CreateContentInput struct {
 	Tenant           *string

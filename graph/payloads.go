@@ -45,6 +45,22 @@ type SetGroupMembersPayload struct {
 	ClientMutationID *string
 }
 
+// DeleteUserPayload is the outcome of deleteUser.
+type DeleteUserPayload struct {
+	DeletedUserID    *principal.ID
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
+// DeleteGroupPayload is the outcome of deleteGroup.
+type DeleteGroupPayload struct {
+	DeletedGroupID   *principal.ID
+	FanOut           *library.FanOut
+	UserErrors       []UserError
+	ClientMutationID *string
+}
+
 // CreateContentPayload is the result of createContent.
 type CreateContentPayload struct {
 	Content          *library.Content

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"slices"
 
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -17,8 +18,10 @@ import (
 func accessTo(v *principal.Viewer, id ContentID, h *Header, own Member, roleOnly bool, now clock.Instant) principal.Access {
 	exists := h.Exists(now)
 	switch {
-	case exists && (own.Active() || !roleOnly && visibleTo(v, id, h)):
+	case exists && !roleOnly && visibleTo(v, id, h):
 		return principal.Granted
+	case exists && own.Active():
+		return principal.UnlessDeleted
 	case !v.SignedIn() || !roleOnly && v.Administers(id.Tenant()):
 		return principal.Denied
 	case exists:
@@ -38,9 +41,13 @@ func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
 	return false
 }
 
-// askGroups completes the decisions that depend on groups: of those items the viewer sees the
-// ones on which its groups have a role. idOf returns the id of the item of a decision.
+// askGroups replaces the decisions that depend on more: the viewer sees the items on which its
+// groups have a role, and unless its user was deleted those on which it has a role itself. idOf
+// returns the id of the item of a decision.
 func (s *Service) askGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
+	if err := s.askDeleted(ctx, v, decisions); err != nil {
+		return err
+	}
 	var open []int
 	var ids []ContentID
 	for i, d := range decisions {
@@ -57,6 +64,27 @@ func (s *Service) askGroups(ctx context.Context, v *principal.Viewer, decisions 
 			decisions[i] = principal.Granted
 		} else {
 			decisions[i] = principal.Denied
+		}
+	}
+	return nil
+}
+
+// askDeleted replaces the decisions that depend on whether the viewer's user was deleted.
+func (s *Service) askDeleted(ctx context.Context, v *principal.Viewer, decisions []principal.Access) error {
+	if !slices.Contains(decisions, principal.UnlessDeleted) {
+		return nil
+	}
+	deleted, err := s.IsDeleted(ctx, v)
+	if err != nil {
+		return err
+	}
+	decided := principal.Granted
+	if deleted {
+		decided = principal.Denied
+	}
+	for i, d := range decisions {
+		if d == principal.UnlessDeleted {
+			decisions[i] = decided
 		}
 	}
 	return nil
@@ -149,13 +177,12 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 	if !h.Exists(now) || !r.holds(rows) {
 		return principal.Denied
 	}
-	own := r.ownRow(rows)
 	if r.AsOwner {
-		own = rows.Members[0]
+		return principal.Granted // the owner, which exists, has a role on it
 	}
 	// includeShared adds to the viewer's bucket only items on which the viewer has a role.
 	roleOnly := !InBucket(r.Bucket, h.Visibility, h.ID, r.owner)
-	return accessTo(r.v, h.ID, h, own, roleOnly, now)
+	return accessTo(r.v, h.ID, h, r.ownRow(rows), roleOnly, now)
 }
 
 // Sees reports whether the viewer sees an item in this library now. rows were read with

@@ -246,6 +246,9 @@ type API interface {
 	UpdateGroup(ctx context.Context, v *principal.Viewer, in principal.UpdateGroup) (*principal.Group, error)
 	SetGroupMembers(ctx context.Context, v *principal.Viewer, in principal.SetGroupMembers) (*principal.Group, error)
 
+	DeleteUser(ctx context.Context, v *principal.Viewer, in principal.DeleteUser) (*principal.Deletion, error)
+	DeleteGroup(ctx context.Context, v *principal.Viewer, in principal.DeleteGroup) (*principal.Deletion, error)
+
 	CreateContent(ctx context.Context, v *principal.Viewer, in CreateContent) (*ContentOutcome, error)
 	UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error)
 	ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error)

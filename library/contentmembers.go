@@ -141,19 +141,27 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 // planRoles plans a change of member rows only, and returns the rows that it changes. An item
 // always has at least one manager.
 func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
-	h := &t.header
-	after := *h
-	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
 	before := slices.Clone(t.named)
 	for i := range before {
 		before[i].Principal = ps[i]
 	}
-	changed := changeRows(&after, before, role)
-	if after.Managers == 0 && h.Managers > 0 {
+	after := t.header
+	changeRows(&after, before, role)
+	if after.Managers == 0 && t.header.Managers > 0 {
 		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "an item needs at least one manager: make another principal a manager first"}
 	}
+	a, changed := s.planRows(&t.header, before, role, r)
+	return a, changed, nil
+}
+
+// planRows plans a change of member rows, whoever manages the item after it. It returns the
+// number of rows that change.
+func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentRole, r *commit.Request) (*attempt, int) {
+	after := *h
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	changed := changeRows(&after, before, role)
 	if len(changed) == 0 && r == nil {
-		return nothingToChange, 0, nil
+		return nothingToChange, 0
 	}
 	e := InFlight{Content: h.ID, Base: h.Seq}
 	if len(changed) > 0 {
@@ -162,7 +170,7 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 	return s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
 		Request: r.Row(s.Now(), keptAnswer{Libraries: len(changed)}.encode()),
-	}), len(changed), nil
+	}), len(changed)
 }
 
 // changeRows applies role changes to the member rows of a header that has its new Seq. It

@@ -124,7 +124,11 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
 	v, h := actor.As(p), &t.header
 	roleOnly := p.IsGroup() && h.Visibility != principal.Public
-	return s.granted(ctx, v, h.ID, accessTo(v, h.ID, h, row, roleOnly, s.Now()))
+	access := accessTo(v, h.ID, h, row, roleOnly, s.Now())
+	if access == principal.UnlessDeleted {
+		return true, nil // p exists, because the sharer sees it
+	}
+	return s.granted(ctx, v, h.ID, access)
 }
 
 // shareEdges reads the item's edges in the libraries of those it was shared with, in the bucket

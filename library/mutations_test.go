@@ -75,6 +75,12 @@ func principalMutations() []mutation {
 			return errorOf(c.s.UpdateUser(c.ctx, c.v, principal.UpdateUser{
 				ID: c.target, DisplayName: input.Some(&name), Email: input.Some(backendtest.Ptr("Cleo@Example.com")), Visibility: input.Some(&private), IdempotencyKey: c.key}))
 		}},
+		{name: "deleteUser", path: "id", partition: "u:acme:cleo", hash: "197644a88f34736123984baafa431391ecb9083f8c59b1f965628b500ae341d7", call: func(c mutationCall) error {
+			return errorOf(c.s.DeleteUser(c.ctx, c.v, principal.DeleteUser{ID: c.target, IdempotencyKey: c.key}))
+		}},
+		{name: "deleteGroup", path: "id", partition: "g:acme:staff", hash: "ad33ed9e941b17ffd351137adf5ab4283b6321a5e6b493a1ec888a0da02666a9", call: func(c mutationCall) error {
+			return errorOf(c.s.DeleteGroup(c.ctx, c.v, principal.DeleteGroup{ID: c.target, IdempotencyKey: c.key}))
+		}},
 		{name: "createGroup", path: "tenant", partition: "g:acme:new", hash: "44e72f5bcae96eacd6c5666be401b5ffe1bc9c04c1605a2a4dd0269f0ac9a70e", needsUser: true, call: func(c mutationCall) error {
 			return errorOf(c.s.CreateGroup(c.ctx, c.v, principal.CreateGroup{
 				Tenant: c.target, Name: "new", DisplayName: name, Visibility: private, IdempotencyKey: c.key}))

@@ -56,6 +56,17 @@ func (s *Service) permissions(ctx context.Context, v *principal.Viewer, items []
 	if err != nil {
 		return nil, err
 	}
+	if !stored {
+		deleted, err := s.IsDeleted(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			if deleted {
+				found[i].Role = NoRole
+			}
+		}
+	}
 	for i, it := range items {
 		found[i].grant(v, stored, it.header)
 	}

@@ -125,6 +125,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s.Creates(id.Content, s.contentPartition)
 	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})
 	s.OnCreated(s.completeNew)
+	s.OnDeleted(s.removeLibrary)
 	s.claims.Record(byte(id.Content), urlRecord{s})
 	return s, nil
 }

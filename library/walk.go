@@ -32,7 +32,8 @@ type walk struct {
 	oldest  *Header
 	leaving []Member // rows seen leaving
 	newest  *Header
-	rows    []Member // all rows seen, when the item is deleted
+	rows    []Member       // all rows seen, when the item is deleted
+	joined  []principal.ID // members that the change has named
 }
 
 // run does the whole walk. After an error it must be repeated from the start.
@@ -48,7 +49,7 @@ func (w *walk) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return w.settle(ctx)
+		return w.end(ctx)
 	}
 	if err := w.listed(ctx, w.first); err != nil {
 		return err
@@ -60,6 +61,14 @@ func (w *walk) run(ctx context.Context) error {
 	}
 	w.done = append(listed, w.first...)
 	if err := w.everyone(ctx); err != nil {
+		return err
+	}
+	return w.end(ctx)
+}
+
+// end does what follows once what is derived of the snapshots was written.
+func (w *walk) end(ctx context.Context) error {
+	if err := w.takeOutDeleted(ctx); err != nil {
 		return err
 	}
 	return w.settle(ctx)
@@ -80,6 +89,11 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 		}
 		if err := w.applyIndex(ctx, &rows.Header, rows.Members); err != nil {
 			return err
+		}
+		for _, m := range rows.Members {
+			if w.entry.Reverse && rows.Header.State == commit.Live && m.Active() {
+				w.joined = append(w.joined, m.Principal)
+			}
 		}
 	}
 	return nil
@@ -154,13 +168,14 @@ func (w *walk) saw(h *Header, rows []Member) {
 
 // finish does the walk of a decided change for which no caller waits. If it fails, the
 // background does it again.
-func (s *Service) finish(ctx context.Context, e InFlight) {
+func (s *Service) finish(ctx context.Context, e InFlight) error {
 	w := &walk{s: s, entry: e}
 	if err := w.run(ctx); err != nil {
 		s.journal.Leave(e.Entry())
-		return
+		return err
 	}
 	s.journal.End(e.ID)
+	return nil
 }
 
 // Resettle does the walk of an item again, for a process that left it unsettled or wrong after

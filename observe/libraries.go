@@ -71,6 +71,13 @@ func (s *measuredStore) DropRebuildNote(ctx context.Context, owner principal.ID,
 	return err
 }
 
+func (s *measuredStore) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+	ctx, call := s.dropLibrary.begin(ctx)
+	err := s.next.DropLibrary(ctx, owner, asOf)
+	call.ended(err)
+	return err
+}
+
 func (s *measuredStore) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	ctx, call := s.dropEntries.begin(ctx)
 	err := s.next.DropEntries(ctx, owner, es)

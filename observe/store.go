@@ -108,24 +108,24 @@ func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 
 // measuredStore is a store whose calls are measured.
 type measuredStore struct {
-	next                                                                                        backend.Store
-	tracing                                                                                     *Tracing
-	read, readMany, membersPage, commit, applyIndex, settle                                     call
-	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropEntries             call
-	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm                 call
-	commitPrincipal, applyGroupIndex, settleGroup, memberships, scanPrincipals, putInFlightList call
-	inFlightLists, inFlight, deleteInFlightList, putDue, dueUntil, dropDue, putCreationIfAbsent call
-	putSettingIfAbsent, openLibrary, changes, membershipsOf                                     call
-	applyDirectory, pageDirectory, scanDirectory, dropDirectory                                 call
-	readDirectory, directoryFilled, setDirectoryFilled                                          call
-	rebuildNote, putRebuildNote, dropRebuildNote                                                call
-	readClaim, putClaim, dropClaim, scanClaims, pageRows                                        call
-	putText, readTexts, dropTexts, scanTexts                                                    call
-	listDrafts, readDrafts, putDraft, dropDraft                                                 call
-	readLease, commitLease, dropLease, scanLeases                                               call
-	readPaste, readPastes, commitPaste, dropPaste, scanPastes                                   call
-	putBody, readBodies, listBodies, dropBodies                                                 call
-	fixBucket, listBuckets, putEntry, dropEntry, listEntries                                    call
+	next                                                                                         backend.Store
+	tracing                                                                                      *Tracing
+	read, readMany, membersPage, commit, applyIndex, settle                                      call
+	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropLibrary, dropEntries call
+	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm                  call
+	commitPrincipal, applyGroupIndex, settleGroup, memberships, scanPrincipals, putInFlightList  call
+	inFlightLists, inFlight, deleteInFlightList, putDue, dueUntil, dropDue, putCreationIfAbsent  call
+	putSettingIfAbsent, openLibrary, changes, membershipsOf                                      call
+	applyDirectory, pageDirectory, scanDirectory, dropDirectory                                  call
+	readDirectory, directoryFilled, setDirectoryFilled                                           call
+	rebuildNote, putRebuildNote, dropRebuildNote                                                 call
+	readClaim, putClaim, dropClaim, scanClaims, pageRows                                         call
+	putText, readTexts, dropTexts, scanTexts                                                     call
+	listDrafts, readDrafts, putDraft, dropDraft                                                  call
+	readLease, commitLease, dropLease, scanLeases                                                call
+	readPaste, readPastes, commitPaste, dropPaste, scanPastes                                    call
+	putBody, readBodies, listBodies, dropBodies                                                  call
+	fixBucket, listBuckets, putEntry, dropEntry, listEntries                                     call
 }
 
 var _ backend.Store = (*measuredStore)(nil)
@@ -160,6 +160,7 @@ func (s *measuredStore) libraryCalls() []namedCall {
 		{&s.rebuildNote, "RebuildNote"},
 		{&s.putRebuildNote, "PutRebuildNote"},
 		{&s.dropRebuildNote, "DropRebuildNote"},
+		{&s.dropLibrary, "DropLibrary"},
 		{&s.dropEntries, "DropEntries"},
 		{&s.changes, "Changes"},
 		{&s.sharedWith, "SharedWith"},

@@ -86,9 +86,13 @@ func (s *Service) drafts(ctx context.Context, v *principal.Viewer, some []DraftR
 	if err != nil {
 		return nil, err
 	}
+	deleted, err := s.library.IsDeleted(ctx, v)
+	if err != nil {
+		return nil, err
+	}
 	var shown []*Draft
 	for i, d := range opened {
-		if items[i] != nil {
+		if items[i] != nil && !deleted {
 			shown = append(shown, d.shown(&items[i].Header.Content))
 		}
 	}

@@ -162,7 +162,7 @@ func (d *storedDraft) shown(c *library.Content) *Draft {
 // see the item (any more).
 func (s *Service) Draft(ctx context.Context, v *principal.Viewer, id library.ContentID, branch int, locale string) (*Draft, error) {
 	p, err := s.see(ctx, v, id)
-	if err != nil || p == nil || !v.SignedIn() {
+	if err != nil || p == nil || !v.SignedIn() || p.deleted {
 		return nil, err
 	}
 	d, err := s.readDraft(ctx, v.User, draftName(id, place{branch, locale}))

@@ -132,7 +132,26 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 	if before != nil {
 		s.dropText(ctx, before.Text)
 	}
+	if err := s.unlessDeleted(ctx, d, row.Text); err != nil {
+		return nil, err
+	}
 	return (&storedDraft{d, row, l}).shown(item), nil
+}
+
+// unlessDeleted removes a draft that was saved after its user had been deleted: the removal of
+// what the user had may have missed it.
+func (s *Service) unlessDeleted(ctx context.Context, d DraftRow, body text) error {
+	gone, err := s.library.DeletedOf(ctx, []principal.ID{d.User})
+	if err != nil {
+		return fault.Unavailablef(err, "the store did not confirm the draft; save it again")
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := s.dropDraft(ctx, d, body); err != nil {
+		return err
+	}
+	return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", d.User)
 }
 
 // checkVersion refuses to replace a version that the text was not made from.

@@ -87,6 +87,8 @@ func orNil(n int) *int {
 type seen struct {
 	*library.Item
 	head Head
+	// deleted: the viewer's user was deleted, so that nothing of the page is its own.
+	deleted bool
 }
 
 // see reads an item; nil where the viewer may not see it, or where it has no page.
@@ -103,12 +105,16 @@ func (s *Service) seeAll(ctx context.Context, v *principal.Viewer, ids []library
 	if err != nil {
 		return nil, err
 	}
+	deleted, err := s.library.IsDeleted(ctx, v)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]*seen, len(ids))
 	for i, it := range items {
 		if it == nil || it.Header.Kind != library.Note {
 			continue
 		}
-		all[i] = &seen{Item: it}
+		all[i] = &seen{Item: it, deleted: deleted}
 		if all[i].head, err = DecodeHead(it.Header.Page); err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func (s *Service) Suggestion(ctx context.Context, v *principal.Viewer, id string
 
 // sees reports whether the viewer may see a suggestion of the item.
 func (p *seen) sees(v *principal.Viewer, row *suggestionRow) bool {
-	return p.Permissions.CanEdit || v.SignedIn() && row.Author == v.User
+	return p.Permissions.CanEdit || v.SignedIn() && !p.deleted && row.Author == v.User
 }
 
 func (p *seen) suggestion(id TextID, row *suggestionRow) *Suggestion {

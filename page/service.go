@@ -36,6 +36,7 @@ type Service struct {
 func New(c Config) *Service {
 	s := &Service{library: c.Library, contents: c.Contents, store: c.Store, rt: c.Runtime, cursors: c.Cursors}
 	c.Library.KeepPages(keeper{s})
+	c.Library.OnDeleted(s.removeDrafts)
 	return s
 }
 

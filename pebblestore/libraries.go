@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -173,15 +175,50 @@ func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) 
 	return s.Built(ctx, owner)
 }
 
-// SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
-// nothing is deleted after asOf.
-func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, _ clock.Instant) error {
+// SetBuilt implements library.LibraryStore. No hand but ours reaches the store
+// while it is open, so nothing but a deletion of the owner comes after asOf.
+func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
+	mu.Lock()
+	defer mu.Unlock()
 	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
+		if gone, err := s.deletedSince(owner, asOf); err != nil || gone {
+			return err
+		}
 		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
 	})
 }
 
-// writeLater makes an unconditional write that becomes durable with the next synced one.
+// deletedSince reports whether a user or a group was deleted at an instant or later. It is
+// called under the lock of the principal.
+func (s *Store) deletedSince(p principal.ID, at clock.Instant) (bool, error) {
+	h, err := s.principal(p)
+	return err == nil && h.State == commit.Deleted && at <= h.MTS, err
+}
+
+// DropLibrary implements library.LibraryStore. Only entries carry the time of their states:
+// all of what is recorded as shared is removed.
+func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
+	mu.Lock()
+	defer mu.Unlock()
+	return s.writeLater(ctx, "drop a library", func(b *pebble.Batch) error {
+		for _, table := range []byte{tableBuilt, tableRebuild} {
+			if err := b.Delete(appendSingle(nil, table, string(owner)), nil); err != nil {
+				return err
+			}
+		}
+		for _, table := range []byte{tableLibrary, tableShared} {
+			from := appendPartition(nil, table, string(owner))
+			if err := b.DeleteRange(from, prefixEnd(slices.Clone(from)), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writeLater makes an unconditional write that the next synced one makes durable.
 func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebble.Batch) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -164,29 +164,6 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 	return rows, nil
 }
 
-// Confirm implements library.PrincipalStore. All rows come from one snapshot.
-func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	v, err := s.open()
-	if err != nil {
-		return nil, wrapError("confirm memberships", err)
-	}
-	rows := make([]principal.GroupMemberRow, len(claims))
-	for i, c := range claims {
-		rows[i].Principal = c.Member
-		if err = v.readGroupMember(c.Group, &rows[i]); err != nil {
-			break
-		}
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("confirm memberships", err)
-	}
-	return rows, nil
-}
-
 // CommitPrincipal implements library.PrincipalStore.
 func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	if err := s.enter(ctx); err != nil {
@@ -302,37 +279,6 @@ func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []prin
 		state, rows = stored.Header.State, stored.Members
 	}
 	return state, rows, errors.Join(err, s.done(v))
-}
-
-// SettleGroup implements library.PrincipalStore.
-func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(t.ID)))
-	mu.Lock()
-	defer mu.Unlock()
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	for _, given := range t.Leaving {
-		key := appendMemberKey(nil, tablePrincipal, string(t.ID), given.Principal)
-		value, found, err := s.get(key)
-		if err == nil && found {
-			var leaving bool
-			var seq int64
-			if _, leaving, seq, err = decodeMember(value); err == nil && leaving && seq == given.Seq {
-				err = b.Delete(key, nil)
-			}
-		}
-		if err != nil {
-			return wrapError("settle", err)
-		}
-	}
-	if b.Empty() {
-		return nil
-	}
-	return s.commitLater(b)
 }
 
 // Memberships implements library.PrincipalStore.

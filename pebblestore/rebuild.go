@@ -39,6 +39,9 @@ func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clo
 		if kept != nil && (was > asOf || was == asOf && bytes.Compare(kept, note) >= 0) {
 			return nil
 		}
+		if gone, err := s.deletedSince(owner, asOf); err != nil || gone {
+			return err
+		}
 		return b.Set(key, appendRebuild(nil, asOf, note), nil)
 	})
 }
@@ -53,10 +56,10 @@ func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf cl
 	})
 }
 
-// changeRebuildNote changes a note under the lock of its key.
+// changeRebuildNote changes a note under the lock of its owner.
 func (s *Store) changeRebuildNote(ctx context.Context, doing string, owner principal.ID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
 	key := appendSingle(nil, tableRebuild, string(owner))
-	mu := s.locks.of(key)
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()
 	defer mu.Unlock()
 	return s.writeLater(ctx, doing, func(b *pebble.Batch) error {

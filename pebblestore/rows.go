@@ -197,6 +197,17 @@ func decodeShownPrincipal(id principal.ID, value string, h *principal.Header) er
 	return d.end()
 }
 
+// decodePrincipalState reads the state in the header of a user or a group.
+func decodePrincipalState(value []byte) (commit.State, error) {
+	d := decode(value)
+	d.uint()
+	state := commit.State(d.byte())
+	if d.bad {
+		return 0, errRow
+	}
+	return state, nil
+}
+
 // principal reads a header up to its writers.
 func (d *decoder) principal(id principal.ID, h *principal.Header) {
 	h.ID = id

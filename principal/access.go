@@ -18,10 +18,13 @@ const (
 	// viewer's groups are resolved all the same, so that the time of the answer does not tell
 	// the two apart.
 	DeniedAfterGroups
+	// UnlessDeleted is granted unless the viewer's user was deleted: its role on an item ends
+	// then, before its row is removed.
+	UnlessDeleted
 )
 
-// Depends reports whether the viewer's groups must be resolved before the answer.
-func (a Access) Depends() bool { return a == IfMember || a == DeniedAfterGroups }
+// Depends reports whether more must be read before the answer.
+func (a Access) Depends() bool { return a == IfMember || a == DeniedAfterGroups || a == UnlessDeleted }
 
 // accessTo decides who sees a user or a group, from its header alone. Whoever sees it while
 // it is PRIVATE sees it while it is LOGGEDIN too, also a member from another tenant.

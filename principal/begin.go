@@ -43,14 +43,25 @@ func (s *Service) BeginAsActor(ctx context.Context, v *Viewer, tenant string, c 
 // requireUser returns FORBIDDEN unless the viewer's user is stored. Its time is bounded
 // like that of everything before a compare-and-set.
 func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
-	return s.Early(ctx, b, func(ctx context.Context) error {
-		hs, err := s.store.ReadPrincipals(ctx, []ID{v.User})
-		if err != nil {
-			return fmt.Errorf("reading the viewer's user: %w", err)
-		}
-		if hs[0].State != commit.Live {
-			return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
-		}
-		return nil
-	})
+	return s.Early(ctx, b, func(ctx context.Context) error { return s.checkStored(ctx, v) })
+}
+
+// checkStored returns FORBIDDEN unless the viewer's user is stored. It keeps what it has read
+// for the rest of the request.
+func (s *Service) checkStored(ctx context.Context, v *Viewer) error {
+	own := []*Header{nil}
+	_, age := v.shown.known([]ID{v.User}, own)
+	hs, err := s.store.ReadPrincipals(ctx, []ID{v.User})
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading the viewer's user: %w", err)
+	case hs[0].State == commit.Deleted:
+		return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", v.User)
+	case hs[0].State != commit.Live:
+		return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
+	}
+	if own[0] == nil {
+		v.shown.keep([]*Header{&hs[0]}, age)
+	}
+	return nil
 }

@@ -250,7 +250,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (He
 		return before.Header, s.confirmMembers(ctx, before, c.members())
 	}
 	rows, err := s.changePrincipal(ctx, m, id, c.members(), c.members(), func(ctx context.Context, rows *Rows) (*changePlan, error) {
-		if rows.Header.State == commit.Live {
+		if rows.Header.State.Used() {
 			return nil, s.namesTaken(ctx, &c)
 		}
 		if err := c.rules(ctx); err != nil {

@@ -97,7 +97,8 @@ func (m *Meter) MoveTo(v *Viewer) {
 //
 // The reverse index only says where to look: every membership is confirmed by
 // the group's own partition. The groups of p's own tenant are resolved first and
-// within limits of their own, so those of other tenants never displace them.
+// within limits of their own, so those of other tenants never displace them. A principal that is
+// deleted has no groups, whatever rows are left of it.
 func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, error) {
 	a := &ascent{s: s, p: p, meter: m, roles: map[ID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
 	var edges []edge
@@ -109,11 +110,27 @@ func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, erro
 	for i, e := range edges {
 		c.direct[i] = e.Membership
 	}
-	for level := 1; level <= maxLevels && len(edges) > 0; level++ {
-		var err error
-		if edges, err = a.climb(ctx, level, edges); err != nil {
-			return nil, err
-		}
+	if len(edges) == 0 {
+		return c, nil
+	}
+	deleted := false
+	err := s.Together(ctx, []func() error{
+		func() (err error) {
+			deleted, err = s.isDeleted(ctx, p)
+			return err
+		},
+		func() (err error) {
+			for level := 1; err == nil && level <= maxLevels && len(edges) > 0; level++ {
+				edges, err = a.climb(ctx, level, edges)
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if deleted {
+		return &Closure{}, nil
 	}
 	// Both kinds were resolved up to the limit; together they must not exceed it.
 	for _, g := range a.others[max(0, min(len(a.others), maxGroups-len(a.own))):] {

@@ -45,7 +45,7 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 // finishPrincipal does what follows the compare-and-set of a user or a group:
 // a new principal's library is marked complete, its rows in the directory follow
 // its name, the derived memberships of those listed are enforced, and leaving
-// rows are dropped once theirs are. It may run again and beside itself. serial is for recovery, where no
+// rows are dropped once theirs are. What belongs to a deleted principal is removed. It may run again and beside itself. serial is for recovery, where no
 // compare-and-set was acknowledged.
 func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) error {
 	parts := slices.Collect(slices.Chunk(e.Members, input.MaxList))
@@ -60,7 +60,11 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 		if rows.Header.Seq <= e.Base {
 			return fmt.Errorf("%s: the state after %d is not to be read yet", e.Principal, e.Base)
 		}
-		if rows.Header.State != commit.Live {
+		switch rows.Header.State {
+		case commit.Live:
+		case commit.Deleted:
+			return s.finishDeleted(ctx, e, &rows.Header)
+		default:
 			return nil // fenced before it was created: nothing was ever derived
 		}
 		if i == 0 {
@@ -71,8 +75,24 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 		if err := s.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
+		if err := s.takeOutDeleted(ctx, e.Principal, rows.Members); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// finishDeleted does what follows a change of a principal that is deleted by now.
+func (s *Service) finishDeleted(ctx context.Context, e InFlight, h *Header) error {
+	if e.Former != "" {
+		if err := s.ApplyDirectory(ctx, h, e.Former); err != nil {
+			return err
+		}
+	}
+	if !e.Deleted || h.Removed() {
+		return nil // whoever has decided the deletion removes everything else
+	}
+	return s.RemoveDeleted(ctx, e.Principal)
 }
 
 // finishHeader does what follows for the principal itself.

@@ -183,6 +183,10 @@ func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMem
 	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, standing *Rows) (*changePlan, error) {
 		old := &standing.Header
 		result = Unchanged
+		if old.State == commit.Deleted {
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
+				Msg: what + " of this id was deleted, and its id is not used again"}
+		}
 		if old.State == commit.Live {
 			if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
 				return nil, DiffersFrom(what)

@@ -14,6 +14,8 @@ type InFlight struct {
 	Base      int64
 	// Created: the principal is new.
 	Created bool
+	// Deleted: what belongs to the principal is to be removed.
+	Deleted bool
 	// Former is what it was called before, where its name or its visibility has
 	// changed; empty otherwise.
 	Former string
@@ -26,7 +28,10 @@ type InFlight struct {
 // Entry returns the change as its process records it.
 func (c InFlight) Entry() commit.Entry {
 	reach := commit.Reach{Reverse: c.Created, Former: c.Former, Principals: make([]string, len(c.Members))}
-	if c.Created || c.Former != "" || len(c.Members) > 0 {
+	switch {
+	case c.Deleted:
+		reach.Scope = commit.ScopeAll
+	case c.Created || c.Former != "" || len(c.Members) > 0:
 		reach.Scope = commit.ScopeListed
 	}
 	for i, p := range c.Members {
@@ -41,7 +46,8 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 	if err != nil {
 		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
 	}
-	c := InFlight{ID: e.ID, Principal: ID(e.Key), Base: e.Base, Created: reach.Reverse, Former: reach.Former, Decided: e.Decided}
+	c := InFlight{ID: e.ID, Principal: ID(e.Key), Base: e.Base, Created: reach.Reverse, Former: reach.Former, Decided: e.Decided,
+		Deleted: reach.Scope == commit.ScopeAll}
 	for _, p := range reach.Principals {
 		c.Members = append(c.Members, ID(p))
 	}

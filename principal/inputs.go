@@ -33,6 +33,18 @@ type UpdateGroup struct {
 	IdempotencyKey *string
 }
 
+// DeleteUser is the input of Service.DeleteUser.
+type DeleteUser struct {
+	ID             string
+	IdempotencyKey *string
+}
+
+// DeleteGroup is the input of Service.DeleteGroup.
+type DeleteGroup struct {
+	ID             string
+	IdempotencyKey *string
+}
+
 // GroupMemberChange gives a principal a role in a group; nil takes it out.
 type GroupMemberChange struct {
 	Principal string

@@ -32,6 +32,27 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	return &User{*own[0]}, nil
 }
 
+// IsDeleted reports whether the viewer's user was deleted. The token of such a user reads as
+// one whose user does not exist.
+func (s *Service) IsDeleted(ctx context.Context, v *Viewer) (bool, error) {
+	if !v.SignedIn() {
+		return false, nil
+	}
+	own := []*Header{nil}
+	missing, age := v.shown.known([]ID{v.User}, own)
+	if len(missing) == 0 {
+		return false, nil
+	}
+	hs, err := s.store.ReadPrincipals(ctx, missing)
+	if err != nil {
+		return false, fmt.Errorf("read the viewer: %w", err)
+	}
+	if hs[0].State == commit.Live {
+		v.shown.keep([]*Header{&hs[0]}, age)
+	}
+	return hs[0].State == commit.Deleted, nil
+}
+
 // Email is the user's address, for itself and for administrators of its
 // tenant; nil for everybody else.
 func (s *Service) Email(v *Viewer, u *User) *string {

@@ -45,7 +45,7 @@ type Header struct {
 	Visibility  Visibility
 	Email       string // users only; trimmed, lower-cased, domain in IDNA form
 	CreatedAt   clock.Instant
-	State       commit.State // Absent, Live or Void: principals are not deleted
+	State       commit.State
 	Seq         int64
 	MTS         clock.Instant
 	Writers     []commit.Writer

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"carrel/core/claim"
 	"carrel/core/commit"
@@ -24,22 +25,29 @@ type Config struct {
 	Cursors   *cursor.Sealer
 	// Targets is how many members one mutation may name.
 	Targets int
+	// AnswerWithin is how long a deletion waits for the removal of what belongs to the
+	// principal.
+	AnswerWithin time.Duration
 }
 
 // Service holds the rules of users and groups: who they are, who is in which
 // group, and who may see whom. It is safe for concurrent use.
 type Service struct {
 	*commit.Engine
-	store      Store
-	directory  DirectoryStore
-	claims     *claim.Claims
-	rt         sched.Runtime
-	journal    commit.Journal
-	log        *slog.Logger
-	seals      *cursor.Sealer
-	targets    int
-	created    func(ctx context.Context, h *Header) error // see OnCreated
-	searchable func(ctx context.Context) error            // see BeforeSearch
+	store     Store
+	directory DirectoryStore
+	claims    *claim.Claims
+	rt        sched.Runtime
+	journal   commit.Journal
+	log       *slog.Logger
+	seals     *cursor.Sealer
+	targets   int
+	// removals are for the deletions that mutations of this process have decided.
+	removals     *sched.Permits
+	answerWithin time.Duration
+	created      func(ctx context.Context, h *Header) error   // see OnCreated
+	searchable   func(ctx context.Context) error              // see BeforeSearch
+	deleted      []func(ctx context.Context, h *Header) error // see OnDeleted
 }
 
 // New returns the Service of users and groups, and makes it the handler of
@@ -47,7 +55,7 @@ type Service struct {
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
-		targets: c.Targets,
+		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin,
 	}
 	s.Handle(commit.Principal, commit.Handler{Resume: s.resume})
 	s.Creates(id.User, s.principalPartition)
@@ -60,6 +68,13 @@ func New(c Config) *Service {
 // done may be called more than once for the same one.
 func (s *Service) OnCreated(done func(ctx context.Context, h *Header) error) { s.created = done }
 
+// OnDeleted has remove called for each deleted user or group, to remove what another package
+// keeps for it. remove may be called more than once for the same one, and must return an
+// error where something may be left.
+func (s *Service) OnDeleted(remove func(ctx context.Context, h *Header) error) {
+	s.deleted = append(s.deleted, remove)
+}
+
 // BeforeSearch has check called before each search of the directory, which fails with
 // the error of check. An older store may have a directory that is not complete yet.
 func (s *Service) BeforeSearch(check func(ctx context.Context) error) { s.searchable = check }
@@ -70,6 +85,8 @@ func (s *Service) CheckHooks() error {
 	switch {
 	case s.created == nil:
 		return errors.New("principal: OnCreated was not called")
+	case s.deleted == nil:
+		return errors.New("principal: OnDeleted was not called")
 	case s.searchable == nil:
 		return errors.New("principal: BeforeSearch was not called")
 	}

@@ -77,6 +77,8 @@ var unseenRows = map[string][]unseenRow{
 	},
 
 	"updateUser":  {{"user", `mutation { updateUser(input: {id: "%s", displayName: "x"}) ` + payloadOf + ` }`}},
+	"deleteUser":  {{"user", `mutation { deleteUser(input: {id: "%s"}) ` + payloadOf + ` }`}},
+	"deleteGroup": {{"group", `mutation { deleteGroup(input: {id: "%s", idempotencyKey: "k"}) ` + payloadOf + ` }`}},
 	"updateGroup": {{"group", `mutation { updateGroup(input: {id: "%s", displayName: "x"}) ` + payloadOf + ` }`}},
 	"setGroupMembers": {
 		{"group", `mutation { setGroupMembers(input: {groupId: "%s", members: [{principalId: "u:acme:ann", role: MEMBER}]}) ` + payloadOf + ` }`},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/graph"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -54,6 +55,32 @@ func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembers
 	})
 	faults, err := graph.UserErrors(err)
 	return &graph.SetGroupMembersPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+}
+
+// DeleteUser deletes a user for good.
+func (m mutations) DeleteUser(ctx context.Context, in graph.DeleteUserInput) (*graph.DeleteUserPayload, error) {
+	deletion, err := m.Library.DeleteUser(ctx, m.begin(ctx), principal.DeleteUser{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
+	faults, err := graph.UserErrors(err)
+	payload := &graph.DeleteUserPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	payload.DeletedUserID, payload.FanOut = deleted(deletion)
+	return payload, err
+}
+
+// DeleteGroup deletes a group for good.
+func (m mutations) DeleteGroup(ctx context.Context, in graph.DeleteGroupInput) (*graph.DeleteGroupPayload, error) {
+	deletion, err := m.Library.DeleteGroup(ctx, m.begin(ctx), principal.DeleteGroup{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
+	faults, err := graph.UserErrors(err)
+	payload := &graph.DeleteGroupPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
+	payload.DeletedGroupID, payload.FanOut = deleted(deletion)
+	return payload, err
+}
+
+// deleted returns what payloads have of a deletion, which concerns one library; nil for none.
+func deleted(d *principal.Deletion) (*principal.ID, *library.FanOut) {
+	if d == nil {
+		return nil, nil
+	}
+	return &d.ID, &library.FanOut{Complete: d.Complete, Libraries: 1}
 }
 
 // RebuildLibrary restores a library from the record of what was shared.

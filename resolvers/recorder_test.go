@@ -175,6 +175,11 @@ func (s *recorder) DropRebuildNote(ctx context.Context, owner principal.ID, asOf
 	return s.next.DropRebuildNote(ctx, owner, asOf)
 }
 
+func (s *recorder) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+	s.note("DropLibrary", owner, asOf)
+	return s.next.DropLibrary(ctx, owner, asOf)
+}
+
 func (s *recorder) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	s.note("DropEntries", owner, es)
 	return s.next.DropEntries(ctx, owner, es)

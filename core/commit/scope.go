@@ -8,7 +8,7 @@ type Scope uint8
 
 // The scopes, each including the ones before it.
 const (
-	ScopeNone   Scope = 0 // nobody's: no derived row depends on the change
-	ScopeListed Scope = 1 // those of the listed principals
-	ScopeAll    Scope = 2 // those of all member rows, including leaving ones
+	ScopeNone   Scope = 0 // nobody's: nothing derived depends on what changed
+	ScopeListed Scope = 1 // the principals listed
+	ScopeAll    Scope = 2 // all member rows, leaving ones included; of a user or a group, which is deleted, all that it has
 )

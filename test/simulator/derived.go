@@ -182,6 +182,24 @@ func (c *Client) DropRebuildNote(ctx context.Context, owner principal.ID, asOf c
 	return c.write(ctx, "DropRebuildNote", "", func() { c.st.library(owner).rebuild.del(int64(asOf)) }, nil)
 }
 
+// DropLibrary deletes a whole library with its marks, and what is recorded as shared, at a
+// timestamp.
+func (c *Client) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+	return c.spread(ctx, "DropLibrary", func(st *Store) {
+		for _, e := range st.library(owner).entries {
+			e.del(int64(asOf))
+		}
+	}, func() {
+		lib := c.st.library(owner)
+		lib.built.del(int64(asOf))
+		lib.recorded.del(int64(asOf))
+		lib.rebuild.del(int64(asOf))
+		for _, sh := range lib.shared {
+			sh.del(int64(asOf))
+		}
+	})
+}
+
 // DropEntries deletes entries at the timestamps they were read with, so that
 // what was written since stays.
 func (c *Client) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {

@@ -91,7 +91,10 @@ func (c *Client) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pr
 	rows := make([]principal.GroupMemberRow, len(claims))
 	err := c.read(ctx, "Confirm", func() {
 		for i, claim := range claims {
-			rows[i] = c.st.principal(claim.Group).row(claim.Member)
+			group := c.st.principal(claim.Group)
+			if rows[i].Principal = claim.Member; group != nil && group.header.State != commit.Deleted {
+				rows[i] = group.row(claim.Member)
+			}
 		}
 	})
 	if err != nil {
@@ -165,17 +168,17 @@ func (c *Client) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpd
 	}, nil)
 }
 
-// SettleGroup removes leaving rows.
+// SettleGroup removes leaving rows, of a deleted group all that are named.
 func (c *Client) SettleGroup(ctx context.Context, s *principal.GroupSettlement) error {
-	leaving := slices.Clone(s.Leaving)
+	leaving, purge := slices.Clone(s.Leaving), s.Purge
 	return c.write(ctx, "SettleGroup", string(s.ID), func() {
 		p := c.st.principal(s.ID)
-		if p == nil {
+		if p == nil || purge && p.header.State != commit.Deleted {
 			return
 		}
 		p.members = slices.DeleteFunc(slices.Clone(p.members), func(m principal.GroupMemberRow) bool {
 			return slices.ContainsFunc(leaving, func(l principal.GroupMemberRow) bool {
-				return l.Principal == m.Principal && m.Leaving && m.Seq == l.Seq
+				return l.Principal == m.Principal && (purge || m.Leaving && m.Seq == l.Seq)
 			})
 		})
 	}, nil)

@@ -1,0 +1,121 @@
+package library
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/commit"
+	"carrel/core/sched"
+	"carrel/principal"
+)
+
+const (
+	// removalPage is how many items a removal reads at once, and leavesAtOnce in how many of
+	// them it takes a deleted principal out at once.
+	removalPage  = 100
+	leavesAtOnce = 32
+)
+
+// removeLibrary takes a deleted principal out of all items, and removes its library.
+func (s *Service) removeLibrary(ctx context.Context, h *principal.Header) error {
+	if err := s.leaveItems(ctx, h); err != nil {
+		return err
+	}
+	err := s.Retry(ctx, func() error { return s.libraries.DropLibrary(ctx, h.ID, h.MTS) })
+	if err != nil {
+		return fmt.Errorf("removing the library: %w", err)
+	}
+	return nil
+}
+
+// leaveItems takes a deleted principal out of the items that its record names. Where the
+// record was lost, it looks at all items.
+func (s *Service) leaveItems(ctx context.Context, h *principal.Header) error {
+	recorded, err := s.libraries.Recorded(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	next := s.recordedItems
+	if !recorded && !h.Removed() {
+		next = s.heldItems
+	}
+	var after ContentID
+	for more := true; more; {
+		var ids []ContentID
+		if ids, after, more, err = next(ctx, h.ID, after); err != nil {
+			return err
+		}
+		err := sched.ForEach(ctx, s.rt, len(ids), leavesAtOnce, func(i int) error { return s.LeaveItem(ctx, ids[i], h.ID) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordedItems returns the next items after one that are recorded as shared with p.
+func (s *Service) recordedItems(ctx context.Context, p principal.ID, after ContentID) (ids []ContentID, last ContentID, more bool, err error) {
+	shared, err := s.libraries.SharedWith(ctx, p, after, removalPage)
+	for _, sh := range shared {
+		ids = append(ids, sh.Content)
+		last = sh.Content
+	}
+	return ids, last, len(shared) == removalPage, err
+}
+
+// heldItems returns those of the next items after one that have a row of p.
+func (s *Service) heldItems(ctx context.Context, p principal.ID, after ContentID) (held []ContentID, last ContentID, more bool, err error) {
+	ids, err := s.contents.ScanContents(ctx, after, removalPage)
+	if err != nil || len(ids) == 0 {
+		return nil, "", false, err
+	}
+	rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
+	if err != nil {
+		return nil, "", false, err
+	}
+	for i := range rows {
+		if rows[i].Members[0].Seq != 0 {
+			held = append(held, ids[i])
+		}
+	}
+	return held, ids[len(ids)-1], len(ids) == removalPage, nil
+}
+
+// LeaveItem takes a deleted principal out of an item, and the item out of its library. It may
+// be the last manager: the administrators of the tenant manage the item then.
+func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) error {
+	if s.Over() {
+		return commit.ErrEnding
+	}
+	e, decided, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+		rows, err := s.contents.Read(ctx, id, ContentQuery{Members: []principal.ID{p}})
+		if err != nil || rows.Header.State != commit.Live || !rows.Members[0].Active() {
+			return nothingToChange, err
+		}
+		a, _ := s.planRows(&rows.Header, rows.Members, func(int) ContentRole { return NoRole }, nil)
+		return a, nil
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("taking %s out of %s: %w", p, id, err)
+	case !decided:
+		return s.RestoreItem(ctx, p, id)
+	}
+	return s.finish(ctx, e)
+}
+
+// takeOutDeleted takes those of the principals that the walk has found to be members out of
+// the item that are deleted. A removal may have missed them, because what is derived of them
+// was written after it had begun.
+func (w *walk) takeOutDeleted(ctx context.Context) error {
+	gone, err := w.s.DeletedOf(ctx, w.joined)
+	if err != nil {
+		return err
+	}
+	for _, p := range gone {
+		if err := w.s.LeaveItem(ctx, w.entry.Content, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// removeDrafts removes the drafts of a deleted user. A draft that is saved after that is removed
+// by whoever saves it.
+func (s *Service) removeDrafts(ctx context.Context, h *principal.Header) error {
+	if !h.ID.IsUser() {
+		return nil
+	}
+	for range commit.MaxTries {
+		all, err := s.store.ListDrafts(ctx, h.ID)
+		if err != nil {
+			return fmt.Errorf("listing the drafts: %w", err)
+		}
+		if len(all) == 0 {
+			return nil
+		}
+		for some := range slices.Chunk(all, MaxDraftRows) {
+			if err := s.dropDrafts(ctx, h.ID, some); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("drafts of %s are saved all the time", h.ID)
+}
+
+// dropDrafts removes some drafts of a user with their texts.
+func (s *Service) dropDrafts(ctx context.Context, user principal.ID, some []DraftRow) error {
+	names := make([]string, len(some))
+	for i, d := range some {
+		names[i] = d.Name
+	}
+	rows, err := s.store.ReadDrafts(ctx, user, names)
+	if err != nil {
+		return fmt.Errorf("reading the drafts: %w", err)
+	}
+	for _, d := range rows {
+		if d.Name == "" {
+			continue
+		}
+		var body text
+		if row, err := decodeDraft(d.Value); err == nil {
+			body = row.Text
+		}
+		if err := s.dropDraft(ctx, d, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}

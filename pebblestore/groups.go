@@ -1,0 +1,104 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// Confirm implements library.PrincipalStore. All rows are of one reading.
+func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, wrapError("confirm memberships", err)
+	}
+	rows := make([]principal.GroupMemberRow, len(claims))
+	for i, c := range claims {
+		rows[i].Principal = c.Member
+		if err = v.confirm(c.Group, &rows[i]); err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, wrapError("confirm memberships", err)
+	}
+	return rows, nil
+}
+
+// confirm reads the row of m.Principal into m, unless the group is deleted.
+func (v *view) confirm(group principal.ID, m *principal.GroupMemberRow) error {
+	v.key = appendHeaderKey(v.key[:0], tablePrincipal, string(group))
+	value, found, err := v.get()
+	if err != nil || !found {
+		return err
+	}
+	state, err := decodePrincipalState(value)
+	if err != nil {
+		return fmt.Errorf("header of principal %q: %w", group, err)
+	}
+	if state == commit.Deleted {
+		return nil
+	}
+	return v.readGroupMember(group, m)
+}
+
+// SettleGroup implements library.PrincipalStore.
+func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(t.ID)))
+	mu.Lock()
+	defer mu.Unlock()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if t.Purge {
+		return s.purgeMembers(b, t)
+	}
+	for _, given := range t.Leaving {
+		key := appendMemberKey(nil, tablePrincipal, string(t.ID), given.Principal)
+		value, found, err := s.get(key)
+		if err == nil && found {
+			var leaving bool
+			var seq int64
+			if _, leaving, seq, err = decodeMember(value); err == nil && leaving && seq == given.Seq {
+				err = b.Delete(key, nil)
+			}
+		}
+		if err != nil {
+			return wrapError("settle", err)
+		}
+	}
+	if b.Empty() {
+		return nil
+	}
+	return s.commitLater(b)
+}
+
+// purgeMembers removes member rows of a group that is deleted. It is called under the lock of
+// the group.
+func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupSettlement) error {
+	h, err := s.principal(t.ID)
+	if err != nil {
+		return wrapError("settle", err)
+	}
+	if h.State != commit.Deleted {
+		return nil
+	}
+	for _, m := range t.Leaving {
+		if err := b.Delete(appendMemberKey(nil, tablePrincipal, string(t.ID), m.Principal), nil); err != nil {
+			return wrapError("settle", err)
+		}
+	}
+	return s.commitLater(b)
+}

@@ -1,0 +1,110 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/id"
+)
+
+// Deletion is the outcome of the deletion of a user or a group.
+type Deletion struct {
+	ID ID
+	// Complete reports that everything is removed that belonged to it.
+	Complete bool
+}
+
+// DeleteUser deletes a user for good: the user itself and administrators of its tenant may.
+// Readers do not see it from the moment at which this is decided. What belongs to it is
+// removed after that.
+func (s *Service) DeleteUser(ctx context.Context, v *Viewer, in DeleteUser) (*Deletion, error) {
+	defer v.Forget()
+	var faults fault.List
+	user, err := parseOf(id.User, in.ID)
+	faults.Add(err, "id")
+	m, err := s.BeginSignedIn(v, commit.Call{Name: "deleteUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	return s.deletePrincipal(ctx, v, m, user, func(ctx context.Context, rows *Rows) error {
+		visible, err := s.Sees(ctx, v, user, &rows.Header)
+		switch {
+		case err != nil:
+			return err
+		case !visible:
+			return NoSuchPrincipal("id")
+		case v.User != user && !v.Administers(user.Tenant()):
+			return fault.Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may delete it")
+		}
+		return nil
+	})
+}
+
+// DeleteGroup deletes a group for good: its effective managers and administrators of its
+// tenant may. The rights of its members that rest on it end at the moment at which this is
+// decided.
+func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*Deletion, error) {
+	defer v.Forget()
+	var faults fault.List
+	group, err := parseOf(id.Group, in.ID)
+	faults.Add(err, "id")
+	m, err := s.BeginSignedIn(v, commit.Call{Name: "deleteGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	if err != nil {
+		return nil, err
+	}
+	return s.deletePrincipal(ctx, v, m, group, func(ctx context.Context, rows *Rows) error {
+		if err := s.requireGroup(ctx, v, group, rows, "id"); err != nil {
+			return err
+		}
+		return s.requireGroupManager(ctx, v, rows, "id")
+	})
+}
+
+// deletePrincipal decides a deletion, and begins to remove what belongs to the principal. may
+// checks existence, visibility and rights. It is not asked of a repetition: a user that has
+// deleted itself could not be told the outcome otherwise.
+func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutation, id ID, may func(context.Context, *Rows) error) (*Deletion, error) {
+	var e InFlight
+	var rows *Rows
+	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+		var err error
+		if rows, err = s.store.ReadPrincipal(ctx, id, Query{Members: []ID{v.User}, Request: m.Request.Lookup()}); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", id, err)
+		}
+		repeated, err := m.Request.Answered(rows.Request, s.Now())
+		if err != nil || repeated {
+			return commit.Nothing, err
+		}
+		if !v.Administers(id.Tenant()) {
+			if err := s.checkStored(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		if err := may(ctx, rows); err != nil {
+			return nil, err
+		}
+		var c *Commit
+		e, c = s.planDeletion(&rows.Header, m.Request)
+		return s.commits(e, c), nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !decided:
+		return &Deletion{ID: id, Complete: rows.Header.Removed()}, nil
+	}
+	e.ID, e.Decided = entry, true
+	return &Deletion{ID: id, Complete: s.startRemoval(ctx, e)}, nil
+}
+
+// planDeletion is the tombstone of a principal. It keeps the name and the e-mail address
+// until everything is removed.
+func (s *Service) planDeletion(h *Header, request *commit.Request) (InFlight, *Commit) {
+	after := *h
+	after.State, after.Managers, after.Members = commit.Deleted, 0, 0
+	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	return InFlight{Principal: h.ID, Base: h.Seq, Deleted: true},
+		&Commit{ID: h.ID, Base: h.Seq, Header: after, Request: request.Row(s.Now(), nil)}
+}

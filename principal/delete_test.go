@@ -1,0 +1,99 @@
+package principal_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+func deleteUser(h *backendtest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
+	return h.Service.DeleteUser(h.T.Context(), v, principal.DeleteUser{ID: id})
+}
+
+func deleteGroup(h *backendtest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
+	return h.Service.DeleteGroup(h.T.Context(), v, principal.DeleteGroup{ID: id})
+}
+
+// TestDeleteUser_Refusals has the checks in their order.
+func TestDeleteUser_Refusals(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	for _, c := range []struct {
+		name   string
+		viewer *principal.Viewer
+		id     string
+		want   []string
+	}{
+		{"anonymous", &principal.Viewer{}, "u:acme:ann", []string{"UNAUTHENTICATED"}},
+		{"malformed", backendtest.As("u:acme:ann"), "ann", []string{"INVALID id"}},
+		{"a group", backendtest.As("u:acme:ann"), "g:acme:staff", []string{"INVALID id"}},
+		{"a token without a user", backendtest.As("u:acme:ghost"), "u:acme:none", []string{"FORBIDDEN"}},
+		{"a token for a user that does not exist", backendtest.As("u:acme:ghost"), "u:acme:ghost", []string{"FORBIDDEN"}},
+		{"unknown", backendtest.As("u:acme:ann"), "u:acme:none", []string{"NOT_FOUND id"}},
+		{"invisible", backendtest.As("u:acme:ann"), "u:acme:hid", []string{"NOT_FOUND id"}},
+		{"another user", backendtest.As("u:acme:ann"), "u:acme:bob", []string{"FORBIDDEN id"}},
+		{"an administrator of another tenant", &principal.Viewer{User: "u:other:pub", Admin: true}, "u:acme:bob", []string{"FORBIDDEN id"}},
+		{"unknown to an administrator", backendtest.Root(), "u:acme:none", []string{"NOT_FOUND id"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := deleteUser(h, c.viewer, c.id)
+			backendtest.WantFaults(t, err, c.want...)
+			if d != nil {
+				t.Errorf("deleted: %+v", d)
+			}
+		})
+	}
+	h.WantAudited()
+}
+
+// TestDeleteGroup_Refusals has the checks in their order.
+func TestDeleteGroup_Refusals(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	for _, c := range []struct {
+		name   string
+		viewer *principal.Viewer
+		id     string
+		want   []string
+	}{
+		{"anonymous", &principal.Viewer{}, "g:acme:staff", []string{"UNAUTHENTICATED"}},
+		{"a user", backendtest.As("u:acme:ann"), "u:acme:ann", []string{"INVALID id"}},
+		{"a token without a user", backendtest.As("u:acme:ghost"), "g:acme:none", []string{"FORBIDDEN"}},
+		{"unknown", backendtest.As("u:acme:ann"), "g:acme:none", []string{"NOT_FOUND id"}},
+		{"invisible", backendtest.As("u:acme:ann"), "g:acme:secret", []string{"NOT_FOUND id"}},
+		{"a member", backendtest.As("u:acme:bob"), "g:acme:staff", []string{"FORBIDDEN id"}},
+		{"a manager of a member", backendtest.As("u:acme:cat"), "g:acme:staff", []string{"FORBIDDEN id"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := deleteGroup(h, c.viewer, c.id)
+			backendtest.WantFaults(t, err, c.want...)
+		})
+	}
+	h.WantAudited()
+}
+
+// TestDeleteUser_LeavesNothing compares what there is of a user before and after.
+func TestDeleteUser_LeavesNothing(t *testing.T) {
+	for name, viewer := range map[string]*principal.Viewer{"itself": backendtest.As("u:acme:ann"), "an administrator": backendtest.Root()} {
+		t.Run(name, func(t *testing.T) {
+			h := backendtest.Staff(t, nil)
+			d, err := deleteUser(h, viewer, "u:acme:ann")
+			if err != nil || d.ID != "u:acme:ann" {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			h.Quiet()
+			if diff := cmp.Diff([]string{"g:acme:crew=MEMBER", "u:acme:bob=MEMBER"}, h.Members("g:acme:staff")); diff != "" {
+				t.Errorf("members (-want +got):\n%s", diff)
+			}
+			got := h.Header("u:acme:ann")
+			want := principal.Header{ID: "u:acme:ann", State: commit.Deleted, Seq: got.Seq, MTS: got.MTS, Writers: got.Writers}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("header (-want +got):\n%s", diff)
+			}
+			h.WantFound(backendtest.As("u:acme:bob"), "ann")
+			h.WantAudited()
+		})
+	}
+}

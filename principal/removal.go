@@ -1,0 +1,233 @@
+package principal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/core/sched"
+)
+
+// After a deletion was decided, everything is removed that belongs to the principal: its
+// memberships, the rows of its members, its rows in the directory, the claim of its e-mail
+// address, and what other packages keep for it (OnDeleted). Its header is reduced last, so
+// that whoever resumes an interrupted removal finds in it what is left to do.
+//
+// Another change may make the principal a member after the deletion was decided, because it
+// has read the principal before. So whoever has written the derived rows of new members
+// reads their headers again, and takes deleted ones out. The removal begins after the
+// deletion was decided: it finds every membership whose derived row was written before.
+
+const (
+	// removalsAtOnce is how many removals a process carries out at once for mutations.
+	removalsAtOnce = 4
+	// leavesAtOnce is how many groups or members one removal works on at once.
+	leavesAtOnce = 16
+	// removalPage is how many rows a removal reads at once.
+	removalPage = 100
+)
+
+// Removed reports whether the principal was deleted and nothing that belonged to it is left.
+func (h *Header) Removed() bool { return h.State == commit.Deleted && h.DisplayName == "" }
+
+// startRemoval begins to remove what belongs to a principal whose deletion was decided, and
+// waits for a moment. It reports whether everything is removed. What fails is left to the
+// background.
+func (s *Service) startRemoval(ctx context.Context, e InFlight) (complete bool) {
+	done := s.rt.Latch()
+	detached := s.rt.Detach(ctx)
+	s.rt.Go(func() {
+		defer done.Open()
+		err := s.removals.Take(detached)
+		if err == nil {
+			err = s.RemoveDeleted(detached, e.Principal)
+			s.removals.Give()
+		}
+		if err != nil {
+			s.log.WarnContext(detached, "the removal of what belongs to a deleted principal is left to the background", "principal", string(e.Principal), "error", err)
+			s.journal.Leave(e.Entry())
+			return
+		}
+		complete = true
+		s.journal.End(e.ID)
+	})
+	ended, err := s.rt.Wait(ctx, done, s.answerWithin)
+	return err == nil && ended && complete
+}
+
+// RemoveDeleted removes what belongs to a principal whose deletion was decided; of another
+// one it changes nothing. It may run again, and beside itself.
+func (s *Service) RemoveDeleted(ctx context.Context, id ID) error {
+	rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", id, err)
+	}
+	h := &rows.Header
+	if h.State != commit.Deleted {
+		return nil
+	}
+	if err := s.removeMembers(ctx, id); err != nil {
+		return fmt.Errorf("removing the members of %s: %w", id, err)
+	}
+	if err := s.leaveGroups(ctx, id); err != nil {
+		return fmt.Errorf("taking %s out of groups: %w", id, err)
+	}
+	for _, remove := range s.deleted {
+		if err := remove(ctx, h); err != nil {
+			return fmt.Errorf("removing what belongs to %s: %w", id, err)
+		}
+	}
+	if h.DisplayName != "" {
+		if err := s.ApplyDirectory(ctx, h, h.DisplayName); err != nil {
+			return err
+		}
+	}
+	if h.Email != "" {
+		if err := s.claims.Drop(ctx, claim.Email(id.Tenant(), h.Email), string(id), nil); err != nil {
+			return fmt.Errorf("giving up the e-mail address of %s: %w", id, err)
+		}
+	}
+	return s.reduce(ctx, id)
+}
+
+// removeMembers removes the rows of a deleted group's members, and what is derived of them.
+// No member is added to a group that is deleted.
+func (s *Service) removeMembers(ctx context.Context, group ID) error {
+	if !group.IsGroup() {
+		return nil
+	}
+	var after ID
+	for {
+		page, err := s.store.GroupMembersPage(ctx, group, after, removalPage, true)
+		if err != nil || len(page.Members) == 0 {
+			return err
+		}
+		if s.Over() {
+			return commit.ErrEnding
+		}
+		err = s.Retry(ctx, func() error {
+			return s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: &page.Header, Rows: page.Members})
+		})
+		if err != nil {
+			return err
+		}
+		err = s.Retry(ctx, func() error {
+			return s.store.SettleGroup(ctx, &GroupSettlement{ID: group, Leaving: page.Members, Purge: true})
+		})
+		if err != nil || len(page.Members) < removalPage {
+			return err
+		}
+		after = page.Members[len(page.Members)-1].Principal
+	}
+}
+
+// leaveGroups takes a deleted principal out of the groups that its record of memberships names.
+func (s *Service) leaveGroups(ctx context.Context, p ID) error {
+	var after ID
+	for {
+		ms, err := s.store.Memberships(ctx, p, after, removalPage)
+		if err != nil || len(ms) == 0 {
+			return err
+		}
+		err = sched.ForEach(ctx, s.rt, len(ms), leavesAtOnce, func(i int) error { return s.LeaveGroup(ctx, ms[i].Group, p) })
+		if err != nil || len(ms) < removalPage {
+			return err
+		}
+		after = ms[len(ms)-1].Group
+	}
+}
+
+// LeaveGroup takes a deleted principal out of a group. It may be the last manager: the
+// administrators of the tenant manage the group then.
+func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
+	if s.Over() {
+		return commit.ErrEnding
+	}
+	m := commit.Mutation{Budget: s.NewBudget()}
+	rows, err := s.changePrincipal(ctx, m, group, []ID{p}, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
+		plan := &changePlan{after: rows.Header}
+		if row := rows.Members[0]; rows.Header.State == commit.Live && row.Active() {
+			if plan.after.Members--; row.Role == GroupManager {
+				plan.after.Managers--
+			}
+			plan.rows, plan.changed = []GroupMemberRow{{Principal: p, Leaving: true}}, true
+		}
+		return plan, nil
+	})
+	if err != nil {
+		return fmt.Errorf("taking %s out of %s: %w", p, group, err)
+	}
+	rows.Header.ID = group
+	return s.ApplyMembers(ctx, rows)
+}
+
+// takeOutDeleted takes those of the active members of a group out that are deleted. It is
+// called once what is derived of the members was written.
+func (s *Service) takeOutDeleted(ctx context.Context, group ID, members []GroupMemberRow) error {
+	var active []ID
+	for _, m := range members {
+		if m.Active() {
+			active = append(active, m.Principal)
+		}
+	}
+	gone, err := s.DeletedOf(ctx, active)
+	if err != nil {
+		return err
+	}
+	for _, p := range gone {
+		if err := s.LeaveGroup(ctx, group, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeletedOf returns those of principals that are deleted.
+func (s *Service) DeletedOf(ctx context.Context, ps []ID) (gone []ID, err error) {
+	for some := range slices.Chunk(ps, input.MaxList) {
+		headers, err := s.store.ReadPrincipals(ctx, some)
+		if err != nil {
+			return nil, fmt.Errorf("reading whether members are deleted: %w", err)
+		}
+		for i := range headers {
+			if headers[i].State == commit.Deleted {
+				gone = append(gone, some[i])
+			}
+		}
+	}
+	return gone, nil
+}
+
+// isDeleted reports whether a principal is deleted.
+func (s *Service) isDeleted(ctx context.Context, p ID) (bool, error) {
+	headers, err := s.store.ReadPrincipals(ctx, []ID{p})
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", p, err)
+	}
+	return headers[0].State == commit.Deleted, nil
+}
+
+// reduce leaves nothing of a deleted principal but the fact, which keeps its id from being
+// issued again.
+func (s *Service) reduce(ctx context.Context, id ID) error {
+	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+		rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})
+		if err != nil {
+			return nil, err
+		}
+		h := &rows.Header
+		if h.State != commit.Deleted || h.Removed() {
+			return commit.Nothing, nil
+		}
+		return s.commits(InFlight{Principal: id, Base: h.Seq}, &Commit{
+			ID: id, Base: h.Seq, Header: Header{ID: id, State: commit.Deleted, Seq: h.Seq + 1, MTS: s.MTS(h.MTS)},
+		}), nil
+	})
+	if err != nil {
+		return fmt.Errorf("reducing %s: %w", id, err)
+	}
+	return nil
+}
