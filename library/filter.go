@@ -9,33 +9,33 @@ import (
 	"carrel/principal"
 )
 
-// LibraryFilter narrows what a page of a library shows, and nothing else. All conditions
-// that are given must hold.
+// LibraryFilter restricts the items that a page of a library shows, and nothing else. An item
+// must meet all conditions that are set.
 type LibraryFilter struct {
-	// Text has words each of which must begin a word of the title or the description,
-	// without regard to case and accents. A text without words is no condition.
+	// Text contains words. Each must be the beginning of a word of the title or the description,
+	// ignoring case and accents. A text without words is no condition.
 	Text *string
-	// An item has one of the values of each list; nil: any. An empty list is refused.
+	// An item must have one of the values of each list; nil: any value. An empty list is refused.
 	Kinds        []ContentKind
 	Visibilities []principal.Visibility
-	// CreatedBy is the id of the user who created the item, as far as the viewer sees it.
+	// CreatedBy is the id of the user who created the item, if the viewer sees it.
 	CreatedBy *string
-	// Roles are those of the library's owner on the item.
+	// Roles are roles of the library's owner on the item.
 	Roles []ContentRole
 }
 
-// Bounds of a filtered page. It ends when it has scanned MaxFilterScan entries, those for the
-// flag of its other side included, or compared maxFilterTexts bytes of titles and descriptions.
+// Limits of a filtered page. It ends when it has scanned MaxFilterScan entries, including those
+// for the flag of its other side, or compared maxFilterTexts bytes of titles and descriptions.
 // Reading an entry takes 3 us of CPU on the embedded store, and comparing a byte 10 ns.
 const (
 	MaxFilterScan  = 2_000
 	maxFilterTexts = 4 << 20
-	// The number of entries that are read at once doubles from the first to the most: many
-	// filters find enough among few, and a round trip to a remote store takes longer than
-	// reading more. A header has at most 45 KB.
+	// The number of entries that are read at once doubles from the first to the maximum: many
+	// filters find enough among few, and a round trip to a remote store takes longer than reading
+	// more. A header has at most 45 KB.
 	firstFilterBatch = 50
 	maxFilterBatch   = 250
-	// maxFilterList is how many values a list has; no enum has as many.
+	// maxFilterList is the maximum number of values in a list; no enum has as many.
 	maxFilterList = 10
 )
 
@@ -46,7 +46,7 @@ type conditions struct {
 	visibilities []principal.Visibility
 	roles        []ContentRole
 	creator      principal.ID // "": any
-	// nothing: no item matches.
+	// nothing: no item can match.
 	nothing bool
 }
 
@@ -89,7 +89,7 @@ func (s *Service) conditions(f *LibraryFilter) (*conditions, error) {
 	return c, nil
 }
 
-// setCreator reads the id of a creator. No item is created by what is no user.
+// setCreator parses the id of a creator. If it is not the id of a user, no item matches.
 func (c *conditions) setCreator(createdBy string) (err error) {
 	switch id.KindOf(createdBy) {
 	case id.Malformed:
@@ -102,18 +102,18 @@ func (c *conditions) setCreator(createdBy string) (err error) {
 	return err
 }
 
-// match reports whether an item meets the conditions. Its rows are read with the owner's.
+// match reports whether an item meets the conditions. rows were read with the owner's.
 func (c *conditions) match(rows *ContentRows) bool {
 	h := &rows.Header
 	return oneOf(c.kinds, h.Kind) && oneOf(c.visibilities, h.Visibility) && oneOf(c.roles, rows.Members[0].Role) &&
 		(c.creator == "" || c.creator == h.Creator) && (c.search == nil || c.search.matches(h.Title, h.description()))
 }
 
-// oneOf reports whether v is in a list, or there is none.
+// oneOf reports whether v is in the list, or the list is nil.
 func oneOf[T comparable](list []T, v T) bool { return list == nil || slices.Contains(list, v) }
 
-// narrow has the page show what meets the conditions. Where the viewer does not see the
-// creator that they name, createdBy of each item is null for it, so that none matches.
+// narrow makes the page show what meets the conditions. If the viewer does not see the creator
+// that they name, createdBy of each item is null for it, so that none matches.
 func (r *Reading) narrow(ctx context.Context, c *conditions) error {
 	r.filter = c
 	if c == nil || c.creator == "" {

@@ -13,18 +13,18 @@ import (
 	"carrel/core/fault"
 )
 
-// Bounds of a text that is searched for. It is typed by hand, or copied from a title.
+// Limits of a search text, which is typed by hand or copied from a title.
 const (
 	maxSearchText  = 200 // characters
 	maxSearchWords = 10
 )
 
-// search is the words of a text that is searched for. A page uses it at a time.
+// search has the words of a search text. Only one page at a time may use it.
 type search struct {
 	folding *folding
 	words   []string // folded, each once
 	longest int      // bytes
-	word    []byte   // of the text that is searched, as far as it is compared
+	word    []byte   // the word of the searched text, as far as it is compared
 }
 
 // newSearch returns nil for a text without words.
@@ -67,10 +67,11 @@ func (s *search) matches(texts ...string) bool {
 	return false
 }
 
-// find returns those of the missing words, a bit for each, that begin no word of the text.
+// find returns those of the missing words, one bit for each, that are not the beginning of a
+// word of the text.
 func (s *search) find(text string, missing uint) uint {
 	s.word = s.word[:0]
-	compared := false // the word that is read
+	compared := false // the current word
 	for text != "" && missing != 0 {
 		key, n := s.folding.first(text)
 		text = text[n:]
@@ -88,7 +89,7 @@ func (s *search) find(text string, missing uint) uint {
 	return s.compare(missing)
 }
 
-// compare takes the words away that begin the word that was read.
+// compare clears the bits of the words that are the beginning of the current word.
 func (s *search) compare(missing uint) uint {
 	for i, w := range s.words {
 		if missing&(1<<i) != 0 && len(s.word) >= len(w) && string(s.word[:len(w)]) == w {
@@ -99,21 +100,22 @@ func (s *search) compare(missing uint) uint {
 	return missing
 }
 
-// folding brings characters into the form in which words are compared: without accents and
-// case. It computes 256 characters at a time, when one of them is met first, because
+// folding converts characters to the form in which words are compared: without accents and
+// case. It computes 256 characters at a time, when it meets one of them first, because
 // Unicode's tables take a hundred times as long as a look-up.
 type folding struct {
 	blocks [foldedChars >> 8]atomic.Pointer[[256]string]
 }
 
-// foldedChars is beyond all letters, digits and marks of Unicode but for marks that select a variant.
+// foldedChars is after all letters, digits and marks of Unicode except marks that select a
+// variant.
 const foldedChars = 0x40000
 
-// separator is what characters fold to that are part of no word.
+// separator is what characters fold to that belong to no word.
 const separator = " "
 
-// first folds the first character of a text, which has n bytes. The key is empty for
-// an accent, and separator where no word goes on.
+// first folds the first character of a text, which has n bytes. The key is empty for an accent,
+// and separator if the character ends a word.
 func (f *folding) first(text string) (key string, n int) {
 	r, n := rune(text[0]), 1
 	if r >= utf8.RuneSelf {
