@@ -31,17 +31,41 @@ const (
 	// setWithin is how long one read of the set may take.
 	setWithin = 2 * time.Second
 	// A set of more than largeSet partitions costs more to read than it saves. It is not
-	// read again for largePause.
+	// read again for largePause. Nor is one whose interval is longer than LongInterval.
 	largeSet   = 5_000
 	largePause = 10 * time.Second
+	// readCost is the CPU time that a read costs a replica, and listCost what each list in it adds
+	// (docs/scale.md). A read goes to two of the three replicas of one partition, and every process
+	// makes them. The interval keeps them at readCores cores of each replica.
+	readCost  = 100 * time.Microsecond
+	listCost  = 5 * time.Microsecond
+	readCores = 2
+	// Intervals below shortInterval are not kept, because a read takes longer.
+	shortInterval = time.Millisecond
 )
 
+// LongInterval is the longest interval between reads that requests wait for.
+const LongInterval = 100 * time.Millisecond
+
+// ReadInterval returns the time from the start of one read of the set to the start of the next,
+// if that many processes have lists; 0: the next may start at once. Sets whose interval is longer
+// than LongInterval are not read for each request.
+func ReadInterval(lists int) time.Duration {
+	cpu := readCost + time.Duration(lists)*listCost
+	interval := time.Duration(lists) * cpu * 2 / 3 / readCores
+	if interval < shortInterval {
+		return 0
+	}
+	return interval
+}
+
 // errLargeSet is the error of reads that are not made because the set was large.
-var errLargeSet = errors.New("too many changes are in flight to read them for each request")
+var errLargeSet = errors.New("too many changes or lists are in flight to read them for each request")
 
 // InFlightReader reads the InFlightSet for the requests of a process. At most one read runs at
 // a time. A request never joins a running read, because that may have missed a change that was
 // decided before the request arrived. All requests that arrive meanwhile share the next read.
+// If many processes have lists, there is a pause before it (ReadInterval).
 type InFlightReader struct {
 	rt    sched.Runtime
 	store JournalStore
@@ -50,7 +74,8 @@ type InFlightReader struct {
 	mu      sync.Mutex
 	reading bool
 	next    *setReading   // of the waiting requests; nil if none wait
-	paused  time.Duration // when the next read may begin, on the monotonic clock
+	paused  time.Duration // requests fail until then, on the monotonic clock
+	nextAt  time.Duration // when the next read may begin; requests wait for it
 	size    int           // of the last set
 }
 
@@ -101,13 +126,20 @@ func (r *InFlightReader) Size() int {
 func (r *InFlightReader) run() {
 	for {
 		r.mu.Lock()
-		mine := r.next
-		r.next = nil
-		if mine == nil {
+		if r.next == nil {
 			r.reading = false
 			r.mu.Unlock()
 			return
 		}
+		pause := r.nextAt - r.rt.Elapsed()
+		r.mu.Unlock()
+		if pause > 0 {
+			_ = r.rt.After(r.life, pause) // life is detached, so it cannot end
+		}
+		r.mu.Lock()
+		// Requests that arrived during the pause share the read.
+		mine := r.next
+		r.next = nil
 		r.mu.Unlock()
 		mine.set, mine.err = r.read()
 		mine.done.Open()
@@ -117,6 +149,7 @@ func (r *InFlightReader) run() {
 func (r *InFlightReader) read() (*InFlightSet, error) {
 	ctx, cancel := r.rt.Deadline(r.life, setWithin)
 	defer cancel()
+	began := r.rt.Elapsed()
 	inFlightLists, err := r.store.InFlight(ctx)
 	if err != nil {
 		return nil, err
@@ -135,7 +168,9 @@ func (r *InFlightReader) read() (*InFlightSet, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.size = set.Size()
-	if r.size > largeSet {
+	interval := ReadInterval(len(inFlightLists))
+	r.nextAt = began + interval
+	if r.size > largeSet || interval > LongInterval {
 		r.paused = r.rt.Elapsed() + largePause
 	}
 	return set, nil

@@ -201,3 +201,122 @@ func TestInFlightReader_PausesAfterALargeSet(t *testing.T) {
 		t.Errorf("ten seconds later: %v", err)
 	}
 }
+
+// setMany sets n empty lists.
+func (s *listsStore) setMany(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlightLists = make([]commit.InFlightList, n)
+}
+
+// pausingClock is a steppedClock whose pauses end when the test lets them.
+type pausingClock struct {
+	*steppedClock
+	paused chan time.Duration
+	goOn   chan struct{}
+}
+
+func (c *pausingClock) After(_ context.Context, d time.Duration) error {
+	c.paused <- d
+	<-c.goOn
+	return nil
+}
+
+func (c *steppedClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.elapsed += d
+}
+
+// With more processes each read costs more, and more of them read. The interval begins with the
+// start of the read before.
+func TestInFlightReader_PausesIfManyProcessesHaveLists(t *testing.T) {
+	for _, tc := range []struct {
+		lists           int
+		took, want      time.Duration
+		pauses, refuses bool
+	}{
+		{lists: 10},
+		{lists: 16},
+		{lists: 17, took: 100 * time.Microsecond, want: 948_333 * time.Nanosecond, pauses: true},
+		{lists: 100, took: 5 * time.Millisecond, want: 15 * time.Millisecond, pauses: true},
+		{lists: 100, took: 20 * time.Millisecond},
+		{lists: 235, want: 99_875 * time.Microsecond, pauses: true},
+		{lists: 236, refuses: true},
+		{lists: 1000, refuses: true},
+	} {
+		t.Run(fmt.Sprintf("%d after %s", tc.lists, tc.took), func(t *testing.T) {
+			store, stepped, _ := newReader(t)
+			rt := &pausingClock{steppedClock: stepped, paused: make(chan time.Duration, 1), goOn: make(chan struct{})}
+			r := commit.NewInFlightReader(t.Context(), store, rt)
+			store.setMany(tc.lists)
+			first := read(t.Context(), r)
+			<-store.sent
+			rt.advance(tc.took)
+			store.pass <- struct{}{}
+			if a := <-first; a.err != nil {
+				t.Fatal(a.err)
+			}
+			if tc.refuses {
+				if _, err := r.Read(t.Context()); err == nil {
+					t.Error("lists of too many processes are read again without a pause")
+				}
+				rt.advance(10 * time.Second)
+			}
+			second := read(t.Context(), r)
+			select {
+			case <-store.sent:
+				if tc.pauses {
+					t.Errorf("no pause, want %s", tc.want)
+				}
+			case pause := <-rt.paused:
+				if !tc.pauses || pause != tc.want {
+					t.Errorf("the pause is %s, want %s", pause, tc.want)
+				}
+				if len(store.sent) > 0 {
+					t.Error("a read began during a pause")
+				}
+				rt.goOn <- struct{}{}
+				<-store.sent
+			}
+			store.pass <- struct{}{}
+			if a := <-second; a.err != nil {
+				t.Error(a.err)
+			}
+		})
+	}
+}
+
+// Requests that arrive during a pause share the read after it.
+func TestInFlightReader_SharesTheReadAfterAPause(t *testing.T) {
+	store, stepped, _ := newReader(t)
+	rt := &pausingClock{steppedClock: stepped, paused: make(chan time.Duration, 1), goOn: make(chan struct{})}
+	r := commit.NewInFlightReader(t.Context(), store, rt)
+	store.setMany(100)
+	store.pass <- struct{}{}
+	if _, err := r.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-store.sent
+	second := read(t.Context(), r)
+	<-rt.paused
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Read(ended); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a request that has ended got %v", err)
+	}
+	store.set(t, commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:t:a"})
+	rt.goOn <- struct{}{}
+	<-store.sent
+	store.pass <- struct{}{}
+	if a := <-second; a.err != nil || !a.set.Has(commit.Content, "c:t:a") {
+		t.Errorf("a request that waited for the pause got %+v", a)
+	}
+	select {
+	case <-store.sent:
+		t.Error("two requests during one pause made two reads")
+	case <-rt.paused:
+		t.Error("a pause without a request")
+	default:
+	}
+}
