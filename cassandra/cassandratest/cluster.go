@@ -88,6 +88,19 @@ func startWith(ctx context.Context, nodes int, common settings) (*Cluster, error
 // Owned reports whether the nodes were started by Start, so that they may be killed and paused.
 func (c *Cluster) Owned() bool { return c.nodes != nil }
 
+// Dir returns the folder in which node i keeps its files in "node" and i+1; it is empty for the
+// nodes of CASSANDRA_HOSTS.
+func (c *Cluster) Dir() string { return c.dir }
+
+// PID returns the id of a node's process.
+func (c *Cluster) PID(i int) (int, error) {
+	n, err := c.node(i)
+	if err != nil {
+		return 0, err
+	}
+	return n.process.Pid, nil
+}
+
 // start starts a node for each token.
 func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, common settings) (err error) {
 	if c.dir, c.owner, err = newDir(); err != nil {

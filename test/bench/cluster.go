@@ -28,6 +28,7 @@ func clusterSections() []section {
 		{"paste", measureClusterPastes},
 		{"flat", measureClusterUpdated},
 		{"hung", measureHungNode},
+		{"scale", measureClusterScale},
 	}
 }
 
@@ -40,7 +41,7 @@ func (o *options) startCluster(ctx context.Context) (stop func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	o.hosts = strings.Join(c.Hosts, ",")
+	o.hosts, o.node = strings.Join(c.Hosts, ","), c
 	return c.Stop, nil
 }
 

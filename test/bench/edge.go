@@ -15,6 +15,7 @@ func edgeSections() []section {
 		{"hostile", measureHostile},
 		{"idle", measureIdle},
 		{"event", measureEvent},
+		{"followers", measureFollowers},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"runtime/pprof"
 	"strings"
 
+	"carrel/cassandra/cassandratest"
 	"carrel/heap"
 )
 
@@ -37,6 +38,7 @@ type options struct {
 	peersDir string
 	// hosts and keyspace are where the process to be measured finds a cluster.
 	hosts, keyspace string
+	node            *cassandratest.Cluster // that the bench has started
 	profile         string
 }
 
@@ -61,6 +63,7 @@ func sections() []section {
 		{"update", measureFanOut},
 		{"import", measureImport},
 		{"start", measureStart},
+		{"scale", measureScale},
 	}
 }
 
@@ -72,10 +75,10 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
 	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster when left out")
-	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,import,start")
+	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,import,start,scale")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
-	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event")
-	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung")
+	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,hostile,idle,event,followers")
+	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung,scale")
 	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other people instead")
 	flag.StringVar(&o.peersDir, "peers-dir", "test/bench/peers", "with -peers: the folder of these servers")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")

@@ -19,6 +19,8 @@ type publisher struct {
 	token string
 	item  string // name
 	told  chan telling
+	// followers are told of each change.
+	followers int
 }
 
 // A telling is an event that has come to a subscriber.
@@ -71,7 +73,7 @@ func (p *publisher) rounds(ctx context.Context, n int) ([]round, error) {
 	}
 	after, err := cpuOf(pid)
 	for i := range all {
-		all[i].cpu = (after - before) / time.Duration(n*eventSubscribers)
+		all[i].cpu = (after - before) / time.Duration(n*p.followers)
 	}
 	return all, err
 }
@@ -88,8 +90,8 @@ func (p *publisher) publish(ctx context.Context, mutation, title string, in map[
 	}()
 	late := time.NewTimer(roundWithin)
 	defer late.Stop()
-	times := make([]time.Duration, 0, eventSubscribers)
-	for len(times) < eventSubscribers && err == nil {
+	times := make([]time.Duration, 0, p.followers)
+	for len(times) < p.followers && err == nil {
 		select {
 		case t := <-p.told:
 			if t.title != title {
@@ -98,7 +100,7 @@ func (p *publisher) publish(ctx context.Context, mutation, title string, in map[
 			times = append(times, t.at.Sub(sent))
 		case err = <-p.lost:
 		case <-late.C:
-			err = fmt.Errorf("%d of %d subscribers are told within %s", len(times), eventSubscribers, roundWithin)
+			err = fmt.Errorf("%d of %d subscribers are told within %s", len(times), p.followers, roundWithin)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

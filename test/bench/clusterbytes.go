@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/library"
+)
+
+const (
+	clusterScaleUsers = 2_000
+	clusterScaleItems = 3_000
+)
+
+// scaleTables are those whose rows grow with users, items and members.
+var scaleTables = []string{
+	"principal", "principal_names", "content", "library_by_principal", "content_by_principal", "library_change",
+}
+
+// A tableCount is what a table has.
+type tableCount struct {
+	tableSize
+	rows int
+}
+
+// measureClusterBytes measures what users, items and members take in the files of one node.
+func measureClusterBytes(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "bytes")
+	if err != nil {
+		return err
+	}
+	g, err := o.openCluster(ctx, keyspace, nil, library.Tuning{})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	floor, err := newClusterFloor(o.hosts, keyspace)
+	if err != nil {
+		return err
+	}
+	defer floor.session.Close()
+	if err := floor.flushOften(ctx, keyspace, scaleTables...); err != nil {
+		return err
+	}
+	t.title("Bytes in the files of one node: rows; bytes of each before compression, and on disk with indexes")
+	if err := parallel(clusterScaleUsers, func(n int) error { return g.user(ctx, reader(n)) }); err != nil {
+		return err
+	}
+	if err := parallel(clusterScaleItems, func(n int) error { return g.crowded(ctx, n, 1, true) }); err != nil {
+		return err
+	}
+	few, err := o.countTables(ctx, floor, keyspace)
+	if err != nil {
+		return err
+	}
+	t.figure(fmt.Sprintf("%d users, %d items with one member", clusterScaleUsers, clusterScaleItems), "")
+	t.tables(few, nil)
+	err = parallel(scaleCrowds, func(n int) error { return g.crowded(ctx, clusterScaleItems+n, scaleMembers, true) })
+	if err != nil {
+		return err
+	}
+	all, err := o.countTables(ctx, floor, keyspace)
+	if err != nil {
+		return err
+	}
+	t.figure(fmt.Sprintf("%d further items with %d members", scaleCrowds, scaleMembers), "")
+	t.tables(all, few)
+	item := float64(few["content"].data) / clusterScaleItems
+	crowd := float64(all["content"].data-few["content"].data) / scaleCrowds
+	member := (crowd - item) / (scaleMembers - 1)
+	t.figure("a header, a member row, before compression", fmt.Sprintf("%.0f, %.0f", item-member, member))
+	return nil
+}
+
+// countTables returns what the tables have, once all of it is in files.
+func (o *options) countTables(ctx context.Context, floor *clusterFloor, keyspace string) (map[string]tableCount, error) {
+	counts := map[string]tableCount{}
+	for _, name := range scaleTables {
+		size, err := o.flushed(ctx, keyspace, name)
+		if err != nil {
+			return nil, err
+		}
+		c := tableCount{tableSize: size}
+		if err := floor.session.Query("SELECT count(*) FROM " + name).WithContext(ctx).Scan(&c.rows); err != nil {
+			return nil, err
+		}
+		counts[name] = c
+	}
+	return counts, nil
+}
+
+// tables prints what the tables have more than before.
+func (t *table) tables(counts, before map[string]tableCount) {
+	for _, name := range scaleTables {
+		c, was := counts[name], before[name]
+		if n := c.rows - was.rows; n > 0 {
+			size := c.minus(was.tableSize)
+			t.figure("  "+name, fmt.Sprintf("%d; %s, %s", n, each(size.data, n), each(size.disk, n)))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"carrel/backend"
+	"carrel/cassandra"
+	"carrel/library"
+)
+
+// idleGatewayFor is how long a gateway that nobody uses is watched.
+const idleGatewayFor = 30 * time.Second
+
+// Round trips of a compare-and-set: prepare with the read, propose, commit; the first version
+// of Cassandra's protocol reads by itself.
+const (
+	paxosV2 = 3
+	paxosV1 = 4
+)
+
+// measureRoundTrips counts the round trips that pages and changes wait for, and what a gateway
+// sends that has nothing to do.
+func measureRoundTrips(ctx context.Context, o *options, t *table) error {
+	keyspace, err := o.newKeyspace(ctx, "rounds")
+	if err != nil {
+		return err
+	}
+	counts, sent := newTally(), &spans{}
+	options := o.clusterOptions(keyspace, nil)
+	options.Observe = sent.and(counts)
+	store, err := cassandra.Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
+		return err
+	}
+	cache := library.HeaderCache{Size: 1000, AlwaysOn: true}
+	g, err := above(ctx, store, backend.Config{Remote: true, HeaderCache: cache})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
+		return err
+	}
+	// The gateway does not know yet who else uses the keyspace, and has no copies.
+	if err := wait(ctx, 3*time.Second); err != nil {
+		return err
+	}
+	t.title("Round trips that an operation waits for with a compare-and-set of %d, or of %d; statements", paxosV2, paxosV1)
+	page, n := g.newest(ctx), 0
+	for _, c := range []struct {
+		name string
+		once func() error
+	}{
+		{"a page of the newest edges from copies, without creators", func() error { return page(mediumOwner) }},
+		{"an update of an item with one member", func() error {
+			n++
+			return g.retitle(ctx, mediumOwner, itemID(mediumOwner, n%smallSize), n)
+		}},
+	} {
+		least, err := g.leastRoundTrips(ctx, sent, c.once)
+		if err != nil {
+			return err
+		}
+		t.figure(c.name, fmt.Sprintf("%d, %d; %d", least[0], least[1], least[2]))
+	}
+	return g.measureBackground(ctx, t, counts)
+}
+
+// leastRoundTrips repeats an operation, because background work may come between.
+func (g *gateway) leastRoundTrips(ctx context.Context, sent *spans, once func() error) (least [3]int, err error) {
+	least = [3]int{math.MaxInt, math.MaxInt, math.MaxInt}
+	for range 20 {
+		if err := g.idle(ctx); err != nil {
+			return least, err
+		}
+		begin := time.Now()
+		if err := once(); err != nil {
+			return least, err
+		}
+		some := sent.within(begin, time.Now())
+		for i, n := range []int{roundTrips(some, paxosV2), roundTrips(some, paxosV1), len(some)} {
+			least[i] = min(least[i], n)
+		}
+	}
+	return least, nil
+}
+
+// measureBackground counts what a gateway sends that nobody uses.
+func (g *gateway) measureBackground(ctx context.Context, t *table, counts *tally) error {
+	if err := g.idle(ctx); err != nil {
+		return err
+	}
+	counts.take()
+	if err := wait(ctx, idleGatewayFor); err != nil {
+		return err
+	}
+	background, _ := counts.take()
+	t.title("Statements a second of a gateway that nobody uses, over %s", idleGatewayFor)
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(background)) {
+		total += background[name]
+		t.figure(name, fmt.Sprintf("%.2f", float64(background[name])/idleGatewayFor.Seconds()))
+	}
+	t.figure("all", fmt.Sprintf("%.2f", float64(total)/idleGatewayFor.Seconds()))
+	return nil
+}

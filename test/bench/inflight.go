@@ -1,0 +1,180 @@
+package main
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// A listLoad is what one gateway does with the in-flight lists: it writes its own list,
+// and reads the lists of all gateways for pages that are served from copies.
+type listLoad struct {
+	changes float64       // of items, per second
+	lasts   time.Duration // a change, from the acknowledged list to the end of its fan-out
+	write   time.Duration // one write of the list
+	pages   float64       // that need the set, per second
+	read    time.Duration // one read of the set
+	// interval is from the sending of a read to that of the next, at least.
+	interval time.Duration
+}
+
+// A listUse is what comes of a load.
+type listUse struct {
+	writes  float64       // of the list, per second
+	entries float64       // in a list that is written, in the mean
+	listed  time.Duration // an item is in the acknowledged list, in the mean
+	reads   float64       // of the set, per second
+	waits   time.Duration // a page waits for its set, in the mean
+}
+
+// listHeartbeat is how often a list that is not empty is written again.
+const listHeartbeat = time.Second
+
+// simulateInFlight simulates a gateway for a time: the rules by which core/journal writes the
+// list and by which commit.InFlightReader reads the set, with changes and pages that come
+// independently of each other. The same seed gives the same figures.
+func simulateInFlight(l listLoad, lasting time.Duration, seed uint64) listUse {
+	var use listUse
+	w := simulatedWriter{load: l, random: rand.New(rand.NewPCG(seed, 1))}
+	w.run(lasting)
+	use.writes = float64(w.written) / lasting.Seconds()
+	if w.written > 0 {
+		use.entries = float64(w.sum) / float64(w.written)
+	}
+	if w.gone > 0 {
+		use.listed = w.listed / time.Duration(w.gone)
+	}
+	use.reads, use.waits = simulateReads(l, lasting, rand.New(rand.NewPCG(seed, 2)))
+	return use
+}
+
+// next returns when the next of events that come independently comes, perSecond of them.
+func next(random *rand.Rand, now time.Duration, perSecond float64) time.Duration {
+	return now + time.Duration(random.ExpFloat64()/perSecond*float64(time.Second))
+}
+
+// simulatedEvent is something that happens to the list.
+type simulatedEvent struct {
+	at   time.Duration
+	kind byte // one of the following
+	id   int  // of the change
+}
+
+const (
+	changeBegins byte = iota
+	changeEnds
+	writeEnds
+	beat
+)
+
+type simulatedEvents []simulatedEvent
+
+func (e simulatedEvents) Len() int           { return len(e) }
+func (e simulatedEvents) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e simulatedEvents) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *simulatedEvents) Push(x any)        { *e = append(*e, x.(simulatedEvent)) }
+func (e *simulatedEvents) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// simulatedWriter writes the list as core/journal does: one write at a time, which all changes
+// share that came while the one before it was under way.
+type simulatedWriter struct {
+	load   listLoad
+	random *rand.Rand
+	events simulatedEvents
+
+	list    []int // ids of the changes on it
+	copied  []int // the list as the write under way has it
+	acked   map[int]time.Duration
+	writing bool
+	wanted  bool // somebody waits for another write
+	dirty   bool // changes were taken off since the last write
+
+	written, sum, gone int
+	listed             time.Duration
+}
+
+func (w *simulatedWriter) run(lasting time.Duration) {
+	w.acked = map[int]time.Duration{}
+	w.add(next(w.random, 0, w.load.changes), changeBegins, 0)
+	w.add(listHeartbeat, beat, 0)
+	for w.events.Len() > 0 {
+		e := heap.Pop(&w.events).(simulatedEvent)
+		if e.at > lasting {
+			return
+		}
+		w.step(e)
+	}
+}
+
+func (w *simulatedWriter) add(at time.Duration, kind byte, id int) {
+	heap.Push(&w.events, simulatedEvent{at, kind, id})
+}
+
+func (w *simulatedWriter) step(e simulatedEvent) {
+	switch e.kind {
+	case changeBegins:
+		w.list = append(w.list, e.id)
+		w.wanted = true
+		w.add(next(w.random, e.at, w.load.changes), changeBegins, e.id+1)
+	case changeEnds:
+		w.list = slices.DeleteFunc(w.list, func(id int) bool { return id == e.id })
+		w.dirty = true
+	case writeEnds:
+		w.writing = false
+		w.acknowledge(e.at)
+	case beat:
+		w.wanted = w.wanted || w.dirty || len(w.list) > 0
+		w.add(e.at+listHeartbeat, beat, 0)
+	}
+	if w.wanted && !w.writing {
+		w.writing, w.wanted, w.dirty = true, false, false
+		w.copied = slices.Clone(w.list)
+		w.written++
+		w.sum += len(w.copied)
+		w.add(e.at+w.load.write, writeEnds, 0)
+	}
+}
+
+// acknowledge notes what readers see from now on: changes of which this is the first write
+// may be decided, and those that are not in it any more are gone.
+func (w *simulatedWriter) acknowledge(now time.Duration) {
+	for _, id := range w.copied {
+		if _, known := w.acked[id]; !known {
+			w.acked[id] = now
+			w.add(now+w.load.lasts, changeEnds, id)
+		}
+	}
+	for id, since := range w.acked { // each by itself
+		if !slices.Contains(w.copied, id) {
+			w.gone++
+			w.listed += now - since
+			delete(w.acked, id)
+		}
+	}
+}
+
+// simulateReads reads the set as commit.InFlightReader does: one read at a time, which
+// pages share that came before it was sent, not more often than once in an interval.
+func simulateReads(l listLoad, lasting time.Duration, random *rand.Rand) (perSecond float64, waits time.Duration) {
+	reads, pages := 0, 0
+	var waited time.Duration
+	come := next(random, 0, l.pages)
+	for free, earliest := time.Duration(0), time.Duration(0); come < lasting; {
+		sent := max(free, come, earliest)
+		free, earliest = sent+l.read, sent+l.interval
+		reads++
+		for ; come <= sent && come < lasting; come = next(random, come, l.pages) {
+			pages++
+			waited += free - come
+		}
+	}
+	if pages > 0 {
+		waits = waited / time.Duration(pages)
+	}
+	return float64(reads) / lasting.Seconds(), waits
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"carrel/cassandra/session"
+)
+
+// A span is a statement, from when it was sent until its answer.
+type span struct {
+	from, to    time.Time
+	conditional bool
+}
+
+// roundTrips returns how many round trips to the replicas an operation waits for at least: the
+// most statements of which each was sent after the answer of the one before, a conditional
+// write counted as lwt of them.
+func roundTrips(spans []span, lwt int) int {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.to.UnixNano(), b.to.UnixNano()) })
+	best, most := make([]int, len(spans)), 0
+	for i, s := range spans {
+		before := 0
+		for j, earlier := range spans[:i] {
+			if !earlier.to.After(s.from) {
+				before = max(before, best[j])
+			}
+		}
+		best[i] = before + 1
+		if s.conditional {
+			best[i] = before + lwt
+		}
+		most = max(most, best[i])
+	}
+	return most
+}
+
+// spans records the statements that a store sends.
+type spans struct {
+	mu  sync.Mutex
+	all []span
+}
+
+func (s *spans) observe(_ context.Context, o session.Observation) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	decision := o.Outcome == "applied" || o.Outcome == "refused"
+	s.all = append(s.all, span{from: now.Add(-o.Took), to: now, conditional: decision})
+}
+
+// within returns what was sent and answered from one time to another.
+func (s *spans) within(from, to time.Time) []span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var some []span
+	for _, one := range s.all {
+		if !one.from.Before(from) && !one.to.After(to) {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// and returns an observer for both.
+func (s *spans) and(counts *tally) func(context.Context, session.Observation) {
+	return func(ctx context.Context, o session.Observation) {
+		s.observe(ctx, o)
+		counts.observe(ctx, o)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// What docs/scale.md is computed from. The sizes are large enough for what a store writes
+// anyway not to count.
+const (
+	scaleUsers   = 20_000
+	scaleItems   = 20_000
+	scaleCrowds  = 200
+	scaleMembers = 100 // of each crowd
+)
+
+// measureScale measures what users, items and members take on disk, and calculates what the
+// in-flight lists cost at numbers of gateways that nobody starts for a test.
+func measureScale(ctx context.Context, o *options, t *table) error {
+	costs := measuredCosts
+	printInFlight(t, &costs)
+	users, err := o.pebbleBytes(ctx, scaleUsers, 0, 0, false)
+	if err != nil {
+		return err
+	}
+	t.title("Bytes on disk on Pebble, compressed")
+	t.figure("a user, with its rows of the directory", each(users, scaleUsers))
+	few, err := o.pebbleBytes(ctx, 0, scaleItems, 1, false)
+	if err != nil {
+		return err
+	}
+	t.figure("an item with one member: header, member row, entries, what is shared", each(few, scaleItems))
+	quiet, err := o.pebbleBytes(ctx, 0, scaleCrowds, scaleMembers, false)
+	if err != nil {
+		return err
+	}
+	item := float64(few) / scaleItems
+	further := (float64(quiet) - scaleCrowds*item) / (scaleCrowds * (scaleMembers - 1))
+	t.figure("a further member: member row, entries, what is shared", fmt.Sprintf("%.0f", further))
+	changed, err := o.pebbleBytes(ctx, 0, scaleCrowds, scaleMembers, true)
+	if err != nil {
+		return err
+	}
+	t.figure("a change row, kept for an hour", each(changed-quiet, scaleCrowds*scaleMembers))
+	return nil
+}
+
+func each(bytes int64, n int) string { return fmt.Sprintf("%.0f", float64(bytes)/float64(n)) }
+
+// pebbleBytes makes a store with users, and with items of so many members each, and returns
+// how many bytes its tables take.
+func (o *options) pebbleBytes(ctx context.Context, users, items, members int, changes bool) (int64, error) {
+	dir := filepath.Join(o.dir, "scale")
+	g, err := o.fresh(ctx, dir, library.Tuning{})
+	if err != nil {
+		return 0, err
+	}
+	err = parallel(users, func(n int) error { return g.user(ctx, reader(n)) })
+	if err == nil {
+		err = parallel(items, func(n int) error { return g.crowded(ctx, n, members, changes) })
+	}
+	if closed := g.close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return 0, err
+	}
+	var bytes int64
+	err = filepath.WalkDir(dir, func(path string, file fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".sst") {
+			return err
+		}
+		info, err := file.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return err
+	})
+	return bytes, err
+}
+
+// crowded makes an item with so many members, by the Commit and the ApplyIndex that a mutation
+// uses. changes: it writes change rows too.
+func (g *gateway) crowded(ctx context.Context, n, members int, changes bool) error {
+	at := began + clock.Instant(n)*1000
+	id := itemID(mediumOwner, n)
+	random := rand.New(rand.NewPCG(uint64(n), 0))
+	title, description, link := letters(random, 30), letters(random, 70), "https://example.com/"+letters(random, 20)
+	visibility := principal.Visibility(1 + n%3)
+	rows := make([]library.Member, members)
+	for i := range rows {
+		rows[i] = library.Member{Principal: reader(i), Role: library.Manages, Seq: 1}
+	}
+	h := library.Header{
+		Content: library.Content{
+			ID: id, Kind: library.Link, Title: title, Description: &description, Link: &link,
+			Visibility: visibility, Creator: creator(n), CreatedAt: at, LastModified: at, Version: 1,
+		},
+		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: visibility, MovesSince: at,
+		Managers: members, Members: members,
+	}
+	var writer commit.EntryID
+	binary.BigEndian.PutUint64(writer[:], uint64(n))
+	verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: rows})
+	if err != nil || !verdict.Applied {
+		return fmt.Errorf("make %s: applied %t, %w", id, verdict.Applied, err)
+	}
+	e := library.IndexUpdate{Header: &h, Rows: rows, Reverse: true}
+	if changes {
+		e.At = clock.Of(time.Now())
+	}
+	return g.store.ApplyIndex(ctx, &e)
+}
+
+// letters returns a text of random letters, which cannot be compressed much.
+func letters(random *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a' + byte(random.IntN(26))
+	}
+	return string(b)
+}
