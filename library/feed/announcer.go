@@ -142,14 +142,14 @@ func (a *publisher) take() (next library.Announcement, ok bool) {
 	a.stamp = max(a.stamp+1, a.now())
 	old := min(a.stamp.Add(-announceFor), a.written+1)
 	next = library.Announcement{Process: a.process, Stamp: int64(a.stamp)}
-	for p, at := range a.touches { // sorted below
+	for p, at := range a.touches { // in any order: sorted below
 		if at < old {
 			delete(a.touches, p)
 			continue
 		}
 		next.Touched = append(next.Touched, library.Touch{Principal: p, At: at})
 	}
-	for id, at := range a.updates { // sorted below
+	for id, at := range a.updates { // in any order: sorted below
 		if at < old {
 			delete(a.updates, id)
 			continue
