@@ -26,16 +26,17 @@ import { NewestPage } from './pages/newest.tsx';
 import { OpenPage } from './pages/open.tsx';
 import { PastePage } from './pages/paste.tsx';
 import { PastesPage } from './pages/pastes.tsx';
+import { DeleteAccount } from './pages/delete-principal.tsx';
 import { EditProfile } from './pages/profile.tsx';
 import { Introduce, SignIn } from './pages/sign-in.tsx';
 
 export function App() {
   const { place, go } = useNavigation();
   const client = useApolloClient();
-  const { claims, signedIn, expired } = useSession();
+  const { claims, signedIn, expired, signOut } = useSession();
   const me = useMe();
   const say = useSay();
-  const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile'>();
+  const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile' | 'deleteAccount'>();
   // Signing in does not close what is open: typed text outlives a token.
   const signIn = useOpening<'sign-in'>();
   const askToSignIn = () => signIn.show('sign-in');
@@ -81,6 +82,19 @@ export function App() {
           onDone={() => {
             close();
             say('Saved.');
+          }}
+          onDelete={() => show('deleteAccount')}
+        />
+      )}
+      {open === 'deleteAccount' && me && (
+        <DeleteAccount
+          id={me.id}
+          onClose={close}
+          onDone={() => {
+            close();
+            say('Your account was deleted.');
+            signOut();
+            go({ name: 'home' });
           }}
         />
       )}

@@ -30,6 +30,7 @@ import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
 import { roleName, visibilityName } from '../ui/words.ts';
+import { DeleteGroup } from './delete-principal.tsx';
 import { LibraryTabs } from './library-head.tsx';
 
 type MyGroups = NonNullable<MyGroupsQuery['viewer']>['groups'];
@@ -190,7 +191,7 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
   const me = useMe();
   const say = useSay();
   const { go } = useNavigation();
-  const { open, show, close } = useOpening<'add' | 'edit' | 'leave'>();
+  const { open, show, close } = useOpening<'add' | 'edit' | 'leave' | 'delete'>();
   const submission = useSubmit(SetGroupMembersDocument);
   const set = (principalId: string, role: GroupRole | null) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
   const more = () => client.query({ query: MoreGroupMembersDocument, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
@@ -228,12 +229,28 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
               Leave…
             </button>
           )}
+          {keeps && (
+            <button type="button" className="button button-danger" onClick={() => show('delete')}>
+              Delete group…
+            </button>
+          )}
         </div>
       </Members>
       {open === 'leave' && (
         <Confirm title={`Leave ${group.displayName}?`} verb="Leave" submission={leaving} onConfirm={leave} onClose={close}>
           <p>You lose access to everything that is shared with this group alone. Only one of its managers can add you again.</p>
         </Confirm>
+      )}
+      {open === 'delete' && (
+        <DeleteGroup
+          id={group.id}
+          displayName={group.displayName}
+          onClose={close}
+          onDone={() => {
+            done(`${group.displayName} was deleted.`);
+            go({ name: 'groups' });
+          }}
+        />
       )}
       {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) => done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
       {open === 'edit' && <EditGroup group={group} onClose={close} onDone={() => done('Saved.')} />}

@@ -11,6 +11,7 @@ const fields = ['displayName', 'email', 'visibility'] as const;
 interface Closing {
   onClose: () => void;
   onDone: () => void;
+  onDelete: () => void;
 }
 
 interface Profile {
@@ -19,9 +20,9 @@ interface Profile {
   visibility: LibraryVisibility;
 }
 
-export function EditProfile({ id, onClose, onDone }: Closing & { id: string }) {
+export function EditProfile({ id, onClose, onDone, onDelete }: Closing & { id: string }) {
   const { data, error, refetch } = useQuery(ProfileDocument, { variables: { id }, fetchPolicy: 'network-only', nextFetchPolicy: 'cache-first' });
-  if (data?.user) return <ProfileForm user={data.user} onClose={onClose} onDone={onDone} />;
+  if (data?.user) return <ProfileForm user={data.user} onClose={onClose} onDone={onDone} onDelete={onDelete} />;
   return (
     <Dialog title="Edit profile" onClose={onClose}>
       <div className="sign-in">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load your profile" /> : <Loading />}</div>
@@ -29,7 +30,7 @@ export function EditProfile({ id, onClose, onDone }: Closing & { id: string }) {
   );
 }
 
-function ProfileForm({ user, onClose, onDone }: Closing & { user: NonNullable<ProfileQuery['user']> }) {
+function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonNullable<ProfileQuery['user']> }) {
   const submission = useSubmit(UpdateUserDocument, fields);
   // What others change meanwhile does not change what is typed here.
   const [before] = useState((): Profile => ({ displayName: user.displayName, email: user.email ?? '', visibility: user.visibility }));
@@ -55,6 +56,11 @@ function ProfileForm({ user, onClose, onDone }: Closing & { user: NonNullable<Pr
           faults={submission.faults.email}
         />
         <VisibilityChoice value={after.visibility} onChange={(visibility) => setAfter({ ...after, visibility })} tenant={user.tenant} what="user" faults={submission.faults.visibility} />
+        <p>
+          <button type="button" className="button button-quiet button-danger" onClick={onDelete}>
+            Delete account…
+          </button>
+        </p>
       </Form>
     </Dialog>
   );
