@@ -339,7 +339,7 @@ func TestImportOfPagesRefuses(t *testing.T) {
 		{"branch", `"number":2`, `"number":1`, "must be a whole number from 2"},
 		{"branch", `"contentId":"c:demo:a"`, `"contentId":"c:demo:none"`, "there is no c:demo:none; give it a line before this one"},
 		{"branch", `"contentId":"c:demo:a"`, `"contentId":"c:demo:l"`, "a LINK has no text"},
-		{"branch", `"createdAt":"2024`, `"createdAt":"2034`, "it lies in the past"},
+		{"branch", `"createdAt":"2024`, `"createdAt":"2034`, "it must be in the past"},
 		{"revision", `"title":"Eins"`, `"title":"Zwei"`, "a revision of this id exists already and differs"},
 		{"revision", `"body":"Ä`, `"body":"A`, "a revision of this id exists already and differs"},
 		{"revision", `"author":"u:demo:ann"`, `"author":"u:demo:ben"`, "a revision of this id exists already and differs"},

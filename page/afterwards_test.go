@@ -14,8 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// failing is a store in which the rows of pages are gone, or cannot be read, once a change
-// was made.
+// failing is a store in which, after a change, the rows of pages are missing or cannot be read.
 type failing struct {
 	backend.Store
 	armed, made bool
@@ -43,27 +42,27 @@ func (f *failing) Read(ctx context.Context, id library.ContentID, q library.Cont
 	return r, err
 }
 
-// A change that was made is never answered as one that was not.
-func TestChanges_AreNotRefusedAfterTheyWereMade(t *testing.T) {
+// A change that was made is never reported as one that was not.
+func TestChanges_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 	ann, bob := backendtest.Ann(), backendtest.Bob()
-	for name, change := range map[string]func(h desk, id string, suggestion string) error{
-		"saveRevision": func(h desk, id, _ string) error {
+	for name, change := range map[string]func(h pagesEnv, id string, suggestion string) error{
+		"saveRevision": func(h pagesEnv, id, _ string) error {
 			_, err := h.pages.SaveRevision(t.Context(), ann, page.SaveRevision{ContentID: id, Title: "t", Publish: true})
 			return err
 		},
-		"publishRevision": func(h desk, id, _ string) error {
+		"publishRevision": func(h pagesEnv, id, _ string) error {
 			_, err := h.pages.PublishRevision(t.Context(), ann, page.PublishRevision{ContentID: id, Branch: 1, Number: 0})
 			return err
 		},
-		"createBranch": func(h desk, id, _ string) error {
+		"createBranch": func(h pagesEnv, id, _ string) error {
 			_, err := h.pages.CreateBranch(t.Context(), ann, page.CreateBranch{ContentID: id})
 			return err
 		},
-		"suggestRevision": func(h desk, id, _ string) error {
+		"suggestRevision": func(h pagesEnv, id, _ string) error {
 			_, err := h.pages.SuggestRevision(t.Context(), bob, page.SuggestRevision{ContentID: id, Title: "t"})
 			return err
 		},
-		"decideSuggestion": func(h desk, _, suggestion string) error {
+		"decideSuggestion": func(h pagesEnv, _, suggestion string) error {
 			_, err := h.pages.DecideSuggestion(t.Context(), ann, page.DecideSuggestion{ID: suggestion, Decision: page.Accept})
 			return err
 		},
@@ -74,7 +73,7 @@ func TestChanges_AreNotRefusedAfterTheyWereMade(t *testing.T) {
 				store = &failing{Store: s, err: broken}
 				return store
 			})
-			h := desk{fixture, openPages(t, fixture)}
+			h := pagesEnv{fixture, openPages(t, fixture)}
 			id := h.Note("n", principal.Public)
 			h.save(id, "first", "a")
 			h.save(id, "second", "b")
@@ -87,7 +86,7 @@ func TestChanges_AreNotRefusedAfterTheyWereMade(t *testing.T) {
 			if !store.made {
 				t.Fatalf("%s: nothing was made, %v", name, err)
 			}
-			// saveRevision knows what it has made, and reads nothing.
+			// saveRevision returns what it has saved without reading it.
 			if err == nil && (broken == nil || name == "saveRevision") {
 				continue
 			}

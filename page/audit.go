@@ -10,21 +10,21 @@ import (
 	"carrel/principal"
 )
 
-// The rows and the texts that an audit reads at once. Texts are up to 512 KiB long.
+// How many rows and texts an audit reads at once. A text may have 512 KiB.
 const (
 	auditRows  = 200
 	auditTexts = 10
 )
 
 // AuditPage compares the rows of an item's page with its head, and with the texts that they
-// refer to. It calls wrong for each mistake, and returns the number of revisions.
+// refer to. It calls wrong for each inconsistency, and returns the number of revisions.
 func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(format string, args ...any)) (revisions int, err error) {
 	if h.Page == nil {
 		return 0, nil
 	}
-	a := &audit{s: s, id: h.ID, wrong: wrong, at: map[place]*auditedLine{}}
+	a := &audit{s: s, id: h.ID, wrong: wrong, at: map[branchLocale]*auditedLine{}}
 	if a.head, err = DecodeHead(h.Page); err != nil {
-		wrong("what its header keeps of its page cannot be read")
+		wrong("the part of its header about its page cannot be read")
 		return 0, nil
 	}
 	if err := a.rows(ctx, branchKind, a.branch); err != nil {
@@ -40,8 +40,8 @@ func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(f
 	return a.revisions, nil
 }
 
-// AuditDrafts reads the drafts of a user with their texts. It calls wrong for each mistake, and
-// returns the number of drafts.
+// AuditDrafts checks the drafts of a user and their texts. It calls wrong for each inconsistency,
+// and returns the number of drafts.
 func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error) {
 	all, err := s.store.ListDrafts(ctx, user)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func
 		for _, d := range stored {
 			row, err := decodeDraft(d.Value)
 			switch {
-			case d.Name == "": // it was removed meanwhile
+			case d.Name == "": // removed meanwhile
 			case err != nil:
 				wrong("the draft %q cannot be read", d.Name)
 			case row.Text.ID != (TextID{}):
@@ -74,25 +74,25 @@ func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func
 	return len(all), nil
 }
 
-// audit is the audit of one page under way.
+// audit is a running audit of one page.
 type audit struct {
 	s     *Service
 	id    library.ContentID
 	head  Head
 	wrong func(format string, args ...any)
 
-	branches int // the greatest number of a branch that has a row
+	branches int // the greatest number of a branch with a row
 	lines    []*auditedLine
-	at       map[place]*auditedLine
+	at       map[branchLocale]*auditedLine
 	open     int // suggestions
-	// revisions is how many there are in all locales and branches.
+	// revisions is the number of revisions in all locales and branches.
 	revisions int
 	texts     []auditedText
 }
 
 // auditedLine is a line, with the number of its revisions that were found.
 type auditedLine struct {
-	place
+	branchLocale
 	Line
 	found int
 }
@@ -103,7 +103,7 @@ type auditedText struct {
 	row string
 }
 
-// rows calls see for all rows of a kind, in order of their keys, and then checks their texts.
+// rows calls see for all rows of a kind, ordered by key, and checks the texts that they refer to.
 func (a *audit) rows(ctx context.Context, kind library.RowKind, see func(library.Row) error) error {
 	for from, more := "", true; more; {
 		rows, err := a.s.contents.PageRows(ctx, library.RowSlice{Content: a.id, Kind: kind, From: from, Limit: auditRows})
@@ -124,7 +124,7 @@ func (a *audit) rows(ctx context.Context, kind library.RowKind, see func(library
 	return nil
 }
 
-// branch sees the row of a branch, or of a locale in one.
+// branch checks the row of a branch, or of a locale in one.
 func (a *audit) branch(r library.Row) error {
 	number, locale, isLine := strings.Cut(r.Key, "/")
 	n, err := strconv.Atoi(number)
@@ -143,34 +143,34 @@ func (a *audit) branch(r library.Row) error {
 		_, err := decodeBranch(r.Value)
 		return err
 	}
-	l := &auditedLine{place: place{n, locale}}
+	l := &auditedLine{branchLocale: branchLocale{n, locale}}
 	if l.Line, err = decodeLine(r.Value); err != nil {
 		return err
 	}
-	a.lines, a.at[l.place] = append(a.lines, l), l
+	a.lines, a.at[l.branchLocale] = append(a.lines, l), l
 	return nil
 }
 
-// revision sees the row of a revision. Numbers have no gaps.
+// revision checks the row of a revision. Numbers have no gaps.
 func (a *audit) revision(r library.Row) error {
 	branch, locale, n, err := revisionOf(r.Key)
 	if err != nil {
 		return err
 	}
 	a.revisions++
-	l := a.at[place{branch, locale}]
+	l := a.at[branchLocale{branch, locale}]
 	if l == nil {
-		l = &auditedLine{place: place{branch, locale}, Line: noLine}
-		a.lines, a.at[l.place] = append(a.lines, l), l
+		l = &auditedLine{branchLocale: branchLocale{branch, locale}, Line: noLine}
+		a.lines, a.at[l.branchLocale] = append(a.lines, l), l
 	}
 	if n != l.found {
 		a.wrong("revision %d of branch %d, locale %q, has no row", l.found, branch, locale)
 	}
 	l.found = n + 1
 	row, err := decodeRevision(r.Value)
-	shown := l.Branch == a.head.Current && l.place.Locale == a.head.Locale && l.Current == n
+	shown := l.Branch == a.head.Current && l.branchLocale.Locale == a.head.Locale && l.Current == n
 	if err == nil && shown && row.Title != a.head.Title {
-		a.wrong("its header has another title of the text that is shown than revision %d of branch %d, locale %q", n, branch, locale)
+		a.wrong("its header has another title of the shown text than revision %d of branch %d, locale %q", n, branch, locale)
 	}
 	if err == nil && row.Text.ID != (TextID{}) {
 		a.texts = append(a.texts, auditedText{row.Text.ID, r.Key})
@@ -190,7 +190,7 @@ func (a *audit) suggestion(r library.Row) error {
 	if row.State == Open {
 		a.open++
 	}
-	if l := a.at[place{row.Branch, row.Locale}]; row.State == Accepted && (l == nil || row.Revision < 0 || row.Revision > l.Last) {
+	if l := a.at[branchLocale{row.Branch, row.Locale}]; row.State == Accepted && (l == nil || row.Revision < 0 || row.Revision > l.Last) {
 		a.wrong("suggestion %s became revision %d of branch %d, locale %q, which has no row", id, row.Revision, row.Branch, row.Locale)
 	}
 	a.texts = append(a.texts, auditedText{id, r.Key})
@@ -230,20 +230,20 @@ func (a *audit) compare() {
 	var shown []Shown
 	for _, l := range a.lines {
 		if l.Branch == a.head.Current && l.Current != None {
-			shown = append(shown, Shown{l.place.Locale, l.Current})
+			shown = append(shown, Shown{l.branchLocale.Locale, l.Current})
 		}
 		own = own || l.Locale == a.head.Locale
 		if l.found != l.Last+1 {
-			a.wrong("branch %d, locale %q, counts %d revisions and has %d", l.Branch, l.place.Locale, l.Last+1, l.found)
+			a.wrong("branch %d, locale %q, counts %d revisions and has %d", l.Branch, l.branchLocale.Locale, l.Last+1, l.found)
 		}
 	}
 	if !slices.Equal(shown, a.head.Shown) {
 		a.wrong("its header says that visitors see %v, and its rows say %v", a.head.Shown, shown)
 	}
 	if !own {
-		a.wrong("nothing is stored in the item's own locale %q", a.head.Locale)
+		a.wrong("there is no revision in the item's own locale %q", a.head.Locale)
 	}
 	if !a.head.Begun && len(a.lines) > 0 {
-		a.wrong("its header says that there is no text, and there is")
+		a.wrong("its header says that there is no text, but there is one")
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"carrel/principal"
 )
 
-// audited is an item with two branches, three revisions and two suggestions, all of whose
-// texts are stored apart, and a damage that is done to it.
-func audited(t *testing.T) (desk, library.ContentID) {
-	h := newDesk(t)
+// audited returns an item with two branches, three revisions and two suggestions, whose texts are
+// all stored separately.
+func audited(t *testing.T) (pagesEnv, library.ContentID) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "first", long)
 	h.save(id, "second", long)
@@ -29,8 +29,8 @@ func audited(t *testing.T) (desk, library.ContentID) {
 	return h, id
 }
 
-// damage writes rows, and what change makes of the header's head.
-func (h desk) damage(id library.ContentID, change func(*page.Head), rows ...library.Row) {
+// damage writes rows, and the head of the header after change.
+func (h pagesEnv) damage(id library.ContentID, change func(*page.Head), rows ...library.Row) {
 	h.T.Helper()
 	read, err := h.Store.Read(h.T.Context(), id, library.ContentQuery{})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 		{"a page that has not begun", func(h *page.Head) { h.Begun = false }, nil, "its header says that there is no text"},
 		{"another text that is shown", func(h *page.Head) { h.Shown[0].Number++ }, nil, "visitors see"},
 		{"another title that is shown", func(h *page.Head) { h.Title = "x" }, nil, "its header has another title"},
-		{"another own locale", func(h *page.Head) { h.Locale = "fr" }, nil, `nothing is stored in the item's own locale "fr"`},
+		{"another own locale", func(h *page.Head) { h.Locale = "fr" }, nil, `there is no revision in the item's own locale "fr"`},
 	} {
 		h, id := audited(t)
 		h.damage(id, c.change, c.rows...)
@@ -80,7 +80,7 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 
 // An audit reads rows in several steps.
 func TestAudit_OfManyRevisions(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	ann := backendtest.Ann()
 	for range 205 {
@@ -112,14 +112,14 @@ func TestAudit_ReportsMissingTexts(t *testing.T) {
 		}
 		h.wantReported("without a text", string(id)+": the row ", x.Row.Key, "refers to a text that is not stored")
 	}
-	// The copied branch has the text of the second revision.
+	// The copied branch refers to the text of the second revision.
 	if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches != 5 || r.Revisions != 3 {
 		t.Errorf("the audit found %+v, %v, want 5 of 3 revisions and 2 suggestions", r, err)
 	}
 }
 
 func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for _, locale := range []string{"de", "en"} {
 		if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Locale: &locale, Body: long}); err != nil {
@@ -145,8 +145,8 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 	h.wantReported("a draft of nonsense", `u:acme:bob: the draft "x" cannot be read`)
 }
 
-// wantReported compares the audit's details with words that one of them must have.
-func (h desk) wantReported(name string, words ...string) {
+// wantReported checks that one of the audit's details contains all words.
+func (h pagesEnv) wantReported(name string, words ...string) {
 	h.T.Helper()
 	r, err := h.Service.Audit(h.T.Context())
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"carrel/principal"
 )
 
-// API is the Service as its callers use it. Its questions are refused with UNAVAILABLE where
-// the store does not answer in time. Mutations have bounds of their own.
+// API is the Service with a deadline for each query: a query returns UNAVAILABLE if the store does
+// not answer in time. Mutations have deadlines of their own.
 type API struct{ *Service }
 
-// inTime asks a question in bounded time.
-func inTime[T any](ctx context.Context, a API, ask func(context.Context) (T, error)) (T, error) {
-	return sched.InTime(ctx, a.rt, ask)
+// inTime runs a query with a deadline.
+func inTime[T any](ctx context.Context, a API, query func(context.Context) (T, error)) (T, error) {
+	return sched.InTime(ctx, a.rt, query)
 }
 
 // Texts is Service.Texts.

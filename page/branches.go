@@ -13,20 +13,20 @@ import (
 // CreateBranch is the input of Service.CreateBranch.
 type CreateBranch struct {
 	ContentID string
-	// CopyFrom is the branch whose current texts are copied; nil: the branch is empty.
+	// CopyFrom is the branch whose current texts are copied; nil for an empty branch.
 	CopyFrom       *int
 	IdempotencyKey *string
 }
 
-// BranchOutcome is what a mutation of a branch answers.
+// BranchOutcome is the result of a mutation of a branch.
 type BranchOutcome struct {
-	Content *library.Content // nil where the actor may not see it (any more)
+	Content *library.Content // nil if the actor may not (or no longer) see it
 	Branch  *Branch          // likewise
-	// Libraries is how many libraries the change concerns.
+	// Libraries is how many libraries the change affects.
 	Libraries int
 }
 
-// CreateBranch adds a branch to an item. It is not current. Editors do.
+// CreateBranch adds a branch to an item. It does not become current. Only editors may do so.
 func (s *Service) CreateBranch(ctx context.Context, v *principal.Viewer, in CreateBranch) (*BranchOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -53,7 +53,7 @@ func (s *Service) CreateBranch(ctx context.Context, v *principal.Viewer, in Crea
 
 func noRows(*library.Header) []library.RowKey { return nil }
 
-// currentTexts reads the current revisions of a branch, in order of locale.
+// currentTexts reads the current revisions of a branch, ordered by locale.
 func (s *Service) currentTexts(ctx context.Context, id library.ContentID, branch int) ([]copied, error) {
 	lines, err := s.lines(ctx, id, branch)
 	if err != nil {
@@ -87,7 +87,7 @@ type localeLine struct {
 	Line
 }
 
-// lines reads the locales of a branch, in their order.
+// lines reads the lines of all locales of a branch, ordered by locale.
 func (s *Service) lines(ctx context.Context, id library.ContentID, branch int) ([]localeLine, error) {
 	slice := linesOf(id, branch)
 	slice.Limit = MaxLocales
@@ -109,11 +109,11 @@ func (s *Service) lines(ctx context.Context, id library.ContentID, branch int) (
 type SetCurrentBranch struct {
 	ContentID string
 	Branch    int
-	// Working sets the branch that editors work on, instead of the one that visitors see.
+	// Working sets the branch that editors work on instead of the one that visitors see.
 	Working bool
 }
 
-// SetCurrentBranch shows visitors another branch, or has editors work on another one.
+// SetCurrentBranch changes the branch that visitors see, or the one that editors work on.
 func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in SetCurrentBranch) (*BranchOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -143,9 +143,9 @@ func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in 
 	})
 }
 
-// shownBy returns the lines of a branch, and the current revision of the item's own locale
-// in it, whose line is the first row of the reading; nil where there is none. It refuses a branch in which
-// nothing was published: visitors would see nothing.
+// shownBy returns the lines of a branch and the current revision of the item's own locale in it,
+// or nil if there is none. The line of that locale is the first row of the reading. It returns an
+// error if nothing was published in the branch, because visitors would see nothing.
 func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) ([]localeLine, *revisionRow, error) {
 	lines, err := s.lines(ctx, t.Header.ID, branch)
 	if err != nil {
@@ -167,8 +167,8 @@ func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch in
 	return lines, &row, err
 }
 
-// changeBranch carries out a change by an editor that is about one branch. plan returns its
-// number, with errNothing where there is nothing to change.
+// changeBranch runs an editor's change of one branch. plan returns the number of the branch, with
+// errNothing if nothing changes.
 func (s *Service) changeBranch(ctx context.Context, c change, rows func(*library.Header) []library.RowKey,
 	plan func(ctx context.Context, t *library.ItemReading, e *edit) (int, error)) (*BranchOutcome, error) {
 	var done []byte

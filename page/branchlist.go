@@ -18,7 +18,7 @@ type BranchConnection struct {
 	PageInfo cursor.PageInfo
 }
 
-// BranchEdge is a branch with its place.
+// BranchEdge is a branch with its cursor.
 type BranchEdge struct{ Edge[*Branch] }
 
 // Nodes returns the branches of the edges.
@@ -26,8 +26,7 @@ func (c *BranchConnection) Nodes() []*Branch {
 	return nodesOf(c.Edges, func(e *BranchEdge) *Branch { return e.Node })
 }
 
-// Branches lists the branches of an item in order of their numbers; visitors see the
-// current one only.
+// Branches lists the branches of an item by number. Visitors see only the current one.
 func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.ContentID, args cursor.PageArgs) (*BranchConnection, error) {
 	if _, err := args.Forwards(); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.
 	return &BranchConnection{wrap(es, func(e Edge[*Branch]) BranchEdge { return BranchEdge{e} }), info}, nil
 }
 
-// count returns the numbers from one to another one, included.
+// count returns the numbers from from to to, inclusive.
 func count(from, to int) []int {
 	var ns []int
 	for n := from; n <= to; n++ {
@@ -78,7 +77,7 @@ type RevisionConnection struct {
 	PageInfo cursor.PageInfo
 }
 
-// RevisionEdge is a revision with its place.
+// RevisionEdge is a revision with its cursor.
 type RevisionEdge struct{ Edge[*Revision] }
 
 // Nodes returns the revisions of the edges.
@@ -86,11 +85,11 @@ func (c *RevisionConnection) Nodes() []*Revision {
 	return nodesOf(c.Edges, func(e *RevisionEdge) *Revision { return e.Node })
 }
 
-// Revisions lists the revisions of a branch: locale by locale, text without a locale first,
-// and in each the newest first. A locale that is given is the only one. Visitors see the
-// current revisions only.
+// Revisions lists the revisions of a branch by locale, beginning with text without a locale, and
+// the newest of each locale first. If locale is not nil, it lists only that one. Visitors see only
+// current revisions.
 //
-// The numbers of revisions have no gaps, so every page costs the same, however many there are.
+// The numbers of revisions have no gaps, so the cost of a page does not depend on how many there are.
 func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args cursor.PageArgs) (*RevisionConnection, error) {
 	var faults fault.List
 	only := checkLocale(&faults, locale)
@@ -112,7 +111,7 @@ func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args
 	if locale != nil {
 		lines = slices.DeleteFunc(lines, func(l localeLine) bool { return l.locale != only })
 	}
-	from, number, err := revisionPlace(l.after)
+	from, number, err := revisionPosition(l.after)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +125,8 @@ func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args
 	return &RevisionConnection{wrap(es, func(e Edge[*Revision]) RevisionEdge { return RevisionEdge{e} }), info}, nil
 }
 
-// revisionPlace reads a place in a list of revisions; number is None for the start.
-func revisionPlace(at string) (locale string, number int, err error) {
+// revisionPosition parses a position in a list of revisions. number is None for the start.
+func revisionPosition(at string) (locale string, number int, err error) {
 	if at == "" {
 		return "", None, nil
 	}
@@ -144,7 +143,7 @@ type numbered struct {
 	number int
 }
 
-// numbers returns at most limit numbers of revisions of a branch, those after a place.
+// numbers returns at most limit numbers of revisions of a branch after a position.
 func (b *Branch) numbers(lines []localeLine, after string, number, limit int) (found []numbered) {
 	for _, l := range lines {
 		if number != None && l.locale < after {
@@ -164,7 +163,7 @@ func (b *Branch) numbers(lines []localeLine, after string, number, limit int) (f
 	return found
 }
 
-// revisions reads revisions that there are.
+// revisions reads revisions that exist.
 func (s *Service) revisions(ctx context.Context, b *Branch, shown []numbered) ([]*Revision, error) {
 	if len(shown) == 0 {
 		return nil, nil

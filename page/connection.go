@@ -4,23 +4,23 @@ import (
 	"carrel/core/cursor"
 )
 
-// Edge is a node of a connection with its place.
+// Edge is a node of a connection with its position.
 type Edge[T any] struct {
 	Node T
 	at   string
 	list *list
 }
 
-// Cursor returns the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *Edge[T]) Cursor() string { return e.list.cursor(e.at) }
 
-// list is a connection that pages forwards. Its cursors are bound to its kind, its owner,
-// and the class of viewers that see the same of it.
+// list is a connection that pages forwards only. Its cursors are bound to its kind, its owner, and
+// the class of viewers that see the same edges.
 type list struct {
 	seals *cursor.Sealer
 	bound []byte
 	page  cursor.Page
-	after string // the place to go on from; "" is the start
+	after string // the position to continue after; "" is the start
 }
 
 // The classes of viewers of a page.
@@ -57,8 +57,8 @@ func (l *list) cursor(at string) string {
 	return l.seals.Seal(l.bound, cursor.Place{Order: cursor.AnyOrder, ID: at})
 }
 
-// edges makes edges of the nodes of a page, which is one of more where there are further
-// nodes behind it. resume is the place to go on from where that is not the last node.
+// edges returns the edges for the nodes of a page. more reports that nodes follow. resume is the
+// position to continue after, if that is not the last node.
 func edges[T any](l *list, nodes []T, at func(T) string, more bool, resume string) ([]Edge[T], cursor.PageInfo) {
 	es := make([]Edge[T], len(nodes))
 	for i, n := range nodes {
@@ -91,7 +91,7 @@ func nodesOf[E, T any](es []*E, node func(*E) T) []T {
 	return ns
 }
 
-// wrap makes the edges of a connection of plain ones.
+// wrap converts edges to the edge type of a connection.
 func wrap[E, T any](es []Edge[T], as func(Edge[T]) E) []*E {
 	wrapped := make([]*E, len(es))
 	for i := range es {

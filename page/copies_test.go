@@ -2,8 +2,8 @@ package page
 
 import "testing"
 
-// A copy begins a line of its own: it has no base there, and was no suggestion.
-func TestBranch_CopiesWithoutTheirPast(t *testing.T) {
+// A copied revision begins a new line: it has no base and no suggestion.
+func TestBranch_CopiesHaveNoBaseAndNoSuggestion(t *testing.T) {
 	e := &edit{head: newHead}
 	row := revisionRow{Title: "T", Text: text{Body: "b", Size: 1}, Author: "u:t:a", CreatedAt: 3, Base: 4, Suggestion: someText.String()}
 	if _, err := e.branch(branchRow{CreatedAt: 9, CopiedFrom: 1}, []copied{{"en", row}}); err != nil {

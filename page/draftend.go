@@ -14,12 +14,12 @@ type PublishDraft struct {
 	ContentID string
 	Branch    *int
 	Locale    *string
-	// Force publishes a draft that was made from another revision than the current one.
+	// Force publishes a draft although it was made from another revision than the current one.
 	Force bool
 }
 
-// PublishDraft saves the viewer's draft as a revision, makes that the current one, and
-// removes the draft. It refuses with REVISION_CONFLICT as SaveRevision does.
+// PublishDraft saves the viewer's draft as a revision, makes that the current one, and removes the
+// draft. It returns REVISION_CONFLICT in the same cases as SaveRevision.
 func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in PublishDraft) (*RevisionOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -32,7 +32,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	var row draftRow
 	var body []string
 	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
-		_, at, err := s.draftPlace(ctx, v, id, in.Branch, locale)
+		_, at, err := s.draftTarget(ctx, v, id, in.Branch, locale)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 		locale:       row.At.Locale, force: in.Force,
 	})
 	if err == nil {
-		// A draft that stays behind is removed by whoever meets it next.
+		// If this fails, the next reader of the draft removes it.
 		_ = s.dropDraft(ctx, d, row.Text)
 	}
 	return out, err
@@ -79,7 +79,7 @@ type DiscardDraft struct {
 	Locale    *string
 }
 
-// DiscardDraft removes the viewer's draft. discarded is false where there was none.
+// DiscardDraft removes the viewer's draft. discarded is false if there was none.
 func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in DiscardDraft) (discarded bool, err error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -93,7 +93,7 @@ func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in Disc
 		if err != nil || p == nil {
 			return err
 		}
-		at := place{p.head.branchOr(in.Branch), locale}
+		at := branchLocale{p.head.branchOr(in.Branch), locale}
 		for range commit.MaxTries {
 			d, err := s.readDraft(ctx, v.User, draftName(id, at))
 			if err != nil || d == nil {
@@ -102,7 +102,7 @@ func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in Disc
 			if err := s.dropDraft(ctx, d.DraftRow, d.Text); err != nil {
 				return err
 			}
-			discarded = true // and once more, for a version that was saved meanwhile
+			discarded = true // and once more, in case another version was saved meanwhile
 		}
 		return nil
 	})

@@ -16,7 +16,7 @@ type DraftConnection struct {
 	PageInfo cursor.PageInfo
 }
 
-// DraftEdge is a draft with its place.
+// DraftEdge is a draft with its cursor.
 type DraftEdge struct{ Edge[*Draft] }
 
 // Nodes returns the drafts of the edges.
@@ -24,8 +24,8 @@ func (c *DraftConnection) Nodes() []*Draft {
 	return nodesOf(c.Edges, func(e *DraftEdge) *Draft { return e.Node })
 }
 
-// Drafts lists the drafts of a user, what was saved last first; nobody else sees any. Drafts
-// of items that the user may not see (any more) are left out.
+// Drafts lists the drafts of a user, last saved first. For other viewers the list is empty. Drafts of
+// items that the user may not, or no longer, see are omitted.
 func (s *Service) Drafts(ctx context.Context, v *principal.Viewer, user principal.ID, args cursor.PageArgs) (*DraftConnection, error) {
 	l, err := s.newList(cursor.OfDrafts, 0, string(user), args)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Service) Drafts(ctx context.Context, v *principal.Viewer, user principa
 	return &DraftConnection{wrap(es, func(e Edge[*Draft]) DraftEdge { return DraftEdge{e} }), info}, nil
 }
 
-// drafts reads those of some drafts of the viewer that it is shown, in their order.
+// drafts reads some drafts of the viewer, in their order, without those that it may not see.
 func (s *Service) drafts(ctx context.Context, v *principal.Viewer, some []DraftRow) ([]*Draft, error) {
 	names := make([]string, len(some))
 	for i, d := range some {

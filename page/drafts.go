@@ -11,10 +11,10 @@ import (
 	"carrel/principal"
 )
 
-// MaxDrafts is the most drafts of a user.
+// MaxDrafts is how many drafts a user may have.
 const MaxDrafts = 1000
 
-// Draft is a draft of its author, who alone sees it.
+// Draft is a draft. Only its author sees it.
 type Draft struct {
 	Content      *library.Content
 	Author       principal.ID
@@ -22,10 +22,10 @@ type Draft struct {
 	Locale       string // "" is none
 	Title        string // may be empty
 	BaseRevision *int
-	// Version goes up by one with every save.
+	// Version increases by one with every save.
 	Version   int
 	UpdatedAt clock.Instant
-	// IsStale reports that the current revision is not the base any more.
+	// IsStale reports that the base is no longer the current revision.
 	IsStale bool
 
 	row   draftRow
@@ -37,16 +37,16 @@ func (d *Draft) Key() string {
 	return urlname.Key{Kind: urlname.Draft, Content: keyOf(d.Content), User: string(d.Author), Branch: d.Branch, Locale: d.Locale}.String()
 }
 
-// LocaleOrNull returns the locale, nil where there is none.
+// LocaleOrNull returns the locale, or nil if there is none.
 func (d *Draft) LocaleOrNull() *string { return localeOrNil(d.Locale) }
 
-// Size returns the bytes of the body.
+// Size returns the size of the body in bytes.
 func (d *Draft) Size() int { return d.row.Text.Size }
 
 // draftRow is the value of a DraftRow.
 type draftRow struct {
 	Item      library.ContentID
-	At        place
+	At        branchLocale
 	Title     string
 	Text      text // its ID, if any, is the token
 	Base      int  // the revision that the text was made from, or None
@@ -54,8 +54,8 @@ type draftRow struct {
 	UpdatedAt clock.Instant
 }
 
-// draftName returns the name of the draft of an item and a place.
-func draftName(item library.ContentID, at place) string {
+// draftName returns the name of the draft of an item, branch and locale.
+func draftName(item library.ContentID, at branchLocale) string {
 	return string(item) + "/" + lineKey(at.Branch, at.Locale).Key
 }
 
@@ -81,19 +81,18 @@ func decodeDraft(b []byte) (row draftRow, err error) {
 	return row, r.end()
 }
 
-// publication is what identifies the publication of a version of a draft. A draft that was
-// left behind by a crash is recognised by it.
+// publication identifies the publication of a version of a draft. With it, a published draft that
+// still exists because of a crash is recognized.
 type publication struct{ Name, Token string }
 
-// publishing begins the publication of a version of a draft, which is carried out once
-// however often it is repeated.
+// publishing begins the publication of a version of a draft. Repetitions publish it only once.
 func (s *Service) publishing(user principal.ID, name string, token TextID) (commit.Mutation, error) {
 	key := "draft " + token.String()
 	p := &key
 	return s.library.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
 }
 
-// readDraft reads the draft of a name, with its line in the item; nil where there is none.
+// readDraft reads the draft with a name, and its line in the item. It returns nil if there is none.
 // It removes a draft that was published.
 func (s *Service) readDraft(ctx context.Context, user principal.ID, name string) (*storedDraft, error) {
 	rows, err := s.store.ReadDrafts(ctx, user, []string{name})
@@ -103,15 +102,15 @@ func (s *Service) readDraft(ctx context.Context, user principal.ID, name string)
 	return s.openDraft(ctx, rows[0])
 }
 
-// storedDraft is a draft with the line of its place.
+// storedDraft is a draft with the line of its branch and locale.
 type storedDraft struct {
 	DraftRow
 	draftRow
 	line Line
 }
 
-// openDraft decodes a draft and reads its line. It returns nil for a draft that was
-// published, after it has removed it: a crash has left it behind.
+// openDraft decodes a draft and reads its line. If the draft was published, but a crash prevented
+// its removal, openDraft removes it and returns nil.
 func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft, error) {
 	row, err := decodeDraft(stored.Value)
 	if err != nil {
@@ -143,7 +142,7 @@ func (s *Service) dropDraft(ctx context.Context, stored DraftRow, body text) err
 	return nil
 }
 
-// dropText removes the text of a row that is gone. The scrubber removes it otherwise.
+// dropText removes the text of a removed row. If that fails, the scrubber removes it.
 func (s *Service) dropText(ctx context.Context, body text) {
 	if body.ID != (TextID{}) {
 		_ = s.store.DropTexts(ctx, []TextID{body.ID})
@@ -158,14 +157,14 @@ func (d *storedDraft) shown(c *library.Content) *Draft {
 	}
 }
 
-// Draft returns the viewer's draft of a place; nil where there is none, or where it may not
-// see the item (any more).
+// Draft returns the viewer's draft for a branch and locale, or nil if there is none, or if the viewer
+// may not, or no longer, see the item.
 func (s *Service) Draft(ctx context.Context, v *principal.Viewer, id library.ContentID, branch int, locale string) (*Draft, error) {
 	p, err := s.see(ctx, v, id)
 	if err != nil || p == nil || !v.SignedIn() || p.deleted {
 		return nil, err
 	}
-	d, err := s.readDraft(ctx, v.User, draftName(id, place{branch, locale}))
+	d, err := s.readDraft(ctx, v.User, draftName(id, branchLocale{branch, locale}))
 	if err != nil || d == nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// draft has ann save a draft.
-func (h desk) draft(id library.ContentID, body string) *page.Draft {
+// draft saves a draft of ann.
+func (h pagesEnv) draft(id library.ContentID, body string) *page.Draft {
 	h.T.Helper()
 	d, err := h.pages.SaveDraft(h.T.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Title: "draft", Body: body})
 	if err != nil {
@@ -25,8 +25,8 @@ func (h desk) draft(id library.ContentID, body string) *page.Draft {
 	return d
 }
 
-// bodies lists the drafts of ann by their bodies, two of them a page.
-func (h desk) bodies() string {
+// bodies returns the bodies of the drafts of ann, which it lists in pages of two.
+func (h pagesEnv) bodies() string {
 	h.T.Helper()
 	var all []string
 	args := cursor.PageArgs{First: backendtest.Ptr(2)}
@@ -51,7 +51,7 @@ func (h desk) bodies() string {
 }
 
 // wantStored compares how many texts are stored, before any scrub.
-func (h desk) wantStored(want int) {
+func (h pagesEnv) wantStored(want int) {
 	h.T.Helper()
 	texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
 	if err != nil || len(texts) != want {
@@ -60,7 +60,7 @@ func (h desk) wantStored(want int) {
 }
 
 func TestDrafts_AreListedNewestFirst(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	var ids []library.ContentID
 	for n := range 5 {
 		ids = append(ids, h.Note(fmt.Sprint("n", n), principal.Public))
@@ -72,13 +72,13 @@ func TestDrafts_AreListedNewestFirst(t *testing.T) {
 	}
 	h.Delete(ids[3])
 	if got := h.bodies(); got != "again body4 body2 body0" {
-		t.Errorf("without the draft of an item that is gone they are %s", got)
+		t.Errorf("without the draft of a deleted item they are %s", got)
 	}
 }
 
-// A save replaces the text of the version before.
-func TestSaveDraft_LeavesNoTextBehind(t *testing.T) {
-	h := newDesk(t)
+// A save removes the text of the version before.
+func TestSaveDraft_RemovesTheFormerText(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	long := strings.Repeat("x", 5000)
 	h.draft(id, long)
@@ -93,9 +93,9 @@ func TestSaveDraft_LeavesNoTextBehind(t *testing.T) {
 	h.wantStored(0)
 }
 
-// A draft is gone when its publication is answered.
+// A draft is removed before its publication returns.
 func TestPublishDraft_RemovesTheDraft(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.draft(id, "body")
 	out, err := h.pages.PublishDraft(t.Context(), backendtest.Ann(), page.PublishDraft{ContentID: string(id)})
@@ -103,11 +103,11 @@ func TestPublishDraft_RemovesTheDraft(t *testing.T) {
 		t.Fatalf("published as %+v, %v", out, err)
 	}
 	if rows, err := h.Store.ListDrafts(t.Context(), "u:acme:ann"); err != nil || len(rows) != 0 {
-		t.Errorf("drafts that are stored: %+v, %v", rows, err)
+		t.Errorf("stored drafts: %+v, %v", rows, err)
 	}
 }
 
-// dropless is a store that cannot remove drafts for a time.
+// dropless is a store that temporarily fails to remove drafts.
 type dropless struct {
 	backend.Store
 	broken bool
@@ -120,27 +120,27 @@ func (d *dropless) DropDraft(ctx context.Context, user principal.ID, name string
 	return d.Store.DropDraft(ctx, user, name, token)
 }
 
-// A draft whose publication was interrupted before the draft was removed is not published
-// again, and nobody meets it again.
+// A draft whose publication was interrupted before the draft was removed is not published or shown
+// again.
 func TestPublishDraft_InterruptedBeforeTheDraftIsRemoved(t *testing.T) {
-	for name, meet := range map[string]func(h desk, id library.ContentID) string{
-		"listed": func(h desk, _ library.ContentID) string { return h.bodies() },
-		"read": func(h desk, id library.ContentID) string {
+	for name, meet := range map[string]func(h pagesEnv, id library.ContentID) string{
+		"listed": func(h pagesEnv, _ library.ContentID) string { return h.bodies() },
+		"read": func(h pagesEnv, id library.ContentID) string {
 			d, err := h.pages.Draft(h.T.Context(), backendtest.Ann(), id, 1, "")
 			return strings.TrimSuffix(fmt.Sprint(d, err), "<nil> <nil>")
 		},
-		"discarded": func(h desk, id library.ContentID) string {
+		"discarded": func(h pagesEnv, id library.ContentID) string {
 			ok, err := h.pages.DiscardDraft(h.T.Context(), backendtest.Ann(), page.DiscardDraft{ContentID: string(id)})
 			return strings.TrimSuffix(fmt.Sprint(ok, err), "false <nil>")
 		},
-		"saved": func(h desk, id library.ContentID) string {
+		"saved": func(h pagesEnv, id library.ContentID) string {
 			d := h.draft(id, "next")
 			if d.Version != 1 || *d.BaseRevision != 1 || d.IsStale {
 				return fmt.Sprintf("the next draft is %+v", d)
 			}
 			return ""
 		},
-		"published": func(h desk, id library.ContentID) string {
+		"published": func(h pagesEnv, id library.ContentID) string {
 			out, err := h.pages.PublishDraft(h.T.Context(), backendtest.Ann(), page.PublishDraft{ContentID: string(id)})
 			if err != nil || out.Revision.Number != 1 {
 				return fmt.Sprintf("published as %+v, %v", out, err)
@@ -150,7 +150,7 @@ func TestPublishDraft_InterruptedBeforeTheDraftIsRemoved(t *testing.T) {
 	} {
 		store := &dropless{}
 		fixture := backendtest.Staff(t, func(s backend.Store) backend.Store { store.Store = s; return store })
-		h := desk{fixture, openPages(t, fixture)}
+		h := pagesEnv{fixture, openPages(t, fixture)}
 		id := h.Note("n", principal.Public)
 		h.save(id, "first", "a")
 		h.draft(id, strings.Repeat("x", 5000))
@@ -168,9 +168,9 @@ func TestPublishDraft_InterruptedBeforeTheDraftIsRemoved(t *testing.T) {
 	}
 }
 
-// Drafts of items that are gone make room for others.
-func TestSaveDraft_AtMostAThousand(t *testing.T) {
-	h := newDesk(t)
+// If a user has too many drafts, those of deleted items are removed.
+func TestSaveDraft_LimitsDrafts(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	gone := h.Note("gone", principal.Public)
 	for n := 2; n <= page.MaxDrafts; n++ {
@@ -187,15 +187,15 @@ func TestSaveDraft_AtMostAThousand(t *testing.T) {
 	backendtest.WantReason(t, err, fault.Exhausted, fault.ReasonTooMany)
 	two := 2
 	if _, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Branch: &two}); err != nil {
-		t.Errorf("a draft that there is: %v", err)
+		t.Errorf("an existing draft: %v", err)
 	}
 	h.Delete(gone)
 	h.draft(id, "y")
 }
 
-// A cursor leads on where a scan has stopped, whatever it has shown.
+// The cursor of a page continues where the scan stopped, even if it found nothing.
 func TestSuggestions_ScanIsBounded(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	first, err := h.pages.SuggestRevision(t.Context(), backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: "bob's"})
 	if err != nil {
@@ -220,9 +220,9 @@ func TestSuggestions_ScanIsBounded(t *testing.T) {
 	}
 }
 
-// A page that has room for all says that there are no more.
+// A page that has space for all suggestions reports that there are no more.
 func TestSuggestions_LastPage(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for _, title := range []string{"a", "b", "c"} {
 		if _, err := h.pages.SuggestRevision(t.Context(), backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: title}); err != nil {
@@ -237,9 +237,9 @@ func TestSuggestions_LastPage(t *testing.T) {
 	}
 }
 
-// A save that is repeated returns the revision as it is now.
+// A repeated save returns the current state of the revision.
 func TestSaveRevision_Repeated(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	in := page.SaveRevision{ContentID: string(id), Title: "keyed", Publish: true, IdempotencyKey: backendtest.Ptr("k")}
 	made, err := h.pages.SaveRevision(t.Context(), backendtest.Ann(), in)
@@ -254,7 +254,7 @@ func TestSaveRevision_Repeated(t *testing.T) {
 }
 
 func TestBranches_PageByPage(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for range 4 {
 		if _, err := h.pages.CreateBranch(t.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id)}); err != nil {
@@ -281,10 +281,10 @@ func TestBranches_PageByPage(t *testing.T) {
 	}
 }
 
-// TestSaveDraft_ReportsTheCurrentVersion where the text was made from another one; 0 where
-// there is no draft.
+// If the text was made from another version, the error has the current version, 0 if there is no
+// draft.
 func TestSaveDraft_ReportsTheCurrentVersion(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for version := range 3 {
 		_, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), ExpectedVersion: backendtest.Ptr(7)})

@@ -19,15 +19,15 @@ type SaveDraft struct {
 	Locale    *string
 	Title     string // may be empty
 	Body      string
-	// BaseRevision is the revision that the text is made from; nil: the base stays, and a
-	// new draft has the current revision.
+	// BaseRevision is the revision that the text is made from. If it is nil, the base does not
+	// change, and that of a new draft is the current revision.
 	BaseRevision *int
-	// ExpectedVersion is the version that the text was made from, 0 for a new draft; nil:
-	// whatever is stored is replaced.
+	// ExpectedVersion is the version that the text was made from, 0 for a new draft. If it is
+	// nil, any stored version is replaced.
 	ExpectedVersion *int
 }
 
-// SaveDraft stores the viewer's draft for a place of an item. Editors have drafts.
+// SaveDraft stores the viewer's draft for a branch and locale of an item. Only editors have drafts.
 //
 // Errors: UNAUTHENTICATED; FORBIDDEN; NOT_FOUND; the faults of the input; CONFLICT for
 // another version; TOO_MANY; CONTENTION; those of the store.
@@ -45,7 +45,7 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 	}
 	var saved *Draft
 	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
-		item, at, err := s.draftPlace(ctx, v, id, in.Branch, locale)
+		item, at, err := s.draftTarget(ctx, v, id, in.Branch, locale)
 		if err != nil {
 			return err
 		}
@@ -54,35 +54,34 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 				return err
 			}
 		}
-		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonContention, RetryAfter: 1, Msg: "this draft is saved by others all the time; try again"}
+		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonContention, RetryAfter: 1, Msg: "this draft is being saved by too many requests at the same time; try again"}
 	})
 	return saved, err
 }
 
-// draftPlace returns the item and the place of a draft of an editor.
-func (s *Service) draftPlace(ctx context.Context, v *principal.Viewer, id library.ContentID, branch *int, locale string) (*library.Content, place, error) {
+// draftTarget returns the item, branch and locale of an editor's draft.
+func (s *Service) draftTarget(ctx context.Context, v *principal.Viewer, id library.ContentID, branch *int, locale string) (*library.Content, branchLocale, error) {
 	items, err := s.library.Items(ctx, v, []library.ContentID{id})
 	if err != nil {
-		return nil, place{}, err
+		return nil, branchLocale{}, err
 	}
 	if items[0] == nil {
-		return nil, place{}, fault.NotFoundf([]string{"contentId"}, "there is no such content, or you may not see it")
+		return nil, branchLocale{}, fault.NotFoundf([]string{"contentId"}, "there is no such content, or you may not see it")
 	}
 	if !items[0].Permissions.CanEdit {
-		return nil, place{}, fault.Forbiddenf([]string{"contentId"}, "only an editor or a manager of the item may do this")
+		return nil, branchLocale{}, fault.Forbiddenf([]string{"contentId"}, "only an editor or a manager of the item may do this")
 	}
 	h := items[0].Header
 	head, err := headOf(h)
 	if err != nil {
-		return nil, place{}, err
+		return nil, branchLocale{}, err
 	}
-	at := place{head.branchOr(branch), locale}
+	at := branchLocale{head.branchOr(branch), locale}
 	return &h.Content, at, head.requireBranch(at.Branch, "branch")
 }
 
-// saveDraft stores a version of a draft. It returns nil where another one was stored
-// meanwhile.
-func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *library.Content, at place, in *SaveDraft) (*Draft, error) {
+// saveDraft stores a version of a draft. It returns nil if another one was stored meanwhile.
+func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *library.Content, at branchLocale, in *SaveDraft) (*Draft, error) {
 	name := draftName(item.ID, at)
 	before, err := s.readDraft(ctx, user, name)
 	if err != nil {
@@ -121,11 +120,11 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		row.Text = text{ID: d.Token, Size: len(in.Body)}
 	}
 	d.Value = row.encode()
-	stands, err := s.store.PutDraft(ctx, d, over)
+	current, err := s.store.PutDraft(ctx, d, over)
 	if err != nil {
 		return nil, fault.Unavailablef(err, "the store did not confirm the draft; save it again")
 	}
-	if stands.Token != d.Token {
+	if current.Token != d.Token {
 		s.dropText(ctx, row.Text)
 		return nil, nil
 	}
@@ -138,8 +137,8 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 	return (&storedDraft{d, row, l}).shown(item), nil
 }
 
-// unlessDeleted removes a draft that was saved after its user had been deleted: the removal of
-// what the user had may have missed it.
+// unlessDeleted removes a draft that was saved after its user was deleted, because the deletion of the
+// user's drafts may have missed it.
 func (s *Service) unlessDeleted(ctx context.Context, d DraftRow, body text) error {
 	gone, err := s.library.DeletedOf(ctx, []principal.ID{d.User})
 	if err != nil {
@@ -154,20 +153,20 @@ func (s *Service) unlessDeleted(ctx context.Context, d DraftRow, body text) erro
 	return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", d.User)
 }
 
-// checkVersion refuses to replace a version that the text was not made from.
-func (in *SaveDraft) checkVersion(stands int) error {
-	if in.ExpectedVersion == nil || *in.ExpectedVersion == stands {
+// checkVersion returns an error if the text was not made from the stored version.
+func (in *SaveDraft) checkVersion(current int) error {
+	if in.ExpectedVersion == nil || *in.ExpectedVersion == current {
 		return nil
 	}
-	msg := fmt.Sprintf("version %d of this draft is stored: read it, and save with expectedVersion %d", stands, stands)
-	if stands == 0 {
+	msg := fmt.Sprintf("version %d of this draft is stored: read it, and save with expectedVersion %d", current, current)
+	if current == 0 {
 		msg = "there is no such draft any more: it was published or discarded; save with expectedVersion 0 to begin another"
 	}
-	return fault.VersionConflict(stands, msg)
+	return fault.VersionConflict(current, msg)
 }
 
-// line reads the line of a place.
-func (s *Service) line(ctx context.Context, item library.ContentID, at place) (Line, error) {
+// line reads the line of a branch and locale.
+func (s *Service) line(ctx context.Context, item library.ContentID, at branchLocale) (Line, error) {
 	read, err := s.contents.Read(ctx, item, library.ContentQuery{Rows: []library.RowKey{at.line()}})
 	if err != nil {
 		return Line{}, err
@@ -175,28 +174,28 @@ func (s *Service) line(ctx context.Context, item library.ContentID, at place) (L
 	return decodeLine(read.Rows[0].Value)
 }
 
-// makeSpace refuses one more draft of a user who has as many as a user may have. Drafts of
-// items that were deleted are removed first.
+// makeSpace returns an error if a user has as many drafts as allowed. It first removes drafts of
+// deleted items.
 func (s *Service) makeSpace(ctx context.Context, user principal.ID) error {
 	all, err := s.store.ListDrafts(ctx, user)
 	if err != nil || len(all) < MaxDrafts {
 		return err
 	}
-	left := len(all)
+	remaining := len(all)
 	for some := range slices.Chunk(all, MaxDraftRows) {
 		n, err := s.dropOrphans(ctx, user, some)
 		if err != nil {
 			return err
 		}
-		left -= n
+		remaining -= n
 	}
-	if left < MaxDrafts {
+	if remaining < MaxDrafts {
 		return nil
 	}
 	return fault.TooManyf(nil, "you have %d drafts, and nobody may have more: publish or discard some", MaxDrafts)
 }
 
-// dropOrphans removes those of some drafts whose items were deleted, and returns how many.
+// dropOrphans removes those of the drafts whose items were deleted, and returns how many.
 func (s *Service) dropOrphans(ctx context.Context, user principal.ID, some []DraftRow) (int, error) {
 	names := make([]string, len(some))
 	for i, d := range some {

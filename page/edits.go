@@ -12,25 +12,25 @@ import (
 	"carrel/principal"
 )
 
-// The bounds of a page.
+// The limits of a page.
 const (
-	// MaxBranches is the most branches of an item, MaxLocales the most locales of a branch:
-	// the current text of all of them is copied in one write.
+	// MaxBranches is how many branches an item may have, MaxLocales how many locales a branch
+	// may have. The current texts of all locales are copied in one write.
 	MaxBranches = 1000
 	MaxLocales  = 100
-	// MaxOpen is the most OPEN suggestions of an item.
+	// MaxOpen is how many OPEN suggestions an item may have.
 	MaxOpen = 1000
 )
 
-// place is a locale in a branch.
-type place struct {
+// branchLocale is a locale in a branch.
+type branchLocale struct {
 	Branch int
 	Locale string
 }
 
-func (p place) line() library.RowKey { return lineKey(p.Branch, p.Locale) }
+func (p branchLocale) line() library.RowKey { return lineKey(p.Branch, p.Locale) }
 
-// edit is a change of a page under way: pure functions add to it.
+// edit is a change of a page that is being planned. Its methods are pure functions.
 type edit struct {
 	head    Head
 	rows    []library.Row
@@ -42,14 +42,14 @@ func (e *edit) put(key library.RowKey, value []byte) {
 	e.rows = append(e.rows, library.Row{RowKey: key, Value: value})
 }
 
-// libraryEdit is the edit as package library decides it.
+// libraryEdit returns the edit for package library, which decides it.
 func (e *edit) libraryEdit(answer []byte) *library.Edit {
 	return &library.Edit{Page: e.head.Encode(), Rows: e.rows, Visible: e.visible, Title: e.title, Answer: answer}
 }
 
-// show has visitors see a revision with a title, as the current one of a place. Where that
-// is the item's own locale, the title becomes the item's.
-func (e *edit) show(at place, number int, title string) {
+// show shows visitors a revision with a title, as the current one of a branch and locale. In the
+// item's own locale, the title becomes that of the item.
+func (e *edit) show(at branchLocale, number int, title string) {
 	if at.Branch != e.head.Current {
 		return
 	}
@@ -66,21 +66,21 @@ func (e *edit) show(at place, number int, title string) {
 	}
 }
 
-// checkBase refuses a text that was made from another revision than the current one. It
+// checkBase returns an error if a text was made from another revision than the current one. It
 // accepts every text if base is nil.
 func checkBase(base *int, l Line) error {
 	if base == nil || *base == l.Current {
 		return nil
 	}
-	msg := "nothing is current here any more: your text was made from a revision that was"
+	msg := "there is no current revision any more; your text was made from one"
 	if l.Current != None {
-		msg = "revision " + strconv.Itoa(l.Current) + " is current, and your text was made from another one: compare them, and save with baseRevision " + strconv.Itoa(l.Current)
+		msg = "revision " + strconv.Itoa(l.Current) + " is current, but your text was made from another one: compare them, and save with baseRevision " + strconv.Itoa(l.Current)
 	}
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonRevision, Path: []string{"baseRevision"}, Msg: msg}
 }
 
-// save adds a revision to a place, of which l is the line, and returns its number.
-func (e *edit) save(at place, l Line, row revisionRow, publish bool) (int, error) {
+// save adds a revision to a branch and locale, of which l is the line, and returns its number.
+func (e *edit) save(at branchLocale, l Line, row revisionRow, publish bool) (int, error) {
 	if l.Last >= urlname.MaxNumber {
 		return 0, fault.TooManyf(nil, "a locale of a branch has at most %d revisions; begin another branch", urlname.MaxNumber)
 	}
@@ -98,9 +98,9 @@ func (e *edit) save(at place, l Line, row revisionRow, publish bool) (int, error
 	return n, nil
 }
 
-// publish makes a revision that exists the current one of its place. It changes nothing
-// where it is that already; title is the item's.
-func (e *edit) publish(at place, l Line, number int, row revisionRow, title string) (changed bool) {
+// publish makes an existing revision the current one of its branch and locale. It changes nothing
+// if it is current already. title is the title of the item.
+func (e *edit) publish(at branchLocale, l Line, number int, row revisionRow, title string) (changed bool) {
 	own := at.Branch == e.head.Current && at.Locale == e.head.Locale
 	if l.Current == number && !(own && row.Title != title) {
 		return false
@@ -117,7 +117,7 @@ type copied struct {
 	row    revisionRow
 }
 
-// branch adds a branch that begins with the texts of another one, and returns its number.
+// branch adds a branch with copies of the texts of another one, and returns its number.
 func (e *edit) branch(row branchRow, texts []copied) (int, error) {
 	if e.head.Last >= MaxBranches {
 		return 0, fault.TooManyf(nil, "an item has at most %d branches", MaxBranches)
@@ -126,7 +126,7 @@ func (e *edit) branch(row branchRow, texts []copied) (int, error) {
 	n := e.head.Last
 	e.put(branchKey(n), row.encode())
 	for _, c := range texts {
-		at := place{n, c.locale}
+		at := branchLocale{n, c.locale}
 		c.row.Base, c.row.Suggestion, c.row.CreatedAt = None, "", row.CreatedAt
 		e.put(at.line(), Line{}.encode())
 		e.put(revisionKey(n, c.locale, 0), c.row.encode())
@@ -134,8 +134,8 @@ func (e *edit) branch(row branchRow, texts []copied) (int, error) {
 	return n, nil
 }
 
-// makeCurrent shows visitors another branch, whose lines are given. own is the current
-// revision of the item's own locale in it, nil where it has none.
+// makeCurrent shows visitors another branch with the given lines. own is the current revision of
+// the item's own locale in it, or nil if it has none.
 func (e *edit) makeCurrent(branch int, lines []localeLine, own *revisionRow) (changed bool) {
 	if e.head.Current == branch {
 		return false
@@ -157,7 +157,7 @@ func (e *edit) makeCurrent(branch int, lines []localeLine, own *revisionRow) (ch
 // suggest adds a suggestion.
 func (e *edit) suggest(id TextID, row suggestionRow) error {
 	if e.head.Open >= MaxOpen {
-		return fault.TooManyf(nil, "an item has at most %d open suggestions; its editors decide some of them first", MaxOpen)
+		return fault.TooManyf(nil, "an item has at most %d open suggestions; its editors must decide some of them first", MaxOpen)
 	}
 	e.head.Open++
 	e.put(suggestionKey(id), row.encode())
@@ -169,7 +169,7 @@ func decidedAlready(s State) error {
 		Msg: "this suggestion is " + s.String() + " already; a decision is final"}
 }
 
-// decide ends a suggestion. revision is the number of what it became, or None.
+// decide ends a suggestion. revision is the number of the revision that it became, or None.
 func (e *edit) decide(id TextID, row suggestionRow, to State, by principal.ID, revision int) error {
 	if row.State != Open {
 		return decidedAlready(row.State)
@@ -180,7 +180,7 @@ func (e *edit) decide(id TextID, row suggestionRow, to State, by principal.ID, r
 	return nil
 }
 
-// accept makes a suggestion a revision by the editor who accepts it, and returns the number.
+// accept saves a suggestion as a revision by the editor who accepts it, and returns its number.
 func (e *edit) accept(id TextID, row suggestionRow, l Line, by principal.ID, now clock.Instant, force bool) (int, error) {
 	if row.State != Open {
 		return 0, decidedAlready(row.State)
@@ -190,7 +190,7 @@ func (e *edit) accept(id TextID, row suggestionRow, l Line, by principal.ID, now
 			return 0, err
 		}
 	}
-	n, err := e.save(place{row.Branch, row.Locale}, l, revisionRow{
+	n, err := e.save(branchLocale{row.Branch, row.Locale}, l, revisionRow{
 		Title: row.Title, Text: text{ID: id, Size: row.Size}, Author: by, CreatedAt: now, Base: row.Base, Suggestion: id.String(),
 	}, true)
 	if err != nil {

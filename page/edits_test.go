@@ -9,8 +9,8 @@ import (
 	"carrel/core/urlname"
 )
 
-// tell describes an edit: what it makes of the head, its rows, and what visitors see of it.
-func (e *edit) tell(t *testing.T) string {
+// tell describes an edit: the new head, the rows, and whether visitors see it.
+func (e *edit) describe(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "own=%q last=%d current=%d working=%d open=%d", e.head.Locale, e.head.Last, e.head.Current, e.head.Working, e.head.Open)
@@ -44,28 +44,28 @@ func TestEdits(t *testing.T) {
 		do   func(e *edit) (any, error)
 		want string
 	}{
-		{"the first revision gives the item its locale", newHead, func(e *edit) (any, error) { return e.save(place{1, "fr"}, noLine, row, true) },
+		{"the first revision gives the item its locale", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noLine, row, true) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,0,0; 4:0000000001/fr/0000000000; visible [{fr 0}] "T"; title="T"`},
-		{"also where it is not published", newHead, func(e *edit) (any, error) { return e.save(place{1, "fr"}, noLine, row, false) },
+		{"even if it is not published", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noLine, row, false) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,-1,0; 4:0000000001/fr/0000000000`},
 		{"text that is not translatable is an own locale too", Head{Begun: true, Last: 1, Current: 1, Working: 1},
-			func(e *edit) (any, error) { return e.save(place{1, "en"}, noLine, row, true) },
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, noLine, row, true) },
 			`0: own="" last=1 current=1 working=1 open=0; 3:0000000001/en=0,0,0; 4:0000000001/en/0000000000; visible [{en 0}] ""`},
-		{"a save after a rollback is last+1", begun, func(e *edit) (any, error) { return e.save(place{1, "en"}, Line{7, 2, 7}, row, true) },
+		{"a save after a rollback is last+1", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, Line{7, 2, 7}, row, true) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,8,8; 4:0000000001/en/0000000008; visible [{de 7} {en 8}] "T"; title="T"`},
-		{"a save that is not published leaves current alone", begun, func(e *edit) (any, error) { return e.save(place{1, "en"}, Line{7, 2, 7}, row, false) },
+		{"a save that is not published does not change current", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, Line{7, 2, 7}, row, false) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,2,8; 4:0000000001/en/0000000008`},
-		{"visitors do not see another branch", begun, func(e *edit) (any, error) { return e.save(place{2, "en"}, noLine, row, true) },
+		{"visitors do not see another branch", begun, func(e *edit) (any, error) { return e.save(branchLocale{2, "en"}, noLine, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000002/en=0,0,0; 4:0000000002/en/0000000000`},
-		{"another locale leaves the title", begun, func(e *edit) (any, error) { return e.save(place{1, "de"}, noLine, row, true) },
+		{"another locale does not change the title", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "de"}, noLine, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000001/de=0,0,0; 4:0000000001/de/0000000000; visible [{de 0} {en 2}] "old"`},
-		{"a rollback leaves working alone", begun, func(e *edit) (any, error) { return e.publish(place{1, "en"}, Line{7, 7, 7}, 2, row, "T"), nil },
+		{"a rollback does not change working", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, Line{7, 7, 7}, 2, row, "T"), nil },
 			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
-		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) { return e.publish(place{1, "en"}, Line{7, 2, 7}, 2, row, "T"), nil },
+		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, Line{7, 2, 7}, 2, row, "T"), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
-		{"but for an item with another title", begun, func(e *edit) (any, error) { return e.publish(place{1, "en"}, Line{7, 2, 7}, 2, row, "U"), nil },
+		{"except for an item with another title", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, Line{7, 2, 7}, 2, row, "U"), nil },
 			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
-		{"the title of another locale is its own", begun, func(e *edit) (any, error) { return e.publish(place{1, "de"}, Line{7, 2, 7}, 2, row, "U"), nil },
+		{"the title of another locale is its own", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "de"}, Line{7, 2, 7}, 2, row, "U"), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a branch begins with copies", begun, func(e *edit) (any, error) {
 			return e.branch(branchRow{CreatedAt: 5, CopiedFrom: 1}, []copied{{"de", row}, {"en", row}})
@@ -85,7 +85,7 @@ func TestEdits(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got := fmt.Sprintf("%v: %s", result, e.tell(t)); got != c.want {
+		if got := fmt.Sprintf("%v: %s", result, e.describe(t)); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestEdits_Bounds(t *testing.T) {
 		},
 		"open suggestions": func() error { return (&edit{head: Head{Open: MaxOpen}}).suggest(TextID{}, suggestionRow{}) },
 		"revisions": func() error {
-			_, err := (&edit{head: newHead}).save(place{1, ""}, Line{Last: urlname.MaxNumber}, revisionRow{}, true)
+			_, err := (&edit{head: newHead}).save(branchLocale{1, ""}, Line{Last: urlname.MaxNumber}, revisionRow{}, true)
 			return err
 		},
 	} {
@@ -144,7 +144,7 @@ func TestDecide(t *testing.T) {
 		t.Fatalf("revision %d, %v", n, err)
 	}
 	const want = `own="en" last=1 current=1 working=1 open=2; 3:0000000001/en=5,5,5; 4:0000000001/en/0000000005; 5:010200000000000000000000000000ff; visible [{en 5}] "S"; title="S"`
-	if got := e.tell(t); got != want {
+	if got := e.describe(t); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	revision, err := decodeRevision(e.rows[1].Value)
@@ -164,7 +164,7 @@ func TestDecide(t *testing.T) {
 		}
 		e := &edit{head: h}
 		if err := e.decide(someText, open, to, "u:t:ed", None); err != nil || e.head.Open != 2 || e.visible || len(e.rows) != 1 {
-			t.Errorf("%s: %v, %s", to, err, e.tell(t))
+			t.Errorf("%s: %v, %s", to, err, e.describe(t))
 		}
 	}
 	moved := Line{6, 6, 6}

@@ -10,12 +10,12 @@ import (
 	"carrel/principal"
 )
 
-// exportRows is how many rows of an item an export reads at once. The body of each may be
-// 512 KiB long.
+// exportRows is how many rows of an item an export reads at once. The body of each may have
+// 512 KiB.
 const exportRows = 20
 
-// ExportPage implements library.Pages. The first revision that it tells is one in the item's
-// own locale, which is what an import makes of the first.
+// ExportPage implements library.Pages. It first exports a revision in the item's own locale,
+// because an import takes the locale of the first revision for the item's own.
 func (k keeper) ExportPage(ctx context.Context, h *library.Header, to library.ExportSink) error {
 	head, err := DecodeHead(h.Page)
 	if err != nil {
@@ -32,7 +32,7 @@ func (k keeper) ExportPage(ctx context.Context, h *library.Header, to library.Ex
 			return err
 		}
 		for _, l := range lines {
-			all = append(all, exportedLine{place{n, l.locale}, l.Line})
+			all = append(all, exportedLine{branchLocale{n, l.locale}, l.Line})
 		}
 	}
 	for _, own := range []bool{true, false} {
@@ -48,7 +48,7 @@ func (k keeper) ExportPage(ctx context.Context, h *library.Header, to library.Ex
 	return x.suggestions(ctx)
 }
 
-// exporting is the export of one page under way.
+// exporting is a running export of one page.
 type exporting struct {
 	s    *Service
 	id   library.ContentID
@@ -57,20 +57,20 @@ type exporting struct {
 }
 
 type exportedLine struct {
-	place
+	branchLocale
 	Line
 }
 
-// orLeftOut returns a text, nil for the empty one.
-func orLeftOut[T ~string](s T) *string {
+// orNilIfEmpty returns a text, or nil for the empty one.
+func orNilIfEmpty[T ~string](s T) *string {
 	if s == "" {
 		return nil
 	}
-	told := string(s)
-	return &told
+	value := string(s)
+	return &value
 }
 
-// branch tells a branch. Branch 1 is there from the start.
+// branch exports a branch. Branch 1 exists from the start, so it is not exported.
 func (x *exporting) branch(ctx context.Context, n int) error {
 	if n == 1 {
 		return nil
@@ -83,24 +83,24 @@ func (x *exporting) branch(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	told := library.ImportBranch{
+	value := library.ImportBranch{
 		Content: string(x.id), Number: n, CreatedAt: &row.CreatedAt, CreatedBy: string(row.By),
 		Current: n == x.head.Current, Working: n == x.head.Working,
 	}
 	if row.CopiedFrom != 0 {
-		told.CopiedFrom = &row.CopiedFrom
+		value.CopiedFrom = &row.CopiedFrom
 	}
-	return x.to.Branch(told)
+	return x.to.Branch(value)
 }
 
-// rows calls tell with the rows of a kind from one key to another, a few at a time.
-func (x *exporting) rows(ctx context.Context, kind library.RowKind, from, to string, tell func([]library.Row) error) error {
+// rows calls write with the rows of a kind from one key to another, a few at a time.
+func (x *exporting) rows(ctx context.Context, kind library.RowKind, from, to string, write func([]library.Row) error) error {
 	for more := true; more; {
 		rows, err := x.s.contents.PageRows(ctx, library.RowSlice{Content: x.id, Kind: kind, From: from, To: to, Limit: exportRows})
 		if err != nil {
 			return err
 		}
-		if err := tell(rows); err != nil {
+		if err := write(rows); err != nil {
 			return err
 		}
 		if more = len(rows) == exportRows; more {
@@ -110,9 +110,9 @@ func (x *exporting) rows(ctx context.Context, kind library.RowKind, from, to str
 	return nil
 }
 
-// revisions tells the revisions of a line.
+// revisions exports the revisions of a line.
 func (x *exporting) revisions(ctx context.Context, l exportedLine) error {
-	from, to := revisionKey(l.Branch, l.place.Locale, 0).Key, revisionKey(l.Branch, l.place.Locale, l.Last).Key+"\x00"
+	from, to := revisionKey(l.Branch, l.branchLocale.Locale, 0).Key, revisionKey(l.Branch, l.branchLocale.Locale, l.Last).Key+"\x00"
 	return x.rows(ctx, revisionKind, from, to, func(rows []library.Row) error {
 		decoded, texts := make([]revisionRow, len(rows)), make([]text, len(rows))
 		for i, r := range rows {
@@ -132,8 +132,8 @@ func (x *exporting) revisions(ctx context.Context, l exportedLine) error {
 				return err
 			}
 			err = x.to.Revision(library.ImportRevision{
-				Content: string(x.id), Branch: l.Branch, Locale: orLeftOut(l.place.Locale), Number: n, Title: row.Title, Body: bodies[i],
-				Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), Suggestion: orLeftOut(row.Suggestion),
+				Content: string(x.id), Branch: l.Branch, Locale: orNilIfEmpty(l.branchLocale.Locale), Number: n, Title: row.Title, Body: bodies[i],
+				Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), Suggestion: orNilIfEmpty(row.Suggestion),
 				Current: n == l.Current,
 			})
 			if err != nil {
@@ -144,7 +144,7 @@ func (x *exporting) revisions(ctx context.Context, l exportedLine) error {
 	})
 }
 
-// suggestions tells the suggestions of the item, the oldest first.
+// suggestions exports the suggestions of the item, oldest first.
 func (x *exporting) suggestions(ctx context.Context) error {
 	return x.rows(ctx, suggestionKind, "", "", func(rows []library.Row) error {
 		decoded, texts := make([]suggestionRow, len(rows)), make([]text, len(rows))
@@ -166,9 +166,9 @@ func (x *exporting) suggestions(ctx context.Context) error {
 		for i, row := range decoded {
 			state := row.State.String()
 			err := x.to.Suggestion(library.ImportSuggestion{
-				ID: rows[i].Key, Content: string(x.id), Branch: row.Branch, Locale: orLeftOut(row.Locale), Title: row.Title, Body: bodies[i],
+				ID: rows[i].Key, Content: string(x.id), Branch: row.Branch, Locale: orNilIfEmpty(row.Locale), Title: row.Title, Body: bodies[i],
 				Note: row.Note, Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), State: &state,
-				DecidedBy: orLeftOut(row.DecidedBy), Revision: orNil(row.Revision),
+				DecidedBy: orNilIfEmpty(row.DecidedBy), Revision: orNil(row.Revision),
 			})
 			if err != nil {
 				return err
@@ -203,7 +203,7 @@ func (k keeper) ExportDrafts(ctx context.Context, user principal.ID, to library.
 	return nil
 }
 
-// exportDraft tells a draft, unless it or its item is gone.
+// exportDraft exports a draft, unless it or its item was deleted.
 func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to library.ExportSink) error {
 	if stored.Name == "" {
 		return nil
@@ -221,7 +221,7 @@ func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to library.E
 		return err
 	}
 	return to.Draft(library.ImportDraft{
-		Content: string(row.Item), Author: string(stored.User), Branch: row.At.Branch, Locale: orLeftOut(row.At.Locale), Title: row.Title,
+		Content: string(row.Item), Author: string(stored.User), Branch: row.At.Branch, Locale: orNilIfEmpty(row.At.Locale), Title: row.Title,
 		Body: bodies[0], BaseRevision: orNil(row.Base), Version: &row.Version, UpdatedAt: &row.UpdatedAt,
 	})
 }

@@ -10,24 +10,24 @@ import (
 	"carrel/principal"
 )
 
-// None is the number of a revision that there is not.
+// None is the number that means no revision.
 const None = -1
 
-// Head is what the header of an item keeps of its page.
+// Head is the part of an item's header about its page.
 type Head struct {
-	// Begun reports that there is a revision. Locale is then the item's own locale,
-	// that of its first revision.
+	// Begun is whether there is a revision. If so, Locale is the item's own locale, that of its
+	// first revision.
 	Begun  bool
 	Locale string
 	// Last is the number of branches. Branches are numbered from 1, and none is removed.
 	Last int
 	// Current is the branch that visitors see, Working the one that editors work on.
 	Current, Working int
-	// Open is the number of suggestions that are OPEN.
+	// Open is the number of OPEN suggestions.
 	Open int
-	// Shown are the current revisions of the current branch, in order of their locales, and
-	// Title is the title of the one in the item's own locale. A page of a library shows
-	// titles by them, and reads no further rows.
+	// Shown are the current revisions of the current branch, ordered by locale, and Title is
+	// the title of the one in the item's own locale. They let a page of a library show titles
+	// without reading further rows.
 	Shown []Shown
 	Title string
 }
@@ -38,34 +38,34 @@ type Shown struct {
 	Number int
 }
 
-// newHead is the head of an item without any text. Its branch is there from the start.
+// newHead is the head of an item without any text. Branch 1 exists from the start.
 var newHead = Head{Last: 1, Current: 1, Working: 1}
 
 // HasBranch reports whether the page has a branch of that number.
 func (h *Head) HasBranch(n int) bool { return n >= 1 && n <= h.Last }
 
-// branchRow is the row of a branch. Branch 1 has none: it is as old as its item.
+// branchRow is the row of a branch. Branch 1 has none, because it is as old as its item.
 type branchRow struct {
 	CreatedAt  clock.Instant
 	By         principal.ID
-	CopiedFrom int // 0: the branch is no copy
+	CopiedFrom int // 0 if the branch is not a copy
 }
 
 // Line is the row of a locale in a branch: the numbers of its revisions.
 type Line struct {
-	// Last is the greatest number, None where the locale has no revision.
+	// Last is the greatest number, or None if the locale has no revision.
 	Last int
-	// Current is the revision that visitors see if the branch is current, None where
-	// nothing was published. Working is the one that was saved last.
+	// Current is the revision that visitors see if the branch is current, or None if nothing
+	// was published. Working is the revision that was saved last.
 	Current, Working int
 }
 
-// noLine is the Line of a locale without a revision.
+// noLine is the Line of a locale without revisions.
 var noLine = Line{None, None, None}
 
 // text is the body of a revision or of a suggestion. A short one is in the row.
 type text struct {
-	ID   TextID // zero: the body is in Body
+	ID   TextID // zero if the body is in Body
 	Body string
 	Size int // of the body, in bytes
 }
@@ -76,9 +76,9 @@ type revisionRow struct {
 	Text      text
 	Author    principal.ID
 	CreatedAt clock.Instant
-	// Base is the number of the revision that the text was made from; None: not told.
+	// Base is the number of the revision that the text was made from, or None if unknown.
 	Base int
-	// Suggestion is the id of the suggestion that was accepted as this revision; "": none.
+	// Suggestion is the id of the suggestion that was accepted as this revision, or "".
 	Suggestion string
 }
 
@@ -93,10 +93,10 @@ const (
 	Withdrawn State = 4
 )
 
-// stateNames are the contract's names of the states.
+// stateNames are the names of the states in the API contract.
 var stateNames = [...]string{Open: "OPEN", Accepted: "ACCEPTED", Rejected: "REJECTED", Withdrawn: "WITHDRAWN"}
 
-// String returns the contract's name of the state, "" for no state.
+// String returns the name of the state in the API contract, or "" for no state.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -104,7 +104,7 @@ func (s State) String() string {
 	return ""
 }
 
-// ParseState reads the contract's name of a state; ok is false for any other text.
+// ParseState returns the state with a name. ok is false for any other text.
 func ParseState(name string) (s State, ok bool) {
 	for s := Open; s <= Withdrawn; s++ {
 		if s.String() == name {
@@ -114,7 +114,7 @@ func ParseState(name string) (s State, ok bool) {
 	return 0, false
 }
 
-// suggestionRow is the row of a suggestion. Its text has the suggestion's id.
+// suggestionRow is the row of a suggestion. Its text has the id of the suggestion.
 type suggestionRow struct {
 	Branch    int
 	Locale    string
@@ -130,13 +130,13 @@ type suggestionRow struct {
 	Revision int
 }
 
-// errRow is the error of a row that cannot be read.
+// errRow is the error of a row that cannot be decoded.
 var errRow = errors.New("a row of a page is damaged, or of a later version of this program")
 
-// rowVersion is the first byte of everything that this package keeps in an item.
+// rowVersion is the first byte of every value that this package stores in an item.
 const rowVersion = 1
 
-// Encode returns the head as the header keeps it.
+// Encode encodes the head for the header.
 func (h Head) Encode() []byte {
 	w := writer{rowVersion}
 	w.flag(h.Begun)
@@ -151,8 +151,8 @@ func (h Head) Encode() []byte {
 	return w
 }
 
-// DecodeHead reads what the header of an item keeps of its page: nil where there was no
-// text yet.
+// DecodeHead decodes the head of a page from the header of an item. b is nil if there was no text
+// yet.
 func DecodeHead(b []byte) (h Head, err error) {
 	if b == nil {
 		return newHead, nil
@@ -199,7 +199,7 @@ func (l Line) encode() []byte {
 	return w
 }
 
-// decodeLine reads the row of a locale; nil is one that has no revision.
+// decodeLine decodes the row of a locale. b is nil if the locale has no revision.
 func decodeLine(b []byte) (l Line, err error) {
 	if b == nil {
 		return noLine, nil
@@ -290,7 +290,7 @@ func (w *writer) flag(set bool) {
 	}
 }
 
-// reader reads the fields of a row. Its end tells whether all were there.
+// reader decodes the fields of a row. end returns an error if any of them could not be decoded.
 type reader struct {
 	*commit.Reader
 	bad bool
@@ -319,7 +319,7 @@ func (r *reader) flag() bool {
 	return b == 1
 }
 
-// body appends a text: the id of a long one, and a short one itself.
+// body appends a text: the id of a long one, or a short one itself.
 func (w *writer) body(t text) {
 	w.flag(t.ID != TextID{})
 	if t.ID != (TextID{}) {

@@ -15,7 +15,7 @@ var (
 	someNote = "why: Ä\u202e"
 )
 
-// codecs are rows with the bytes that stores have, and how such bytes are read.
+// codecs are rows with their stored bytes, and the functions that decode them.
 var codecs = []struct {
 	name   string
 	row    interface{ encodeRow() []byte }
@@ -45,7 +45,7 @@ func decoder[T any](decode func([]byte) (T, error)) func([]byte) (any, error) {
 	return func(b []byte) (any, error) { return decode(b) }
 }
 
-// encodeAny encodes what a decoder has returned.
+// encodeAny encodes the result of a decoder.
 func encodeAny(t *testing.T, row any) []byte {
 	t.Helper()
 	switch row := row.(type) {
@@ -64,8 +64,8 @@ func encodeAny(t *testing.T, row any) []byte {
 	return nil
 }
 
-// Stores hold these bytes.
-func TestRows_AsStoresHaveThem(t *testing.T) {
+// The bytes must not change, because stores contain them.
+func TestRows_EncodingIsStable(t *testing.T) {
 	for _, c := range codecs {
 		if got := hex.EncodeToString(c.row.encodeRow()); got != c.golden {
 			t.Errorf("%s is %s, want %s", c.name, got, c.golden)
@@ -76,12 +76,12 @@ func TestRows_AsStoresHaveThem(t *testing.T) {
 			continue
 		}
 		if again := hex.EncodeToString(encodeAny(t, row)); again != c.golden {
-			t.Errorf("%s is %s when it was read, want %s", c.name, again, c.golden)
+			t.Errorf("%s is %s after decoding, want %s", c.name, again, c.golden)
 		}
 	}
 }
 
-func TestRows_RefuseDamage(t *testing.T) {
+func TestRows_DamageIsRefused(t *testing.T) {
 	for _, c := range codecs {
 		whole := c.row.encodeRow()
 		for n := 1; n < len(whole); n++ {
@@ -90,7 +90,7 @@ func TestRows_RefuseDamage(t *testing.T) {
 			}
 		}
 		if _, err := c.decode(append(whole[:len(whole):len(whole)], 0)); err == nil {
-			t.Errorf("%s: a byte too much is not noticed", c.name)
+			t.Errorf("%s: an extra byte is not detected", c.name)
 		}
 		other := append([]byte{rowVersion + 1}, whole[1:]...)
 		if _, err := c.decode(other); err == nil {
@@ -121,7 +121,7 @@ func TestRows_OfAnItemWithoutText(t *testing.T) {
 	}
 }
 
-func TestStates_HaveTheNamesOfTheContract(t *testing.T) {
+func TestStates_HaveTheirContractNames(t *testing.T) {
 	for s, name := range map[State]string{0: "", Open: "OPEN", Accepted: "ACCEPTED", Rejected: "REJECTED", Withdrawn: "WITHDRAWN", 5: ""} {
 		if s.String() != name {
 			t.Errorf("state %d is %q, want %q", s, s, name)
@@ -140,7 +140,7 @@ func TestTextIDs(t *testing.T) {
 		t.Errorf("id %s", id)
 	}
 	if id.At() != at/1000*1000 {
-		t.Errorf("it was made at %d, want %d to the millisecond", id.At(), at)
+		t.Errorf("its time is %d, want %d to the millisecond", id.At(), at)
 	}
 	if early, late := newTextID(at, zeros).String(), newTextID(at+1, zeros).String(); early >= late {
 		t.Errorf("%s is not before %s", early, late)
@@ -155,7 +155,7 @@ func TestTextIDs(t *testing.T) {
 	}
 }
 
-func TestKeys_AreInOrderOfNumbers(t *testing.T) {
+func TestKeys_AreOrderedByNumber(t *testing.T) {
 	if a, b := branchKey(9), branchKey(10); a.Key >= b.Key {
 		t.Errorf("%q is not before %q", a.Key, b.Key)
 	}
@@ -174,10 +174,10 @@ func TestKeys_AreInOrderOfNumbers(t *testing.T) {
 	if got := localeOf(lineKey(7, "de_AT").Key); got != "de_AT" {
 		t.Errorf("locale %q", got)
 	}
-	for _, p := range []place{{1, ""}, {2, "en"}, {1<<31 - 1, "en_GB"}} {
+	for _, p := range []branchLocale{{1, ""}, {2, "en"}, {1<<31 - 1, "en_GB"}} {
 		branch, locale, number, err := revisionOf(revisionKey(p.Branch, p.Locale, 7).Key)
-		if diff := cmp.Diff(p, place{branch, locale}); diff != "" || number != 7 || err != nil {
-			t.Errorf("revision %d of %+v, %v", number, place{branch, locale}, err)
+		if diff := cmp.Diff(p, branchLocale{branch, locale}); diff != "" || number != 7 || err != nil {
+			t.Errorf("revision %d of %+v, %v", number, branchLocale{branch, locale}, err)
 		}
 	}
 	for _, key := range []string{"", "1/en", "x/en/1", "1/en/x", "1/en/1/1"} {
@@ -187,7 +187,7 @@ func TestKeys_AreInOrderOfNumbers(t *testing.T) {
 	}
 }
 
-// What is read is what was written, or refused.
+// Whatever can be decoded is encoded and decoded again to the same value.
 func FuzzRows(f *testing.F) {
 	for i, c := range codecs {
 		f.Add(byte(i), c.row.encodeRow())
@@ -200,7 +200,7 @@ func FuzzRows(f *testing.F) {
 		}
 		again, err := c.decode(encodeAny(t, row))
 		if err != nil {
-			t.Fatalf("%s: %x is read as %+v, which is written as what cannot be read: %v", c.name, b, row, err)
+			t.Fatalf("%s: %x is decoded as %+v, whose encoding cannot be decoded: %v", c.name, b, row, err)
 		}
 		if diff := cmp.Diff(row, again, cmp.AllowUnexported(suggestionRow{}, revisionRow{}, branchRow{})); diff != "" {
 			t.Errorf("%s of %x (-first +second):\n%s", c.name, b, diff)

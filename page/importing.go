@@ -19,16 +19,16 @@ type shape struct {
 
 func (k keeper) shape() *shape { return &shape{now: k.s.library.Now()} }
 
-// item reads the id of the item.
-func (f *shape) item(told string) library.ContentID {
-	id, err := library.ParseContentID(told)
+// item parses the id of the item.
+func (f *shape) item(given string) library.ContentID {
+	id, err := library.ParseContentID(given)
 	f.Add(err, "contentId")
 	return id
 }
 
-// principal reads the id of a user.
-func (f *shape) principal(told, field string) principal.ID {
-	id, err := principal.ParseID(told)
+// principal parses the id of a user.
+func (f *shape) principal(given, field string) principal.ID {
+	id, err := principal.ParseID(given)
 	if err == nil && !id.IsUser() {
 		err = fault.Invalidf(nil, "the id of a user begins with u:")
 	}
@@ -36,26 +36,26 @@ func (f *shape) principal(told, field string) principal.ID {
 	return id
 }
 
-// past reads a time that lies in the past, now when nil.
-func (f *shape) past(told *clock.Instant, field string) clock.Instant {
-	if told == nil {
+// past checks a time that must be in the past. It returns now for nil.
+func (f *shape) past(given *clock.Instant, field string) clock.Instant {
+	if given == nil {
 		return f.now
 	}
-	if *told > f.now {
-		f.List = append(f.List, fault.Invalidf([]string{field}, "it lies in the past"))
+	if *given > f.now {
+		f.List = append(f.List, fault.Invalidf([]string{field}, "it must be in the past"))
 	}
-	return *told
+	return *given
 }
 
-// number reads a number that may be left out.
-func (f *shape) number(told *int) int {
-	if told == nil {
+// number returns an optional number, or None.
+func (f *shape) number(given *int) int {
+	if given == nil {
 		return None
 	}
-	return *told
+	return *given
 }
 
-// text checks a title and a body. A draft may be without a title.
+// text checks a title and a body. The title of a draft may be empty.
 func (f *shape) text(title, body string, untitled bool) {
 	if title != "" || !untitled {
 		f.Add(library.CheckTitle(title), "title")
@@ -63,10 +63,10 @@ func (f *shape) text(title, body string, untitled bool) {
 	f.Add(library.CheckBody(body), "body")
 }
 
-// order refuses a line whose number is not the next one.
-func order(told, last int, what string) error {
-	if told > last+1 {
-		return fault.Invalidf([]string{"number"}, "%s %d comes after %s %d; give it a line before this one", what, told, what, told-1)
+// order returns an error if the number of a line is beyond the next one.
+func order(given, last int, what string) error {
+	if given > last+1 {
+		return fault.Invalidf([]string{"number"}, "%s %d comes after %s %d; give it a line before this one", what, given, what, given-1)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (prin
 		row.CopiedFrom = *in.CopiedFrom
 	}
 	if in.Number < 2 || row.CopiedFrom >= in.Number {
-		f.List = append(f.List, fault.Invalidf([]string{"number"}, "the numbers of branches begin with 2, after that of the branch which was copied; branch 1 needs no line"))
+		f.List = append(f.List, fault.Invalidf([]string{"number"}, "the number of a branch is at least 2 and greater than that of the branch it was copied from; branch 1 needs no line"))
 	}
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
@@ -91,8 +91,8 @@ func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (prin
 			return nil, err
 		}
 		if head.HasBranch(in.Number) {
-			stands, err := decodeBranch(t.Rows[0].Value)
-			if err == nil && (stands.CopiedFrom != row.CopiedFrom || stands.By != row.By || in.CreatedAt != nil && stands.CreatedAt != row.CreatedAt) {
+			current, err := decodeBranch(t.Rows[0].Value)
+			if err == nil && (current.CopiedFrom != row.CopiedFrom || current.By != row.By || in.CreatedAt != nil && current.CreatedAt != row.CreatedAt) {
 				err = principal.DiffersFrom("a branch")
 			}
 			return nil, err
@@ -106,7 +106,7 @@ func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (prin
 			return nil, err
 		}
 		if in.Current {
-			// Its line has told the item's title and place.
+			// The line of the item has set its title and its position in libraries.
 			e.makeCurrent(n, nil, nil)
 			e.visible = false
 		}
@@ -135,7 +135,7 @@ func (k keeper) ImportRevision(ctx context.Context, in library.ImportRevision) (
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	at := place{in.Branch, locale}
+	at := branchLocale{in.Branch, locale}
 	key := revisionKey(in.Branch, locale, in.Number)
 	body := &pending{s: k.s, item: id, body: in.Body}
 	return k.s.library.ImportEdit(ctx, id, []library.RowKey{at.line(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
@@ -159,27 +159,27 @@ func (k keeper) ImportRevision(ctx context.Context, in library.ImportRevision) (
 		if _, err := e.save(at, l, stored, in.Current); err != nil {
 			return nil, err
 		}
-		// Its line has told the item's title and place.
+		// The line of the item has set its title and its position in libraries.
 		e.visible, e.title = false, nil
 		return e.libraryEdit(nil), nil
 	})
 }
 
-// sameRevision refuses a revision that is stored otherwise.
-func (k keeper) sameRevision(ctx context.Context, value []byte, told revisionRow, in *library.ImportRevision) error {
-	stands, err := decodeRevision(value)
+// sameRevision returns an error if a revision differs from the stored one.
+func (k keeper) sameRevision(ctx context.Context, value []byte, given revisionRow, in *library.ImportRevision) error {
+	current, err := decodeRevision(value)
 	if err != nil {
 		return err
 	}
-	bodies, err := k.s.bodies(ctx, []text{stands.Text})
+	bodies, err := k.s.bodies(ctx, []text{current.Text})
 	if err != nil {
 		return err
 	}
-	stands.Text = told.Text
+	current.Text = given.Text
 	if in.CreatedAt == nil {
-		stands.CreatedAt = told.CreatedAt
+		current.CreatedAt = given.CreatedAt
 	}
-	if stands != told || bodies[0] != in.Body {
+	if current != given || bodies[0] != in.Body {
 		return principal.DiffersFrom("a revision")
 	}
 	return nil
@@ -191,7 +191,7 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 	item, row := f.item(in.Content), f.suggestion(&in)
 	id, ok := ParseTextID(in.ID)
 	if !ok {
-		f.List = append(f.List, fault.Invalidf([]string{"id"}, "not the id of a suggestion: it has 32 hexadecimal digits, and begins with the time at which it was made"))
+		f.List = append(f.List, fault.Invalidf([]string{"id"}, "not the id of a suggestion: it has 32 hexadecimal digits, beginning with the time of its creation"))
 	}
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
@@ -200,7 +200,7 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 	if err != nil {
 		return principal.Unchanged, err
 	}
-	if there := texts[0]; there.Item != "" && (there.Item != item || there.Row != suggestionKey(id)) {
+	if stored := texts[0]; stored.Item != "" && (stored.Item != item || stored.Row != suggestionKey(id)) {
 		return principal.Unchanged, principal.DiffersFrom("a suggestion")
 	}
 	result, err := k.s.library.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
@@ -226,15 +226,15 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 	if err != nil || result == principal.Unchanged && texts[0].Item != "" {
 		return result, err
 	}
-	// Its id may be old, so the scrubber would remove the text if it met it before the row.
-	// An import that ends here is repeated, and stores it then.
+	// The text is stored after the row. Its id may be old, so the scrubber would remove a text without
+	// a row. If the import ends here, a repetition stores the text.
 	if err := k.s.store.PutText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
 		return result, fault.Unavailablef(err, "the text of the suggestion was not stored; import it again")
 	}
 	return principal.Created, nil
 }
 
-// suggestion checks what a line tells of a suggestion, and returns its row.
+// suggestion checks the line of a suggestion, and returns its row.
 func (f *shape) suggestion(in *library.ImportSuggestion) suggestionRow {
 	f.text(in.Title, in.Body, false)
 	if in.Note != nil {
@@ -256,27 +256,27 @@ func (f *shape) suggestion(in *library.ImportSuggestion) suggestionRow {
 		row.DecidedBy = f.principal(*in.DecidedBy, "decidedBy")
 	}
 	if (row.State == Open) != (in.DecidedBy == nil) {
-		f.List = append(f.List, fault.Invalidf([]string{"decidedBy"}, "it is told of suggestions that are not OPEN, and of all of those"))
+		f.List = append(f.List, fault.Invalidf([]string{"decidedBy"}, "it is required for suggestions that are not OPEN, and not allowed for OPEN ones"))
 	}
 	if (row.State == Accepted) != (in.Revision != nil) {
-		f.List = append(f.List, fault.Invalidf([]string{"revision"}, "it is told of suggestions that are ACCEPTED, and of all of those"))
+		f.List = append(f.List, fault.Invalidf([]string{"revision"}, "it is required for suggestions that are ACCEPTED, and not allowed for others"))
 	}
 	return row
 }
 
-// sameSuggestion refuses a suggestion that is stored otherwise. What was decided of it since
-// does not count.
-func sameSuggestion(value []byte, told suggestionRow, body Text, in *library.ImportSuggestion) error {
-	stands, err := decodeSuggestion(value)
+// sameSuggestion returns an error if a suggestion differs from the stored one, apart from what was
+// decided since.
+func sameSuggestion(value []byte, given suggestionRow, body Text, in *library.ImportSuggestion) error {
+	current, err := decodeSuggestion(value)
 	if err != nil {
 		return err
 	}
-	sameNote := (stands.Note == nil) == (told.Note == nil) && (told.Note == nil || *stands.Note == *told.Note)
+	sameNote := (current.Note == nil) == (given.Note == nil) && (given.Note == nil || *current.Note == *given.Note)
 	if in.CreatedAt == nil {
-		told.CreatedAt = stands.CreatedAt
+		given.CreatedAt = current.CreatedAt
 	}
-	told.Note, told.State, told.DecidedBy, told.Revision = stands.Note, stands.State, stands.DecidedBy, stands.Revision
-	if stands != told || !sameNote || body.Item != "" && body.Body != in.Body {
+	given.Note, given.State, given.DecidedBy, given.Revision = current.Note, current.State, current.DecidedBy, current.Revision
+	if current != given || !sameNote || body.Item != "" && body.Body != in.Body {
 		return principal.DiffersFrom("a suggestion")
 	}
 	return nil
@@ -287,7 +287,7 @@ func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (princi
 	f := k.shape()
 	item, user := f.item(in.Content), f.principal(in.Author, "author")
 	row := draftRow{
-		Item: item, At: place{in.Branch, checkLocale(&f.List, in.Locale)}, Title: in.Title, Base: f.number(in.BaseRevision),
+		Item: item, At: branchLocale{in.Branch, checkLocale(&f.List, in.Locale)}, Title: in.Title, Base: f.number(in.BaseRevision),
 		Version: 1, UpdatedAt: f.past(in.UpdatedAt, "updatedAt"),
 	}
 	if f.text(in.Title, in.Body, true); in.Version != nil {
@@ -316,7 +316,8 @@ func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (princi
 	return k.importDraft(ctx, user, row, &in)
 }
 
-// importDraft stores a draft in the place of none. It is the newest one of its author.
+// importDraft stores a draft if there is none with its name. It becomes the newest one of its
+// author.
 func (k keeper) importDraft(ctx context.Context, user principal.ID, row draftRow, in *library.ImportDraft) (principal.ImportResult, error) {
 	name := draftName(row.Item, row.At)
 	stored, err := k.s.store.ReadDrafts(ctx, user, []string{name})
@@ -346,8 +347,8 @@ func (k keeper) importDraft(ctx context.Context, user principal.ID, row draftRow
 		row.Text = text{ID: d.Token, Size: len(in.Body)}
 	}
 	d.Value = row.encode()
-	stands, err := k.s.store.PutDraft(ctx, d, nil)
-	if err == nil && stands.Token != d.Token {
+	current, err := k.s.store.PutDraft(ctx, d, nil)
+	if err == nil && current.Token != d.Token {
 		err = principal.DiffersFrom("a draft")
 	}
 	if err != nil {
@@ -356,21 +357,21 @@ func (k keeper) importDraft(ctx context.Context, user principal.ID, row draftRow
 	return principal.Created, nil
 }
 
-// sameDraft refuses a draft that is stored otherwise.
-func (k keeper) sameDraft(ctx context.Context, stored DraftRow, told draftRow, in *library.ImportDraft) error {
-	stands, err := decodeDraft(stored.Value)
+// sameDraft returns an error if a draft differs from the stored one.
+func (k keeper) sameDraft(ctx context.Context, stored DraftRow, given draftRow, in *library.ImportDraft) error {
+	current, err := decodeDraft(stored.Value)
 	if err != nil {
 		return err
 	}
-	bodies, err := k.s.bodies(ctx, []text{stands.Text})
+	bodies, err := k.s.bodies(ctx, []text{current.Text})
 	if err != nil {
 		return err
 	}
-	stands.Text = told.Text
+	current.Text = given.Text
 	if in.UpdatedAt == nil {
-		stands.UpdatedAt = told.UpdatedAt
+		current.UpdatedAt = given.UpdatedAt
 	}
-	if stands != told || bodies[0] != in.Body {
+	if current != given || bodies[0] != in.Body {
 		return principal.DiffersFrom("a draft")
 	}
 	return nil

@@ -9,18 +9,18 @@ import (
 	"carrel/core/urlname"
 )
 
-// anyLocale in a list of preferences is every locale.
+// anyLocale in a list of preferences matches every locale.
 const anyLocale = "*"
 
-// maxAccepted is how much of an Accept-Language header is read, in bytes.
+// maxAccepted is how many bytes of an Accept-Language header are parsed.
 const maxAccepted = 1000
 
-// fallback are the locales that suit a reader if no preference does, the best first: "" is
-// text that is not translatable.
+// fallback are the locales that are used if no preference matches, best first. "" is text that is
+// not translatable.
 var fallback = []string{"en", urlname.Neutral, ""}
 
-// AcceptedLocales returns the locales that an Accept-Language header names, the preferred first.
-// What it cannot read it leaves out.
+// AcceptedLocales returns the locales of an Accept-Language header, the preferred first. It ignores
+// what it cannot parse.
 func AcceptedLocales(header string) []string {
 	type preference struct {
 		locale string
@@ -42,8 +42,8 @@ func AcceptedLocales(header string) []string {
 	return locales
 }
 
-// acceptedLocale returns the locale of a language tag: its language and its country. Other
-// parts, such as a script, are not told apart. It returns "" for what is no locale.
+// acceptedLocale returns the locale of a language tag: its language and its country. Other parts,
+// such as a script, are ignored. It returns "" if the tag is not a locale.
 func acceptedLocale(tag string) string {
 	if tag == anyLocale {
 		return anyLocale
@@ -61,8 +61,8 @@ func acceptedLocale(tag string) string {
 	return locale
 }
 
-// quality returns the weight of a language in Accept-Language: 1 where none is given, 0
-// where it cannot be read.
+// quality returns the weight of a language in Accept-Language: 1 if there is none, 0 if it cannot be
+// parsed.
 func quality(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, found := strings.Cut(strings.TrimSpace(param), "=")
@@ -78,23 +78,23 @@ func quality(params string) float64 {
 	return 1
 }
 
-// choose returns the locale among those there are that suits the preferences best; ok is
-// false where none does. own is the item's own locale.
-func choose(there, preferred []string, own string) (locale string, ok bool) {
+// choose returns the available locale that matches the preferences best. ok is false if none does.
+// own is the item's own locale.
+func choose(available, preferred []string, own string) (locale string, ok bool) {
 	for _, p := range slices.Concat(preferred, fallback) {
 		if p == anyLocale {
-			if own != "" && slices.Contains(there, own) {
+			if own != "" && slices.Contains(available, own) {
 				return own, true
 			}
-			if i := slices.IndexFunc(there, func(l string) bool { return l != "" }); i >= 0 {
-				return there[i], true
+			if i := slices.IndexFunc(available, func(l string) bool { return l != "" }); i >= 0 {
+				return available[i], true
 			}
 			continue
 		}
-		if slices.Contains(there, p) {
+		if slices.Contains(available, p) {
 			return p, true
 		}
-		if language, _, found := strings.Cut(p, "_"); found && slices.Contains(there, language) {
+		if language, _, found := strings.Cut(p, "_"); found && slices.Contains(available, language) {
 			return language, true
 		}
 	}

@@ -33,9 +33,9 @@ func TestAcceptedLocales(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
-		there, preferred string
-		own              string
-		want             string // "-": none
+		available, preferred string
+		own                  string
+		want                 string // "-": none
 	}{
 		{"de en fr", "fr_CA", "en", "fr"},
 		{"de en fr fr_CA", "fr_CA", "en", "fr_CA"},
@@ -54,16 +54,16 @@ func TestChoose(t *testing.T) {
 		{"en fr", "de fr_CH en", "en", "fr"},
 		{"", "en", "", "-"},
 	} {
-		there := strings.Fields(c.there)
-		for i := range there {
-			there[i] = strings.Trim(there[i], "_")
+		available := strings.Fields(c.available)
+		for i := range available {
+			available[i] = strings.Trim(available[i], "_")
 		}
-		got, ok := choose(there, strings.Fields(c.preferred), c.own)
+		got, ok := choose(available, strings.Fields(c.preferred), c.own)
 		if ok != (c.want != "-") || ok && got != c.want {
-			t.Errorf("%q of %q, own %q: %q, %v; want %q", c.preferred, c.there, c.own, got, ok, c.want)
+			t.Errorf("%q of %q, own %q: %q, %v; want %q", c.preferred, c.available, c.own, got, ok, c.want)
 		}
-		if ok && !slices.Contains(there, got) {
-			t.Errorf("%q of %q: %q is not there", c.preferred, c.there, got)
+		if ok && !slices.Contains(available, got) {
+			t.Errorf("%q of %q: %q is not available", c.preferred, c.available, got)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func keyOf(c *library.Content) string {
 	return string(c.ID)
 }
 
-// RevisionKey names a revision of an item.
+// RevisionKey identifies a revision of an item.
 type RevisionKey struct {
 	Branch int
 	Locale string // "" is none
@@ -62,7 +62,7 @@ func (r *Revision) Key() string {
 	return urlname.Key{Kind: urlname.Revision, Content: keyOf(r.Content), Branch: r.Branch, Locale: r.Locale, Revision: r.Number}.String()
 }
 
-// LocaleOrNull returns the locale, nil where there is none.
+// LocaleOrNull returns the locale, or nil if there is none.
 func (r *Revision) LocaleOrNull() *string { return localeOrNil(r.Locale) }
 
 func localeOrNil(locale string) *string {
@@ -72,10 +72,10 @@ func localeOrNil(locale string) *string {
 	return &locale
 }
 
-// Size returns the bytes of the body.
+// Size returns the size of the body in bytes.
 func (r *Revision) Size() int { return r.text.Size }
 
-// orNil returns a number, nil for None.
+// orNil returns a number, or nil for None.
 func orNil(n int) *int {
 	if n == None {
 		return nil
@@ -91,7 +91,7 @@ type seen struct {
 	deleted bool
 }
 
-// see reads an item; nil where the viewer may not see it, or where it has no page.
+// see reads an item. It returns nil if the viewer may not see it, or if it has no page.
 func (s *Service) see(ctx context.Context, v *principal.Viewer, id library.ContentID) (*seen, error) {
 	all, err := s.seeAll(ctx, v, []library.ContentID{id})
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *Service) seeAll(ctx context.Context, v *principal.Viewer, ids []library
 	return all, nil
 }
 
-// branchFor returns the number of the branch asked for, by default the current or the
-// working one; ok is false where the viewer may not see it or there is none.
+// branchFor returns the number of the requested branch, by default the current or the working one.
+// ok is false if there is no such branch, or the viewer may not see it.
 func (p *seen) branchFor(number *int, working bool) (n int, ok bool) {
 	n = p.head.Current
 	if working {
@@ -136,8 +136,8 @@ func (p *seen) branchFor(number *int, working bool) (n int, ok bool) {
 	return n, p.head.HasBranch(n) && !(visitor && (working || n != p.head.Current))
 }
 
-// Branch returns a branch of an item, by default the current or the working one; nil where
-// there is none that the viewer may see.
+// Branch returns a branch of an item, by default the current or the working one, or nil if there is
+// none that the viewer may see.
 func (s *Service) Branch(ctx context.Context, v *principal.Viewer, id library.ContentID, number *int, working bool) (*Branch, error) {
 	p, err := s.see(ctx, v, id)
 	if err != nil || p == nil {
@@ -158,7 +158,7 @@ func (s *Service) branchOf(ctx context.Context, p *seen, n int) (*Branch, error)
 	return bs[0], nil
 }
 
-// branches reads branches that there are, at most 100.
+// branches reads branches that exist, at most 100.
 func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Branch, error) {
 	var keys []library.RowKey
 	for _, n := range numbers {
@@ -195,7 +195,7 @@ func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Bran
 	return bs, nil
 }
 
-// Locales returns the locales of a branch that have a text which the viewer sees.
+// Locales returns the locales of a branch that have a text which the viewer may see.
 func (s *Service) Locales(ctx context.Context, b *Branch) ([]string, error) {
 	lines, err := s.lines(ctx, b.Content.ID, b.Number)
 	if err != nil {
@@ -210,8 +210,8 @@ func (s *Service) Locales(ctx context.Context, b *Branch) ([]string, error) {
 	return locales, nil
 }
 
-// Revision returns the revision of a key, exactly; nil where there is none that the viewer
-// may see. Visitors see current ones only.
+// Revision returns exactly the revision of a key, or nil if there is none that the viewer may see.
+// Visitors see only current ones.
 func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.ContentID, k RevisionKey) (*Revision, error) {
 	p, err := s.see(ctx, v, id)
 	if err != nil || p == nil {
@@ -231,7 +231,7 @@ func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.
 	return s.revision(ctx, p, k, l)
 }
 
-// revision reads a revision that there is.
+// revision reads a revision that exists.
 func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l Line) (*Revision, error) {
 	key := revisionKey(k.Branch, k.Locale, k.Number)
 	rows, err := s.present(ctx, p.Header.ID, []library.RowKey{key})
@@ -253,8 +253,8 @@ func revisionOfRow(c *library.Content, k RevisionKey, l Line, row revisionRow) *
 	}
 }
 
-// present reads rows that another row tells of. A reading that does not wait for a commit
-// under way may miss them; it is repeated as one that does.
+// present reads rows that must exist because another row refers to them. A read that does not wait
+// for a pending commit may miss them. Then they are read again, serially.
 func (s *Service) present(ctx context.Context, id library.ContentID, keys []library.RowKey) ([]library.Row, error) {
 	for _, serial := range []bool{false, true} {
 		read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: keys, Serial: serial})
@@ -268,25 +268,26 @@ func (s *Service) present(ctx context.Context, id library.ContentID, keys []libr
 	return nil, errGone
 }
 
-// TextQuery asks for the text of an item that suits a reader.
+// TextQuery describes which text of an item a reader wants.
 type TextQuery struct {
-	// Locale is preferred to those of Accept; with Strict it is required, and nil requires
-	// text that is not translatable.
+	// Locale is preferred to those of Accept. With Strict it is required, and nil requires text
+	// that is not translatable.
 	Locale *string
 	Strict bool
 	// Accept are the locales that the request's Accept-Language names.
 	Accept []string
 	// Branch is the current one when nil, and with Working the working one.
 	Branch *int
-	// Number is that of the revision; nil: the current one, and with Working the working one.
+	// Number is the number of the revision. nil means the current one, or with Working the
+	// working one.
 	Number  *int
 	Working bool
-	// TitleOnly reports that nothing but key, branch, number, locale, title and isCurrent is
-	// needed of the revisions.
+	// TitleOnly reports that only key, branch, number, locale, title and isCurrent of the
+	// revisions are needed.
 	TitleOnly bool
 }
 
-// Key returns a text that is the same for equal queries, and for no others.
+// Key returns a text that is equal exactly for equal queries.
 func (q *TextQuery) Key() string {
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -295,7 +296,7 @@ func (q *TextQuery) Key() string {
 	return string(b)
 }
 
-// check returns the locales that suit the reader, the best first.
+// check returns the preferred locales of the reader, best first.
 func (q *TextQuery) check() ([]string, error) {
 	var faults fault.List
 	locale := checkLocale(&faults, q.Locale)
@@ -311,8 +312,8 @@ func (q *TextQuery) check() ([]string, error) {
 	return slices.Concat([]string{locale}, q.Accept), nil
 }
 
-// Texts returns the revisions of items that suit a reader, in the order of ids; nil where
-// there is none that the viewer may see.
+// Texts returns for each item, in the order of ids, the revision that matches the query best, or nil
+// if there is none that the viewer may see.
 func (s *Service) Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q TextQuery) ([]*Revision, error) {
 	preferred, err := q.check()
 	if err != nil {
@@ -329,14 +330,14 @@ func (s *Service) Texts(ctx context.Context, v *principal.Viewer, ids []library.
 		}
 		var err error
 		if found[i], err = s.text(ctx, pages[i], &q, preferred); err == error(errGone) {
-			return nil // it has no text any more; the others have theirs
+			return nil // the item was deleted; the others have their texts
 		}
 		return err
 	})
 	return found, err
 }
 
-// textsAtOnce is how many items Texts reads at the same time.
+// textsAtOnce is how many items Texts reads concurrently.
 const textsAtOnce = 20
 
 func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []string) (*Revision, error) {
@@ -349,29 +350,29 @@ func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []s
 		return nil, err
 	}
 	lines = slices.DeleteFunc(lines, func(l localeLine) bool { return q.numberIn(l.Line, p.Permissions.CanEdit) == None })
-	there := make([]string, len(lines))
+	available := make([]string, len(lines))
 	for i, l := range lines {
-		there[i] = l.locale
+		available[i] = l.locale
 	}
 	var locale string
 	if q.Strict {
-		locale, ok = preferred[0], slices.Contains(there, preferred[0])
+		locale, ok = preferred[0], slices.Contains(available, preferred[0])
 	} else {
-		locale, ok = choose(there, preferred, p.head.Locale)
+		locale, ok = choose(available, preferred, p.head.Locale)
 	}
 	if !ok {
 		return nil, nil
 	}
-	l := lines[slices.Index(there, locale)]
+	l := lines[slices.Index(available, locale)]
 	return s.revision(ctx, p, RevisionKey{branch, locale, q.numberIn(l.Line, p.Permissions.CanEdit)}, l.Line)
 }
 
-// numberIn returns the number of the revision asked for in a locale, None where there is
-// none that the viewer may see.
+// numberIn returns the number of the requested revision in a locale, or None if there is none that
+// the viewer may see.
 func (q *TextQuery) numberIn(l Line, editor bool) int {
 	switch {
 	case q.Number == nil && q.Working:
-		return l.Working // of an editor: others see no working branch
+		return l.Working // only for editors: others see no working branch
 	case q.Number == nil:
 		return l.Current
 	case *q.Number < 0 || *q.Number > l.Last || !editor && *q.Number != l.Current:
@@ -389,9 +390,9 @@ func (s *Service) Bodies(ctx context.Context, rs []*Revision) ([]string, error) 
 	return s.bodies(ctx, texts)
 }
 
-// Bodied is what has a body: a Revision, a Draft or a Suggestion.
+// Bodied is a Revision, a Draft or a Suggestion: something with a body.
 type Bodied interface {
-	// Size returns the bytes of the body.
+	// Size returns the size of the body in bytes.
 	Size() int
 	bodyText() text
 }

@@ -13,7 +13,7 @@ import (
 type SaveRevision struct {
 	ContentID    string
 	Branch       *int    // the current one when nil
-	Locale       *string // nil: the text is not translatable
+	Locale       *string // nil if the text is not translatable
 	Title, Body  string
 	BaseRevision *int
 	// Publish makes the revision the current one.
@@ -21,16 +21,16 @@ type SaveRevision struct {
 	IdempotencyKey *string
 }
 
-// RevisionOutcome is what a mutation of a revision answers.
+// RevisionOutcome is the result of a mutation of a revision.
 type RevisionOutcome struct {
-	Content  *library.Content // nil where the actor may not see it (any more)
+	Content  *library.Content // nil if the actor may not (or no longer) see it
 	Revision *Revision        // likewise
-	// Libraries is how many libraries the change concerns.
+	// Libraries is how many libraries the change affects.
 	Libraries int
 }
 
-// SaveRevision adds a revision to a locale of a branch. Editors do. It refuses with
-// REVISION_CONFLICT a text that was made from another revision than the current one.
+// SaveRevision adds a revision to a locale of a branch. Only editors may do so. It returns
+// REVISION_CONFLICT if the text was made from another revision than the current one.
 func (s *Service) SaveRevision(ctx context.Context, v *principal.Viewer, in SaveRevision) (*RevisionOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -48,7 +48,7 @@ func (s *Service) SaveRevision(ctx context.Context, v *principal.Viewer, in Save
 type saving struct {
 	SaveRevision
 	locale string
-	// force saves the text whatever is current. Its base is recorded all the same.
+	// force saves the text whatever revision is current. Its base is still recorded.
 	force bool
 }
 
@@ -58,7 +58,7 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 	change := library.ItemChange{
 		Rows: func(h *library.Header) []library.RowKey {
 			head := guessHead(h)
-			return []library.RowKey{place{head.branchOr(in.Branch), in.locale}.line()}
+			return []library.RowKey{branchLocale{head.branchOr(in.Branch), in.locale}.line()}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 			e, at, l, err := s.atLine(ctx, t, in.Branch, in.locale)
@@ -104,22 +104,22 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 	return &RevisionOutcome{Content: out.Content, Revision: &made, Libraries: out.FanOut.Libraries}, nil
 }
 
-// atLine begins an edit of a place, whose line is the first row of the reading.
-func (s *Service) atLine(_ context.Context, t *library.ItemReading, branch *int, locale string) (*edit, place, Line, error) {
+// atLine begins an edit of a branch and locale, whose line is the first row of the reading.
+func (s *Service) atLine(_ context.Context, t *library.ItemReading, branch *int, locale string) (*edit, branchLocale, Line, error) {
 	head, err := headOf(t.Header)
 	if err != nil {
-		return nil, place{}, Line{}, err
+		return nil, branchLocale{}, Line{}, err
 	}
-	at := place{head.branchOr(branch), locale}
+	at := branchLocale{head.branchOr(branch), locale}
 	if err := head.requireBranch(at.Branch, "branch"); err != nil {
-		return nil, place{}, Line{}, err
+		return nil, branchLocale{}, Line{}, err
 	}
 	l, err := decodeLine(t.Rows[0].Value)
 	return &edit{head: head}, at, l, err
 }
 
-// checkLocales refuses a new locale of a branch that has as many as it may have.
-func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at place, l Line) error {
+// checkLocales returns an error for a new locale of a branch that has as many as allowed.
+func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at branchLocale, l Line) error {
 	if l.Last != None {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at pla
 	return err
 }
 
-// revisionOutcome reads the revision that a change was about, as it is now.
+// revisionOutcome reads the current state of the revision that was changed.
 func (s *Service) revisionOutcome(ctx context.Context, v *principal.Viewer, out *library.ContentOutcome) (*RevisionOutcome, error) {
 	a, err := decodeAnswer(out.Answer)
 	if err != nil || out.Content == nil {
@@ -150,8 +150,8 @@ type PublishRevision struct {
 	Number    int
 }
 
-// PublishRevision makes a revision the current one of its locale and branch. An older one
-// is a rollback. The working revision stays as it is.
+// PublishRevision makes a revision the current one of its locale and branch. Publishing an older one
+// is a rollback. The working revision does not change.
 func (s *Service) PublishRevision(ctx context.Context, v *principal.Viewer, in PublishRevision) (*RevisionOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)

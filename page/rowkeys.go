@@ -18,7 +18,7 @@ const (
 	suggestionKind = library.FirstRowKind + 2 // suggestions
 )
 
-// Numbers in keys have ten digits, so that the order of keys is that of numbers.
+// Numbers in keys have ten digits, so that keys are ordered by number.
 const digits = "%010d"
 
 func branchKey(branch int) library.RowKey {
@@ -37,7 +37,7 @@ func suggestionKey(id TextID) library.RowKey {
 	return library.RowKey{Kind: suggestionKind, Key: id.String()}
 }
 
-// linesOf is the slice of the locales of a branch. "0" is the byte after "/".
+// linesOf returns the slice of the locales of a branch. "0" is the byte after "/".
 func linesOf(id library.ContentID, branch int) library.RowSlice {
 	key := branchKey(branch).Key
 	return library.RowSlice{Content: id, Kind: branchKind, From: key + "/", To: key + "0"}
@@ -49,7 +49,7 @@ func localeOf(key string) string {
 	return locale
 }
 
-// revisionOf returns what the key of a revision tells.
+// revisionOf parses the key of a revision.
 func revisionOf(key string) (branch int, locale string, number int, err error) {
 	parts := strings.Split(key, "/")
 	if len(parts) != 3 {
@@ -65,19 +65,17 @@ func revisionOf(key string) (branch int, locale string, number int, err error) {
 	return branch, parts[1], number, nil
 }
 
-// TextID identifies a text, and a suggestion with its text. It begins with the time at
-// which it was made, so that ids are in order of time: the milliseconds, and then the
-// microseconds since the last one.
+// TextID identifies a text, and a suggestion with its text. It begins with the time of its
+// creation, so that ids are ordered by time: milliseconds, then the remaining microseconds.
 type TextID [16]byte
 
-// millisBytes and timeBytes are how many bytes of a TextID are the milliseconds of its time,
-// and its whole time.
+// The number of bytes of a TextID for the milliseconds of its time, and for its whole time.
 const (
 	millisBytes = 6
 	timeBytes   = millisBytes + 2
 )
 
-// newTextID returns the id of a text that is made now; random fills its other bytes.
+// newTextID returns the id of a text that is created now. random fills the other bytes.
 func newTextID(now clock.Instant, random func([]byte)) (id TextID) {
 	var t [8]byte
 	binary.BigEndian.PutUint64(t[:], uint64(now/1000))
@@ -87,7 +85,7 @@ func newTextID(now clock.Instant, random func([]byte)) (id TextID) {
 	return id
 }
 
-// At returns when the id was made.
+// At returns the time of the id in whole milliseconds.
 func (id TextID) At() clock.Instant {
 	var t [8]byte
 	copy(t[2:], id[:millisBytes])
@@ -97,7 +95,7 @@ func (id TextID) At() clock.Instant {
 // String returns the id in hexadecimal digits.
 func (id TextID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseTextID reads an id; ok is false for any other text.
+// ParseTextID parses an id. ok is false for any other text.
 func ParseTextID(s string) (id TextID, ok bool) {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != len(id) || s != strings.ToLower(s) {

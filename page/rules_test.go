@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// hide has ann save a revision that is not published.
-func (h desk) hide(id library.ContentID, branch int, locale *string, title string) *page.Revision {
+// hide saves a revision by ann that is not published.
+func (h pagesEnv) hide(id library.ContentID, branch int, locale *string, title string) *page.Revision {
 	h.T.Helper()
 	out, err := h.pages.SaveRevision(h.T.Context(), backendtest.Ann(),
 		page.SaveRevision{ContentID: string(id), Branch: &branch, Locale: locale, Title: title, Body: title})
@@ -22,7 +22,7 @@ func (h desk) hide(id library.ContentID, branch int, locale *string, title strin
 	return out.Revision
 }
 
-func (h desk) fork(id library.ContentID, copyFrom *int) *page.Branch {
+func (h pagesEnv) fork(id library.ContentID, copyFrom *int) *page.Branch {
 	h.T.Helper()
 	out, err := h.pages.CreateBranch(h.T.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id), CopyFrom: copyFrom})
 	if err != nil {
@@ -31,7 +31,7 @@ func (h desk) fork(id library.ContentID, copyFrom *int) *page.Branch {
 	return out.Branch
 }
 
-func (h desk) switchTo(id library.ContentID, branch int, working bool) *page.Branch {
+func (h pagesEnv) switchTo(id library.ContentID, branch int, working bool) *page.Branch {
 	h.T.Helper()
 	out, err := h.pages.SetCurrentBranch(h.T.Context(), backendtest.Ann(), page.SetCurrentBranch{ContentID: string(id), Branch: branch, Working: working})
 	if err != nil {
@@ -40,9 +40,9 @@ func (h desk) switchTo(id library.ContentID, branch int, working bool) *page.Bra
 	return out.Branch
 }
 
-// Visitors see what is published in the current branch, whichever editors work on.
+// Visitors see what is published in the current branch, even if editors work on another one.
 func TestSaveRevision_InTheWorkingBranchIsNotShown(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "one", "a")
 	h.fork(id, backendtest.Ptr(1))
@@ -62,7 +62,7 @@ func TestSaveRevision_InTheWorkingBranchIsNotShown(t *testing.T) {
 	if after := h.Content(id); after.Title != "three" || after.Version != before.Version+1 {
 		t.Errorf("a text of the current branch made the item %+v", after)
 	}
-	// Back to where visitors are, and there again changes nothing.
+	// Switching back to the current branch works; switching there again changes nothing.
 	for range 2 {
 		if b := h.switchTo(id, 1, true); !b.IsWorking || !b.IsCurrent {
 			t.Errorf("branch 1 is %+v", b)
@@ -71,9 +71,9 @@ func TestSaveRevision_InTheWorkingBranchIsNotShown(t *testing.T) {
 	h.WantClean()
 }
 
-// Only what is published is copied.
-func TestCreateBranch_CopiesWhatIsPublished(t *testing.T) {
-	h := newDesk(t)
+// Only published texts are copied.
+func TestCreateBranch_CopiesPublishedTexts(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	de := "de"
 	h.save(id, "one", "a")
@@ -88,10 +88,10 @@ func TestCreateBranch_CopiesWhatIsPublished(t *testing.T) {
 	h.WantClean()
 }
 
-// The base of a suggestion is what visitors see, and whoever sees no other branch suggests
-// nothing for it.
-func TestSuggestRevision_IsAboutWhatItsAuthorSees(t *testing.T) {
-	h := newDesk(t)
+// The base of a suggestion is the revision that visitors see, and visitors cannot make suggestions
+// for a branch that they do not see.
+func TestSuggestRevision_IsBasedOnWhatItsAuthorSees(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "one", "a")
 	h.hide(id, 1, nil, "hidden")
@@ -104,7 +104,7 @@ func TestSuggestRevision_IsAboutWhatItsAuthorSees(t *testing.T) {
 		t.Fatalf("suggestion %+v, %v, want one on revision 0", made, err)
 	}
 	if _, err := h.pages.DecideSuggestion(t.Context(), backendtest.Ann(), page.DecideSuggestion{ID: made.Suggestion.ID, Decision: page.Accept}); err != nil {
-		t.Errorf("accepting what was made from the current revision: %v", err)
+		t.Errorf("accepting a suggestion based on the current revision: %v", err)
 	}
 	_, err = suggest(backendtest.Bob(), 2)
 	backendtest.WantFaults(t, err, "NOT_FOUND branch")
@@ -115,9 +115,9 @@ func TestSuggestRevision_IsAboutWhatItsAuthorSees(t *testing.T) {
 	h.WantClean()
 }
 
-// A branch has at most 100 locales. Those that it has get further revisions.
-func TestSaveRevision_HasABoundOfLocales(t *testing.T) {
-	h := newDesk(t)
+// A branch has at most 100 locales. Existing locales may still get new revisions.
+func TestSaveRevision_LimitsLocales(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	var locales []string
 	for _, language := range []string{"de", "en", "fr", "it"} {
@@ -143,12 +143,12 @@ func TestSaveRevision_HasABoundOfLocales(t *testing.T) {
 		}
 		n, last = n+1, locale
 	}
-	t.Errorf("nobody has refused a locale after %d", n)
+	t.Errorf("no locale was refused after %d", n)
 }
 
-// A draft that is published by force keeps the base that it was made from.
+// A draft that is published by force keeps its base.
 func TestPublishDraft_ByForceKeepsItsBase(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	ann := backendtest.Ann()
 	h.save(id, "one", "a")

@@ -11,18 +11,18 @@ import (
 	"carrel/principal"
 )
 
-// garbageAfter is how old a text must be before the scrubber removes it. A mutation that
-// has stored its text writes the row that refers to it, or gives up, within seconds.
+// garbageAfter is how old a text must be before the scrubber removes it. After a mutation has
+// stored its text, it writes the row that refers to it within seconds, or fails.
 const garbageAfter = time.Hour
 
-// draftText returns what a text refers to that is the body of a draft.
+// draftText returns the Row of a text that is the body of a draft.
 func draftText(user principal.ID, name string) library.RowKey {
 	return library.RowKey{Key: string(user) + " " + name}
 }
 
-// ScrubTexts looks at the next texts after one, at most limit, and removes those that no
-// row refers to: a crash or a lost race has left them behind. It returns the last text that
-// it has looked at, and the number of texts looked at and removed.
+// ScrubTexts checks at most limit texts after one, and removes those that no row refers to, which
+// exist after a crash or a lost race. It returns the last text that it checked, and the number of
+// checked and removed texts.
 func (s *Service) ScrubTexts(ctx context.Context, after [16]byte, limit int) (last [16]byte, seen, removed int, err error) {
 	texts, err := s.store.ScanTexts(ctx, after, limit)
 	if err != nil || len(texts) == 0 {
@@ -46,8 +46,8 @@ func (s *Service) ScrubTexts(ctx context.Context, after [16]byte, limit int) (la
 	return texts[len(texts)-1].ID, len(texts), removed, err
 }
 
-// dropGarbage removes texts that no row refers to and no change in flight will refer to.
-// The in-flight lists are read before the rows: a change that has left them has its row.
+// dropGarbage removes texts that no row refers to and no pending change will refer to. It reads the
+// in-flight lists before the rows, because a change that has left the lists has written its row.
 func (s *Service) dropGarbage(ctx context.Context, texts []Text, now clock.Instant) (removed int, err error) {
 	if len(texts) == 0 {
 		return 0, nil
@@ -75,9 +75,9 @@ func (s *Service) dropGarbage(ctx context.Context, texts []Text, now clock.Insta
 	return removed, nil
 }
 
-// refersTo reports whether the row that a text was stored for refers to it. Other rows may
-// refer to it too, as long as that one is there: a copied branch, or what a suggestion
-// became. A row that cannot be read refers to it.
+// refersTo reports whether the row that a text was stored for refers to it. Other rows may refer to
+// it only while that one exists: those of a copied branch, or of an accepted suggestion. A row that
+// cannot be decoded counts as referring to it.
 func (s *Service) refersTo(ctx context.Context, t Text, serial bool) (bool, error) {
 	if t.Row.Kind == 0 {
 		return s.draftRefersTo(ctx, t)
@@ -93,11 +93,11 @@ func (s *Service) refersTo(ctx context.Context, t Text, serial bool) (bool, erro
 	return err != nil || row.Text.ID == t.ID, nil
 }
 
-// draftRefersTo is refersTo for the text of a draft, which has the id of its version.
+// draftRefersTo is refersTo for the text of a draft, whose id is the token of the draft's version.
 func (s *Service) draftRefersTo(ctx context.Context, t Text) (bool, error) {
 	user, name, ok := strings.Cut(t.Row.Key, " ")
 	if !ok {
-		return true, nil // of a version of this program that names it otherwise
+		return true, nil // of a version of this program that uses other names
 	}
 	drafts, err := s.store.ReadDrafts(ctx, principal.ID(user), []string{name})
 	return err == nil && drafts[0].Token == t.ID, err

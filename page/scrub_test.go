@@ -16,7 +16,7 @@ import (
 // long is a body that is stored as a text of its own.
 var long = strings.Repeat("long ", 2000)
 
-// someID returns the id of a text that is made now.
+// someID returns the id of a text that is created now.
 func someID(n byte) (id page.TextID) {
 	var t [8]byte
 	binary.BigEndian.PutUint64(t[:], uint64(time.Now().UnixMilli()))
@@ -25,9 +25,9 @@ func someID(n byte) (id page.TextID) {
 	return id
 }
 
-// scrubAfter has a scrubber look at everything, by a clock that is ahead, and returns how
-// many texts are left.
-func (h desk) scrubAfter(d time.Duration) int {
+// scrubAfter runs the scrubber over everything, with a clock that is ahead by d, and returns how many
+// texts remain.
+func (h pagesEnv) scrubAfter(d time.Duration) int {
 	h.T.Helper()
 	svc := h.ServiceAfter(d)
 	var at repair.ScrubPlace
@@ -48,15 +48,15 @@ func (h desk) scrubAfter(d time.Duration) int {
 	return 0
 }
 
-// wantTexts scrubs by a clock that is ahead, and compares how many texts are left.
-func (h desk) wantTexts(why string, d time.Duration, want int) {
+// wantTexts scrubs with a clock that is ahead by d, and compares how many texts remain.
+func (h pagesEnv) wantTexts(why string, d time.Duration, want int) {
 	h.T.Helper()
 	if got := h.scrubAfter(d); got != want {
-		h.T.Errorf("%s: %d texts are left after %s, want %d", why, got, d, want)
+		h.T.Errorf("%s: %d texts remain after %s, want %d", why, got, d, want)
 	}
 }
 
-func (h desk) putText(t page.Text) {
+func (h pagesEnv) putText(t page.Text) {
 	h.T.Helper()
 	t.Body = long
 	if err := h.Store.PutText(h.T.Context(), t); err != nil {
@@ -65,7 +65,7 @@ func (h desk) putText(t page.Text) {
 }
 
 func TestScrub_KeepsTextsThatRowsReferTo(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "first", long)
 	h.save(id, "second", long)
@@ -106,7 +106,7 @@ func TestScrub_KeepsTextsThatRowsReferTo(t *testing.T) {
 }
 
 func TestScrub_RemovesTextsThatNoRowRefersTo(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "first", long)
 	h.Quiet()
@@ -127,9 +127,9 @@ func TestScrub_RemovesTextsThatNoRowRefersTo(t *testing.T) {
 	h.WantClean()
 }
 
-// The text of a change in flight is kept however old it is.
-func TestScrub_KeepsTextsOfChangesInFlight(t *testing.T) {
-	h := newDesk(t)
+// The text of a pending change is kept, however old it is.
+func TestScrub_KeepsTextsOfPendingChanges(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public) // whose libraries are still to follow
 	h.putText(page.Text{ID: someID(7), Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}})
 	h.wantTexts("a change is in flight", 25*time.Hour, 1)
@@ -139,7 +139,7 @@ func TestScrub_KeepsTextsOfChangesInFlight(t *testing.T) {
 
 // The text of a draft is that of its last version.
 func TestScrub_KeepsTheTextsOfDrafts(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.Quiet()
 	for _, title := range []string{"one", "two"} {

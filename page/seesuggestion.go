@@ -27,10 +27,10 @@ type Suggestion struct {
 	text text
 }
 
-// LocaleOrNull returns the locale, nil where there is none.
+// LocaleOrNull returns the locale, or nil if there is none.
 func (g *Suggestion) LocaleOrNull() *string { return localeOrNil(g.Locale) }
 
-// Size returns the bytes of the body.
+// Size returns the size of the body in bytes.
 func (g *Suggestion) Size() int { return g.text.Size }
 
 // Tenant returns the tenant of the item.
@@ -41,8 +41,8 @@ func (g *Suggestion) Key() string {
 	return urlname.Key{Kind: urlname.Suggestion, Content: keyOf(g.Content), Branch: g.Branch, Locale: g.Locale, Suggestion: g.ID}.String()
 }
 
-// Suggestion returns a suggestion; nil where there is none that the viewer may see. Editors
-// see all of an item, others their own.
+// Suggestion returns a suggestion, or nil if there is none that the viewer may see. Editors see all
+// suggestions of an item, others only their own.
 func (s *Service) Suggestion(ctx context.Context, v *principal.Viewer, id string) (*Suggestion, error) {
 	parsed, ok := ParseTextID(id)
 	if !ok {

@@ -23,7 +23,7 @@ type Config struct {
 	Cursors  *cursor.Sealer
 }
 
-// Service holds the rules of pages. It is safe for concurrent use.
+// Service implements the rules of pages. It is safe for concurrent use.
 type Service struct {
 	library  *library.Service
 	contents library.ContentStore
@@ -32,7 +32,7 @@ type Service struct {
 	cursors  *cursor.Sealer
 }
 
-// New returns the Service of pages, and has the Service of libraries keep pages by it.
+// New returns the Service of pages, and registers it with the Service of libraries.
 func New(c Config) *Service {
 	s := &Service{library: c.Library, contents: c.Contents, store: c.Store, rt: c.Runtime, cursors: c.Cursors}
 	c.Library.KeepPages(keeper{s})
@@ -50,7 +50,7 @@ func (k keeper) Kinds() []library.RowKind {
 
 // Begin implements library.Pages: the first text is revision 0 of branch 1.
 func (k keeper) Begin(ctx context.Context, t library.FirstText) (*library.Edit, error) {
-	at := place{1, t.Locale}
+	at := branchLocale{1, t.Locale}
 	body, err := k.s.putBody(ctx, t.ID, revisionKey(at.Branch, at.Locale, 0), t.Body)
 	if err != nil {
 		return nil, err
@@ -94,10 +94,10 @@ func (k keeper) Forget(ctx context.Context, _ library.ContentID, rows []library.
 	return nil
 }
 
-// inline is the most bytes of a body that is stored in the row of its revision.
+// inline is the size in bytes up to which a body is stored in the row of its revision.
 const inline = 4 << 10
 
-// putBody stores a body that a row is going to refer to.
+// putBody stores a body that a row will refer to.
 func (s *Service) putBody(ctx context.Context, item library.ContentID, row library.RowKey, body string) (text, error) {
 	if len(body) <= inline {
 		return text{Body: body, Size: len(body)}, nil
@@ -116,8 +116,8 @@ func (s *Service) putText(ctx context.Context, t Text) error {
 	return nil
 }
 
-// pending is the body of a mutation, stored once unless the row that is to refer to it
-// changes with a lost race. A text is never changed, so another row gets another text.
+// pending is the body of a mutation. It is stored once, unless a lost race changes the row that will
+// refer to it. Texts are never changed, so another row gets another text.
 type pending struct {
 	s    *Service
 	item library.ContentID
@@ -135,14 +135,14 @@ func (p *pending) put(ctx context.Context, row library.RowKey) (text, error) {
 		return text{}, err
 	}
 	if old := p.text.ID; old != (TextID{}) {
-		// The scrubber removes it otherwise.
+		// If this fails, the scrubber removes it.
 		_ = p.s.store.DropTexts(ctx, []TextID{old})
 	}
 	p.row, p.text = row, put
 	return put, nil
 }
 
-// answer is what a repetition of a request is answered with.
+// answer is the stored result of a request, for its repetitions.
 type answer struct {
 	Branch int    `json:"branch"`
 	Locale string `json:"locale,omitempty"`
@@ -165,7 +165,7 @@ func decodeAnswer(b []byte) (a answer, err error) {
 	return a, nil
 }
 
-// headOf reads the head of an item that has a page. A LINK has none.
+// headOf returns the head of an item that has a page. It returns an error for a LINK, which has none.
 func headOf(h *library.Header) (Head, error) {
 	if h.Kind != library.Note {
 		return Head{}, fault.Invalidf([]string{"contentId"}, "a LINK has no text; only a NOTE has branches and revisions")
@@ -173,8 +173,8 @@ func headOf(h *library.Header) (Head, error) {
 	return DecodeHead(h.Page)
 }
 
-// guessHead is headOf for the choice of rows: what cannot be read has none, and the plan
-// reports why.
+// guessHead is headOf for choosing which rows to read. If the head cannot be decoded it returns
+// newHead, and the plan reports the error.
 func guessHead(h *library.Header) Head {
 	head, err := DecodeHead(h.Page)
 	if err != nil {
@@ -183,7 +183,7 @@ func guessHead(h *library.Header) Head {
 	return head
 }
 
-// branchOr returns the branch asked for, by default the current one.
+// branchOr returns the requested branch, by default the current one.
 func (h *Head) branchOr(branch *int) int {
 	if branch != nil {
 		return *branch
@@ -191,7 +191,7 @@ func (h *Head) branchOr(branch *int) int {
 	return h.Current
 }
 
-// requireBranch is NOT_FOUND where the page has no such branch.
+// requireBranch returns NOT_FOUND if the page has no such branch.
 func (h *Head) requireBranch(n int, path string) error {
 	if h.HasBranch(n) {
 		return nil
@@ -199,7 +199,7 @@ func (h *Head) requireBranch(n int, path string) error {
 	return fault.NotFoundf([]string{path}, "there is no branch %d; the branches of this item are 1 to %d", n, h.Last)
 }
 
-// checkLocale returns the form in which a locale is kept; "" is none.
+// checkLocale returns the stored form of a locale, or "" for none.
 func checkLocale(faults *fault.List, locale *string) string {
 	if locale == nil {
 		return ""
@@ -211,14 +211,14 @@ func checkLocale(faults *fault.List, locale *string) string {
 	return known
 }
 
-// checkItem checks the id of the item that a mutation is about.
+// checkItem checks the id of the item that a mutation changes.
 func checkItem(faults *fault.List, id string) library.ContentID {
 	item, err := library.ParseContentID(id)
 	faults.Add(err, "contentId")
 	return item
 }
 
-// change is a mutation of a page under way.
+// change is a running mutation of a page.
 type change struct {
 	commit.Mutation
 	v  *principal.Viewer
@@ -231,11 +231,11 @@ func (s *Service) begin(ctx context.Context, v *principal.Viewer, id library.Con
 	return change{m, v, id}, err
 }
 
-// errGone is the error of a reading of an item that was deleted meanwhile.
+// errGone is the error of reading an item that was deleted meanwhile.
 var errGone = &fault.Error{Code: fault.NotFound, Msg: "the item was deleted meanwhile"}
 
-// afterwards returns the error of a reading that follows a change: the change was made,
-// whatever becomes of the reading. It is nil where the item was deleted meanwhile.
+// afterwards converts the error of a read that follows a change to an unknown outcome, because the
+// change was made. It returns nil if the item was deleted meanwhile.
 func afterwards(err error) error {
 	if err == nil || err == error(errGone) {
 		return nil
@@ -243,5 +243,5 @@ func afterwards(err error) error {
 	return commit.OutcomeUnknown(err)
 }
 
-// errNothing reports that a change would change nothing.
+// errNothing reports that a mutation changes nothing.
 var errNothing = errors.New("page: nothing to change")

@@ -13,15 +13,15 @@ import (
 	"carrel/principal"
 )
 
-// desk is a Fixture of Staff with the Service of pages.
-type desk struct {
+// pagesEnv is a Fixture of Staff with the Service of pages.
+type pagesEnv struct {
 	*backendtest.Fixture
 	pages *page.Service
 }
 
-func newDesk(t *testing.T) desk {
+func newPagesEnv(t *testing.T) pagesEnv {
 	h := backendtest.Staff(t, nil)
-	return desk{h, openPages(t, h)}
+	return pagesEnv{h, openPages(t, h)}
 }
 
 // openPages opens the Services of another process on the store of a fixture.
@@ -34,8 +34,8 @@ func openPages(t *testing.T, h *backendtest.Fixture) *page.Service {
 	return services.Pages
 }
 
-// save has ann save and publish a revision.
-func (h desk) save(id library.ContentID, title, body string) *page.Revision {
+// save saves and publishes a revision by ann.
+func (h pagesEnv) save(id library.ContentID, title, body string) *page.Revision {
 	h.T.Helper()
 	out, err := h.pages.SaveRevision(h.T.Context(), backendtest.Ann(), page.SaveRevision{ContentID: string(id), Title: title, Body: body, Publish: true})
 	if err != nil {
@@ -44,8 +44,8 @@ func (h desk) save(id library.ContentID, title, body string) *page.Revision {
 	return out.Revision
 }
 
-// wantText compares the title and the body that a viewer is shown; "" is none.
-func (h desk) wantText(v *principal.Viewer, id library.ContentID, q page.TextQuery, title, body string) {
+// wantText compares the title and the body that a viewer sees; "" means no text.
+func (h pagesEnv) wantText(v *principal.Viewer, id library.ContentID, q page.TextQuery, title, body string) {
 	h.T.Helper()
 	rs, err := h.pages.Texts(h.T.Context(), v, []library.ContentID{id}, q)
 	if err != nil {
@@ -67,7 +67,7 @@ func (h desk) wantText(v *principal.Viewer, id library.ContentID, q page.TextQue
 }
 
 func TestSaveRevision_VisitorsSeeWhatIsPublished(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	before := h.Content(id)
 	long := strings.Repeat("x", 5000)
@@ -99,9 +99,9 @@ func TestSaveRevision_VisitorsSeeWhatIsPublished(t *testing.T) {
 	h.WantClean()
 }
 
-// Saves at the same time by two processes get numbers without gaps.
-func TestSaveRevision_OfManyAtOnce(t *testing.T) {
-	h := newDesk(t)
+// Concurrent saves by two processes get numbers without gaps.
+func TestSaveRevision_ConcurrentSavesHaveNoGaps(t *testing.T) {
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	services := []*page.Service{h.pages, openPages(t, h.Fixture)}
 	numbers := make(chan int, 20)
@@ -131,13 +131,13 @@ func TestSaveRevision_OfManyAtOnce(t *testing.T) {
 	}
 	for n := range cap(numbers) {
 		if !got[n] {
-			t.Errorf("nobody got number %d: %v", n, got)
+			t.Errorf("no revision has number %d: %v", n, got)
 		}
 	}
 }
 
-func TestDeleteContent_TakesThePageAlong(t *testing.T) {
-	h := newDesk(t)
+func TestDeleteContent_RemovesThePage(t *testing.T) {
+	h := newPagesEnv(t)
 	body, locale := strings.Repeat("x", 5000), "en-gb"
 	out, err := h.Service.CreateContent(t.Context(), backendtest.Ann(), library.CreateContent{
 		Kind: library.Note, Title: "n", Visibility: principal.Public, Body: &body, Locale: &locale})
@@ -152,18 +152,18 @@ func TestDeleteContent_TakesThePageAlong(t *testing.T) {
 	h.Quiet()
 	texts, err := h.Store.ScanTexts(t.Context(), page.TextID{}, 10)
 	if err != nil || len(texts) != 0 {
-		t.Errorf("texts that are left: %+v, %v", texts, err)
+		t.Errorf("remaining texts: %+v, %v", texts, err)
 	}
 	for kind := library.FirstRowKind; kind < library.FirstRowKind+3; kind++ {
 		rows, err := h.Store.PageRows(t.Context(), library.RowSlice{Content: out.ID, Kind: kind, Limit: 10})
 		if err != nil || len(rows) != 0 {
-			t.Errorf("rows of kind %d that are left: %+v, %v", kind, rows, err)
+			t.Errorf("remaining rows of kind %d: %+v, %v", kind, rows, err)
 		}
 	}
 }
 
 func TestSuggestions_AreDecidedOnce(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "first", "a")
 	made, err := h.pages.SuggestRevision(t.Context(), backendtest.Bob(), page.SuggestRevision{ContentID: string(id), Title: "better", Body: "b"})
@@ -190,7 +190,7 @@ func TestSuggestions_AreDecidedOnce(t *testing.T) {
 }
 
 func TestBranches(t *testing.T) {
-	h := newDesk(t)
+	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "one", "a")
 	ann := backendtest.Ann()
@@ -215,7 +215,7 @@ func TestBranches(t *testing.T) {
 	}
 	h.wantText(backendtest.Anonymous(), id, page.TextQuery{}, "two", "b")
 	if got := h.Content(id).Title; got != "two" {
-		t.Errorf("the item is called %q", got)
+		t.Errorf("the title of the item is %q", got)
 	}
 	rolled, err := h.pages.PublishRevision(t.Context(), ann, page.PublishRevision{ContentID: string(id), Branch: 2, Number: 0})
 	if err != nil || !rolled.Revision.IsCurrent || rolled.Revision.IsWorking {

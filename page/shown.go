@@ -6,9 +6,8 @@ import (
 	"carrel/library"
 )
 
-// Shown returns what Texts would for an item as it was read, where that can be told without
-// a reading: the query asks for what visitors see, and only for what TitleOnly says. ok is
-// false where it cannot.
+// Shown returns the same as Texts for an item that was read, if no further read is necessary. That is
+// possible for queries for what visitors see, with TitleOnly. Otherwise ok is false.
 func (s *Service) Shown(c *library.Content, q *TextQuery) (r *Revision, ok bool, err error) {
 	if !q.TitleOnly || q.Strict || q.Working || q.Branch != nil || q.Number != nil {
 		return nil, false, nil
@@ -21,17 +20,17 @@ func (s *Service) Shown(c *library.Content, q *TextQuery) (r *Revision, ok bool,
 	if err != nil {
 		return nil, true, err
 	}
-	there := make([]string, len(head.Shown))
+	available := make([]string, len(head.Shown))
 	for i, s := range head.Shown {
-		there[i] = s.Locale
+		available[i] = s.Locale
 	}
-	locale, found := choose(there, preferred, head.Locale)
+	locale, found := choose(available, preferred, head.Locale)
 	if !found {
 		return nil, true, nil
 	}
 	if locale != head.Locale {
 		return nil, false, nil
 	}
-	number := head.Shown[slices.Index(there, locale)].Number
+	number := head.Shown[slices.Index(available, locale)].Number
 	return &Revision{RevisionKey: RevisionKey{head.Current, locale, number}, Content: c, Title: head.Title, IsCurrent: true}, true, nil
 }

@@ -17,27 +17,28 @@ type Text struct {
 	Body string
 }
 
-// MaxTexts is the most texts that one call of a Store names.
+// MaxTexts is how many texts one call of a Store may name.
 const MaxTexts = 100
 
 // DraftRow is a draft of a user.
 type DraftRow struct {
 	User principal.ID
-	// Name tells the drafts of a user apart: it is that of an item, a branch and a locale.
+	// Name identifies the draft among those of its user. It consists of an item, a branch and a
+	// locale.
 	Name string
-	// Token is new with every version of the draft, and greater than the one before. A
-	// long body is the text of that id.
+	// Token is new for every version of the draft, and greater than the one before. It is also
+	// the id of the text with a long body.
 	Token TextID
 	Value []byte
 }
 
-// NewestDraftFirst orders drafts by their tokens, the greatest first.
+// NewestDraftFirst compares drafts by their tokens, greatest first.
 func NewestDraftFirst(a, b DraftRow) int { return bytes.Compare(b.Token[:], a.Token[:]) }
 
-// MaxDraftRows is the most drafts that one call of a Store names.
+// MaxDraftRows is how many drafts one call of a Store may name.
 const MaxDraftRows = 100
 
-// Store keeps what belongs to pages and is not in the partitions of items.
+// Store keeps the rows of pages that are not in the partitions of items.
 type Store interface {
 	// PutText stores a text before the commit that refers to it. It must be durable when
 	// a Commit that follows it is.
@@ -48,7 +49,7 @@ type Store interface {
 	// DropTexts removes texts, at most MaxTexts. It must be harmless when repeated.
 	DropTexts(ctx context.Context, ids []TextID) error
 	// ScanTexts lists at most limit texts after one, without their bodies, each once, in
-	// an order of the store's own that lasts. The zero TextID comes before all others.
+	// a stable order of the store's choice. The zero TextID comes before all others.
 	ScanTexts(ctx context.Context, after TextID, limit int) ([]Text, error)
 
 	// ListDrafts must return the drafts of a user without their values, the greatest token
@@ -57,9 +58,9 @@ type Store interface {
 	// ReadDrafts must return the drafts of a user in the order of names, at most
 	// MaxDraftRows, the zero DraftRow where there is none.
 	ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]DraftRow, error)
-	// PutDraft stores d where there is no draft of its name and over is nil, or where the
-	// draft of its name has the token over. It must return the draft that there is then, the
-	// zero DraftRow where there is none. So d is the answer also where it was stored before.
+	// PutDraft stores d if there is no draft of its name and over is nil, or if the draft of
+	// its name has the token over. It must return the draft that there is then, the zero
+	// DraftRow where there is none. So it also returns d if d was stored before.
 	// The error of a write that may have been applied satisfies fault.MayHaveCommitted.
 	PutDraft(ctx context.Context, d DraftRow, over *TextID) (DraftRow, error)
 	// DropDraft must remove the draft of a name iff it has the token. It must be durable when

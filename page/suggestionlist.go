@@ -14,7 +14,7 @@ type SuggestionConnection struct {
 	PageInfo cursor.PageInfo
 }
 
-// SuggestionEdge is a suggestion with its place.
+// SuggestionEdge is a suggestion with its cursor.
 type SuggestionEdge struct{ Edge[*Suggestion] }
 
 // Nodes returns the suggestions of the edges.
@@ -23,15 +23,15 @@ func (c *SuggestionConnection) Nodes() []*Suggestion {
 }
 
 const (
-	// scanned is the most suggestions that are read for a page. A page for which that is
-	// not enough is short.
+	// scanned limits how many suggestions are read for a page. If that is not enough, the page
+	// is short.
 	scanned = 1000
 	// scannedAtOnce is how many of them are read at once.
 	scannedAtOnce = 200
 )
 
-// Suggestions lists the suggestions of an item, the newest first: all of them to editors,
-// and to others their own. A state that is given is the only one.
+// Suggestions lists the suggestions of an item, newest first: all of them for editors, only their
+// own for others. If state is not nil, it lists only suggestions in that state.
 func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id library.ContentID, state *State, args cursor.PageArgs) (*SuggestionConnection, error) {
 	p, err := s.see(ctx, v, id)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id libra
 	return &SuggestionConnection{wrap(es, func(e Edge[*Suggestion]) SuggestionEdge { return SuggestionEdge{e} }), info}, nil
 }
 
-// scanSuggestions finds one more suggestion than the page has, if there are as many. resume
-// is the place where it has stopped before that, "" at the end of the list.
+// scanSuggestions finds the suggestions of the page and one more, if there is one. If it stops
+// before, resume is the position where it stopped; at the end of the list it is "".
 func (s *Service) scanSuggestions(ctx context.Context, l *list, p *seen, shown func(*suggestionRow) bool) (found []*Suggestion, resume string, err error) {
 	at := l.after
 	for read := 0; read < scanned; {

@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// maxNote is the most characters of the note of a suggestion.
+// maxNote is how many characters the note of a suggestion may have.
 const maxNote = 2000
 
 // SuggestRevision is the input of Service.SuggestRevision.
@@ -24,15 +24,15 @@ type SuggestRevision struct {
 	IdempotencyKey *string
 }
 
-// SuggestionOutcome is what a mutation of a suggestion answers.
+// SuggestionOutcome is the result of a mutation of a suggestion.
 type SuggestionOutcome struct {
-	Suggestion *Suggestion // nil where the actor may not see it (any more)
-	Revision   *Revision   // what it became; nil where nothing
-	// Libraries is how many libraries the change concerns.
+	Suggestion *Suggestion // nil if the actor may not (or no longer) see it
+	Revision   *Revision   // the revision that it became, if any
+	// Libraries is how many libraries the change affects.
 	Libraries int
 }
 
-// SuggestRevision proposes a text to the editors of an item. Whoever sees the item may.
+// SuggestRevision proposes a text to the editors of an item. Everybody who sees the item may do so.
 func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in SuggestRevision) (*SuggestionOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -52,7 +52,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 		Mutation: c.Mutation, ID: id, Path: "contentId",
 		Rows: func(h *library.Header) []library.RowKey {
 			head := guessHead(h)
-			return []library.RowKey{place{head.branchOr(in.Branch), locale}.line()}
+			return []library.RowKey{branchLocale{head.branchOr(in.Branch), locale}.line()}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 			e, at, l, err := s.atLine(ctx, t, in.Branch, locale)
@@ -89,7 +89,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 	return &SuggestionOutcome{Suggestion: found}, afterwards(err)
 }
 
-// visitable is NOT_FOUND for a branch that the viewer may not see.
+// visitable returns NOT_FOUND for a branch that the viewer may not see.
 func visitable(ctx context.Context, t *library.ItemReading, e *edit, branch int) error {
 	if branch == e.head.Current {
 		return nil
@@ -101,7 +101,7 @@ func visitable(ctx context.Context, t *library.ItemReading, e *edit, branch int)
 	return fault.NotFoundf([]string{"branch"}, "there is no branch %d, or you may not see it", branch)
 }
 
-// Decision is what is decided of a suggestion.
+// Decision is a decision about a suggestion.
 type Decision uint8
 
 // The decisions.
@@ -111,10 +111,10 @@ const (
 	Withdraw Decision = 3 // by its author
 )
 
-// decisionNames are the contract's names of the decisions.
+// decisionNames are the names of the decisions in the API contract.
 var decisionNames = [...]string{Accept: "ACCEPT", Reject: "REJECT", Withdraw: "WITHDRAW"}
 
-// String returns the contract's name of the decision, "" for no decision.
+// String returns the name of the decision in the API contract, or "" for no decision.
 func (d Decision) String() string {
 	if int(d) < len(decisionNames) {
 		return decisionNames[d]
@@ -122,7 +122,7 @@ func (d Decision) String() string {
 	return ""
 }
 
-// ParseDecision reads the contract's name of a decision; ok is false for any other text.
+// ParseDecision returns the decision with a name. ok is false for any other text.
 func ParseDecision(name string) (d Decision, ok bool) {
 	i := slices.Index(decisionNames[:], name)
 	return Decision(max(0, i)), i > 0
@@ -132,18 +132,18 @@ func ParseDecision(name string) (d Decision, ok bool) {
 type DecideSuggestion struct {
 	ID       string
 	Decision Decision
-	// Force accepts a suggestion that was made from another revision than the current one.
+	// Force accepts a suggestion although it was made from another revision than the current one.
 	Force bool
 }
 
-// DecideSuggestion accepts, rejects or withdraws a suggestion that is OPEN.
+// DecideSuggestion accepts, rejects or withdraws an OPEN suggestion.
 func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in DecideSuggestion) (*SuggestionOutcome, error) {
 	var faults fault.List
 	id, ok := ParseTextID(in.ID)
 	if !ok {
 		faults = append(faults, fault.Invalidf([]string{"id"}, "not the id of a suggestion"))
 	}
-	// Whose tenant the item is of is known only once the suggestion was read.
+	// The tenant of the item is known only after the suggestion was read.
 	if _, err := s.library.BeginSignedIn(v, commit.Call{Name: "decideSuggestion", Input: &in, Faults: faults}); err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func noSuggestion() error {
 	return fault.NotFoundf([]string{"id"}, "there is no such suggestion, or you may not see it")
 }
 
-// findSuggestion returns the item of a suggestion, and the suggestion's row. Where there is
-// none it does the same reads, and returns an item that does not exist.
+// findSuggestion returns the item and the row of a suggestion. If there is none it does the same
+// reads, and returns an item that does not exist.
 func (s *Service) findSuggestion(ctx context.Context, tenant string, id TextID) (library.ContentID, suggestionRow, error) {
 	texts, err := s.store.ReadTexts(ctx, []TextID{id})
 	if err != nil {
