@@ -1,4 +1,4 @@
-// Package backend composes the domains: Store is what all of them together need of a
-// kind of store, and Open connects their Services on one. It has no rules of its own, and
-// does not know who calls the Services or which kind of store it is given.
+// Package backend connects the domains: Store is the interface of a store for all of them, and Open
+// creates their Services on one. It has no rules of its own, and does not know the callers of the
+// Services or the kind of store.
 package backend

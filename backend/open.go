@@ -20,7 +20,7 @@ import (
 	"carrel/principal"
 )
 
-// Config is what the Services need of their process.
+// Config configures the Services.
 type Config struct {
 	Store   Store
 	Runtime sched.Runtime
@@ -34,8 +34,8 @@ type Config struct {
 	// Notifier is where the processes that use the store announce their changes. If nil, no other
 	// process uses it.
 	Notifier library.Notifier
-	// Remote reports that a call of the store takes a round trip. Calls that do not
-	// depend on each other are then made at the same time.
+	// Remote reports that a call of the store takes a round trip. Independent calls are then made
+	// concurrently.
 	Remote bool
 	// HeaderCache sets how many headers are cached to serve pages on remote stores.
 	HeaderCache library.HeaderCache
@@ -54,8 +54,8 @@ type Services struct {
 	Pastes  *paste.Service
 }
 
-// Open connects the domains on a store. It reads settings of the store, and stores
-// those that it does not have yet. If Open fails, it may be called again.
+// Open creates the Services of all domains on a store. It reads settings from the store, and writes
+// those that are missing. If Open fails, it may be called again.
 func Open(ctx context.Context, c Config) (*Services, error) {
 	c = c.withDefaults()
 	cursors, err := cursor.NewSealer(ctx, c.Store, c.Runtime)

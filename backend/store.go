@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// Store is what the domains need of a kind of store. Each domain declares its own part.
+// Store is the interface of a store for all domains. Each domain declares its own part.
 type Store interface {
 	commit.JournalStore
 	commit.RegisterStore

@@ -27,8 +27,8 @@ type secondTries struct {
 	slow  *slowNode
 	tries chan string // the operation of each second attempt
 	asked chan struct{}
-	// begun and ended count second attempts.
-	begun, ended atomic.Int64
+	// started and ended count second attempts.
+	started, ended atomic.Int64
 }
 
 func newSecondTries(t *testing.T) *secondTries {
@@ -48,7 +48,7 @@ func newSecondTries(t *testing.T) *secondTries {
 		t.Fatal(err)
 	}
 	cfg.Another = func(string) bool {
-		s.begun.Add(1)
+		s.started.Add(1)
 		s.asked <- struct{}{}
 		return true
 	}
@@ -78,7 +78,7 @@ func (s *secondTries) begin() {
 // over waits until no second attempt is running.
 func (s *secondTries) over() {
 	s.t.Helper()
-	until(s.t, "the end of all second tries", func() bool { return s.begun.Load() == s.ended.Load() })
+	until(s.t, "the end of all second attempts", func() bool { return s.started.Load() == s.ended.Load() })
 }
 
 // held makes a call while the node holds its answers. It returns the operation of the second

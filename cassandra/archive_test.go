@@ -301,13 +301,13 @@ func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 		changeContent   = `UPDATE content SET seq = ? WHERE content_id = 'c:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 		changePrincipal = `UPDATE principal SET seq = ? WHERE principal_id = 'u:a:b' AND kind = 0 AND key = '~' IF EXISTS`
 	)
-	stands := []archive.Row{
+	stored := []archive.Row{
 		content, owner,
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}},
 		{Block: &archive.BlockRow{Host: "desk", Next: 10}},
 		{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:1", Until: distant}},
 	}
-	if err := s.PutRows(t.Context(), stands); err != nil {
+	if err := s.PutRows(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

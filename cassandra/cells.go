@@ -95,7 +95,7 @@ func unsettledMap(list []library.Superseded, one library.Superseded) map[int64]i
 // removed.
 type writersCell struct {
 	entries [commit.MaxWriters]commit.EntryID
-	stands  [commit.MaxWriters]bool
+	used    [commit.MaxWriters]bool
 }
 
 // slotOf returns the slot of a seq.
@@ -120,7 +120,7 @@ func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 			return session.ErrMalformedCell
 		}
 		copy(w.entries[key[0]][:], value)
-		w.stands[key[0]] = true
+		w.used[key[0]] = true
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 func (w *writersCell) upTo(seq int64) []commit.Writer {
 	var ws []commit.Writer
 	for n := max(1, seq-commit.MaxWriters+1); n <= seq; n++ {
-		if slot := slotOf(n); w.stands[slot] {
+		if slot := slotOf(n); w.used[slot] {
 			if ws == nil {
 				ws = make([]commit.Writer, 0, seq-n+1)
 			}

@@ -30,7 +30,7 @@ const (
 // lastDay is after every day that has a bucket.
 var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// dateOf returns a day as the driver takes it.
+// dateOf returns a day in the form that the driver accepts.
 func dateOf(day timeline.Day) time.Time {
 	at := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
 	if day == math.MaxInt32 || at.After(lastDay) {

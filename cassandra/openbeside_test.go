@@ -41,12 +41,12 @@ func TestOpen_BesideANodeThatNeverAnswers(t *testing.T) {
 	o.Hosts = append([]string{silent}, c.Hosts...)
 	for range 3 { // the driver may start with any of them
 		began := time.Now()
-		beside := open(t, o)
+		opened := open(t, o)
 		if took := time.Since(began); took > 8*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if _, err := beside.Read(t.Context(), "c:t:x", library.ContentQuery{}); err != nil {
-			t.Errorf("a reading: %v", err)
+		if _, err := opened.Read(t.Context(), "c:t:x", library.ContentQuery{}); err != nil {
+			t.Errorf("a read: %v", err)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func newStore(connected *session.Session) *Store {
 }
 
 // Load returns the number of requests in flight and the number that wait to be sent.
-func (s *Store) Load() (under, waiting int) { return s.session.Load() }
+func (s *Store) Load() (inFlight, waiting int) { return s.session.Load() }
 
 // WatchClock compares the clock of the options with those of the nodes, now and
 // every few seconds until the Store is closed.

@@ -42,7 +42,7 @@ func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 	const id = "00000000-0000-4000-8000-000000000001"
 	exec(t, s, `INSERT INTO gateway (part, id, host, doing) VALUES (0, ?, 'host', 'carrel serve') USING TTL 600`, id)
 	look(t, s)
-	wantInFlight(t, s, "beside a gateway of the former release", errFormerRelease)
+	wantInFlight(t, s, "with a gateway of the former release", errFormerRelease)
 	exec(t, s, `DELETE FROM gateway WHERE part = 0 AND id = ?`, id)
 	look(t, s)
 	wantInFlight(t, s, "after it has gone", nil)
@@ -51,16 +51,16 @@ func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(t, s)
-	wantInFlight(t, s, "beside a gateway of this release", nil)
+	wantInFlight(t, s, "with a gateway of this release", nil)
 
 	for n := range 4 {
 		name := string(rune('a' + n))
 		exec(t, s, formerPutLane, formerPart(name), name, 0, []byte{2}, 1000)
 		if formerPart(name) == listPart {
-			wantInFlight(t, s, "beside a list of the former release that the reading shows", errFormerRelease)
+			wantInFlight(t, s, "with a list of the former release that this read returns", errFormerRelease)
 		}
 		look(t, s)
-		wantInFlight(t, s, "beside a list of the former release", errFormerRelease)
+		wantInFlight(t, s, "with a list of the former release", errFormerRelease)
 		if err := s.DeleteInFlightList(t.Context(), formerInFlightList+commit.ListID(name), 1000); err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func TestLoader(t *testing.T) {
 		{"one id, nothing announced", nil, []string{"a"}, [][]string{{"a"}}},
 		{"announced ids come with the first", []string{"a", "bb", "ccc"}, []string{"bb", "a", "ccc"}, [][]string{{"bb", "a", "ccc"}}},
 		{"an id twice is read once", []string{"a", "a", "bb", "a"}, []string{"a", "a", "bb"}, [][]string{{"a", "bb"}}},
-		{"nobody asks, nothing is read", []string{"a"}, nil, nil},
+		{"nothing is loaded, nothing is read", []string{"a"}, nil, nil},
 		{"an id that was not announced", []string{"a"}, []string{"zz", "a"}, [][]string{{"zz", "a"}}},
 		{"no more than one call takes", many, []string{many[0], many[1], many[input.MaxList], many[input.MaxList+1]},
 			[][]string{many[:input.MaxList], append(slices.Clone(many[input.MaxList:input.MaxList+1]), many[input.MaxList+1:]...)}},

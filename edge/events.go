@@ -85,13 +85,13 @@ func (h *Handler) survive(ctx context.Context) {
 
 // enter registers a stream. leave removes it.
 func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *refusal) {
-	if refused := h.streams.enter(s, op.account.whose); refused != nil {
+	if refused := h.streams.enter(s, op.account.owner); refused != nil {
 		return nil, refused
 	}
 	if !s.endless {
 		return func() { h.streams.leave(s) }, nil
 	}
-	done, refused := h.streams.subscribe(op.account.whose)
+	done, refused := h.streams.subscribe(op.account.owner)
 	if refused != nil {
 		h.streams.leave(s)
 		return nil, refused

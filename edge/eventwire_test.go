@@ -45,8 +45,8 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 // and anything that the client sends after the request is not run.
 func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
-	behind := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
-	conn := dial(t, start(t, behind, DefaultLimits()))
+	mux := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
+	conn := dial(t, start(t, mux, DefaultLimits()))
 	ask := fmt.Sprintf(askTicks, 1)
 	if _, err := conn.Write([]byte(ask + ask)); err != nil {
 		t.Fatal(err)

@@ -19,10 +19,10 @@ import (
 // operation is a validated operation that can be run once.
 type operation struct {
 	*graphql.OperationContext
-	account account
-	cost    int // of its document with these variables, see cost.go
-	price   int // the price paid before it started
-	tell    bool
+	account   account
+	cost      int // of its document with these variables, see cost.go
+	price     int // the price paid before it started
+	wantsCost bool
 	// libraries counts the libraries that its mutations concerned.
 	libraries atomic.Int64
 	// keys counts the keys that its mutations leased or released.
@@ -78,7 +78,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, tell: p.cost, cost: doc.cost(def, asked), pages: doc.pages}
+	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		if refused = h.apply(refused); refused != nil {
 			return nil, refused
@@ -217,7 +217,7 @@ type costReported struct {
 
 // reportCost returns nil unless the client has requested it.
 func (op *operation) reportCost(limit int) *costReported {
-	if !op.tell {
+	if !op.wantsCost {
 		return nil
 	}
 	t := &costReported{Operation: op.cost, Limit: limit, Points: float64(op.price+op.afterwards()) / point}

@@ -150,37 +150,37 @@ func newLedger(perMinute int, spent func(price int)) *ledger {
 }
 
 // limiter returns the limiter of an account and moves it to the younger generation.
-func (l *ledger) limiter(whose string) *rate.Limiter {
+func (l *ledger) limiter(owner string) *rate.Limiter {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.turned) > refill || len(l.younger) >= maxAccounts {
 		l.older, l.younger, l.turned = l.younger, make(map[string]*rate.Limiter, len(l.younger)/2), now
 	}
-	limiter, ok := l.younger[whose]
+	limiter, ok := l.younger[owner]
 	if !ok {
-		if limiter, ok = l.older[whose]; !ok {
+		if limiter, ok = l.older[owner]; !ok {
 			limiter = rate.NewLimiter(l.perSecond, l.burst)
 		}
-		l.younger[whose] = limiter
+		l.younger[owner] = limiter
 	}
 	return limiter
 }
 
-func (l *ledger) account(whose string) account { return account{whose: whose, ledger: l} }
+func (l *ledger) account(owner string) account { return account{owner: owner, ledger: l} }
 
 // account is the account of one caller, a viewer's id or an address. It looks up its points in the
 // ledger each time: a socket keeps its account for longer than the ledger keeps unused ones, and
 // would otherwise spend points of its own.
 type account struct {
-	whose  string
+	owner  string
 	ledger *ledger // if nil, points are unlimited
 	pastes *ledger // if nil, pastes are unlimited
 }
 
 // create charges for pastes, of which anonymous callers may create only so many per minute.
 func (a account) create(pastes int) *refusal {
-	return account{whose: a.whose, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
+	return account{owner: a.owner, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
 }
 
 // begin charges the minimal price. It returns a refusal if the account does not hold it.
@@ -201,7 +201,7 @@ func (a account) take(now, needed int) *refusal {
 	if a.ledger == nil || now <= 0 {
 		return nil
 	}
-	at, limiter := time.Now(), a.ledger.limiter(a.whose)
+	at, limiter := time.Now(), a.ledger.limiter(a.owner)
 	if limiter.AllowN(at, now) {
 		a.ledger.spent(now)
 		return nil
@@ -216,7 +216,7 @@ func (a account) take(now, needed int) *refusal {
 func (a account) bill(price int) {
 	if a.ledger != nil && price > 0 {
 		price = min(price, a.ledger.burst)
-		a.ledger.limiter(a.whose).ReserveN(time.Now(), price)
+		a.ledger.limiter(a.owner).ReserveN(time.Now(), price)
 		a.ledger.spent(price)
 	}
 }
@@ -226,5 +226,5 @@ func (a account) left() int {
 	if a.ledger == nil {
 		return 0
 	}
-	return int(math.Floor(a.ledger.limiter(a.whose).TokensAt(time.Now()) / point))
+	return int(math.Floor(a.ledger.limiter(a.owner).TokensAt(time.Now()) / point))
 }

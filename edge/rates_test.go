@@ -302,7 +302,7 @@ func TestAddresses(t *testing.T) {
 				req.Header.Add("X-Forwarded-For", f)
 			}
 			l := DefaultLimits()
-			if got := newRates(&l, c.trusted, nil).account("", req).whose; got != c.want {
+			if got := newRates(&l, c.trusted, nil).account("", req).owner; got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})

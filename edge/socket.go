@@ -152,7 +152,7 @@ func (s *socket) admit(r *http.Request) (refused *refusal) {
 		return refused
 	}
 	if s.caller.SignedIn() {
-		return h.streams.enter(s, s.account.whose)
+		return h.streams.enter(s, s.account.owner)
 	}
 	return h.streams.enterPending(s)
 }

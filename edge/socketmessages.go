@@ -99,7 +99,7 @@ func (s *socket) init(payload []byte) {
 		s.caller = caller
 		s.account = s.handler.rates.accountOf(string(caller.User), s.from)
 	}
-	if refused := s.handler.streams.initialise(s, s.account.whose); refused != nil {
+	if refused := s.handler.streams.initialise(s, s.account.owner); refused != nil {
 		s.close(websocket.StatusTryAgainLater, clipReason(refused.errs[0].Message))
 		return
 	}

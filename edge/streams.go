@@ -32,15 +32,15 @@ func newStreams(l *Limits) *streams {
 }
 
 // enter adds a stream of an owner, unless there are too many or the process is ending.
-func (s *streams) enter(st stream, whose string) *refusal {
+func (s *streams) enter(st stream, owner string) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if refused := s.hold(whose); refused != nil {
+	if refused := s.hold(owner); refused != nil {
 		return refused
 	}
-	refused := s.add(st, whose)
+	refused := s.add(st, owner)
 	if refused != nil {
-		release(s.held, whose)
+		release(s.held, owner)
 	}
 	return refused
 }
@@ -68,11 +68,11 @@ func (s *streams) enterPending(so *socket) *refusal {
 }
 
 // add adds a stream, unless there are too many or the process is ending. The lock is held.
-func (s *streams) add(st stream, whose string) *refusal {
+func (s *streams) add(st stream, owner string) *refusal {
 	if s.closed || len(s.open) >= s.limits.Streams {
 		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "No more connections can be kept open; try again.", 1)
 	}
-	s.open[st] = whose
+	s.open[st] = owner
 	if _, ok := st.(*socket); ok {
 		s.sockets++
 	}
@@ -80,34 +80,34 @@ func (s *streams) add(st stream, whose string) *refusal {
 }
 
 // hold counts a stream of an owner. The lock is held.
-func (s *streams) hold(whose string) *refusal {
-	if s.held[whose] >= s.limits.StreamsPerViewer {
+func (s *streams) hold(owner string) *refusal {
+	if s.held[owner] >= s.limits.StreamsPerViewer {
 		return refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many connections are kept open; close one of them first.", 1)
 	}
-	s.held[whose]++
+	s.held[owner]++
 	return nil
 }
 
 // initialise assigns a socket that has sent its connection_init to an owner.
-func (s *streams) initialise(so *socket, whose string) *refusal {
+func (s *streams) initialise(so *socket, owner string) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was, open := s.open[so]
-	if !open || was == whose {
+	if !open || was == owner {
 		return nil
 	}
-	if refused := s.hold(whose); refused != nil {
+	if refused := s.hold(owner); refused != nil {
 		return refused
 	}
 	s.uncount(so, was)
-	s.open[so] = whose
+	s.open[so] = owner
 	return nil
 }
 
 // uncount removes a stream of an owner from the counts. The lock is held.
-func (s *streams) uncount(st stream, whose string) {
-	if whose != unowned {
-		release(s.held, whose)
+func (s *streams) uncount(st stream, owner string) {
+	if owner != unowned {
+		release(s.held, owner)
 		return
 	}
 	so := st.(*socket)
@@ -120,12 +120,12 @@ func (s *streams) uncount(st stream, whose string) {
 func (s *streams) leave(st stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	whose, open := s.open[st]
+	owner, open := s.open[st]
 	if !open {
 		return
 	}
 	delete(s.open, st)
-	s.uncount(st, whose)
+	s.uncount(st, owner)
 	if _, ok := st.(*socket); ok {
 		s.sockets--
 	}
@@ -133,9 +133,9 @@ func (s *streams) leave(st stream) {
 }
 
 // release decrements a count and deletes it at 0.
-func release(counts map[string]int, whose string) {
-	if counts[whose]--; counts[whose] == 0 {
-		delete(counts, whose)
+func release(counts map[string]int, owner string) {
+	if counts[owner]--; counts[owner] == 0 {
+		delete(counts, owner)
 	}
 }
 
@@ -151,17 +151,17 @@ func (s *streams) settle() {
 }
 
 // subscribe counts a subscription of an owner. done ends it.
-func (s *streams) subscribe(whose string) (done func(), r *refusal) {
+func (s *streams) subscribe(owner string) (done func(), r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.subscriptions[whose] >= s.limits.Subscriptions {
+	if s.subscriptions[owner] >= s.limits.Subscriptions {
 		return nil, refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many subscriptions are open; end one of them first.", 1)
 	}
-	s.subscriptions[whose]++
+	s.subscriptions[owner]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		release(s.subscriptions, whose)
+		release(s.subscriptions, owner)
 	}, nil
 }
 

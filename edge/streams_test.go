@@ -11,11 +11,11 @@ import (
 )
 
 // heldBy returns the number of streams that are counted for an owner.
-func (e *edgeUnderTest) heldBy(whose string) int {
+func (e *edgeUnderTest) heldBy(owner string) int {
 	st := e.handler.streams
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.held[whose]
+	return st.held[owner]
 }
 
 const byAddress = "127.0.0.1"

@@ -43,13 +43,13 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 		{"no filter", `library(first: 3, filter: null) { nodes { id } }`, costs{Query: library.LibraryQuery{PageArgs: first(3)}}},
 		{"20 creators", `library(first: 20) { edges { node { createdBy { id } } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
 		{"creators under two names", `library(first: 20) { edges { node { createdBy { id } c: createdBy { displayName } } } nodes { createdBy { id } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}, Principals: 1}},
-		{"standing", `library(first: 20) { edges { node { viewerRole viewerCanShare viewerCanManage viewerCanDelete } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
-		{"standing in a fragment", `library(first: 20) { ...f }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
-		{"standing beside what is not planned", `library(first: 1) { nodes { createdBy { email } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithPermissions: true}, Principals: 1}},
-		{"page info beside what is not planned", `library(first: 1) { nodes { members { edges { role } } } pageInfo { hasPreviousPage } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), OtherSide: true}}},
-		{"standing after what is not planned", `library(first: 1) { nodes { members { edges { role } } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithPermissions: true}}},
+		{"permissions", `library(first: 20) { edges { node { viewerRole viewerCanShare viewerCanManage viewerCanDelete } } }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
+		{"permissions in a fragment", `library(first: 20) { ...f }`, costs{Query: library.LibraryQuery{PageArgs: first(20), WithPermissions: true}}},
+		{"permissions with a field that is not planned", `library(first: 1) { nodes { createdBy { email } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithPermissions: true}, Principals: 1}},
+		{"page info with a field that is not planned", `library(first: 1) { nodes { members { edges { role } } } pageInfo { hasPreviousPage } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), OtherSide: true}}},
+		{"permissions after a field that is not planned", `library(first: 1) { nodes { members { edges { role } } viewerRole } }`, costs{Query: library.LibraryQuery{PageArgs: first(1), WithPermissions: true}}},
 		{"both flags backwards", `library(before: null, last: 3) { pageInfo { hasPreviousPage hasNextPage } }`, costs{Query: library.LibraryQuery{PageArgs: last(3), OtherSide: true}}},
-		{"standing skipped", `library(first: 20) { nodes { id viewerRole @include(if: false) } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}}},
+		{"permissions skipped", `library(first: 20) { nodes { id viewerRole @include(if: false) } }`, costs{Query: library.LibraryQuery{PageArgs: first(20)}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

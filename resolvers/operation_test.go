@@ -97,23 +97,23 @@ var stacks = regexp.MustCompile(` at goroutine \d+ [^"]*`)
 // answering records the result of the attempt to answer an operation by its plan.
 type answering struct {
 	graph.ExecutableSchema
-	last string
-	told map[string]int
+	last   string
+	counts map[string]int
 }
 
 // Answer implements graph.ExecutableSchema.
 func (a *answering) Answer(ctx context.Context, r *graph.Request) (bool, context.Context) {
-	answered, begun := a.ExecutableSchema.Answer(ctx, r)
+	answered, started := a.ExecutableSchema.Answer(ctx, r)
 	switch {
 	case answered:
 		a.last = "answered"
-	case begun != nil:
-		a.last = "begun"
+	case started != nil:
+		a.last = "started"
 	default:
 		a.last = "not planned"
 	}
-	a.told[a.last]++
-	return answered, begun
+	a.counts[a.last]++
+	return answered, started
 }
 
 // compared is one of two ways to answer the same requests.
@@ -280,7 +280,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	})
 	worldOfOperations(g)
 	g.spy.local = true // prefetching makes its store calls at any time
-	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
+	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
 	pairs := []pair{
 		{newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)},
 		{newCompared(t, plans, 700), newCompared(t, executed{g.executable}, 700)},
@@ -317,7 +317,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	if german < *operations/1000 {
 		t.Errorf("only %d of %d have a text in the language of the request", german, *operations)
 	}
-	for _, outcome := range []string{"answered DATA", "answered NULL", "begun INTERNAL_SERVER_ERROR", "begun BAD_USER_INPUT", "begun BAD_CURSOR", "begun TIMEOUT", "begun UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
+	for _, outcome := range []string{"answered DATA", "answered NULL", "started INTERNAL_SERVER_ERROR", "started BAD_USER_INPUT", "started BAD_CURSOR", "started TIMEOUT", "started UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
 		if seen[outcome] < *operations/1000 {
 			t.Errorf("%s: only %d of %d", outcome, seen[outcome], *operations)
 		}
@@ -338,10 +338,10 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 		return calls
 	})
 	worldOfOperations(g)
-	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
+	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
 	planned, plain := newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)
 	draw := newDrawer(g)
-	begun := 0
+	prefetched := 0
 	for range 3000 {
 		r := draw.request(draw.document())
 		r.fails = nil
@@ -359,13 +359,13 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 		if plans.last != "answered" || !time.Now().Truncate(time.Minute).Equal(minute) {
 			continue
 		}
-		begun += len(gotAsked[0])
+		prefetched += len(gotAsked[0])
 		if diff := cmp.Diff(want, got) + cmp.Diff(wantAsked, gotAsked); diff != "" {
 			t.Fatalf("%s\n(-executor +plan):\n%s", r, diff)
 		}
 	}
-	if begun < 500 {
-		t.Errorf("only %d pages were prefetched", begun)
+	if prefetched < 500 {
+		t.Errorf("only %d pages were prefetched", prefetched)
 	}
 }
 
@@ -373,7 +373,7 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(20)
-	plans := &answering{ExecutableSchema: g.executable, told: map[string]int{}}
+	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
 	c := newCompared(t, plans, 0)
 	for range 3 {
 		g.spy.reset()
@@ -386,8 +386,8 @@ func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 			t.Errorf("%d calls for principals, %d for pages", n, len(g.spy.pages))
 		}
 	}
-	if plans.told["answered"] != 3 {
-		t.Errorf("the results: %v", plans.told)
+	if plans.counts["answered"] != 3 {
+		t.Errorf("the results: %v", plans.counts)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"carrel/principal"
 )
 
-// Note has ann create a note with the name and title n.
+// Note creates a note of ann's with the name and title n.
 func (h *Fixture) Note(n string, visibility principal.Visibility, members ...string) library.ContentID {
 	h.T.Helper()
 	out, err := h.Service.CreateContent(h.T.Context(), As("u:acme:ann"), library.CreateContent{
@@ -46,7 +46,7 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 	return s, "", false
 }
 
-// titles returns the titles of a library as v reads it, oldest first.
+// titles returns the titles of a library that v can see, oldest first.
 func (h *Fixture) titles(v *principal.Viewer, owner string) []string {
 	h.T.Helper()
 	conn, err := h.Service.Library(h.T.Context(), v, principal.ID(owner), library.LibraryQuery{PageArgs: cursor.PageArgs{First: Ptr(100)}})
@@ -60,7 +60,7 @@ func (h *Fixture) titles(v *principal.Viewer, owner string) []string {
 	return all
 }
 
-// WantTitles compares the titles of a library as v reads it, oldest first.
+// WantTitles compares the titles of a library that v can see, oldest first.
 func (h *Fixture) WantTitles(v *principal.Viewer, owner string, want ...string) {
 	h.T.Helper()
 	if diff := cmp.Diff(want, h.titles(v, owner)); diff != "" {
@@ -78,7 +78,7 @@ func (h *Fixture) Content(id library.ContentID) library.Header {
 	return rows.Header
 }
 
-// Update has ann change the title of an item, and its visibility unless that is 0.
+// Update changes the title of an item as ann, and its visibility unless that is 0.
 func (h *Fixture) Update(id library.ContentID, title string, visibility principal.Visibility) {
 	h.T.Helper()
 	in := library.UpdateContent{ID: string(id), Title: input.Some(&title)}
@@ -90,7 +90,7 @@ func (h *Fixture) Update(id library.ContentID, title string, visibility principa
 	}
 }
 
-// TakeOut has ann remove principals from an item, which takes it out of their libraries.
+// TakeOut removes principals from an item as ann, which removes it from their libraries.
 func (h *Fixture) TakeOut(id library.ContentID, from ...string) {
 	h.T.Helper()
 	in := library.SetContentMembers{Content: string(id)}
@@ -102,7 +102,7 @@ func (h *Fixture) TakeOut(id library.ContentID, from ...string) {
 	}
 }
 
-// Delete has ann delete an item.
+// Delete deletes an item as ann.
 func (h *Fixture) Delete(id library.ContentID) {
 	h.T.Helper()
 	if _, err := h.Service.DeleteContent(h.T.Context(), As("u:acme:ann"), library.DeleteContent{ID: string(id)}); err != nil {
@@ -110,7 +110,7 @@ func (h *Fixture) Delete(id library.ContentID) {
 	}
 }
 
-// Share has a user share an item with principals, who become viewers.
+// Share shares an item with principals, who become viewers.
 func (h *Fixture) Share(user string, id library.ContentID, principals ...string) (*library.ContentOutcome, error) {
 	return h.Service.ShareContent(h.T.Context(), As(user), library.ShareContent{Content: string(id), Principals: principals, Role: library.Viewing})
 }

@@ -27,8 +27,7 @@ func Faults(err error) []string {
 	return all
 }
 
-// WantFaults compares the faults of an error, none if there is no error, and wants a
-// message in each.
+// WantFaults compares the faults of an error, none for nil, and requires that each has a message.
 func WantFaults(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, Faults(err)); diff != "" {
@@ -41,17 +40,17 @@ func WantFaults(t *testing.T, err error, want ...string) {
 	}
 }
 
-// ErrDown is the error of a store that does not work for a while.
+// ErrDown is the error of a store that is temporarily unavailable.
 var ErrDown = errors.New("the store is down")
 
 // WantReason compares the code and the reason of an error.
 func WantReason(t testing.TB, err error, code fault.Code, reason fault.Reason) {
 	t.Helper()
 	if err == nil {
-		t.Errorf("no error, want %v %s", code, reason)
+		t.Errorf("no error, want one with code %v and reason %s", code, reason)
 		return
 	}
 	if fault.CodeOf(err) != code || fault.ReasonOf(err) != reason {
-		t.Errorf("error %v of code %v %s, want %v %s", err, fault.CodeOf(err), fault.ReasonOf(err), code, reason)
+		t.Errorf("error %v with code %v and reason %s, want %v and %s", err, fault.CodeOf(err), fault.ReasonOf(err), code, reason)
 	}
 }

@@ -32,8 +32,8 @@ type Fixture struct {
 	marks   int // items that Follower.WantNothing has created
 }
 
-// New opens a Fixture, which is closed at the end of the test. If wrap is not nil, the
-// Service uses the store that wrap returns for the real one.
+// New returns a Fixture, which is closed at the end of the test. If wrap is not nil, the Services
+// use the store that wrap returns for the real one.
 func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})

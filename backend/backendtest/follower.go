@@ -16,11 +16,10 @@ import (
 type Follower struct {
 	T *testing.T
 	library.Following
-	LastCursor string // of the last edge that NextEvent has returned
+	LastCursor string // of the last edge that NextEvent returned
 }
 
-// Follow begins to follow a library, after a cursor if that is not empty. It ends with the
-// test.
+// Follow follows a library until the end of the test, after a cursor if that is not empty.
 func (h *Fixture) Follow(v *principal.Viewer, owner, after string) *Follower {
 	h.T.Helper()
 	f, err := h.Service.Follow(h.T.Context(), v, owner, CursorOf(after))
@@ -31,8 +30,8 @@ func (h *Fixture) Follow(v *principal.Viewer, owner, after string) *Follower {
 	return &Follower{T: h.T, Following: f}
 }
 
-// NextEvent waits for the next event: "+title" if an item was placed, "-name" if one was
-// removed, "!" with the fault if following has ended.
+// NextEvent waits for the next event: "+title" if an item was placed, "-name" if one was removed,
+// "!" with the fault if the subscription has ended.
 func (f *Follower) NextEvent() string {
 	f.T.Helper()
 	ctx, cancel := context.WithTimeout(f.T.Context(), 20*time.Second)
@@ -48,7 +47,7 @@ func (f *Follower) NextEvent() string {
 	return fmt.Sprint("!", Faults(err))
 }
 
-// Want compares the next events, as many as are wanted.
+// Want compares the next events, as many as want has.
 func (f *Follower) Want(want ...string) {
 	f.T.Helper()
 	var got []string
@@ -60,8 +59,8 @@ func (f *Follower) Want(want ...string) {
 	}
 }
 
-// WantNothing creates an item that every reader of the owner's library sees, and fails
-// the test if any other event comes before it.
+// WantNothing creates an item that every reader of the owner's library sees, and fails the test if
+// another event arrives before that item's.
 func (f *Follower) WantNothing(h *Fixture, owner string) {
 	f.T.Helper()
 	h.marks++

@@ -19,18 +19,18 @@ import (
 type GatewayClock struct {
 	*sched.Real
 	at atomic.Int64
-	// Later is how far the monotonic clock was moved forward.
+	// Later is how far the monotonic clock was advanced.
 	Later atomic.Int64
 	kept  atomic.Pointer[Held]
 }
 
-// Held is a call of Wait that does not return before the test allows it.
+// Held is a call of Wait that the test holds until it closes Free.
 type Held struct {
 	ctx         context.Context // of the call
-	Waits, Free chan struct{}   // Waits is closed when the call begins; the test closes Free
+	Waits, Free chan struct{}   // Waits is closed when the call starts; the test closes Free
 }
 
-// Keep holds the next call of Wait with ctx.
+// Keep makes the next call of Wait with ctx a Held.
 func (d *GatewayClock) Keep(ctx context.Context) *Held {
 	k := &Held{ctx, make(chan struct{}), make(chan struct{})}
 	d.kept.Store(k)
@@ -71,7 +71,7 @@ type Gateways struct {
 	T     *testing.T
 	Store *simulator.Client
 	Start time.Time // the beginning of a minute, at which the clocks start
-	// Notifier and Through are what the next gateways use, at first the store itself.
+	// Notifier and Through are used by the next gateways. They start as the store itself.
 	Notifier library.Notifier
 	Through  backend.Store
 }
@@ -82,8 +82,8 @@ func NewGateways(t *testing.T) *Gateways {
 	return &Gateways{t, store, time.Now().Truncate(time.Minute), store, store}
 }
 
-// Open opens a gateway whose clock is ahead of the store's by a duration that it knows. A
-// mute gateway announces nothing.
+// Open opens a gateway whose clock is ahead of the store's by a known duration. A mute gateway
+// announces nothing.
 func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock) {
 	g.T.Helper()
 	clock := &GatewayClock{Real: sched.NewReal()}

@@ -1,5 +1,5 @@
-// Package backendtest is the fixture of tests of the domains: it opens their Services on a
-// store, creates users, groups and content, and compares what a viewer reads.
+// Package backendtest contains fixtures for tests of the domains: they open the Services on a
+// store, create users, groups and content, and compare what a viewer sees.
 package backendtest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"carrel/library/repair"
 )
 
-// Tester is what a fixture needs of a test, or of one round of a random test.
+// Tester is the part of testing.TB that fixtures need. A round of a random test implements it too.
 type Tester interface {
 	Helper()
 	Context() context.Context

@@ -51,7 +51,7 @@ func EmailOf(p principal.ID) string {
 	return fmt.Sprintf("%x@example.com", sum[:8])
 }
 
-// UserNamed has a user create itself, with a display name.
+// UserNamed creates a user with a display name, as that user.
 func (h *Fixture) UserNamed(id, name string, visibility principal.Visibility) {
 	h.T.Helper()
 	p := principal.ID(id)
@@ -63,13 +63,13 @@ func (h *Fixture) UserNamed(id, name string, visibility principal.Visibility) {
 	}
 }
 
-// User has a user create itself, with its name as the display name.
+// User creates a user, as that user, with its name as the display name.
 func (h *Fixture) User(id string, visibility principal.Visibility) {
 	h.T.Helper()
 	h.UserNamed(id, principal.ID(id).Name(), visibility)
 }
 
-// Group has a user create a group, which it then manages.
+// Group creates a group as a user, who manages it afterwards.
 func (h *Fixture) Group(id, creator string, visibility principal.Visibility) {
 	h.T.Helper()
 	p := principal.ID(id)
@@ -81,8 +81,7 @@ func (h *Fixture) Group(id, creator string, visibility principal.Visibility) {
 	}
 }
 
-// Set has v change members of a group: "u:acme:ann=MANAGER", or "u:acme:bob=" to remove
-// bob.
+// Set changes members of a group as v: "u:acme:ann=MANAGER", or "u:acme:bob=" to remove bob.
 func (h *Fixture) Set(v *principal.Viewer, group string, changes ...string) (*principal.Group, error) {
 	in := principal.SetGroupMembers{Group: group}
 	for _, c := range changes {
@@ -91,7 +90,7 @@ func (h *Fixture) Set(v *principal.Viewer, group string, changes ...string) (*pr
 	return h.Service.SetGroupMembers(h.T.Context(), v, in)
 }
 
-// GroupMemberChange parses one change as Set takes them.
+// GroupMemberChange parses one change in the format of Set.
 func GroupMemberChange(s string) principal.GroupMemberChange {
 	id, role, _ := strings.Cut(s, "=")
 	c := principal.GroupMemberChange{Principal: id}
@@ -101,7 +100,7 @@ func GroupMemberChange(s string) principal.GroupMemberChange {
 	return c
 }
 
-// MustSet is Set, and fails the test if the change is refused.
+// MustSet calls Set and fails the test if the change is refused.
 func (h *Fixture) MustSet(v *principal.Viewer, group string, changes ...string) {
 	h.T.Helper()
 	if _, err := h.Set(v, group, changes...); err != nil {
@@ -161,7 +160,7 @@ func (h *Fixture) Header(id string) principal.Header {
 	return rows.Header
 }
 
-// Find returns the ids of whom v finds by a prefix, in order.
+// Find returns the ids of the principals that v finds by a prefix, in order.
 func (h *Fixture) Find(v *principal.Viewer, tenant, prefix string) []string {
 	h.T.Helper()
 	c, err := h.Service.FindPrincipals(h.T.Context(), v, principal.Search{Tenant: tenant, Prefix: &prefix})
@@ -175,8 +174,8 @@ func (h *Fixture) Find(v *principal.Viewer, tenant, prefix string) []string {
 	return ids
 }
 
-// WantFound compares whom v finds by a prefix in tenant acme. An id without a colon is the
-// name of a user.
+// WantFound compares the principals that v finds by a prefix in tenant acme. An id without a colon
+// is the name of a user.
 func (h *Fixture) WantFound(v *principal.Viewer, prefix string, want ...string) {
 	h.T.Helper()
 	for i, w := range want {
@@ -189,14 +188,14 @@ func (h *Fixture) WantFound(v *principal.Viewer, prefix string, want ...string) 
 	}
 }
 
-// Search returns a function that reads a page of whom a prefix finds.
+// Search returns a function that reads a page of the principals with a prefix.
 func Search(svc *repair.Service, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
 	return func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
 		return svc.FindPrincipals(ctx, v, principal.Search{PageArgs: args, Tenant: tenant, Prefix: prefix})
 	}
 }
 
-// WalkFound reads all pages of whom a prefix finds, and checks what each page promises.
+// WalkFound reads all pages of the principals with a prefix, and checks the flags of each page.
 func (h *Fixture) WalkFound(viewer func() *principal.Viewer, prefix string, size int) []principal.ID {
 	h.T.Helper()
 	var all []principal.ID
@@ -211,7 +210,7 @@ func (h *Fixture) WalkFound(viewer func() *principal.Viewer, prefix string, size
 		}
 		for _, e := range c.Edges {
 			if slices.Contains(all, e.Node.PrincipalID()) {
-				h.T.Errorf("%s is met twice", e.Node.PrincipalID())
+				h.T.Errorf("%s is listed twice", e.Node.PrincipalID())
 			}
 			all = append(all, e.Node.PrincipalID())
 		}

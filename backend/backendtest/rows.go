@@ -19,15 +19,16 @@ import (
 	"carrel/principal"
 )
 
-// Rows is a Service on an embedded store whose rows the test writes itself. Entries can
-// then be as wrong as crashes and races leave them.
+// Rows is a Service on an embedded store whose rows the test writes directly. So entries can be as
+// wrong as crashes and races leave them.
 type Rows struct {
 	T       Tester
 	Store   *pebblestore.Store
 	Clock   *WallClock
 	Repairs *RepairLog
 	Service *repair.Service
-	// Elsewhere has the names of items whose fan-out has not reached a library.
+	// Elsewhere contains the names of items that must not be on pages, because their fan-out has
+	// not reached a library.
 	Elsewhere map[string]bool
 }
 
@@ -68,7 +69,7 @@ func (r *RepairLog) Take() map[library.ContentID]principal.ID {
 	return requested
 }
 
-// RowsStart is what the clock of new Rows shows. Positions of items are small numbers.
+// RowsStart is the initial time of the clock of Rows. Positions of items are small numbers.
 const RowsStart = clock.Instant(1_000_000)
 
 // NewRows returns Rows on an empty store.
@@ -154,7 +155,7 @@ func GroupMember(p principal.ID, role principal.GroupRole) principal.GroupMember
 	return principal.GroupMemberRow{Principal: p, Role: role}
 }
 
-// Change commits a new state of an item, and leaves all libraries as they are.
+// Change commits a new state of an item and does not update any library.
 func (r *Rows) Change(id library.ContentID, change func(h *library.Header), members ...library.Member) *library.Header {
 	r.T.Helper()
 	rows, err := r.Store.Read(r.T.Context(), id, library.ContentQuery{})
@@ -181,7 +182,7 @@ func (r *Rows) Change(id library.ContentID, change func(h *library.Header), memb
 	return &h
 }
 
-// ApplyIndex brings the libraries of principals in line with an item.
+// ApplyIndex updates the libraries of principals for an item.
 func (r *Rows) ApplyIndex(id library.ContentID, principals ...principal.ID) {
 	r.T.Helper()
 	rows, err := r.Store.Read(r.T.Context(), id, library.ContentQuery{Members: principals})

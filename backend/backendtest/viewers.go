@@ -2,15 +2,15 @@ package backendtest
 
 import "carrel/principal"
 
-// As returns a user as the viewer of one request.
+// As returns a viewer for one request of a user.
 func As(user string) *principal.Viewer { return &principal.Viewer{User: principal.ID(user)} }
 
-// Admin is As for an administrator of its tenant.
+// Admin is As with the role of a tenant administrator.
 func Admin(user string) *principal.Viewer {
 	return &principal.Viewer{User: principal.ID(user), Admin: true}
 }
 
-// Global is As for a global administrator.
+// Global is As with the role of a global administrator.
 func Global(user string) *principal.Viewer {
 	return &principal.Viewer{User: principal.ID(user), GlobalAdmin: true}
 }

@@ -179,8 +179,8 @@ func TestShared(t *testing.T) {
 	}
 	<-n.ended
 	log := lines(n.logFile())
-	lost, pause, told, again := shared.cluster.Lost(), shared.cluster.Pause(0), shared.reportLost(), shared.reportLost()
-	for name, err := range map[string]error{"Lost": lost, "Pause": pause, "a test": told, "Stop": shared.Stop()} {
+	lost, pause, reported, again := shared.cluster.Lost(), shared.cluster.Pause(0), shared.reportLost(), shared.reportLost()
+	for name, err := range map[string]error{"Lost": lost, "Pause": pause, "a test": reported, "Stop": shared.Stop()} {
 		for _, want := range []string{"ended by itself: signal: killed", string(log[len(log)-1]), "# SIGSEGV (0xb)"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s does not contain %q: %v", name, want, err)

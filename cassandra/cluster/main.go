@@ -1,11 +1,10 @@
-// Command cluster starts a Cassandra cluster of one or three nodes on this
-// machine, for a person or for a command:
+// Command cluster starts a Cassandra cluster of one or three nodes on this machine, for a person or
+// for a command:
 //
 //	go run ./cassandra/cluster                      until it is interrupted
 //	go run ./cassandra/cluster -nodes 1 -- COMMAND  until COMMAND ends
 //
-// COMMAND finds the addresses in CASSANDRA_HOSTS. The nodes forget everything
-// when they end. The package must not know what is done with them.
+// COMMAND finds the addresses in CASSANDRA_HOSTS. The nodes lose all data when they end.
 package main
 
 import (

@@ -195,13 +195,13 @@ func serve(t *testing.T, store, host string) *gateway {
 	case line = <-first:
 	case <-limit.C:
 	}
-	var told struct{ Msg, Addr string }
-	if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
+	var entry struct{ Msg, Addr string }
+	if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Msg != "listening" {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 		t.Fatalf("the gateway printed %q instead of its address: %s", line, c.errs.String())
 	}
-	return &gateway{c, "http://" + told.Addr}
+	return &gateway{c, "http://" + entry.Addr}
 }
 
 // end stops the gateway as an operator does.

@@ -13,13 +13,12 @@ type background struct {
 	tasks sync.WaitGroup
 }
 
-// Background runs do in a goroutine until the Session is closed, which ends its
-// context.
+// Background runs do in a goroutine until the Session is closed, which cancels its context.
 func (s *Session) Background(ctx context.Context, do func(context.Context)) {
 	s.background.begin(ctx, do)
 }
 
-// begin runs do until end is called, which ends its context.
+// begin runs do until end is called, which cancels its context.
 func (b *background) begin(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.mu.Lock()
@@ -28,7 +27,7 @@ func (b *background) begin(ctx context.Context, do func(context.Context)) {
 	b.tasks.Go(func() { do(ctx) })
 }
 
-// end cancels them and waits until they have ended.
+// end cancels all goroutines and waits for them.
 func (b *background) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,7 +38,7 @@ func (b *background) end() {
 	b.tasks.Wait()
 }
 
-// Pause waits until the time is over or the context has ended.
+// Pause waits for a duration or until the context ends.
 func Pause(ctx context.Context, while time.Duration) error {
 	timer := time.NewTimer(while)
 	defer timer.Stop()

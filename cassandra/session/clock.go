@@ -104,23 +104,23 @@ func (s *Session) askClock(ctx context.Context) (r clockReading, err error) {
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
 	defer cancel()
 	err = s.request(ctx, operation, func() (sent, error) {
-		var told time.Time
+		var remote time.Time
 		q := s.driver.Query(selectClock).WithContext(ctx).Consistency(gocql.One).Idempotent(true).RetryPolicy(nil)
 		before, began := s.now(), time.Now()
 		iter := q.Iter()
-		iter.Scan(&told)
+		iter.Scan(&remote)
 		half := time.Since(began) / 2
 		if host := iter.Host(); host != nil {
 			r.node = host.HostID()
 		}
 		err := iter.Close()
-		if err == nil && told.IsZero() {
+		if err == nil && remote.IsZero() {
 			err = ErrMalformedCell
 		}
 		// A node returns whole milliseconds.
 		const rest = time.Millisecond / 2
 		here := before.Add(half)
-		r.skew = Skew{Ahead: here.Time().Sub(told.Add(rest)), Within: half + rest}
+		r.skew = Skew{Ahead: here.Time().Sub(remote.Add(rest)), Within: half + rest}
 		return sent{outcome: outcomeName(err)}, WrapError(operation, err)
 	})
 	return r, err

@@ -34,8 +34,8 @@ func Connect(ctx context.Context, o *Options, keyspace string) (*Session, error)
 		if err == nil {
 			return s, nil
 		}
-		stays, err := explainConnectError(err, o, keyspace)
-		if try == sessionTries || time.Since(began) > stays.retryFor() || Pause(ctx, sessionPause) != nil {
+		problem, err := explainConnectError(err, o, keyspace)
+		if try == sessionTries || time.Since(began) > problem.retryFor() || Pause(ctx, sessionPause) != nil {
 			return nil, err
 		}
 	}
@@ -64,19 +64,19 @@ func (s connectProblem) retryFor() time.Duration {
 // explainConnectError returns the error for the operator when no session was opened.
 func explainConnectError(err error, o *Options, keyspace string) (connectProblem, error) {
 	nodes := strings.Join(o.Hosts, ", ")
-	if stays, told := explainRefusal(err, o); told != nil {
-		return stays, told
+	if problem, refusal := explainRefusal(err, o); refusal != nil {
+		return problem, refusal
 	}
 	// The driver's error for a missing keyspace is that of an unreachable cluster.
-	stands, again := keyspaceExists(o, keyspace)
+	exists, again := keyspaceExists(o, keyspace)
 	switch {
 	case again != nil:
 		// The driver reports the error of one node. This time it may be another one.
-		if stays, told := explainRefusal(again, o); told != nil {
-			return stays, told
+		if problem, refusal := explainRefusal(again, o); refusal != nil {
+			return problem, refusal
 		}
 		return unreachable, OperatorError(err, "no node of the cluster answers at %s", nodes)
-	case !stands:
+	case !exists:
 		return permanent, OperatorError(err, "the keyspace %s does not exist: run carrel migrate", keyspace)
 	case keyspace == "":
 		return temporary, OperatorError(err, "the cluster at %s cannot be used", nodes)
@@ -117,6 +117,6 @@ func keyspaceExists(o *Options, keyspace string) (bool, error) {
 		return true, nil
 	}
 	iter := driver.Query(selectKeyspace, keyspace).Iter()
-	stands := iter.NumRows() > 0
-	return stands, iter.Close()
+	exists := iter.NumRows() > 0
+	return exists, iter.Close()
 }

@@ -64,7 +64,7 @@ func WrapError(operation string, err error) error {
 		e.Msg = operation + ": the connection to the cluster was lost"
 	case outcomeFailed:
 		e.Msg = operation + ": the cluster failed"
-		// The protocol tells the reason in the text.
+		// Only the text has the reason.
 		if strings.Contains(err.Error(), "READ_TOO_MANY_TOMBSTONES") {
 			e.Err = errTombstones
 		}
@@ -202,17 +202,17 @@ const (
 // text only.
 func sessionFaultOf(err error) sessionFault {
 	text := strings.ToLower(err.Error())
-	tells := func(words ...string) bool {
+	contains := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 	}
 	switch {
-	case tells("unable to perform authentication", "cannot achieve consistency"):
+	case contains("unable to perform authentication", "cannot achieve consistency"):
 		return sessionUnsure // it has the error code of a wrong password
-	case tells("password", "credentials", "authentication"):
+	case contains("password", "credentials", "authentication"):
 		return sessionUser
-	case tells("certificate", "tls:", "x509"):
+	case contains("certificate", "tls:", "x509"):
 		return sessionTLS
-	case tells("host was filtered"):
+	case contains("host was filtered"):
 		return sessionCentre
 	}
 	return sessionOther

@@ -42,14 +42,13 @@ func hedged[T any](ctx context.Context, h *hedges, once func(*attempt) (T, error
 	return value, err
 }
 
-// hedgedAll calls once for 0 to n-1, at most width at a time, and take with each
-// result. If a call takes long, hedgedAll makes a second attempt beside it, with a
-// context that prefers another node, and uses the result that comes first. It fails
-// if both attempts fail, with the error that came first. The context of all attempts
-// ends with hedgedAll.
+// hedgedAll calls once for 0 to n-1, at most width at a time, and take with each result. If a call
+// takes long, hedgedAll makes a second attempt in parallel, with a context that prefers another
+// node, and uses the first result. It fails if both attempts fail, with the first error. The
+// context of all attempts ends with hedgedAll.
 //
-// All calls share one timer and one context: a page has forty statements, and a
-// timer for each would cost CPU that only a hanging node justifies.
+// All calls share one timer and one context: a page has forty statements, and a timer for each
+// would cost CPU that only a hanging node justifies.
 func hedgedAll[T any](ctx context.Context, h *hedges, n, width int, once func(t *attempt, i int) (T, error), take func(i int, v T)) error {
 	if n == 0 {
 		return nil

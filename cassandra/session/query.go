@@ -18,14 +18,14 @@ type Query struct {
 	// PartitionKey may be given if it is one text. The driver then need not find it
 	// among the arguments, for which it takes a lock that all statements share.
 	PartitionKey string
-	// Tombstones, where set, is called if a node warns that the read has passed many.
+	// Tombstones, if set, is called if a node warns that the read has passed many.
 	Tombstones func()
 	from       []byte // the driver's state of the page to read; nil for the first one
 }
 
-// Read runs a SELECT and calls row until there are no more rows, or row returns false
-// because it has read none or needs no more. Each page is a request of its own: it
-// waits at the gate, is observed, and is sent to a second node if the first is slow.
+// Read runs a SELECT and calls row until there are no more rows, or row returns false because it
+// has read none or needs no more. Each page is a separate request: it waits at the gate, is
+// observed, and is sent to a second node if the first is slow.
 func (s *Session) Read(ctx context.Context, r Query, row func(*gocql.Iter) bool) error {
 	for {
 		iter, err := s.fetch(ctx, r)

@@ -15,7 +15,7 @@ type Session struct {
 	driver *gocql.Session
 	level  gocql.Consistency
 	serial gocql.SerialConsistency
-	// again tries what may be repeated on one more node.
+	// again retries repeatable statements on one more node.
 	again   gocql.RetryPolicy
 	now     func() clock.Instant
 	observe func(context.Context, Observation)
@@ -34,12 +34,10 @@ func (s *Session) Driver() *gocql.Session { return s.driver }
 // Now returns the time by the clock of the options.
 func (s *Session) Now() clock.Instant { return s.now() }
 
-// Load returns how many requests the cluster has been sent and has not answered,
-// and how many wait to be sent.
-func (s *Session) Load() (under, waiting int) { return s.gate.load() }
+// Load returns the number of requests in flight and the number that wait to be sent.
+func (s *Session) Load() (inFlight, waiting int) { return s.gate.load() }
 
-// Close ends what runs in the background, then the connections. Statements under
-// way end with errors.
+// Close stops the background goroutines and then closes the connections. Statements in flight fail.
 func (s *Session) Close() {
 	s.background.end()
 	s.driver.Close()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Waiting for a shared read takes up to twice as long as reading alone. That pays
-// where many callers want the same rows, and costs where few do.
+// Waiting for a shared read takes up to twice as long as a separate read. That pays if many callers
+// want the same rows, and costs if few do.
 const (
 	// separateReads is how many reads of the same rows may be in flight before
 	// further callers wait for a shared one, while the cluster has little to do.

@@ -1,6 +1,6 @@
 package session
 
-// driverStack is the stack that growStack makes room for. A goroutine starts with
+// driverStack is the stack that growStack reserves. A goroutine starts with
 // 2 KiB and the driver needs up to 8: the runtime would double the stack twice, and
 // copy all frames each time. A page starts forty such goroutines; see ADR 10 for what
 // this saves.
