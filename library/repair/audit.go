@@ -18,6 +18,7 @@ const auditList = 100
 // Mismatches, Unsettled, Leaving and InFlight must be 0, and UnreadableLists empty.
 type AuditReport struct {
 	Principals  int `json:"principals"`
+	Deleted     int `json:"deleted"`  // of the principals
 	Contents    int `json:"contents"` // live ones
 	Entries     int `json:"entries"`  // of all buckets
 	Memberships int `json:"memberships"`
@@ -106,6 +107,9 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	}
 	if err := s.auditLibraries(ctx, r, must); err != nil {
 		return nil, fmt.Errorf("audit the libraries: %w", err)
+	}
+	if err := s.auditDeleted(ctx, r, must); err != nil {
+		return nil, fmt.Errorf("auditing deleted users and groups: %w", err)
 	}
 	if err := s.auditDirectory(ctx, r); err != nil {
 		return nil, fmt.Errorf("audit the directory: %w", err)

@@ -42,6 +42,9 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	if err != nil {
 		return fmt.Errorf("writing memberships: %w", err)
 	}
+	if err := s.finishDeletions(ctx, tell); err != nil {
+		return fmt.Errorf("finishing deletions: %w", err)
+	}
 	if _, err = s.RebuildDirectory(ctx); err != nil {
 		return err
 	}

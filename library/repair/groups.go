@@ -115,6 +115,16 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 			return "", members, repaired, err
 		}
 	}
+	var active []principal.ID
+	for _, m := range page.Members {
+		if m.Active() && page.Header.State == commit.Live {
+			active = append(active, m.Principal)
+		}
+	}
+	left, err := s.leave(ctx, active, func(p principal.ID) error { return s.LeaveGroup(ctx, group, p) })
+	if mended += left; err != nil {
+		return "", members, mended, err
+	}
 	if members == scrubLook {
 		last = page.Members[members-1].Principal
 	}

@@ -121,6 +121,10 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 			}
 			r.repaired.Add(1)
 		}
+		left, err := r.s.takeOutDeleted(ctx, &page.Header, page.Members)
+		if r.mended.Add(int64(left)); err != nil {
+			return err
+		}
 		if len(page.Members) < scrubLook {
 			return nil
 		}
@@ -135,6 +139,10 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	_, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p})
 	r.repaired.Add(int64(c.report.Mismatches))
 	if err != nil {
+		return err
+	}
+	// Of one that is deleted nothing is kept: the store takes no mark of it as of an earlier time.
+	if gone, err := r.s.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
 		return err
 	}
 	return r.s.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })

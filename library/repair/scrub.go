@@ -178,6 +178,10 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 			return "", err
 		}
 	}
+	taken, err := s.takeOutDeleted(ctx, h, page.Members)
+	if c.report.Mismatches += taken; err != nil {
+		return "", err
+	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
 		// Its timestamp is newer than the state, so that no removal by an earlier version hides it.
 		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {

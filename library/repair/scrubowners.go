@@ -44,6 +44,10 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 		return c.library(ctx, p, from.Bucket, from.From)
 	}
 	if !from.Record {
+		deleted, left, err := c.s.removeDeleted(ctx, p)
+		if c.report.Mismatches += left; err != nil || deleted {
+			return deleted, err
+		}
 		if done, err := c.memberships(ctx, from); err != nil || !done {
 			return false, err
 		}

@@ -1,0 +1,330 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// stuck is a store that does not tell what is shared with anybody, while it is down: a removal
+// stops there.
+type stuck struct {
+	backend.Store
+	down atomic.Bool
+}
+
+func (s *stuck) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
+	if s.down.Load() && p != "u:acme:cat" {
+		return nil, backendtest.ErrDown
+	}
+	return s.Store.Memberships(ctx, p, after, limit)
+}
+
+// GroupMembersPage fails for who removes the rows of members, which reads serially.
+func (s *stuck) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
+	if s.down.Load() && serial {
+		return nil, backendtest.ErrDown
+	}
+	return s.Store.GroupMembersPage(ctx, group, after, limit, serial)
+}
+
+// stuckTown has ann's items with other people, whose removal does not begin.
+func stuckTown(t *testing.T) (*backendtest.Fixture, *stuck) {
+	s := &stuck{}
+	h := backendtest.Staff(t, func(store backend.Store) backend.Store { s.Store = store; return s })
+	h.Note("secret", principal.Private, "u:acme:bob=EDITOR", "g:acme:crew=VIEWER", "u:acme:dan=VIEWER")
+	h.Note("open", principal.Public, "u:acme:bob=EDITOR")
+	return h, s
+}
+
+func remove(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id string) *principal.Deletion {
+	t.Helper()
+	var d *principal.Deletion
+	var err error
+	if principal.ID(id).IsGroup() {
+		d, err = h.Service.DeleteGroup(t.Context(), v, principal.DeleteGroup{ID: id})
+	} else {
+		d, err = h.Service.DeleteUser(t.Context(), v, principal.DeleteUser{ID: id})
+	}
+	if err != nil {
+		t.Fatalf("deleting %s: %v", id, err)
+	}
+	return d
+}
+
+// sees fails unless v sees the item, or does not.
+func sees(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID, want bool) {
+	t.Helper()
+	cs, err := h.Service.Contents(t.Context(), v, []library.ContentID{id})
+	if err != nil || (cs[0] != nil) != want {
+		t.Errorf("%s sees %s: %v, %v; want %t", v.User, id, cs, err, want)
+	}
+}
+
+func memberIDs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) string {
+	t.Helper()
+	c, err := h.Service.Members(t.Context(), v, id, cursor.PageArgs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, p := range c.Nodes() {
+		text += " " + p.PrincipalID().Name()
+	}
+	return text
+}
+
+// TestDeleteUser_IsEffectiveAtOnce: nothing is removed yet, and nobody is shown any of it.
+func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
+	h, s := stuckTown(t)
+	bob := func() *principal.Viewer { return backendtest.Bob() }
+	if _, err := h.Pages.SaveDraft(t.Context(), bob(), page.SaveDraft{ContentID: "c:acme:open", Body: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	follower := h.Follow(backendtest.Ann(), "u:acme:bob", "")
+	s.down.Store(true)
+	if d := remove(t, h, bob(), "u:acme:bob"); d.Complete {
+		t.Error("the removal is said to be complete")
+	}
+	sees(t, h, bob(), "c:acme:secret", false)
+	sees(t, h, bob(), "c:acme:open", true) // as anybody who is signed in
+	if got := memberIDs(t, h, backendtest.Ann(), "c:acme:secret"); got != " crew ann dan" {
+		t.Errorf("members:%s", got)
+	}
+	ps, err := h.Service.Principals(t.Context(), backendtest.Root(), []principal.ID{"u:acme:bob"})
+	if err != nil || ps[0] != nil {
+		t.Errorf("the user is shown: %v, %v", ps, err)
+	}
+	if u, err := h.Service.ViewerUser(t.Context(), bob()); err != nil || u != nil {
+		t.Errorf("viewer is %v, %v", u, err)
+	}
+	_, err = h.Service.Library(t.Context(), backendtest.Root(), "u:acme:bob", library.LibraryQuery{})
+	backendtest.WantFaults(t, err, "NOT_FOUND")
+	permissions, err := h.Service.PermissionsOf(t.Context(), bob(), []library.ContentID{"c:acme:open"})
+	if err != nil || *permissions[0] != (library.Permissions{}) {
+		t.Errorf("permissions: %+v, %v", permissions[0], err)
+	}
+	if groups, err := h.Service.GroupsOf(t.Context(), bob()); err != nil || len(groups.All()) != 0 {
+		t.Errorf("groups: %v, %v", groups.All(), err)
+	}
+	if d, err := h.Pages.Draft(t.Context(), bob(), "c:acme:open", 1, ""); err != nil || d != nil {
+		t.Errorf("a draft: %v, %v", d, err)
+	}
+	if c, err := h.Pages.Drafts(t.Context(), bob(), "u:acme:bob", cursor.PageArgs{}); err != nil || len(c.Edges) != 0 {
+		t.Errorf("drafts: %v, %v", c, err)
+	}
+	_, err = h.Share("u:acme:ann", "c:acme:open", "u:acme:bob")
+	backendtest.WantFaults(t, err, "NOT_FOUND principalIds.0")
+	_, err = h.Set(backendtest.Ann(), "g:acme:staff", "u:acme:bob=MANAGER", "u:acme:dan=MEMBER")
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a role in a group: %v", err)
+	}
+	_, err = h.Service.CreateContent(t.Context(), bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "FORBIDDEN")
+	_, err = h.Service.CreateUser(t.Context(), bob(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "TAKEN name")
+	s.down.Store(false)
+	h.Quiet()
+	if got := follower.NextEvent(); got != "![NOT_FOUND]" {
+		t.Errorf("whoever follows the library is told %s", got)
+	}
+	h.WantAudited()
+	sees(t, h, bob(), "c:acme:secret", false)
+	if drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
+		t.Errorf("drafts that are left: %v, %v", drafts, err)
+	}
+	_, err = h.Service.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "TAKEN name")
+	// The address is free.
+	_, err = h.Service.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "b", Email: backendtest.EmailOf("u:acme:bob"), Visibility: principal.Public})
+	backendtest.WantFaults(t, err)
+	_, err = h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
+	backendtest.WantFaults(t, err, "TAKEN id")
+}
+
+// TestDeleteGroup_IsEffectiveAtOnce: rights that rest on the group end before anything is removed.
+func TestDeleteGroup_IsEffectiveAtOnce(t *testing.T) {
+	h, s := stuckTown(t)
+	cat := func() *principal.Viewer { return backendtest.As("u:acme:cat") }
+	sees(t, h, cat(), "c:acme:secret", true)
+	s.down.Store(true)
+	if d := remove(t, h, cat(), "g:acme:crew"); d.Complete {
+		t.Error("the removal is said to be complete")
+	}
+	sees(t, h, cat(), "c:acme:secret", false)
+	if groups, err := h.Service.GroupsOf(t.Context(), cat()); err != nil || len(groups.All()) != 0 {
+		t.Errorf("groups: %v, %v", groups.All(), err)
+	}
+	c, err := h.Service.Groups(t.Context(), cat(), "u:acme:cat", cursor.PageArgs{})
+	if err != nil || len(c.Edges) != 0 {
+		t.Errorf("groups of cat: %v, %v", c, err)
+	}
+	_, err = h.Service.GroupMembers(t.Context(), backendtest.Root(), "g:acme:crew", cursor.PageArgs{})
+	backendtest.WantFaults(t, err, "NOT_FOUND")
+	s.down.Store(false)
+	h.Quiet()
+	h.WantAudited()
+	if got := h.Members("g:acme:crew"); len(got) != 0 {
+		t.Errorf("rows that are left: %v", got)
+	}
+}
+
+// TestDeleteUser_ItemsItAloneManagedStay with nobody but administrators to manage them.
+func TestDeleteUser_ItemsItAloneManagedStay(t *testing.T) {
+	h, _ := stuckTown(t)
+	remove(t, h, backendtest.Ann(), "u:acme:ann")
+	h.Quiet()
+	h.WantAudited()
+	head := h.Content("c:acme:secret")
+	if head.Managers != 0 || head.Members != 3 || head.State != commit.Live {
+		t.Errorf("the item is %+v", head)
+	}
+	h.WantTitles(backendtest.Bob(), "u:acme:bob", "secret", "open")
+	in := library.SetContentMembers{Content: "c:acme:secret", Members: backendtest.MemberChanges("u:acme:dan=EDITOR")}
+	_, err := h.Service.SetContentMembers(t.Context(), backendtest.Bob(), in)
+	backendtest.WantFaults(t, err, "FORBIDDEN contentId")
+	_, err = h.Service.SetContentMembers(t.Context(), backendtest.Root(), in)
+	backendtest.WantFaults(t, err)
+	_, err = h.Set(backendtest.Root(), "g:acme:staff", "u:acme:dan=MEMBER")
+	backendtest.WantFaults(t, err)
+	h.WantAudited()
+}
+
+// TestDeleteUser_Repeated by the user itself, which does not exist any more.
+func TestDeleteUser_Repeated(t *testing.T) {
+	h, s := stuckTown(t)
+	s.down.Store(true)
+	call := func(key *string) (*principal.Deletion, error) {
+		return h.Service.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: key})
+	}
+	key := "k"
+	for range 2 {
+		if d, err := call(&key); err != nil || d.ID != "u:acme:bob" || d.Complete {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+	_, err := call(nil)
+	backendtest.WantFaults(t, err, "FORBIDDEN")
+	s.down.Store(false)
+	h.Quiet()
+	if d, err := call(&key); err != nil || !d.Complete {
+		t.Errorf("once everything is removed: %+v, %v", d, err)
+	}
+	_, err = h.Service.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:bob"})
+	backendtest.WantFaults(t, err, "NOT_FOUND id")
+}
+
+// late is a store in which something happens before one write of what is derived.
+type late struct {
+	backend.Store
+	item, group atomic.Pointer[func()]
+}
+
+func (l *late) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
+	if do := l.item.Swap(nil); do != nil {
+		(*do)()
+	}
+	return l.Store.ApplyIndex(ctx, e)
+}
+
+func (l *late) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
+	if do := l.group.Swap(nil); do != nil {
+		(*do)()
+	}
+	return l.Store.ApplyGroupIndex(ctx, e)
+}
+
+// TestDeleteUser_BesideAChangeThatMakesItAMember: the change is decided before the deletion, and
+// what is derived of it is written when the removal has ended.
+func TestDeleteUser_BesideAChangeThatMakesItAMember(t *testing.T) {
+	for name, change := range map[string]func(h *backendtest.Fixture, l *late, do *func()) error{
+		"shareContent": func(h *backendtest.Fixture, l *late, do *func()) error {
+			l.item.Store(do)
+			_, err := h.Share("u:acme:ann", "c:acme:n", "u:acme:bob")
+			return err
+		},
+		"createContent by itself": func(h *backendtest.Fixture, l *late, do *func()) error {
+			l.item.Store(do)
+			_, err := h.Service.CreateContent(h.T.Context(), backendtest.Bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+			return err
+		},
+		"setGroupMembers": func(h *backendtest.Fixture, l *late, do *func()) error {
+			l.group.Store(do)
+			_, err := h.Set(backendtest.Root(), "g:acme:secret", "u:acme:bob=MANAGER")
+			return err
+		},
+		"createGroup by itself": func(h *backendtest.Fixture, l *late, do *func()) error {
+			l.group.Store(do)
+			_, err := h.Service.CreateGroup(h.T.Context(), backendtest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs", DisplayName: "b", Visibility: principal.Public})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &late{}
+			h := backendtest.Staff(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+			h.Note("n", principal.Public)
+			removed := false
+			do := func() {
+				removed = remove(t, h, backendtest.Root(), "u:acme:bob").Complete
+			}
+			if err := change(h, l, &do); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Log(err)
+			}
+			if !removed {
+				t.Error("the user was not removed before the rows were written")
+			}
+			h.Quiet()
+			h.WantAudited()
+		})
+	}
+}
+
+// TestDeletion_WhatIsLeftIsFoundAndRemoved: a deletion of a program that removed nothing.
+func TestDeletion_WhatIsLeftIsFoundAndRemoved(t *testing.T) {
+	for _, id := range []principal.ID{"u:acme:bob", "g:acme:crew"} {
+		for name, repair := range map[string]func(h *backendtest.Fixture) error{
+			"scrubber": func(h *backendtest.Fixture) error {
+				for range 50 {
+					if _, _, err := h.Service.Scrub(h.T.Context()); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			"rebuild": func(h *backendtest.Fixture) error {
+				_, err := h.Service.RebuildAll(h.T.Context(), func(int, int) {})
+				return err
+			},
+		} {
+			t.Run(fmt.Sprint(name, " of ", id), func(t *testing.T) {
+				h, _ := stuckTown(t)
+				head := h.Header(string(id))
+				base := head.Seq
+				head.State, head.Managers, head.Members, head.Seq, head.MTS = commit.Deleted, 0, 0, base+1, head.MTS+1
+				v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: id, Base: base, Header: head})
+				if err != nil || !v.Applied {
+					t.Fatal(v, err)
+				}
+				r, err := h.Service.Audit(t.Context())
+				if err != nil || r.Mismatches < 3 || r.Deleted != 1 {
+					t.Errorf("the audit finds %+v, %v", r, err)
+				}
+				if err := repair(h); err != nil {
+					t.Fatal(err)
+				}
+				h.WantAudited()
+			})
+		}
+	}
+}

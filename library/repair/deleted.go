@@ -1,0 +1,160 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// remains returns what is left of a deleted principal.
+func (s *Service) remains(ctx context.Context, h *principal.Header) (left []string, err error) {
+	p := h.ID
+	found := func(what string, some bool, failed error) {
+		if some {
+			left = append(left, what)
+		}
+		if err == nil && failed != nil {
+			err = fmt.Errorf("looking for %s of %s: %w", what, p, failed)
+		}
+	}
+	found("its name or e-mail address", !h.Removed(), nil)
+	page, failed := s.people.GroupMembersPage(ctx, p, "", 1, false)
+	found("rows of its members", page != nil && len(page.Members) > 0, failed)
+	groups, failed := s.people.Memberships(ctx, p, "", 1)
+	found("memberships in groups", len(groups) > 0, failed)
+	shared, failed := s.libraries.SharedWith(ctx, p, "", 1)
+	found("roles on items", len(shared) > 0, failed)
+	for _, b := range library.AllBuckets {
+		n, failed := s.libraries.CountLibrary(ctx, p, b, 1)
+		found(fmt.Sprintf("entries of its %s bucket", b), n > 0, failed)
+	}
+	built, failed := s.libraries.Built(ctx, p)
+	found("the mark of its library", built, failed)
+	if p.IsUser() {
+		drafts, failed := s.pages.AuditDrafts(ctx, p, func(string, ...any) {})
+		found("drafts", drafts > 0, failed)
+	}
+	return left, err
+}
+
+// deletedAfter returns the headers of the deleted ones of the next principals after one.
+func (s *Service) deletedAfter(ctx context.Context, after principal.ID) (deleted []principal.Header, last principal.ID, more bool, err error) {
+	ids, err := s.people.ScanPrincipals(ctx, after, rebuildPage)
+	if err != nil || len(ids) == 0 {
+		return nil, "", false, err
+	}
+	headers, err := s.people.ReadPrincipals(ctx, ids)
+	if err != nil {
+		return nil, "", false, err
+	}
+	for i := range headers {
+		if headers[i].State == commit.Deleted {
+			deleted = append(deleted, headers[i])
+		}
+	}
+	return deleted, ids[len(ids)-1], len(ids) == rebuildPage, nil
+}
+
+// auditDeleted looks for what is left of principals that were deleted.
+func (s *Service) auditDeleted(ctx context.Context, r *AuditReport, must ledger) error {
+	var after principal.ID
+	for more := true; more; {
+		var deleted []principal.Header
+		var err error
+		if deleted, after, more, err = s.deletedAfter(ctx, after); err != nil {
+			return err
+		}
+		for i := range deleted {
+			h := &deleted[i]
+			r.Deleted++
+			left, err := s.remains(ctx, h)
+			if err != nil {
+				return err
+			}
+			if o := must[h.ID]; o != nil {
+				left = append(left, fmt.Sprintf("its rows in %d items and %d groups", o.shared, o.groups))
+			}
+			for _, what := range left {
+				r.mismatch("%s was deleted, and %s is left", h.ID, what)
+			}
+		}
+	}
+	return nil
+}
+
+// removeDeleted removes what is left of a deleted principal, unless its removal is in flight. It
+// reports whether the principal is deleted, and how many kinds of rows were left.
+func (s *Service) removeDeleted(ctx context.Context, p principal.ID) (deleted bool, found int, err error) {
+	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
+	if err != nil || headers[0].State != commit.Deleted {
+		return false, 0, err
+	}
+	left, err := s.remains(ctx, &headers[0])
+	if err != nil || len(left) == 0 {
+		return true, 0, err
+	}
+	lists, err := s.OpenLists(ctx)
+	if err != nil || lists.MayHoldPrincipal(p, headers[0].MTS, s.Now()) {
+		return true, 0, err
+	}
+	return true, len(left), s.RemoveDeleted(ctx, p)
+}
+
+// takeOutDeleted takes deleted members out of an item, unless their removal is in flight. It
+// returns how many it has taken out.
+func (s *Service) takeOutDeleted(ctx context.Context, h *library.Header, members []library.Member) (int, error) {
+	if h.State != commit.Live {
+		return 0, nil
+	}
+	var active []principal.ID
+	for _, m := range members {
+		if m.Active() {
+			active = append(active, m.Principal)
+		}
+	}
+	return s.leave(ctx, active, func(p principal.ID) error { return s.LeaveItem(ctx, h.ID, p) })
+}
+
+// leave calls out for those of principals that are deleted and whose removal is not in flight.
+func (s *Service) leave(ctx context.Context, ps []principal.ID, out func(principal.ID) error) (n int, err error) {
+	gone, err := s.DeletedOf(ctx, ps)
+	if err != nil || len(gone) == 0 {
+		return 0, err
+	}
+	lists, err := s.OpenLists(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range gone {
+		if lists.Principals[p] {
+			continue
+		}
+		if err := out(p); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// finishDeletions removes what a copied store has of principals that were deleted.
+func (s *Service) finishDeletions(ctx context.Context, report func(n int)) error {
+	var after principal.ID
+	for more := true; more; {
+		var deleted []principal.Header
+		var err error
+		if deleted, after, more, err = s.deletedAfter(ctx, after); err != nil {
+			return err
+		}
+		for i := range deleted {
+			if err := s.RemoveDeleted(ctx, deleted[i].ID); err != nil {
+				return err
+			}
+		}
+		report(len(deleted))
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+func deletedAreas() []area {
+	return []area{
+		{"of deleted principals", []check{
+			{"Confirm must show no row of a group that is deleted", confirmDeleted},
+			{"ApplyGroupIndex of a deleted group removes the derived memberships", applyDeletedGroup},
+			{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", purgeGroup},
+			{"DropLibrary must remove the marks, the note, the entries and what is recorded as shared, and SetBuilt and PutRebuildNote as of an earlier time must not bring them back", dropLibrary},
+		}},
+	}
+}
+
+// delete commits the deletion of a principal, whose rows stay.
+func (c *circle) delete() {
+	c.s.Helper()
+	c.write(func(p *principal.Commit) {
+		p.Header.State, p.Header.Managers, p.Header.Members = commit.Deleted, 0, 0
+	})
+}
+
+func confirmDeleted(s *stage) {
+	a := s.user("a")
+	g, h := s.newCircle(s.group("g"), a), s.newCircle(s.group("h"), a)
+	g.delete()
+	rows, err := s.Confirm(s.ctx, []principal.MemberOf{{Group: g.head.ID, Member: a}, {Group: h.head.ID, Member: a}})
+	s.ok(err)
+	s.same("rows", rows, []principal.GroupMemberRow{{Principal: a}, {Principal: a, Role: principal.GroupManager, Seq: 1}})
+	g.stands("deleted group, whose rows stay")
+}
+
+func applyDeletedGroup(s *stage) {
+	a := s.user("a")
+	g := s.newCircle(s.group("g"), a)
+	before := g.snapshot(a)
+	s.ok(s.ApplyGroupIndex(s.ctx, before))
+	g.delete()
+	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
+	s.memberOf(a)
+	s.ok(s.ApplyGroupIndex(s.ctx, before))
+	s.memberOf(a)
+}
+
+func purgeGroup(s *stage) {
+	a, b, c := s.user("a"), s.user("b"), s.user("c")
+	g := s.newCircle(s.group("g"), a, b, c)
+	g.put(b, principal.GroupMember, true)
+	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(a), Purge: true}))
+	g.stands("live group, of which nothing is purged")
+	g.delete()
+	t := &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(a, b), Purge: true}
+	for range 2 {
+		s.ok(s.SettleGroup(s.ctx, t))
+	}
+	delete(g.rows, a)
+	delete(g.rows, b)
+	g.stands("deleted group without two of its rows")
+	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
+	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
+	s.ok(err)
+	s.same("unknown group", hs, []principal.Header{{}})
+}
+
+func dropLibrary(s *stage) {
+	owner, other := s.newCircle(s.user("a")), s.newCircle(s.user("a/b"))
+	mark := func(c *circle, asOf clock.Instant) {
+		s.ok(s.SetBuilt(s.ctx, c.head.ID, asOf))
+		s.note(c.head.ID, asOf, "note")
+	}
+	for _, c := range []*circle{owner, other} {
+		mark(c, s.tick())
+		s.place(c.head.ID.Name()+"-item", principal.Public, s.tick(), c.head.ID)
+	}
+	before := s.tick()
+	owner.delete()
+	for range 2 {
+		s.ok(s.DropLibrary(s.ctx, owner.head.ID, owner.head.MTS))
+	}
+	for range 2 {
+		for c, there := range map[*circle]bool{owner: false, other: true} {
+			built, err := s.Built(s.ctx, c.head.ID)
+			s.ok(err)
+			recorded, err := s.Recorded(s.ctx, c.head.ID)
+			s.ok(err)
+			note, err := s.RebuildNote(s.ctx, c.head.ID)
+			s.ok(err)
+			entries := 0
+			for _, b := range library.AllBuckets {
+				n, err := s.CountLibrary(s.ctx, c.head.ID, b, 10)
+				s.ok(err)
+				entries += n
+			}
+			if built != there || recorded != there || (note != nil) != there || (entries > 0) != there {
+				s.Errorf("%s: built %t, recorded %t, note %q, %d entries; want them: %t", c.head.ID, built, recorded, note, entries, there)
+			}
+			shared, err := s.SharedWith(s.ctx, c.head.ID, "", 10)
+			s.ok(err)
+			if !there && len(shared) > 0 {
+				s.Errorf("%s is recorded to have roles: %v", c.head.ID, shared)
+			}
+		}
+		mark(owner, before) // of a rebuild that had begun before
+	}
+}
