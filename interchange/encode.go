@@ -55,6 +55,7 @@ type (
 		CreatedAt     *string  `json:"createdAt,omitempty"`
 		Members       []member `json:"members,omitzero"`
 		MembersFollow bool     `json:"membersFollow,omitempty"`
+		Unmanaged     bool     `json:"unmanaged,omitempty"`
 	}
 	contentLine struct {
 		Type         Type     `json:"type"`
@@ -71,11 +72,13 @@ type (
 		LastModified *string  `json:"lastModified,omitempty"`
 		Version      *int     `json:"version,omitempty"`
 		Members      []member `json:"members"`
+		Unmanaged    bool     `json:"unmanaged,omitempty"`
 	}
 	membersLine struct {
-		Type    Type     `json:"type"`
-		ID      string   `json:"id"`
-		Members []member `json:"members"`
+		Type      Type     `json:"type"`
+		ID        string   `json:"id"`
+		Members   []member `json:"members"`
+		Unmanaged bool     `json:"unmanaged,omitempty"`
 	}
 	member struct {
 		PrincipalID string `json:"principalId"`
@@ -94,13 +97,13 @@ func written(l *Line) any {
 		if g.MembersFollow {
 			members = nil // not even an empty list
 		}
-		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), members, g.MembersFollow}
+		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), members, g.MembersFollow, g.Unmanaged}
 	case TypeContent:
 		c := l.Content
 		return contentLine{
 			Type: l.Type, ID: c.ID, Kind: c.Kind.String(), Title: c.Title, Description: c.Description, Link: c.Link, URL: c.URL,
 			Visibility: c.Visibility.String(), ExpiresAt: text(c.ExpiresAt), CreatedAt: text(c.CreatedAt),
-			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members),
+			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members), Unmanaged: c.Unmanaged,
 		}
 	}
 	switch l.Type {
@@ -112,9 +115,9 @@ func written(l *Line) any {
 	}
 	m := l.Members
 	if len(m.Group) > 0 {
-		return membersLine{l.Type, m.ID, ofGroup(m.Group)}
+		return membersLine{l.Type, m.ID, ofGroup(m.Group), m.Unmanaged}
 	}
-	return membersLine{l.Type, m.ID, ofContent(m.Content)}
+	return membersLine{l.Type, m.ID, ofContent(m.Content), m.Unmanaged}
 }
 
 func text(i *clock.Instant) *string {

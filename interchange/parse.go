@@ -102,6 +102,7 @@ func (r *reader) group() *principal.ImportGroup {
 		Visibility:    r.visibility(),
 		CreatedAt:     r.instant("createdAt"),
 		MembersFollow: r.optionalTruth("membersFollow"),
+		Unmanaged:     r.optionalTruth("unmanaged"),
 	}
 	switch {
 	case !g.MembersFollow:
@@ -126,6 +127,7 @@ func (r *reader) content() *library.ImportContent {
 		LastModified: r.instant("lastModified"),
 		Version:      r.optionalCount("version"),
 		Members:      r.contentMembers(),
+		Unmanaged:    r.optionalTruth("unmanaged"),
 	}
 	if r.given("createdBy") {
 		by := r.principal("createdBy", "")
@@ -136,7 +138,7 @@ func (r *reader) content() *library.ImportContent {
 
 func (r *reader) members() *library.ImportMembers {
 	globalID := r.text("id")
-	in := &library.ImportMembers{ID: globalID}
+	in := &library.ImportMembers{ID: globalID, Unmanaged: r.optionalTruth("unmanaged")}
 	switch id.KindOf(globalID) {
 	case id.Group:
 		in.ID = r.principal("id", "g:")

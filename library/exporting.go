@@ -107,42 +107,60 @@ func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *
 // so they can be named as members only after all of them were exported.
 func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
-		own, err := s.membersOfGroup(h.ID).first(ctx, principal.ID.IsUser)
+		g := principal.ImportGroup{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
+		members, err := s.groupMembers(ctx, h.ID)
 		if err != nil {
 			return err
 		}
-		return to.Group(principal.ImportGroup{
-			ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt,
-			Members: groupChanges(own), MembersFollow: len(own) == 0,
-		})
+		g.Unmanaged, g.MembersFollow = members.unmanaged, len(members.follow) > 0
+		if !g.MembersFollow {
+			g.Members = groupChanges(members.own)
+		}
+		return to.Group(g)
 	}
 }
 
 // exportRestOfGroup exports the members that are not in the group's own line.
 func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
-		memberIterator := s.membersOfGroup(h.ID)
-		own, err := memberIterator.first(ctx, principal.ID.IsUser)
+		members, err := s.groupMembers(ctx, h.ID)
 		if err != nil {
 			return err
 		}
 		tell := func(more []holder) error {
-			return to.Members(ImportMembers{ID: string(h.ID), Group: groupChanges(more)})
+			return to.Members(ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged})
 		}
-		if len(own) == 0 {
-			// The first member of a group must be a manager.
-			if own, err = memberIterator.first(ctx, AnyPrincipal); err != nil {
+		own := members.own
+		if len(members.follow) > 0 {
+			// A group without members yet takes none but with a manager.
+			if err := tell(members.follow); err != nil {
 				return err
 			}
-			if len(own) == 0 {
-				return fmt.Errorf("%s has no manager: the store is inconsistent; run carrel audit", h.ID)
-			}
-			if err := tell(own); err != nil {
-				return err
-			}
+			own = members.follow
 		}
-		return memberIterator.rest(ctx, own, tell)
+		return s.membersOfGroup(h.ID).rest(ctx, own, tell)
 	}
+}
+
+// exportedMembers are the members of a group that come first: own in its own line, or follow in
+// the first line of members, where groups alone manage it.
+type exportedMembers struct {
+	own, follow []holder
+	// unmanaged: nobody but administrators manages the group.
+	unmanaged bool
+}
+
+func (s *Service) groupMembers(ctx context.Context, group principal.ID) (m exportedMembers, err error) {
+	var managed bool
+	if m.own, managed, err = s.membersOfGroup(group).first(ctx, principal.ID.IsUser); err != nil || managed {
+		return m, err
+	}
+	all, managed, err := s.membersOfGroup(group).first(ctx, AnyPrincipal)
+	if managed {
+		m.follow = all
+	}
+	m.unmanaged = !managed
+	return m, err
 }
 
 // AnyPrincipal accepts users and groups alike.
@@ -181,22 +199,17 @@ func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 type exportedItem struct {
 	header *Header
 	own    []holder
+	// unmanaged: nobody but administrators manages the item.
+	unmanaged bool
 }
 
 func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem, error) {
 	memberIterator := s.membersOfContent(id)
-	own, err := memberIterator.first(ctx, AnyPrincipal)
-	if err != nil {
+	own, managed, err := memberIterator.first(ctx, AnyPrincipal)
+	if err != nil || !memberIterator.content.Exists(s.Now()) {
 		return exportedItem{}, err
 	}
-	switch h := memberIterator.content; {
-	case !h.Exists(s.Now()):
-		return exportedItem{}, nil
-	case len(own) == 0:
-		return exportedItem{}, fmt.Errorf("%s has no manager: the store is inconsistent; run carrel audit", id)
-	default:
-		return exportedItem{header: h, own: own}, nil
-	}
+	return exportedItem{header: memberIterator.content, own: own, unmanaged: !managed}, nil
 }
 
 func (s *Service) exportContent(ctx context.Context, item *exportedItem, to ExportSink) error {
@@ -208,7 +221,7 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Expo
 	err := to.Content(ImportContent{
 		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link, URL: h.URL(),
 		Visibility: h.Visibility, ExpiresAt: h.ExpiresAt, CreatedAt: &h.CreatedAt, CreatedBy: &creator,
-		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own),
+		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own), Unmanaged: item.unmanaged,
 	})
 	if err != nil || h.Members <= len(item.own) {
 		return err

@@ -31,6 +31,9 @@ type ImportContent struct {
 	LastModified *clock.Instant        // nil: CreatedAt
 	Version      *int                  // nil: 1
 	Members      []ContentMemberChange // 1..100
+	// Unmanaged: nobody but administrators manages it; Members may be empty then, and CreatedBy
+	// is needed.
+	Unmanaged bool
 }
 
 // ImportMembers sets roles of further principals in one group or on one item.
@@ -38,6 +41,8 @@ type ImportMembers struct {
 	ID      string
 	Group   []principal.GroupMemberChange // of a group, 1..100
 	Content []ContentMemberChange         // of an item, 1..100
+	// Unmanaged: the group has no manager, and gets none by this.
+	Unmanaged bool
 }
 
 // ImportContent stores an item that does not exist yet. Its position in libraries is its
@@ -123,7 +128,13 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 			break
 		}
 	}
-	if h.Creator == "" && len(more) == 0 {
+	switch {
+	case len(more) > 0:
+	case in.Unmanaged && h.Creator != "":
+		faults = append(faults, fault.Invalidf([]string{"unmanaged"}, "the content has a MANAGER"))
+	case in.Unmanaged && in.CreatedBy == nil:
+		faults = append(faults, fault.Invalidf([]string{"createdBy"}, "a content that nobody manages needs createdBy"))
+	case h.Creator == "" && !in.Unmanaged:
 		faults = append(faults, fault.Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
 	}
 	if in.CreatedBy != nil {
@@ -157,7 +168,7 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (principa
 	if id.KindOf(in.ID) == id.Content {
 		return s.importRoles(ctx, ContentID(in.ID), in.Content)
 	}
-	return s.ImportGroupMembers(ctx, in.ID, in.Group)
+	return s.ImportGroupMembers(ctx, in.ID, in.Group, in.Unmanaged)
 }
 
 func (s *Service) importRoles(ctx context.Context, id ContentID, changes []ContentMemberChange) (principal.ImportResult, error) {

@@ -34,7 +34,8 @@ func (s *Service) membersOfGroup(id principal.ID) *memberIterator {
 		if len(page.Members) < input.MaxList {
 			last = ""
 		}
-		return hs, last, nil
+		hs, err = s.withoutDeleted(ctx, hs)
+		return hs, last, err
 	}}
 }
 
@@ -57,7 +58,8 @@ func (s *Service) membersOfContent(id ContentID) *memberIterator {
 		if len(page.Members) < input.MaxList {
 			last = ""
 		}
-		return hs, last, nil
+		hs, err = s.withoutDeleted(ctx, hs)
+		return hs, last, err
 	}
 	return r
 }
@@ -84,11 +86,9 @@ func (r *memberIterator) each(ctx context.Context, see func(holder) (enough bool
 
 // first returns the members for the first line of the export: the first MaxList of those that
 // mayName accepts, in order of id. If none of them is a manager, the first manager replaces the
-// last one of a full list. If no manager may be named, it returns none.
-func (r *memberIterator) first(ctx context.Context, mayName func(principal.ID) bool) ([]holder, error) {
-	var own []holder
-	managed := false
-	err := r.each(ctx, func(h holder) (bool, error) {
+// last one of a full list. managed reports whether there is a manager that may be named.
+func (r *memberIterator) first(ctx context.Context, mayName func(principal.ID) bool) (own []holder, managed bool, err error) {
+	err = r.each(ctx, func(h holder) (bool, error) {
 		switch {
 		case !mayName(h.principal):
 		case len(own) < input.MaxList:
@@ -98,10 +98,7 @@ func (r *memberIterator) first(ctx context.Context, mayName func(principal.ID) b
 		}
 		return managed && len(own) == input.MaxList, nil
 	})
-	if err != nil || !managed {
-		return nil, err
-	}
-	return own, nil
+	return own, managed, err
 }
 
 // rest calls write with all members that are not among own, which first returned, MaxList at a
@@ -124,4 +121,17 @@ func (r *memberIterator) rest(ctx context.Context, own []holder, write func([]ho
 		return err
 	}
 	return write(more)
+}
+
+// withoutDeleted leaves those of members out that are deleted, and whose rows are being removed.
+func (s *Service) withoutDeleted(ctx context.Context, hs []holder) ([]holder, error) {
+	ps := make([]principal.ID, len(hs))
+	for i, h := range hs {
+		ps[i] = h.principal
+	}
+	gone, err := s.DeletedOf(ctx, ps)
+	if err != nil || len(gone) == 0 {
+		return hs, err
+	}
+	return slices.DeleteFunc(hs, func(h holder) bool { return slices.Contains(gone, h.principal) }), nil
 }

@@ -32,6 +32,8 @@ type ImportGroup struct {
 	// ImportMembers of it must bring a manager; whoever imports sees to it that
 	// there is one.
 	MembersFollow bool
+	// Unmanaged: nobody but administrators manages it; Members may be empty then.
+	Unmanaged bool
 }
 
 // ImportResult tells what an import call did.
@@ -103,7 +105,9 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	switch {
 	case in.MembersFollow && len(in.Members) > 0:
 		faults = append(faults, fault.Invalidf([]string{"members"}, "a group whose members follow has none in its own line"))
-	case h.Managers == 0 && !in.MembersFollow:
+	case in.Unmanaged && (h.Managers > 0 || in.MembersFollow):
+		faults = append(faults, fault.Invalidf([]string{"unmanaged"}, "a group without a manager has no MANAGER among its members, and none that follow"))
+	case h.Managers == 0 && !in.MembersFollow && !in.Unmanaged:
 		faults = append(faults, fault.Invalidf([]string{"members"}, "a group needs at least one MANAGER"))
 	}
 	if err := faults.OrNil(); err != nil {
@@ -202,8 +206,9 @@ func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMem
 	return result, err
 }
 
-// ImportGroupMembers gives roles in a group to principals that have none or others.
-func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange) (ImportResult, error) {
+// ImportGroupMembers gives roles in a group to principals that have none or others. unmanaged tells
+// that the group has no manager, and gets none.
+func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange, unmanaged bool) (ImportResult, error) {
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
 	faults.Add(err, "id")
@@ -238,7 +243,7 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 			}
 			plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: told[i].Role})
 		}
-		if plan.after.Managers == 0 {
+		if plan.after.Managers == 0 && !(unmanaged && rows.Header.Managers == 0) {
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}
 		}
 		if plan.changed = len(plan.rows) > 0; plan.changed {

@@ -122,8 +122,8 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 		}
 	}
 	left, err := s.leave(ctx, active, func(p principal.ID) error { return s.LeaveGroup(ctx, group, p) })
-	if mended += left; err != nil {
-		return "", members, mended, err
+	if repaired += left; err != nil {
+		return "", members, repaired, err
 	}
 	if members == scrubLook {
 		last = page.Members[members-1].Principal

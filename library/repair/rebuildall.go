@@ -122,7 +122,7 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 			r.repaired.Add(1)
 		}
 		left, err := r.s.takeOutDeleted(ctx, &page.Header, page.Members)
-		if r.mended.Add(int64(left)); err != nil {
+		if r.repaired.Add(int64(left)); err != nil {
 			return err
 		}
 		if len(page.Members) < scrubLook {
