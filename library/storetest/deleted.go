@@ -19,26 +19,26 @@ func deletedAreas() []area {
 }
 
 // delete commits the deletion of a principal, whose rows stay.
-func (c *circle) delete() {
+func (c *principalRows) delete() {
 	c.s.Helper()
 	c.write(func(p *principal.Commit) {
 		p.Header.State, p.Header.Managers, p.Header.Members = commit.Deleted, 0, 0
 	})
 }
 
-func confirmDeleted(s *stage) {
+func confirmDeleted(s *env) {
 	a := s.user("a")
-	g, h := s.newCircle(s.group("g"), a), s.newCircle(s.group("h"), a)
+	g, h := s.newPrincipal(s.group("g"), a), s.newPrincipal(s.group("h"), a)
 	g.delete()
 	rows, err := s.Confirm(s.ctx, []principal.MemberOf{{Group: g.head.ID, Member: a}, {Group: h.head.ID, Member: a}})
 	s.ok(err)
 	s.same("rows", rows, []principal.GroupMemberRow{{Principal: a}, {Principal: a, Role: principal.GroupManager, Seq: 1}})
-	g.stands("deleted group, whose rows stay")
+	g.wantStored("deleted group, whose rows stay")
 }
 
-func applyDeletedGroup(s *stage) {
+func applyDeletedGroup(s *env) {
 	a := s.user("a")
-	g := s.newCircle(s.group("g"), a)
+	g := s.newPrincipal(s.group("g"), a)
 	before := g.snapshot(a)
 	s.ok(s.ApplyGroupIndex(s.ctx, before))
 	g.delete()
@@ -48,12 +48,12 @@ func applyDeletedGroup(s *stage) {
 	s.memberOf(a)
 }
 
-func purgeGroup(s *stage) {
+func purgeGroup(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
-	g := s.newCircle(s.group("g"), a, b, c)
+	g := s.newPrincipal(s.group("g"), a, b, c)
 	g.put(b, principal.GroupMember, true)
 	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(a), Purge: true}))
-	g.stands("live group, of which nothing is purged")
+	g.wantStored("live group, of which nothing is purged")
 	g.delete()
 	t := &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(a, b), Purge: true}
 	for range 2 {
@@ -61,20 +61,20 @@ func purgeGroup(s *stage) {
 	}
 	delete(g.rows, a)
 	delete(g.rows, b)
-	g.stands("deleted group without two of its rows")
+	g.wantStored("deleted group without two of its rows")
 	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
 	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
 	s.same("unknown group", hs, []principal.Header{{}})
 }
 
-func dropLibrary(s *stage) {
-	owner, other := s.newCircle(s.user("a")), s.newCircle(s.user("a/b"))
-	mark := func(c *circle, asOf clock.Instant) {
+func dropLibrary(s *env) {
+	owner, other := s.newPrincipal(s.user("a")), s.newPrincipal(s.user("a/b"))
+	mark := func(c *principalRows, asOf clock.Instant) {
 		s.ok(s.SetBuilt(s.ctx, c.head.ID, asOf))
 		s.note(c.head.ID, asOf, "note")
 	}
-	for _, c := range []*circle{owner, other} {
+	for _, c := range []*principalRows{owner, other} {
 		mark(c, s.tick())
 		s.place(c.head.ID.Name()+"-item", principal.Public, s.tick(), c.head.ID)
 	}
@@ -84,7 +84,7 @@ func dropLibrary(s *stage) {
 		s.ok(s.DropLibrary(s.ctx, owner.head.ID, owner.head.MTS))
 	}
 	for range 2 {
-		for c, there := range map[*circle]bool{owner: false, other: true} {
+		for c, there := range map[*principalRows]bool{owner: false, other: true} {
 			built, err := s.Built(s.ctx, c.head.ID)
 			s.ok(err)
 			recorded, err := s.Recorded(s.ctx, c.head.ID)
