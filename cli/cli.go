@@ -37,6 +37,7 @@ type commandLine struct {
 	Token   tokenCommand   `cmd:"" help:"Print a token for a user."`
 	Import  importCommand  `cmd:"" help:"Store users, groups and content from a file of JSON lines."`
 	Export  exportCommand  `cmd:"" help:"Write users, groups and content as JSON lines, in the format of import."`
+	Forget  forgetCommand  `cmd:"" help:"Delete a user for good, and print what is gone and what stays as JSON."`
 	Copy    copyCommand    `cmd:"" help:"Copy a whole store to a new one, of the same or another kind."`
 	Migrate migrateCommand `cmd:"" help:"Bring the schema of a store up to date."`
 	Audit   auditCommand   `cmd:"" help:"Compare all derived rows with the rows they are derived from, and print a summary as JSON."`

@@ -5,25 +5,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
 
 	"carrel/config"
+	"carrel/core/commit"
 	"carrel/gateway"
 	"carrel/interchange"
+	"carrel/principal"
 	"carrel/progress"
 )
 
 // exportCommand is `carrel export`.
 type exportCommand struct {
 	config.StoreFlag
+	Of     string `help:"User whose data alone is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
 	Output string `help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
 }
 
 // Run writes everything that a reader can find. The number of lines goes to standard error,
 // because the lines may go to standard output.
 func (c *exportCommand) Run(ctx context.Context, s Streams) error {
+	user := principal.ID("")
+	if c.Of != "" {
+		var err error
+		if user, err = principal.ParseID(c.Of); err != nil || !user.IsUser() {
+			return config.WrongUsage("of", c.Of, "u:TENANT:NAME")
+		}
+	}
 	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err
 	}
@@ -33,9 +44,15 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	}
 	err = withGateway(ctx, "carrel export", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
 		report, finish := progress.To(s.Err, time.Now)
-		lines, err := interchange.Export(ctx, g.Library, out, func(lines int, bytes int64) {
+		told := func(lines int, bytes int64) {
 			report(progress.Report{Doing: "exporting", Done: lines, Units: "lines", At: bytes, Bytes: true})
-		})
+		}
+		lines, err := 0, error(nil)
+		if user == "" {
+			lines, err = interchange.Export(ctx, g.Library, out, told)
+		} else {
+			lines, err = exportOf(ctx, g, user, out, told)
+		}
 		finish()
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
@@ -44,6 +61,26 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 		return err
 	})
 	return errors.Join(err, out.end(err == nil))
+}
+
+// exportOf writes what concerns one user.
+func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer, told func(lines int, bytes int64)) (int, error) {
+	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
+	if err != nil {
+		return 0, err
+	}
+	if headers[0].State != commit.Live {
+		return 0, fmt.Errorf("there is no user %s", user)
+	}
+	memberships, err := g.Store.Memberships(ctx, user, "", math.MaxInt32)
+	if err != nil {
+		return 0, err
+	}
+	groups := make([]principal.ID, len(memberships))
+	for i, m := range memberships {
+		groups[i] = m.Group
+	}
+	return interchange.ExportOf(ctx, g.Library, user, groups, out, told)
 }
 
 // create opens the output.

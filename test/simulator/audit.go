@@ -79,6 +79,7 @@ func (st *Store) audit(report func(kind, format string, args ...any)) {
 		}
 	}
 	for _, p := range st.principals {
+		st.auditDeleted(p, report)
 		if p.header.State == commit.Live && !st.library(p.id).built.live {
 			report(wrongLibrary, "%s exists, and its library is not marked complete", p.id)
 		}
@@ -117,7 +118,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 		if h.Managers != managers || h.Members != members {
 			report(brokenHeader, "%s: counts %d managers and %d members, has %d and %d", p.id, h.Managers, h.Members, managers, members)
 		}
-		if managers == 0 {
+		if managers == 0 && !st.anyDeleted() {
 			report(brokenHeader, "%s: no manager", p.id)
 		}
 		if h.ExpiresAt != nil && !st.due(commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(p.id)}).live {
@@ -126,6 +127,41 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 	}
 	if h.State == commit.Deleted && (h.Title != "" || h.Position != 0) {
 		report(leftOver, "%s: deleted, but not reduced", p.id)
+	}
+}
+
+// deleted tells whether a principal was deleted.
+func (st *Store) deleted(id principal.ID) bool {
+	p := st.principal(id)
+	return p != nil && p.header.State == commit.Deleted
+}
+
+func (st *Store) anyDeleted() bool {
+	return slices.ContainsFunc(st.principals, func(p *principalPart) bool { return p.header.State == commit.Deleted })
+}
+
+// auditDeleted looks for what is left of deleted principals, and among the members of one.
+func (st *Store) auditDeleted(p *principalPart, report func(kind, format string, args ...any)) {
+	for _, m := range p.members {
+		if st.deleted(m.Principal) || p.header.State == commit.Deleted {
+			report(leftOver, "%s: a member row of %s, and one of them was deleted", p.id, m.Principal)
+		}
+	}
+	if p.header.State != commit.Deleted {
+		return
+	}
+	if p.header.DisplayName != "" || p.header.Email != "" {
+		report(leftOver, "%s: deleted, but not reduced", p.id)
+	}
+	if lib := st.library(p.id); lib.built.live || lib.recorded.live || lib.rebuild.live {
+		report(leftOver, "%s: deleted, but its library has marks", p.id)
+	}
+	for _, c := range st.contents {
+		for _, m := range c.members {
+			if m.Principal == p.id {
+				report(leftOver, "%s: a member row of %s, which was deleted", c.id, p.id)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,11 @@ func (r *run) draw() {
 		// Items expire while they are read.
 		users, readers, r.w.soon = 2+s.pick(2), 4, 1000
 		r.ops = r.w.plan(s, 2, 4, ends[:])
+	case 13:
+		// Users and groups are deleted while things are shared with them.
+		users, slow = 2+s.pick(3), []uint64{0, 300}[s.pick(2)]
+		r.w.focus, r.still = bob, true
+		r.ops = r.w.plan(s, 5, 9, gone[:])
 	default:
 		most := 6
 		if r.w.crowded {
@@ -47,7 +52,9 @@ func (r *run) draw() {
 		r.ops = r.w.plan(s, 2, most, kinds[:])
 	}
 	r.drawFaults()
-	r.drawFollowers()
+	if !r.still {
+		r.drawFollowers()
+	}
 	if r.seed%3 > 0 {
 		if err := r.fillFeeds(); err != nil {
 			r.report(defect, "filling the feeds: %v", err)

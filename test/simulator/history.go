@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"carrel/core/clock"
@@ -162,6 +163,23 @@ func (p *principalHistory) during(start, end int) []principalState {
 	return p.states[first:until]
 }
 
+// alive tells whether a principal may have been there at some moment: it was not deleted
+// throughout.
+func (h *History) alive(id principal.ID, start, end int) bool {
+	states := h.ofPrincipal(id).states
+	if len(states) == 0 || states[0].step > start {
+		return true // as it was at the start
+	}
+	return slices.ContainsFunc(h.ofPrincipal(id).during(start, end), func(s principalState) bool { return s.header.State != commit.Deleted })
+}
+
+// deletedBy tells whether a principal was deleted at a step.
+func (h *History) deletedBy(id principal.ID, step int) bool {
+	return slices.ContainsFunc(h.ofPrincipal(id).states, func(s principalState) bool {
+		return s.step <= step && s.header.State == commit.Deleted
+	})
+}
+
 // role is the active role of a principal in a state.
 func (s *contentState) role(p principal.ID) library.ContentRole {
 	for _, m := range s.members {
@@ -222,6 +240,14 @@ func (h *History) made(o *Operation) int {
 			}
 			before = s.header.Title
 		}
+	case opDeleteUser, opDeleteGroup:
+		before := commit.Live
+		for _, s := range h.ofPrincipal(o.group).states {
+			if s.op == o && s.header.State == commit.Deleted && before != commit.Deleted {
+				n++
+			}
+			before = s.header.State
+		}
 	case opGroup, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup:
 		for _, s := range h.ofPrincipal(o.group).states {
 			if s.op == o {
@@ -265,6 +291,9 @@ func (h *History) held(o *Operation) bool {
 }
 
 func (s *principalState) wanted(o *Operation) bool {
+	if o.kind.deletes() {
+		return s.header.State == commit.Deleted
+	}
 	if o.kind != opGroup {
 		return s.header.State == commit.Live && s.header.DisplayName == o.title
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/fault"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -86,6 +87,13 @@ func (r *run) expiring() bool {
 // way, and compares with the headers.
 func (r *run) readAll(p *process) {
 	for _, owner := range r.w.principals {
+		if r.st.deleted(owner) {
+			_, err := p.api.Library(r.ctx, &principal.Viewer{User: boss, GlobalAdmin: true}, owner, library.LibraryQuery{})
+			if fault.CodeOf(err) != fault.NotFound {
+				r.report(wrongPage, "the library of %s, which was deleted, is read with %v", owner, err)
+			}
+			continue
+		}
 		for _, viewer := range []principal.ID{owner, "", cid} {
 			if viewer != "" && viewer.IsGroup() {
 				viewer = ann

@@ -51,6 +51,8 @@ const (
 	opDeletePaste
 	opReadPaste
 	opLatest
+	opDeleteUser
+	opDeleteGroup
 	numOps
 )
 
@@ -58,7 +60,7 @@ var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMember
 	"setExpiry", "create", "setGroupMembers", "rebuild", "createUser", "updateUser", "createGroup", "updateGroup", "read",
 	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable",
 	"saveRevision", "publishRevision", "createBranch", "setCurrentBranch", "suggestRevision", "decideSuggestion", "revision",
-	"createPaste", "updatePaste", "deletePaste", "paste", "latestPastes"}
+	"createPaste", "updatePaste", "deletePaste", "paste", "latestPastes", "deleteUser", "deleteGroup"}
 
 func (k opKind) String() string { return opNames[k] }
 
@@ -67,7 +69,12 @@ func (k opKind) String() string { return opNames[k] }
 func (k opKind) imports() bool { return k == opImport || k == opImportMembers }
 
 // ofPrincipal tells whether the operation changes a user or a group.
-func (k opKind) ofPrincipal() bool { return k == opGroup || k >= opCreateUser && k <= opUpdateGroup }
+func (k opKind) ofPrincipal() bool {
+	return k == opGroup || k >= opCreateUser && k <= opUpdateGroup || k.deletes()
+}
+
+// deletes tells whether the operation deletes a user or a group.
+func (k opKind) deletes() bool { return k == opDeleteUser || k == opDeleteGroup }
 
 // outcomeOf says what a caller knows of its operation.
 type outcomeOf uint8
@@ -103,6 +110,7 @@ type Operation struct {
 	repeated   bool // it was called more than once
 	concerning bool // the answer said that libraries were concerned
 	complete   bool // and that all follow
+	removed    bool // the answer said that everything of a principal is removed
 }
 
 func (o *Operation) String() string {
@@ -120,7 +128,7 @@ func (o *Operation) String() string {
 		s += o.page.String()
 	case opPaste, opEditPaste, opDeletePaste, opReadPaste, opLatest:
 		s += o.paste.String()
-	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead:
+	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead, opDeleteUser, opDeleteGroup:
 		s += fmt.Sprint(" ", o.group)
 	}
 	return s
@@ -217,11 +225,21 @@ func (o *Operation) doOther(ctx context.Context, svc *repair.Service, v *princip
 	case opCreateGroup:
 		_, err = svc.CreateGroup(ctx, v, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
 			Visibility: principal.Public, IdempotencyKey: o.key})
+	case opDeleteUser:
+		err = o.deleted(svc.DeleteUser(ctx, v, principal.DeleteUser{ID: string(id), IdempotencyKey: o.key}))
+	case opDeleteGroup:
+		err = o.deleted(svc.DeleteGroup(ctx, v, principal.DeleteGroup{ID: string(id), IdempotencyKey: o.key}))
 	case opUpdateGroup:
 		_, err = svc.UpdateGroup(ctx, v, principal.UpdateGroup{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	default:
 		_, err = svc.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
 	}
+	return err
+}
+
+// deleted notes whether everything is said to be removed.
+func (o *Operation) deleted(d *principal.Deletion, err error) error {
+	o.removed = err == nil && d.Complete
 	return err
 }
 

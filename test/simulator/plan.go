@@ -11,7 +11,7 @@ import (
 
 // kinds are the operations of a schedule, with their weights; churn those of
 // one that is about few rows changed again and again, moves those of one that
-// is about hot items, shares those of one in which many share an item, ends those of one in which items expire, names those of one about what principals are called.
+// is about hot items, shares those of one in which many share an item, ends those of one in which items expire, names those of one about what principals are called, gone those of one about deletions of principals.
 var (
 	kinds = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility,
 		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
@@ -20,6 +20,7 @@ var (
 	names  = [...]opKind{opUpdateUser, opUpdateUser, opUpdateGroup, opUpdateGroup, opUpdateGroup, opGroup, opCreateUser, opTitle}
 	shares = [...]opKind{opShare, opShare, opShare, opShare, opShare, opShare, opVisibility, opMembers, opRemove}
 	ends   = [...]opKind{opExpire, opExpire, opTitle, opTitle, opVisibility, opShare}
+	gone   = [...]opKind{opDeleteUser, opDeleteUser, opDeleteGroup, opShare, opShare, opShare, opMembers, opMembers, opGroup, opGroup, opGroup, opTitle, opRead, opCreate, opRemove, opUpdateGroup}
 	moves  = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
 )
 
@@ -31,7 +32,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 	for i := range ops {
 		o := &Operation{n: i + 1, viewer: ann, content: w.contents[s.pick(len(w.contents))]}
 		o.kind = kinds[s.pick(len(kinds))]
-		if o.kind == opCreate || o.kind == opCreateUser || o.kind == opCreateGroup || o.kind == opImport {
+		if o.kind == opCreate || o.kind == opCreateUser || o.kind == opCreateGroup || o.kind == opImport || o.kind.deletes() {
 			// Of what is new there is one.
 			if once[o.kind] {
 				o.kind = opTitle
@@ -99,6 +100,12 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.content, o.group, o.title = "", bob, "name"+string(rune('a'+s.pick(3)))
 	case opUpdateGroup:
 		o.content, o.group, o.title = "", w.groups[s.pick(len(w.groups))], "name"+string(rune('a'+s.pick(3)))
+	case opDeleteUser:
+		o.content, o.group = "", bob
+	case opDeleteGroup:
+		o.content, o.group = "", w.groups[s.pick(len(w.groups))]
+	case opRead:
+		o.content, o.group = "", someone()
 	case opCreateUser:
 		o.content, o.group, o.title = "", dan, "name"+string(rune('a'+o.n))
 	case opCreateGroup:

@@ -90,6 +90,9 @@ func changedMembers(before, after *contentState) []principal.ID {
 // it carried, may have changed the role of a principal.
 func (h *History) mayChangeMember(ops []*Operation, before, after *contentState, p principal.ID) bool {
 	o := after.op
+	if after.role(p) == library.NoRole && h.deletedBy(p, after.step) {
+		return true
+	}
 	role := func(o *Operation) library.ContentRole {
 		return before.roleThrough(o.viewer, h.groupsOf(o.viewer, o.start, after.step))
 	}
@@ -138,7 +141,7 @@ func (h *History) permittedInGroup(before, after *principalState) error {
 	}
 	for _, m := range o.groupRows {
 		leaves := len(o.groupRows) == 1 && m.Principal == o.viewer && m.Role == principal.NotInGroup
-		if before.role(m.Principal) != after.role(m.Principal) && !leaves && !h.mayManageGroup(o, o.group, after.step) {
+		if before.role(m.Principal) != after.role(m.Principal) && !h.deletedBy(m.Principal, after.step) && !leaves && !h.mayManageGroup(o, o.group, after.step) {
 			return fmt.Errorf("made by %v, who did not manage it", o)
 		}
 	}
@@ -156,6 +159,9 @@ func (h *History) neededNoRefusal(o *Operation) bool {
 	switch o.kind {
 	case opTitle, opVisibility, opExpire, opDelete, opShare, opMembers:
 	default:
+		return false
+	}
+	if h.deletedBy(o.viewer, o.end) || slices.ContainsFunc(o.members, func(m library.Member) bool { return h.deletedBy(m.Principal, o.end) }) {
 		return false
 	}
 	for i, s := range h.of(o.content).during(o.start, o.end) {

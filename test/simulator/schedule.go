@@ -75,6 +75,8 @@ type run struct {
 	brisk bool
 	// together: clients prefer a process that serves others.
 	together bool
+	// still: nobody follows a library.
+	still bool
 	// impatient is the chance, in 1024, that at a step some client gives up.
 	impatient uint64
 	leave     []context.CancelFunc

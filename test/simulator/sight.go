@@ -40,6 +40,9 @@ func (h *History) mayHaveSeen(p *readPage, id library.ContentID) bool {
 // mayHaveSeenAs tells whether it might be shown it as it was in some of its states.
 func (h *History) mayHaveSeenAs(p *readPage, id library.ContentID, as func(*contentState) bool) bool {
 	states := h.of(id).during(p.start, p.end)
+	if !h.alive(p.owner, p.start, p.end) {
+		return false
+	}
 	for i := range states {
 		st := &states[i]
 		if !as(st) || st.header.State != commit.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
@@ -104,7 +107,7 @@ func (h *History) sees(p *readPage, st *contentState, later []contentState) bool
 // directly or through others.
 func (h *History) groupsOf(id principal.ID, start, end int) []principal.ID {
 	var groups []principal.ID
-	for grown := true; grown; {
+	for grown := h.alive(id, start, end); grown; {
 		grown = false
 		for _, p := range h.principals {
 			if !p.id.IsGroup() || slices.Contains(groups, p.id) {
@@ -122,7 +125,9 @@ func (h *History) groupsOf(id principal.ID, start, end int) []principal.ID {
 }
 
 // has tells whether a principal is a member in a state of a group.
-func (s *principalState) has(p principal.ID) bool { return s.role(p) != principal.NotInGroup }
+func (s *principalState) has(p principal.ID) bool {
+	return s.header.State != commit.Deleted && s.role(p) != principal.NotInGroup
+}
 
 // roleThrough is the strongest role of a principal and of groups in a state.
 func (s *contentState) roleThrough(p principal.ID, groups []principal.ID) library.ContentRole {

@@ -48,6 +48,12 @@ var protocol = []Ablation{
 	{"entry-before-read", "the entry's base is read before the attempt reads the state again", Libraries, []Patch{
 		{"core/commit/decide.go", "g.attempt(ctx, early, a)", "g.attempt(withTry(ctx, try), early, a)"},
 	}},
+	{"new-member-not-read-again", "whoever has made somebody a member does not look whether it was deleted meanwhile", Libraries, []Patch{
+		{"library/removal.go", "\tgone, err := w.s.DeletedOf(ctx, w.joined)\n", "\tif commit.Ablated(\"new-member-not-read-again\") {\n\t\treturn nil\n\t}\n\tgone, err := w.s.DeletedOf(ctx, w.joined)\n"},
+	}},
+	{"removal-without-entry", "a deletion leaves the in-flight list before everything is removed", Libraries, []Patch{
+		{"principal/removal.go", "\t\terr := s.removals.Take(detached)\n", "\t\tif commit.Ablated(\"removal-without-entry\") {\n\t\t\ts.journal.End(e.ID)\n\t\t}\n\t\terr := s.removals.Take(detached)\n"},
+	}},
 	{"commit-before-ack", "the compare-and-set is sent before the write of the list with its entry was acknowledged", Libraries, nil},
 	{"no-fence", "a change that was not decided is dropped without a fence", Libraries, []Patch{
 		{"library/recovery.go", "if !e.Decided {", `if !e.Decided && !commit.Ablated("no-fence") {`},

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"carrel/config"
+	"carrel/core/commit"
+	"carrel/gateway"
+	"carrel/interchange"
+	"carrel/library"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+// forgetCommand is `carrel forget`.
+type forgetCommand struct {
+	config.StoreFlag
+	User string `arg:"" name:"user" help:"User to delete for good: u:TENANT:NAME."`
+}
+
+// forgotten is the report of a deletion.
+type forgotten struct {
+	User principal.ID `json:"user"`
+	Gone struct {
+		Memberships    int  `json:"memberships"`    // in groups
+		LibraryEntries int  `json:"libraryEntries"` // items that it had a role on
+		Drafts         int  `json:"drafts"`
+		Email          bool `json:"email"`
+	} `json:"gone"`
+	Stays struct {
+		Items       int `json:"items"` // that it has created
+		Revisions   int `json:"revisions"`
+		Suggestions int `json:"suggestions"`
+		Pastes      int `json:"pastes"`
+		// ManagedBy tells of the first items who manages them now.
+		ManagedBy []managed `json:"managedBy,omitempty"`
+	} `json:"stays"`
+}
+
+// managed is an item with those who manage it.
+type managed struct {
+	Item     library.ContentID `json:"item"`
+	Managers []string          `json:"managers"`
+}
+
+// forgetList is how many items the report names.
+const forgetList = 100
+
+// administrators manage what nobody else does.
+const administrators = "the tenant's administrators"
+
+// Run deletes the user, waits until everything is removed, and prints what is gone and what
+// stays, as JSON.
+func (c *forgetCommand) Run(ctx context.Context, s Streams) error {
+	user, err := principal.ParseID(c.User)
+	if err != nil || !user.IsUser() {
+		return config.WrongUsage("USER", c.User, "u:TENANT:NAME")
+	}
+	if err := gateway.CheckExists(c.StoreFlag); err != nil {
+		return err
+	}
+	return withGateway(ctx, "carrel forget", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
+		report, err := forget(ctx, g, user)
+		if err != nil {
+			return fmt.Errorf("forget %s: %w", user, err)
+		}
+		return printJSON(s.Out, report)
+	})
+}
+
+// forget deletes a user. Of one whose deletion was interrupted it removes the rest.
+func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgotten, error) {
+	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
+	if err != nil {
+		return nil, err
+	}
+	h := &headers[0]
+	switch {
+	case h.Removed():
+		return nil, fmt.Errorf("the user was deleted already, and nothing is left of it")
+	case h.State != commit.Live && h.State != commit.Deleted:
+		return nil, fmt.Errorf("there is no such user")
+	}
+	r := &forgotten{User: user}
+	r.Gone.Email = h.Email != ""
+	if err := r.count(ctx, g); err != nil {
+		return nil, err
+	}
+	if h.State == commit.Live {
+		if _, err := g.Library.DeleteUser(ctx, &principal.Viewer{User: user}, principal.DeleteUser{ID: string(user)}); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.Library.RemoveDeleted(ctx, user); err != nil {
+		return nil, fmt.Errorf("it is deleted, and what belongs to it is being removed; repeat the command: %w", err)
+	}
+	return r, r.nameManagers(ctx, g)
+}
+
+// count counts what there is of the user.
+func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
+	groups, err := g.Store.Memberships(ctx, r.User, "", math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	r.Gone.Memberships = len(groups)
+	var after library.ContentID
+	for {
+		shared, err := g.Store.SharedWith(ctx, r.User, after, 1000)
+		if err != nil {
+			return err
+		}
+		if r.Gone.LibraryEntries += len(shared); len(shared) < 1000 {
+			break
+		}
+		after = shared[len(shared)-1].Content
+	}
+	drafts, err := g.Store.ListDrafts(ctx, r.User)
+	if err != nil {
+		return err
+	}
+	r.Gone.Drafts = len(drafts)
+	return g.Library.Export(ctx, interchange.Only(&authored{report: r}, r.User, nil))
+}
+
+// nameManagers tells who manages the first items that the user has created.
+func (r *forgotten) nameManagers(ctx context.Context, g *gateway.Gateway) error {
+	for i := range r.Stays.ManagedBy {
+		m := &r.Stays.ManagedBy[i]
+		page, err := g.Store.MembersPage(ctx, m.Item, "", 1000, false)
+		if err != nil {
+			return err
+		}
+		for _, row := range page.Members {
+			if row.Active() && row.Role == library.Manages {
+				m.Managers = append(m.Managers, string(row.Principal))
+			}
+		}
+		if len(m.Managers) == 0 {
+			m.Managers = []string{administrators}
+		}
+	}
+	return nil
+}
+
+// authored counts what a user is the author of. It implements repair.ExportSink.
+type authored struct{ report *forgotten }
+
+func (*authored) User(principal.ImportUser) error     { return nil }
+func (*authored) Group(principal.ImportGroup) error   { return nil }
+func (*authored) Members(library.ImportMembers) error { return nil }
+func (*authored) Branch(library.ImportBranch) error   { return nil }
+func (*authored) Draft(library.ImportDraft) error     { return nil }
+func (a *authored) Paste(paste.Import) error          { a.report.Stays.Pastes++; return nil }
+func (a *authored) Revision(library.ImportRevision) error {
+	a.report.Stays.Revisions++
+	return nil
+}
+
+func (a *authored) Suggestion(library.ImportSuggestion) error {
+	a.report.Stays.Suggestions++
+	return nil
+}
+
+// Content counts an item that the user has created; it is told of others too.
+func (a *authored) Content(c library.ImportContent) error {
+	if c.CreatedBy == nil || *c.CreatedBy != string(a.report.User) {
+		return nil
+	}
+	stays := &a.report.Stays
+	if stays.Items++; len(stays.ManagedBy) < forgetList {
+		stays.ManagedBy = append(stays.ManagedBy, managed{Item: library.ContentID(c.ID)})
+	}
+	return nil
+}
