@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestForget deletes a user and compares what is told and what an export has afterwards.
+func TestForget(t *testing.T) {
+	store := storeOf(t, fewLines)
+	for arg, want := range map[string]int{"ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
+		if code, _, errs := command(t, "forget", arg, "--store", store); code != want {
+			t.Errorf("forget %s: exit %d: %s", arg, code, errs)
+		}
+	}
+	code, out, errs := command(t, "forget", "u:demo:ann", "--store", store)
+	if code != ExitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	const want = `{
+  "user": "u:demo:ann",
+  "gone": {
+    "memberships": 1,
+    "libraryEntries": 2,
+    "drafts": 0,
+    "email": false
+  },
+  "stays": {
+    "items": 1,
+    "revisions": 0,
+    "suggestions": 0,
+    "pastes": 0,
+    "managedBy": [
+      {
+        "item": "c:demo:a",
+        "managers": [
+          "the tenant's administrators"
+        ]
+      }
+    ]
+  }
+}
+`
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+	if code, _, errs := command(t, "forget", "u:demo:ann", "--store", store); code != ExitFailed || !strings.Contains(errs, "deleted already") {
+		t.Errorf("again: exit %d: %s", code, errs)
+	}
+	if code, out, _ := command(t, "audit", "--store", store); code != ExitDone {
+		t.Errorf("audit: exit %d: %s", code, out)
+	}
+	code, out, errs = command(t, "export", "--store", store)
+	const left = `{"type":"user","id":"u:demo:ben","displayName":"Ben","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
+{"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[],"unmanaged":true}
+{"type":"content","id":"c:demo:a","kind":"NOTE","title":"A","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","createdBy":"u:demo:ann","lastModified":"2024-01-02T00:00:00.000001Z","version":3,"members":[{"principalId":"g:demo:team","role":"VIEWER"}],"unmanaged":true}
+{"type":"content","id":"c:demo:b","kind":"LINK","title":"B","link":"https://example.com/b","visibility":"PRIVATE","createdAt":"2024-01-01T00:00:00.000000Z","createdBy":"u:demo:ben","lastModified":"2024-01-02T00:00:00.000000Z","version":1,"members":[{"principalId":"u:demo:ben","role":"MANAGER"}]}
+`
+	if diff := cmp.Diff(left, out); code != ExitDone || diff != "" {
+		t.Errorf("the export (-want +got), exit %d, %s:\n%s", code, errs, diff)
+	}
+	// What nobody manages is imported, and exported equal.
+	code, again, errs := command(t, "export", "--store", storeOf(t, left))
+	if diff := cmp.Diff(left, again); code != ExitDone || diff != "" {
+		t.Errorf("after an import (-want +got), exit %d, %s:\n%s", code, errs, diff)
+	}
+	copied := "pebble:" + t.TempDir() + "/copy"
+	if code, _, errs := command(t, "copy", "--from", store, "--to", copied); code != ExitDone {
+		t.Fatalf("copy: exit %d: %s", code, errs)
+	}
+	line := `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"}` + "\n"
+	if code, _, errs := command(t, "import", file(t, "again.jsonl", line), "--store", copied); code != ExitFailed || !strings.Contains(errs, "not used again") {
+		t.Errorf("the id in a copy: exit %d: %s", code, errs)
+	}
+}
+
+// TestExportOf writes what concerns one user, and names nobody else.
+func TestExportOf(t *testing.T) {
+	store := storeOf(t, fewLines)
+	code, out, errs := command(t, "export", "--of", "u:demo:ann", "--store", store)
+	const want = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
+{"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"content","id":"c:demo:a","kind":"NOTE","title":"A","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","createdBy":"u:demo:ann","lastModified":"2024-01-02T00:00:00.000001Z","version":3,"members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
+{"type":"content","id":"c:demo:b","kind":"LINK","title":"B","link":"https://example.com/b","visibility":"PRIVATE","createdAt":"2024-01-01T00:00:00.000000Z","createdBy":"u:demo:ben","lastModified":"2024-01-02T00:00:00.000000Z","version":1,"members":[{"principalId":"u:demo:ann","role":"VIEWER"}]}
+`
+	if diff := cmp.Diff(want, out); code != ExitDone || diff != "" {
+		t.Errorf("exit %d, %s (-want +got):\n%s", code, errs, diff)
+	}
+	for arg, want := range map[string]int{"ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
+		if code, _, errs := command(t, "export", "--of", arg, "--store", store); code != want {
+			t.Errorf("export --of %s: exit %d: %s", arg, code, errs)
+		}
+	}
+}
