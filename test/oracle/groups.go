@@ -61,7 +61,7 @@ func (w *world) createGroup(v viewer, id principal.ID, in principal.CreateGroup,
 	if err := w.fix(r, string(id)); err != nil {
 		return false, faults{err.Error()}
 	}
-	f.add(w.principals[id] != nil, "TAKEN")
+	f.add(w.principals[id] != nil || w.gone[id], "TAKEN")
 	return false, f
 }
 
@@ -154,6 +154,10 @@ func (g *game) setGroupMembersAs(v viewer, in principal.SetGroupMembers) {
 		}
 		g.w.remember(r, in.Group)
 	}
+	if g.w.principals[id] == nil {
+		g.sameGroup(v, id, got)
+		return
+	}
 	if g.w.principals[id].members[v.user] == principal.NotInGroup && removesOnly(in, v) {
 		// Who leaves is shown the group only if it is seen without being in it.
 		if hidden := !v.administers(id.Tenant()) && (g.w.principals[id].visibility == principal.Private ||
@@ -218,7 +222,7 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	case f != nil:
 	case !leaves && !w.manages(v, id):
 		f.add(true, "FORBIDDEN")
-	case managers == 0:
+	case managers == 0 && group.plain().Managers > 0:
 		f.add(true, "LAST_MANAGER")
 	}
 	return false, f

@@ -85,7 +85,7 @@ func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r
 	if err := w.fix(r, string(id)); err != nil {
 		return false, faults{err.Error()}
 	}
-	f.add(w.principals[id] != nil || w.hasEmail(id, in.Email), "TAKEN")
+	f.add(w.principals[id] != nil || w.gone[id] || w.hasEmail(id, in.Email), "TAKEN")
 	return false, f
 }
 

@@ -207,7 +207,7 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 	leaves := len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 	f.add(!leaves && !w.directs(v, c), "FORBIDDEN")
 	if f == nil {
-		f.add(managed(c.members, rolesOf(in.Members)) == 0, "LAST_MANAGER")
+		f.add(lastManager(c.members, rolesOf(in.Members)), "LAST_MANAGER")
 	}
 	return false, f
 }
@@ -283,7 +283,7 @@ func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *req
 	case c.members[p] == library.NoRole:
 		f.add(true, "NOT_A_MEMBER")
 	default:
-		f.add(managed(c.members, map[principal.ID]library.ContentRole{p: library.NoRole}) == 0, "LAST_MANAGER")
+		f.add(lastManager(c.members, map[principal.ID]library.ContentRole{p: library.NoRole}), "LAST_MANAGER")
 	}
 	return false, f
 }

@@ -15,6 +15,7 @@ import (
 type world struct {
 	now        clock.Instant
 	principals map[principal.ID]*someone
+	gone       map[principal.ID]bool // deleted ones
 	items      map[library.ContentID]*item
 	pastes     map[paste.ID]*pasted
 	requests   map[requestID]string   // hash of what was answered
@@ -66,6 +67,7 @@ func newWorld(now clock.Instant) *world {
 	return &world{
 		now:        now,
 		principals: map[principal.ID]*someone{},
+		gone:       map[principal.ID]bool{},
 		items:      map[library.ContentID]*item{},
 		pastes:     map[paste.ID]*pasted{},
 		requests:   map[requestID]string{},
