@@ -191,7 +191,7 @@ func (i *interrupted) ListEntries(ctx context.Context, p timeline.Partition, s t
 type afterSlices struct {
 	timeline.Store
 	remaining int
-	then func()
+	then      func()
 }
 
 func (a *afterSlices) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {

@@ -76,7 +76,7 @@ func dropLibrary(s *env) {
 	}
 	for _, c := range []*principalRows{owner, other} {
 		mark(c, s.tick())
-		s.place(c.head.ID.Name()+"-item", principal.Public, s.tick(), c.head.ID)
+		s.addEntry(c.head.ID.Name()+"-item", principal.Public, s.tick(), c.head.ID)
 	}
 	before := s.tick()
 	owner.delete()
