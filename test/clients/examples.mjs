@@ -21,6 +21,7 @@ export async function buildExamples() {
   await compileRelay();
   const load = (name) => import(new URL(`examples/build/${name}.js`, import.meta.url));
   return {
+    order: await load('order'),
     resume: await load('resume'),
     retry: await load('retry'),
     apollo: { ...(await load('apollo/client')), ...(await load('apollo/library')) },

@@ -11,6 +11,7 @@ export interface UserError {
   readonly code: string;
   readonly field: readonly string[] | null;
   readonly message: string;
+  readonly currentVersion?: number | null;
 }
 
 // CarrelError is the base class of all errors of this package.
@@ -111,6 +112,11 @@ export class MutationError extends CarrelError {
   // Whether somebody else changed the object since it was read.
   get isConflict(): boolean {
     return this.has('CONFLICT') || this.has('REVISION_CONFLICT');
+  }
+
+  // The version that the object has now, after a conflict.
+  get currentVersion(): number | null {
+    return this.userErrors.find((error) => error.currentVersion != null)?.currentVersion ?? null;
   }
 }
 

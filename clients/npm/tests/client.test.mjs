@@ -210,8 +210,10 @@ test('an aborted request throws the reason, and is not repeated', async () => {
 });
 
 test('userErrors become a MutationError', () => {
-  const payload = { content: null, userErrors: [{ code: 'CONFLICT', field: ['expectedVersion'], message: 'changed' }] };
-  assert.throws(() => accepted(payload), (error) => error instanceof MutationError && error.isConflict && error.has('CONFLICT') && !error.has('TAKEN'));
+  const payload = { content: null, userErrors: [{ code: 'CONFLICT', field: ['expectedVersion'], message: 'changed', currentVersion: 3 }] };
+  assert.throws(() => accepted(payload), (error) => error instanceof MutationError && error.isConflict && error.currentVersion === 3 && error.has('CONFLICT') && !error.has('TAKEN'));
+  const draft = { draft: null, userErrors: [{ ...payload.userErrors[0], currentVersion: 0 }] };
+  assert.throws(() => accepted(draft), (error) => error.currentVersion === 0);
   assert.throws(() => accepted(null), (error) => error instanceof CarrelError && error.code === 'INTERNAL_SERVER_ERROR');
   const good = { content: 1, userErrors: [] };
   assert.equal(accepted(good), good);

@@ -85,6 +85,7 @@ export const UPDATE = `
         code
         field
         message
+        currentVersion
       }
     }
   }

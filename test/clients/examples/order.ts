@@ -33,6 +33,7 @@ export interface UserError {
   code: string;
   field: string[] | null;
   message: string;
+  currentVersion?: number | null;
 }
 
 //#region place

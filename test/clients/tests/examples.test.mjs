@@ -200,6 +200,44 @@ for (const client of Object.keys(clients)) {
       await library.shows('c d e B A');
     });
 
+    test('a walk to the newest end gets what moved there since it began', { timeout }, async (t) => {
+      const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+      const library = await opened(t, client, { id, order: 'ASC' });
+      await rename(items[0], 'A');
+      for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+      assert.deepEqual(library.titles().split(' ').sort(), ['A', 'b', 'c', 'd', 'e']);
+    });
+
+    // Apollo Client shows a change only after the page that is on its way.
+    if (client === 'fetch') {
+      test('a page that is older than a change does not undo it', { timeout }, async (t) => {
+        const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+        const library = await opened(t, client, { id, transport: 'fetch' });
+        library.follow();
+        let release;
+        const released = new Promise((resolve) => (release = resolve));
+        const { fetch } = globalThis;
+        const arrived = new Promise((resolve) => {
+          t.mock.method(globalThis, 'fetch', async (address, options) => {
+            const response = await fetch(address, options);
+            if (!String(options.body).includes('"after"') || !String(options.body).includes('query Library(')) return response;
+            resolve();
+            await released;
+            return response;
+          });
+        });
+        const loaded = library.load('next');
+        await arrived; // the page with c and b
+        t.mock.restoreAll();
+        await take(items[2], id);
+        await rename(items[0], 'A');
+        await library.shows('A e d');
+        release();
+        await loaded;
+        await library.shows('A e d b');
+      });
+    }
+
     test('a lost connection is resumed, with a renewed token', { timeout }, async (t) => {
       const { id, items } = await shelfOf(['a', 'b']);
       let current = 'refused';
@@ -219,6 +257,7 @@ for (const client of Object.keys(clients)) {
       await createItem('c', id);
       await library.shows('c b a');
       current = 'refused';
+      t.after(() => proxy.restore());
       proxy.cut();
       await createItem('d', id);
       await rename(items[0], 'A');
@@ -235,7 +274,7 @@ for (const client of Object.keys(clients)) {
       assert.deepEqual(await library.save(input), []);
       assert.deepEqual(await library.save(input), []);
       const [error] = await library.save({ ...input, title: 'AA', idempotencyKey: examples.retry.newKey() });
-      assert.deepEqual([error.code, error.field], ['CONFLICT', ['expectedVersion']]);
+      assert.deepEqual([error.code, error.field, error.currentVersion], ['CONFLICT', ['expectedVersion'], 2]);
       const { content } = await ask('query ($id: ID!) { content(id: $id) { title version } }', { id: node.id });
       assert.deepEqual(content, { title: 'A', version: 2 });
     });
@@ -249,6 +288,22 @@ for (const client of Object.keys(clients)) {
     });
   });
 }
+
+test('an entry that leaves the loaded part moves the end', () => {
+  const { withChange } = examples.order;
+  const edge = (id, time) => ({ cursor: `at ${time}`, node: { id, title: id, version: 1, lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
+  const library = (more) => ({ edges: [edge('b', 2), edge('d', 4)], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'start', endCursor: 'end', ...more } });
+  const after = withChange(library({ hasNextPage: true }), { edge: edge('e', 5) }, 'ASC');
+  assert.deepEqual([after.edges.length, after.pageInfo.startCursor, after.pageInfo.endCursor], [2, 'start', 'at 4']);
+  const before = withChange(library({ hasPreviousPage: true }), { edge: edge('a', 1) }, 'ASC');
+  assert.deepEqual([before.edges.length, before.pageInfo.startCursor, before.pageInfo.endCursor], [2, 'at 2', 'end']);
+  const within = withChange(library({ hasPreviousPage: true, hasNextPage: true }), { edge: edge('c', 3) }, 'ASC');
+  assert.deepEqual(within.edges.map(({ node }) => node.id), ['b', 'c', 'd']);
+});
+
+test('a pause is as long as the gateway asks', () => {
+  assert.equal(examples.retry.pauseAfter({ code: 'RATE_LIMITED', retryAfter: 2 }, 1), 2000);
+});
 
 // subscribed runs resume on a transport whose connections end as `ends` says, and returns the
 // cursors with which it subscribed, and its error if there is one.

@@ -77,6 +77,7 @@ export const Update = graphql`
         code
         field
         message
+        currentVersion
       }
     }
   }
