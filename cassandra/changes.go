@@ -24,9 +24,9 @@ const (
 )
 
 const (
-	putChange = `INSERT INTO library_change (principal_id, at, content_id, mts, left_buckets)
- VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
-	selectChanges = `SELECT at, content_id, mts, left_buckets FROM library_change
+	putChange = `INSERT INTO library_change (principal_id, at, content_id, mts, left_buckets, reason, changed_by)
+ VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
+	selectChanges = `SELECT at, content_id, mts, left_buckets, reason, changed_by FROM library_change
  WHERE principal_id = ? AND (at, content_id, mts) > (?, ?, ?) LIMIT ?`
 )
 
@@ -38,16 +38,17 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 	var (
 		cs      []library.Change
 		at, mts int64
-		id      string
-		left    int8
+		id, by  string
+		// reason and by are zero in rows of gateways that do not know them.
+		left, reason int8
 	)
 	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&at, &id, &mts, &left) {
+		if !iter.Scan(&at, &id, &mts, &left, &reason, &by) {
 			return false
 		}
 		key := library.ChangeKey{At: clock.Instant(at), Content: library.ContentID(id), MTS: clock.Instant(mts)}
-		cs = append(cs, library.Change{ChangeKey: key, Left: library.Buckets(left)})
+		cs = append(cs, library.Change{ChangeKey: key, Left: library.Buckets(left), Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}})
 		return true
 	})
 	return cs, err

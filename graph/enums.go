@@ -67,6 +67,17 @@ func UnmarshalContentRole(v any) (library.ContentRole, error) {
 	return unmarshalEnum(v, "ContentRole", library.ParseContentRole)
 }
 
+// MarshalLibraryChangeReason writes how a change of a library came about; one that is not
+// known is null.
+func MarshalLibraryChangeReason(r library.ChangeReason) graphql.Marshaler {
+	return nameOrNull(r.String())
+}
+
+// UnmarshalLibraryChangeReason is needed by the binding; a reason is never an input.
+func UnmarshalLibraryChangeReason(any) (library.ChangeReason, error) {
+	return library.UnknownReason, fault.BadInputf("not a value of LibraryChangeReason")
+}
+
 // MarshalGroupRole writes a role in a group. No role is written as null.
 func MarshalGroupRole(r principal.GroupRole) graphql.Marshaler { return nameOrNull(r.String()) }
 

@@ -40,6 +40,8 @@ type ResolverRoot interface {
 	Draft() DraftResolver
 	Group() GroupResolver
 	LibraryConnection() LibraryConnectionResolver
+	LibraryEntryPlaced() LibraryEntryPlacedResolver
+	LibraryEntryRemoved() LibraryEntryRemovedResolver
 	Mutation() MutationResolver
 	Paste() PasteResolver
 	Query() QueryResolver
@@ -90,6 +92,12 @@ type GroupResolver interface {
 }
 type LibraryConnectionResolver interface {
 	Count(ctx context.Context, obj *library.LibraryConnection) (*library.Count, error)
+}
+type LibraryEntryPlacedResolver interface {
+	By(ctx context.Context, obj *library.LibraryEntryPlaced) (*principal.User, error)
+}
+type LibraryEntryRemovedResolver interface {
+	By(ctx context.Context, obj *library.LibraryEntryRemoved) (*principal.User, error)
 }
 type MutationResolver interface {
 	CreateUser(ctx context.Context, input CreateUserInput) (*CreateUserPayload, error)
@@ -2409,12 +2417,38 @@ union LibraryChange = LibraryEntryPlaced | LibraryEntryRemoved
 type LibraryEntryPlaced {
   "The item, its place and the owner's role on it, as they are now. In the order of the library it takes the place of any earlier edge of the same item."
   edge: LibraryEdge!
+  "Who has made the change; null when that is not known, and when the user is gone or may not be seen by the viewer. Of several changes that are told as one it is the last."
+  by: User
+  "How the change came about; null when that is not known: for an item that changes very often, and for a change that another process has finished. Of several changes that are told as one it is the last."
+  reason: LibraryChangeReason
 }
 
 "The item is no longer in the library, or the viewer may not see it there any more."
 type LibraryEntryRemoved {
   "The id of the item."
   contentId: ID!
+  "Who has removed it; null when that is not known, when nobody has, and when the user is gone or may not be seen by the viewer. Only the owner of the library, the members of a group that is the owner, and the item's administrators are told."
+  by: User
+  "How it was removed; null when that is not known. Only those who are told by are told the reason: others may not know whether the item is still there."
+  reason: LibraryChangeReason
+}
+
+"How a change of a library came about. Further reasons may be added."
+enum LibraryChangeReason {
+  "The owner was given a role on the item: it was created with the owner as a member, or shared later."
+  SHARED
+  "The owner's role on the item was replaced by another one."
+  ROLE_CHANGED
+  "Title, description, link, URL, visibility or expiresAt was changed."
+  UPDATED
+  "Readers see another text: a revision or a branch became the current one."
+  REVISED
+  "The owner's role was taken away, by removeFromLibrary or setContentMembers."
+  REMOVED
+  "The item was deleted."
+  DELETED
+  "The item has reached its expiresAt. Nobody has done it."
+  EXPIRED
 }
 `, BuiltIn: false},
 	{Name: "../federation.graphqls", Input: `# What Apollo Federation 2.7 adds to the language, and asks of a subgraph. The
@@ -9123,6 +9157,61 @@ func (ec *executionContext) fieldContext_LibraryEntryPlaced_edge(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _LibraryEntryPlaced_by(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryPlaced) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEntryPlaced_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.LibraryEntryPlaced().By(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEntryPlaced_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryEntryPlaced",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LibraryEntryPlaced_reason(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryPlaced) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEntryPlaced_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReasonOrNull(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.ChangeReason) graphql.Marshaler {
+			return ec.marshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEntryPlaced_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LibraryEntryPlaced", field, true, false, errors.New("field of type LibraryChangeReason does not have child fields"))
+}
+
 func (ec *executionContext) _LibraryEntryRemoved_contentId(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryRemoved) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -9144,6 +9233,61 @@ func (ec *executionContext) _LibraryEntryRemoved_contentId(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_LibraryEntryRemoved_contentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LibraryEntryRemoved", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _LibraryEntryRemoved_by(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryRemoved) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEntryRemoved_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.LibraryEntryRemoved().By(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖcarrelᚋprincipalᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEntryRemoved_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryEntryRemoved",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _LibraryEntryRemoved_reason(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryRemoved) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEntryRemoved_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReasonOrNull(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.ChangeReason) graphql.Marshaler {
+			return ec.marshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEntryRemoved_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LibraryEntryRemoved", field, true, false, errors.New("field of type LibraryChangeReason does not have child fields"))
 }
 
 func (ec *executionContext) _LibraryFeedConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
@@ -22165,7 +22309,50 @@ func (ec *executionContext) _LibraryEntryPlaced(ctx context.Context, sel ast.Sel
 		case "edge":
 			out.Values[i] = ec._LibraryEntryPlaced_edge(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "by":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._LibraryEntryPlaced_by(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reason":
+			out.Values[i] = ec._LibraryEntryPlaced_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -22203,7 +22390,50 @@ func (ec *executionContext) _LibraryEntryRemoved(ctx context.Context, sel ast.Se
 		case "contentId":
 			out.Values[i] = ec._LibraryEntryRemoved_contentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "by":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._LibraryEntryRemoved_by(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "reason":
+			out.Values[i] = ec._LibraryEntryRemoved_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -27801,6 +28031,24 @@ func (ec *executionContext) marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx context.
 		return graphql.Null
 	}
 	return ec._Lease(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason(ctx context.Context, v any) (*library.ChangeReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := UnmarshalLibraryChangeReason(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason(ctx context.Context, sel ast.SelectionSet, v *library.ChangeReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := MarshalLibraryChangeReason(*v)
+	return res
 }
 
 func (ec *executionContext) marshalOLibraryEdge2ᚕᚖcarrelᚋlibraryᚐLibraryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.LibraryEdge) graphql.Marshaler {

@@ -191,6 +191,13 @@ func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
 	return r.s.granted(ctx, r.v, rows.Header.ID, r.accessTo(rows, r.s.Now()))
 }
 
+// ShowsRemovals reports whether this reader may know why an item has left the library. For
+// the owner it had a role, and an administrator of the item sees all its states. Others may
+// not know whether an item that they see no more is still there.
+func (r *Reading) ShowsRemovals(id ContentID) bool {
+	return r.AsOwner || r.v.Administers(id.Tenant())
+}
+
 // Showed reports whether a page of this reader may have shown an item before the change that
 // removed it from the bucket. Of the items of another tenant an administrator could see only
 // the PUBLIC ones and those on which it has a role.

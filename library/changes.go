@@ -63,6 +63,8 @@ type Change struct {
 	ChangeKey
 	// Left are the buckets that held the item and do not hold it any more.
 	Left Buckets
+	// Cause is that of the state, as far as it is known.
+	Cause Cause
 }
 
 // Announcement notifies the other processes whose libraries a process has changed within the

@@ -36,6 +36,9 @@ func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(
 		}
 		a, n, err := plan(ctx, t)
 		libraries = n
+		if err == nil {
+			a.entry.Causes.madeBy(func(principal.ID) principal.ID { return c.v.User })
+		}
 		return a, err
 	})
 	if err != nil {

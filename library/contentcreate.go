@@ -204,8 +204,10 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	if err := s.putHint(ctx, &h); err != nil {
 		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}
+	causes := reasonsOfRoles(&h, rows)
+	causes.madeBy(func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
-		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
+		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true, Causes: causes},
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
 }
 

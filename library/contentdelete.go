@@ -29,6 +29,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 		libraries := t.header.Members
 		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), keptAnswer{Libraries: libraries}.encode()))
 		a.stale = staleHint(&t.header, after)
+		a.entry.Causes = reasonForAll(ReasonDeleted)
 		return a, libraries, nil
 	})
 }

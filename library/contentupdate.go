@@ -74,7 +74,7 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	if !visible && !expiry && r == nil {
 		return nothingToChange, 0, nil
 	}
-	e := InFlight{Content: h.ID, Base: h.Seq}
+	e := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonUpdated)}
 	c := &ContentCommit{ID: h.ID, Base: h.Seq}
 	libraries := 0
 	switch {

@@ -85,6 +85,7 @@ func (s *Service) planExpiry(h *Header, due commit.Due) (a *attempt, early bool)
 			return nothingToChange, true
 		}
 		a, _ = s.planDelete(h, nil)
+		a.entry.Causes = reasonForAll(ReasonExpired)
 		return a, false
 	case h.State == commit.Deleted || due.MTS <= h.MTS:
 		return nothingToChange, false

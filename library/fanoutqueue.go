@@ -170,5 +170,6 @@ func mergeInFlight(a, b InFlight) InFlight {
 	a.Reverse = a.Reverse || b.Reverse
 	a.Scope = max(a.Scope, b.Scope)
 	a.Principals = commit.Union(a.Principals, b.Principals)
+	a.Causes = a.Causes.then(b.Causes)
 	return a
 }

@@ -25,6 +25,9 @@ type InFlight struct {
 	// Decided: the compare-and-set is known to have been applied. Decided entries of one
 	// partition may be merged.
 	Decided bool
+	// Causes are those of the changes of libraries. They are not recorded: a process that
+	// finishes the change of another one does not know them.
+	Causes Causes
 }
 
 // Entry returns the change as its process records it.

@@ -98,7 +98,7 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
 	after := *h
 	after.Seq, after.MTS, after.Page = h.Seq+1, s.MTS(h.MTS), edit.Page
-	e := InFlight{Content: h.ID, Base: h.Seq}
+	e := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonRevised)}
 	c := &ContentCommit{ID: h.ID, Base: h.Seq, Rows: edit.Rows}
 	libraries := 0
 	if edit.Visible {

@@ -13,11 +13,18 @@ type LibraryChange interface{ IsLibraryChange() }
 
 // LibraryEntryPlaced reports that an item is new in a library, has moved to this position, or
 // has changed.
-type LibraryEntryPlaced struct{ Edge *LibraryEdge }
+type LibraryEntryPlaced struct {
+	Edge *LibraryEdge
+	Cause
+}
 
 // LibraryEntryRemoved reports that an item is no longer in the part of the library that the
 // follower reads.
-type LibraryEntryRemoved struct{ ContentID ContentID }
+type LibraryEntryRemoved struct {
+	ContentID ContentID
+	// Cause is zero for followers who may not know whether the item still exists.
+	Cause
+}
 
 // IsLibraryChange marks the type as a LibraryChange.
 func (*LibraryEntryPlaced) IsLibraryChange() {}

@@ -191,7 +191,20 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 	}
 	t := &target{header: rows.Header, named: rows.Members}
 	a, _, err := s.planRoles(t, named, func(i int) ContentRole { return roles[i] }, lead.Request)
+	if err == nil {
+		a.entry.Causes.madeBy(func(p principal.ID) principal.ID { return sharedBy(batch, p) })
+	}
 	return a, err
+}
+
+// sharedBy returns the last user of a batch who has shared the item with a principal.
+func sharedBy(batch []*shareJob, p principal.ID) (by principal.ID) {
+	for _, j := range batch {
+		if j.err == nil && j.first == nil && slices.Contains(j.named, p) {
+			by = j.v.User
+		}
+	}
+	return by
 }
 
 // authorizeShare checks one share: repetition, existence, visibility and rights.

@@ -104,6 +104,8 @@ type IndexUpdate struct {
 	Reverse bool
 	// At is the key of the changes that are written; 0: none are written.
 	At clock.Instant
+	// Causes are those of the changes.
+	Causes Causes
 }
 
 // Settlement removes what is obsolete after a fan-out.

@@ -82,7 +82,7 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	}
 	after := *h
 	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.MTS(h.MTS), url
-	e, libraries := InFlight{Content: h.ID, Base: h.Seq}, 0
+	e, libraries := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonUpdated)}, 0
 	if url != h.CanonicalURL {
 		libraries = planInPlace(h, &e)
 	}

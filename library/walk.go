@@ -139,7 +139,7 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 		if w.s.Over() {
 			return commit.ErrEnding
 		}
-		e := &IndexUpdate{Header: h, Rows: batches[i], Reverse: reverse}
+		e := &IndexUpdate{Header: h, Rows: batches[i], Reverse: reverse, Causes: w.entry.Causes}
 		if w.quiet {
 			return w.s.ApplyIndexQuietly(ctx, e)
 		}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"carrel/core/clock"
 	"carrel/library"
 	"carrel/principal"
@@ -45,11 +47,7 @@ func (s *Store) forgetChanges(added clock.Instant) {
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	from := []byte{tableChange}
-	if s.changes.upTo != 0 {
-		from = appendMinute(nil, s.changes.upTo)
-	}
-	err := b.DeleteRange(from, appendMinute(nil, upTo), nil)
+	err := errors.Join(s.forgetTable(b, tableChange, upTo), s.forgetTable(b, tableCause, upTo))
 	if err == nil {
 		err = s.commitLater(b)
 	}
@@ -58,6 +56,16 @@ func (s *Store) forgetChanges(added clock.Instant) {
 		return
 	}
 	s.changes.upTo = upTo
+}
+
+// forgetTable deletes the rows of a table, whose keys begin with a minute, from those minutes
+// that were not deleted yet up to one. s.changes.mu is held.
+func (s *Store) forgetTable(b *pebble.Batch, table byte, upTo clock.Instant) error {
+	from := []byte{table}
+	if s.changes.upTo != 0 {
+		from = appendInstant(from, minuteOf(s.changes.upTo))
+	}
+	return b.DeleteRange(from, appendInstant([]byte{table}, minuteOf(upTo)), nil)
 }
 
 // Changes implements library.LibraryStore.
@@ -77,7 +85,27 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, wrapError("read changes", err)
 	}
+	if err := s.causes(owner, cs); err != nil {
+		return nil, wrapError("read the causes of changes", err)
+	}
 	return cs, nil
+}
+
+// causes reads the causes of changes. A cause is written together with its change, so that
+// one which is missing is not known.
+func (s *Store) causes(owner principal.ID, cs []library.Change) error {
+	var key []byte
+	for i := range cs {
+		key = appendCauseKey(key[:0], owner, &cs[i].ChangeKey)
+		value, found, err := s.get(key)
+		if err == nil && found {
+			cs[i].Cause, err = decodeCause(value)
+		}
+		if err != nil {
+			return fmt.Errorf("cause of the change of %q in the library of %q: %w", cs[i].Content, owner, err)
+		}
+	}
+	return nil
 }
 
 // changes reads the changes of an owner from v.key through the minutes that follow.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
@@ -58,9 +59,30 @@ func TestChangesGoInTime(t *testing.T) {
 	for n := range 2 * kept {
 		write(n)
 	}
+	// The causes have gone with their changes.
+	changes, err := s.Changes(t.Context(), changesOwner, library.ChangeKey{At: 1}, 100_000)
+	if causes := countRows(t, s, tableCause); err != nil || causes != len(changes) {
+		t.Errorf("%v: %d causes of %d changes", err, causes, len(changes))
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// countRows counts the rows of a table.
+func countRows(t *testing.T, s *Store, table byte) (n int) {
+	t.Helper()
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{table}, UpperBound: []byte{table + 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		n++
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 const changesOwner = principal.ID("u:acme:ann")
@@ -74,7 +96,8 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	if err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
-	e := &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}}, At: at}
+	causes := library.Causes{All: library.Cause{Reason: library.ReasonUpdated, By: changesOwner}}
+	e := &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}}, At: at, Causes: causes}
 	if err := s.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,11 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.Left), nil); err != nil {
 				return err
 			}
+			if d.Cause != (library.Cause{}) {
+				if err := b.Set(appendCauseKey(key[:0], m.Principal, &c), appendCause(row[:0], d.Cause), nil); err != nil {
+					return err
+				}
+			}
 		}
 		if !e.Reverse {
 			continue

@@ -37,6 +37,8 @@ import (
 //	'e' lease                               lease
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
+//	'H' minute, owner, instant, content, mts
+//	                                        who has made that change, and how (derived)
 //	'i'                                     directory is filled
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)
@@ -69,6 +71,7 @@ const (
 	tableMembership = 'g'
 	tableFilled     = 'i'
 	tableChange     = 'h'
+	tableCause      = 'H'
 	tableInFlight   = 'j'
 	tableCopy       = 'm'
 	tableCreation   = 'k'
@@ -272,6 +275,15 @@ func appendChanges(b []byte, owner principal.ID, at clock.Instant) []byte {
 func appendChangeKey(b []byte, owner principal.ID, k *library.ChangeKey) []byte {
 	b = appendInstant(appendChanges(b, owner, k.At), k.At)
 	return appendInstant(appendString(b, string(k.Content)), k.MTS)
+}
+
+// appendCauseKey appends the key of the cause of a change. It has a row of its own because
+// programs of former releases refuse a longer row of the change.
+func appendCauseKey(b []byte, owner principal.ID, k *library.ChangeKey) []byte {
+	from := len(b)
+	b = appendChangeKey(b, owner, k)
+	b[from] = tableCause
+	return b
 }
 
 // cutChangeKey reads the part of a change's key that follows the owner.

@@ -54,6 +54,7 @@ func TestKeysGolden(t *testing.T) {
 		name string
 		key  []byte
 	}{
+		{"cause", appendCauseKey(nil, u, &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
 		{"claim", appendClaimKey(nil, claim.Email("acme", "ann@e.com"))},
 		{"claim, next name", appendClaimKey(nil, claim.Email("acme", "ann@e.com.au"))},
 		{"claim, longer space", appendClaimKey(nil, claim.Email("acme-2", "ann@e.com"))},
@@ -146,6 +147,8 @@ func TestRowsGolden(t *testing.T) {
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
 		{"change", appendChange(nil, library.Buckets(0).With(principal.LoggedIn).With(principal.Public))},
+		{"cause", appendCause(nil, library.Cause{Reason: library.ReasonRole, By: "u:a:b"})},
+		{"cause, nobody", appendCause(nil, library.Cause{Reason: library.ReasonExpired})},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
 		{"found", appendFound(nil, principal.LoggedIn, 7)},

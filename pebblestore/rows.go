@@ -156,6 +156,19 @@ func decodeChange(value []byte) (library.Buckets, error) {
 	return library.Buckets(value[1]), nil
 }
 
+// appendCause appends the cause of a change of a library.
+func appendCause(b []byte, c library.Cause) []byte {
+	return append(append(b, rowVersion, byte(c.Reason)), c.By...)
+}
+
+// decodeCause reads the cause of a change of a library.
+func decodeCause(value []byte) (library.Cause, error) {
+	if len(value) < 2 || value[0] != rowVersion {
+		return library.Cause{}, errRow
+	}
+	return library.Cause{Reason: library.ChangeReason(value[1]), By: principal.ID(value[2:])}, nil
+}
+
 // appendRole appends a row that holds only a role: tableShared, tableMembership.
 func appendRole(b []byte, role byte) []byte { return append(b, rowVersion, role) }
 

@@ -132,8 +132,11 @@ func (r *Root) body(ctx context.Context, of page.Bodied) (string, error) {
 	return r.Pages.Body(ctx, of)
 }
 
-// user returns nil for a user that the viewer may not see.
+// user returns nil for a user that the viewer may not see, and for nobody.
 func user(ctx context.Context, id principal.ID) (*principal.User, error) {
+	if id == "" {
+		return nil, nil
+	}
 	p, err := dataloader.From(ctx).Principals.Load(ctx, id)
 	u, _ := p.(*principal.User)
 	return u, err

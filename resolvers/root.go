@@ -43,6 +43,8 @@ type (
 	groups      struct{ *Root }
 	contents    struct{ *Root }
 	connections struct{ *Root }
+	placed      struct{ *Root }
+	removed     struct{ *Root }
 	branches    struct{ *Root }
 	revisions   struct{ *Root }
 	drafts      struct{ *Root }
@@ -82,3 +84,9 @@ func (r *Root) Paste() graph.PasteResolver { return pastes{r} }
 
 // LibraryConnection returns the resolver of pages of libraries.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }
+
+// LibraryEntryPlaced answers fields of an event.
+func (r *Root) LibraryEntryPlaced() graph.LibraryEntryPlacedResolver { return placed{r} }
+
+// LibraryEntryRemoved answers fields of an event.
+func (r *Root) LibraryEntryRemoved() graph.LibraryEntryRemovedResolver { return removed{r} }

@@ -9,6 +9,7 @@ import (
 	"carrel/graph"
 	"carrel/library"
 	"carrel/paste"
+	"carrel/principal"
 )
 
 // subscription is one subscription. It is also the resolver root of its operation: the resolver of
@@ -80,6 +81,16 @@ func (s *subscription) LibraryChanged(ctx context.Context, principalID string, a
 	s.following = libraryFollowing{f, changes}
 	context.AfterFunc(ctx, f.Close)
 	return changes, nil
+}
+
+// By is null where the user who made the change may not be seen.
+func (placed) By(ctx context.Context, c *library.LibraryEntryPlaced) (*principal.User, error) {
+	return user(ctx, c.By)
+}
+
+// By is null where the user who made the change may not be seen.
+func (removed) By(ctx context.Context, c *library.LibraryEntryRemoved) (*principal.User, error) {
+	return user(ctx, c.By)
 }
 
 // PasteCreated follows the public pastes until ctx ends.

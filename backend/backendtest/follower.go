@@ -16,7 +16,8 @@ import (
 type Follower struct {
 	T *testing.T
 	library.Following
-	LastCursor string // of the last edge that NextEvent returned
+	LastCursor string        // of the last edge that NextEvent has returned
+	LastCause  library.Cause // of the last event that NextEvent has returned
 }
 
 // Follow follows a library until the end of the test, after a cursor if that is not empty.
@@ -39,9 +40,10 @@ func (f *Follower) NextEvent() string {
 	c, err := f.Next(ctx)
 	switch c := c.(type) {
 	case *library.LibraryEntryPlaced:
-		f.LastCursor = c.Edge.Cursor()
+		f.LastCursor, f.LastCause = c.Edge.Cursor(), c.Cause
 		return "+" + c.Edge.Node.Title
 	case *library.LibraryEntryRemoved:
+		f.LastCause = c.Cause
 		return "-" + c.ContentID.Name()
 	}
 	return fmt.Sprint("!", Faults(err))

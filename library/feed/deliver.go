@@ -51,7 +51,7 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 		}
 		f.delivered.put(n.Content, delivery{placed: true, state: h.MTS, applied: max(n.MTS, was.applied)})
 		r.ReadAt = n.At // the time up to which changes were delivered
-		return &library.LibraryEntryPlaced{Edge: &library.LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, Place: &cursor.Sealed{
+		return &library.LibraryEntryPlaced{Cause: n.Cause.OfPlaced(), Edge: &library.LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, Place: &cursor.Sealed{
 			Sealer: f.s.Seals, Bound: r.Bound,
 			Place: cursor.Place{Order: cursor.AnyOrder, Position: h.Position, ID: string(h.ID), Read: r.ReadAt},
 		}}}, nil
@@ -61,7 +61,11 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 		return nil, err
 	}
 	f.delivered.put(n.Content, delivery{state: h.MTS})
-	return &library.LibraryEntryRemoved{ContentID: n.Content}, nil
+	removed := &library.LibraryEntryRemoved{ContentID: n.Content}
+	if r.ShowsRemovals(n.Content) {
+		removed.Cause = n.Cause.OfRemoved()
+	}
+	return removed, nil
 }
 
 // gone reports whether the follower may have an item that it does not see now, from an earlier

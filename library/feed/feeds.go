@@ -217,7 +217,9 @@ func (s *Service) IndexApplied(e *library.IndexUpdate) {
 	key := library.ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
 	for _, m := range e.Rows {
 		if fd := s.feeds.find(m.Principal); fd != nil && e.Tells(m) {
-			fd.pass(library.Change{ChangeKey: key, Left: e.Header.Left(m)})
+			var d library.Derived
+			e.Derive(e.Header, m, &d)
+			fd.pass(library.Change{ChangeKey: key, Left: d.Left, Cause: d.Cause})
 		}
 	}
 }

@@ -190,6 +190,7 @@ func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Ch
 	last := map[library.ContentID]library.Change{}
 	err := f.s.eachChange(ctx, f.owner, from, func(c library.Change) error {
 		was := last[c.Content]
+		c.Cause = laterCause(pending{Change: was}, pending{Change: c})
 		c.MTS, c.Left = max(c.MTS, was.MTS), c.Left|was.Left
 		last[c.Content] = c
 		if len(last) > missedMost {

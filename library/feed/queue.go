@@ -40,9 +40,20 @@ func (f *Follower) leaves(c library.Change) bool {
 // and returns n combined with m, which has come since.
 func (n pending) and(m pending) pending {
 	m.At = min(m.At, n.At)
+	m.Cause = laterCause(n, m)
 	m.MTS, m.Left = max(m.MTS, n.MTS), m.Left|n.Left
 	m.updated, m.present, m.removed = max(m.updated, n.updated), max(m.present, n.present), max(m.removed, n.removed)
 	return m
+}
+
+// laterCause is the cause of the newer state of the two, and of one state the one that is
+// known. An update in place, which no library shows, has a cause that is not known.
+func laterCause(n, m pending) library.Cause {
+	was, is := max(n.MTS, n.updated), max(m.MTS, m.updated)
+	if is > was || is == was && m.Cause.Reason != library.UnknownReason {
+		return m.Cause
+	}
+	return n.Cause
 }
 
 // offer queues a change of an item for the follower. A change of the same item that waits

@@ -19,6 +19,7 @@ func changeAreas() []area {
 			{"libraries whose owners' ids are prefixes of each other are apart", changesOwners},
 			{"a change has the state and the buckets that the item has left", changesTell},
 			{"the change of a leaving row has the buckets that the item was in", changesLeaving},
+			{"a change has the cause that the update of the index has for its library", changesCause},
 			{"an unknown library has none", changesUnknown},
 		}},
 		{"ApplyIndex with changes", []check{
@@ -196,6 +197,29 @@ func changesLeaving(s *env) {
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	it.applyAt(at, a)
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change{it.changeOf(at, principal.Private)})
+}
+
+// Causes are listed as they were written, also those of which only a part is known, and
+// none where a cause does not fit what the row has become.
+func changesCause(s *env) {
+	a, b, c, at := s.user("a"), s.user("b"), s.user("c"), s.later()
+	it := s.newItem("item", principal.Private, a, b, c)
+	causes := library.Causes{
+		All: library.Cause{Reason: library.ReasonUpdated, By: s.user("editor")},
+		Of:  map[principal.ID]library.Cause{b: {Reason: library.ReasonShared}, c: {Reason: library.ReasonDeleted, By: a}},
+	}
+	e := it.snapshot(a, b, c)
+	e.At, e.Causes = at, causes
+	for part := range slices.Chunk(e.Rows, s.ApplyIndexBatch()) {
+		one := *e
+		one.Rows = part
+		s.ok(s.ApplyIndex(s.ctx, &one))
+	}
+	for p, want := range map[principal.ID]library.Cause{a: causes.All, b: causes.Of[b], c: {}} {
+		change := it.changeOf(at)
+		change.Cause = want
+		s.same("changes of "+string(p), s.changes(p, library.ChangeKey{At: at}, 10), []library.Change{change})
+	}
 }
 
 func changesUnknown(s *env) {

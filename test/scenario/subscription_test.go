@@ -304,3 +304,31 @@ func TestFollowingOverACrash(t *testing.T) {
 	g.stop()
 	again.wantsEnd()
 }
+
+// TestChanges_SayWhoHasMadeThem: to who may see that user, and of removals only to who may
+// know of them.
+func TestChanges_SayWhoHasMadeThem(t *testing.T) {
+	g := serve(t)
+	ann, ben, hid := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC"), g.user("acme", "hid", "PRIVATE")
+	const document = `subscription { libraryChanged(principalId: "u:acme:ben") {
+		... on LibraryEntryPlaced { by { id } reason } ... on LibraryEntryRemoved { by { id } reason } } }`
+	owner, stranger := g.askByEvents(ben, document, nil), g.askByEvents("", document, nil)
+	g.must(ann, createItem, vars{"in": vars{"name": "y", "kind": "NOTE", "title": "y", "visibility": "PUBLIC"}})
+	want := func(s *subscription, want string) {
+		t.Helper()
+		event, ok := s.next()
+		if !ok || string(event) != `{"data":{"libraryChanged":`+want+`}}` {
+			t.Fatalf("got %s, want %s", event, want)
+		}
+	}
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x", "visibility": "PUBLIC",
+		"members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
+	want(owner, `{"by":{"id":"u:acme:ann"},"reason":"SHARED"}`)
+	want(stranger, `{"by":{"id":"u:acme:ann"},"reason":"SHARED"}`)
+	g.must(hid, shareItem, vars{"in": vars{"contentId": "c:acme:y", "principalIds": []string{"u:acme:ben"}}})
+	want(owner, `{"by":null,"reason":"SHARED"}`)
+	want(stranger, `{"by":null,"reason":"SHARED"}`)
+	g.must(ann, `mutation { deleteContent(input: {id: "c:acme:x"}) { userErrors { code } } }`, nil)
+	want(owner, `{"by":{"id":"u:acme:ann"},"reason":"DELETED"}`)
+	want(stranger, `{"by":null,"reason":null}`)
+}

@@ -45,7 +45,7 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 			}
 		}
 		if d.Tells {
-			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, Left: d.Left})
+			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, Left: d.Left, Cause: d.Cause})
 		}
 	}
 }

@@ -1,0 +1,147 @@
+package library
+
+import (
+	"maps"
+
+	"carrel/core/commit"
+	"carrel/principal"
+)
+
+// ChangeReason says how a change of a library came about. Stores keep the numbers, which
+// are never used for anything else.
+type ChangeReason uint8
+
+// The reasons of changes. The zero value is one that is not known.
+const (
+	UnknownReason ChangeReason = 0
+	ReasonShared  ChangeReason = 1 // the owner was given a role, at the creation of the item or later
+	ReasonRole    ChangeReason = 2 // the owner's role was replaced by another one
+	ReasonUpdated ChangeReason = 3 // a field of the item was changed, visibility and expiresAt included
+	ReasonRevised ChangeReason = 4 // readers see another text
+	ReasonRemoved ChangeReason = 5 // the owner's role was taken away
+	ReasonDeleted ChangeReason = 6 // the item was deleted
+	ReasonExpired ChangeReason = 7 // the item has reached its expiresAt
+)
+
+var changeReasonNames = [...]string{"", "SHARED", "ROLE_CHANGED", "UPDATED", "REVISED", "REMOVED", "DELETED", "EXPIRED"}
+
+// String is the contract's name of the reason, empty for one that is not known.
+func (r ChangeReason) String() string {
+	if int(r) < len(changeReasonNames) {
+		return changeReasonNames[r]
+	}
+	return ""
+}
+
+// Cause is who has made a change of a library, and how, as far as it is known.
+type Cause struct {
+	Reason ChangeReason
+	By     principal.ID // empty: nobody, or not known
+}
+
+// removes reports whether an item leaves the library by this cause, unless it comes back.
+func (c Cause) removes() bool {
+	return c.Reason == ReasonRemoved || c.Reason == ReasonDeleted || c.Reason == ReasonExpired
+}
+
+// OfPlaced is the cause of an event that shows the item in the library, and OfRemoved of one
+// that says that it is gone: what has come since may have turned one into the other.
+func (c Cause) OfPlaced() Cause {
+	if c.removes() {
+		return Cause{}
+	}
+	return c
+}
+
+// OfRemoved is described at OfPlaced.
+func (c Cause) OfRemoved() Cause {
+	if !c.removes() {
+		return Cause{}
+	}
+	return c
+}
+
+// ReasonOrNull is the reason, nil where it is not known.
+func (c *Cause) ReasonOrNull() *ChangeReason {
+	if c.Reason.String() == "" { // a later release may have stored it
+		return nil
+	}
+	return &c.Reason
+}
+
+// Causes are the causes of one change of an item, by library. The process that makes the
+// change knows them, and one that finishes it instead does not.
+type Causes struct {
+	// All is that of the libraries that Of does not have.
+	All Cause
+	Of  map[principal.ID]Cause
+}
+
+// reasonForAll is a reason that is the same for all libraries.
+func reasonForAll(r ChangeReason) Causes { return Causes{All: Cause{Reason: r}} }
+
+// reasonsOfRoles are the reasons of a change of member rows. changed are the new rows, of a
+// header that has its new MTS.
+func reasonsOfRoles(h *Header, changed []Member) Causes {
+	of := make(map[principal.ID]Cause, len(changed))
+	for _, m := range changed {
+		reason := ReasonRole
+		switch {
+		case m.Leaving:
+			reason = ReasonRemoved
+		case m.Since == h.MTS:
+			reason = ReasonShared
+		}
+		of[m.Principal] = Cause{Reason: reason}
+	}
+	return Causes{Of: of}
+}
+
+// madeBy adds who has made the change, by library.
+func (c *Causes) madeBy(by func(owner principal.ID) principal.ID) {
+	if c.All.Reason != UnknownReason {
+		c.All.By = by("")
+	}
+	for p, cause := range c.Of {
+		cause.By = by(p)
+		c.Of[p] = cause
+	}
+}
+
+// then returns the causes of two changes that are enforced together: of a library the one
+// of the later change, if that concerns it.
+func (c Causes) then(later Causes) Causes {
+	if later.All.Reason != UnknownReason {
+		return later
+	}
+	if len(later.Of) == 0 {
+		return c
+	}
+	of := maps.Clone(c.Of)
+	if of == nil {
+		of = make(map[principal.ID]Cause, len(later.Of))
+	}
+	maps.Copy(of, later.Of)
+	return Causes{All: c.All, Of: of}
+}
+
+// cause is why a row is enforced, of the snapshot that h and m are of. A snapshot may be of
+// a later state than the change: where a reason does not fit what the row has become, the
+// cause is not known.
+func (e *IndexUpdate) cause(h *Header, m Member) Cause {
+	c, listed := e.Causes.Of[m.Principal]
+	if !listed {
+		c = e.Causes.All
+	}
+	fits := m.Active() && h.State == commit.Live
+	switch c.Reason {
+	case ReasonRemoved:
+		fits = !m.Active() && h.State == commit.Live
+	case ReasonDeleted, ReasonExpired:
+		fits = h.State == commit.Deleted
+	}
+	if !fits {
+		return Cause{}
+	}
+	return c
+}
