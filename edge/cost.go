@@ -13,6 +13,9 @@ import (
 // countCost is the cost of a count, which is one read of up to 10,001 keys.
 const countCost = 100
 
+// totalCost is the cost of the total of a list of principals, which reads up to 1,000 rows.
+const totalCost = 100
+
 // price is the cost of a selection set. each is the cost for every entry of the page that the set
 // belongs to, once the cost for the page.
 type price struct{ each, once int }
@@ -87,6 +90,9 @@ func (c *costing) fragment(name string) price {
 func (c *costing) field(f *ast.Field) price {
 	if cost, ok := longTexts[f.Name]; ok {
 		return price{each: cost}
+	}
+	if f.Name == "totalCount" {
+		return price{once: totalCost}
 	}
 	if len(f.SelectionSet) == 0 || strings.HasPrefix(f.Name, "__") {
 		return price{}

@@ -71,6 +71,8 @@ func TestCost(t *testing.T) {
 		"the schema for composers":     {`{_service{sdl}}`, nil, 1},
 		"faults of a mutation":         {`mutation{` + anyMutation[:len(anyMutation)-1] + ` userErrors{code}}}`, nil, 3},
 		"introspection is not ours":    {`{__schema{types{fields{name}}}}`, nil, 0},
+		"a total is read once":         {`{viewer{groups(first:100){totalCount nodes{id}}}}`, nil, 2 + 100 + 100},
+		"totals of a page":             {`{viewer{library(first:3){nodes{members(first:2){totalCount}}}}}`, nil, 2 + 3*(1+1+100)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEdge(t, func(c *Config) { c.Development = true })

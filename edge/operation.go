@@ -12,6 +12,7 @@ import (
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/core/input"
 	"carrel/graph"
 	"carrel/principal"
 )
@@ -98,7 +99,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	op.price = max(leastPrice, op.cost*costPrice)
 	switch def.Operation {
 	case ast.Mutation:
-		op.price = max(mutationPrice*len(op.fields(h.schema.Mutation)), op.price)
+		op.price = max(mutationPrice*op.changes(h.schema.Mutation), op.price)
 		if refused := a.create(op.creations(h.schema.Mutation)); refused != nil {
 			return nil, refused
 		}
@@ -113,6 +114,25 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 // fields returns the root fields of the operation without skipped ones.
 func (op *operation) fields(root *ast.Definition) []graphql.CollectedField {
 	return graphql.CollectFields(op.OperationContext, op.Operation.SelectionSet, []string{root.Name})
+}
+
+// bulkLists are the names of the lists of items in the inputs of bulk mutations.
+var bulkLists = map[string]string{"shareContents": "contentIds", "deleteContents": "items"}
+
+// changes is how many changes the operation asks for: one by each mutation, and one for each
+// item of a bulk mutation. Longer lists than a bulk mutation takes are refused at the price
+// of the longest.
+func (op *operation) changes(root *ast.Definition) (n int) {
+	for _, f := range op.fields(root) {
+		items := 1
+		if name, bulk := bulkLists[f.Name]; bulk {
+			in, _ := f.ArgumentMap(op.Variables)["input"].(map[string]any)
+			list, _ := in[name].([]any)
+			items = min(max(1, len(list)), input.MaxList)
+		}
+		n += items
+	}
+	return n
 }
 
 // creations returns how many pastes the operation creates.

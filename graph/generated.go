@@ -110,9 +110,11 @@ type MutationResolver interface {
 	CreateContent(ctx context.Context, input CreateContentInput) (*CreateContentPayload, error)
 	UpdateContent(ctx context.Context, input UpdateContentInput) (*UpdateContentPayload, error)
 	ShareContent(ctx context.Context, input ShareContentInput) (*ShareContentPayload, error)
+	ShareContents(ctx context.Context, input ShareContentsInput) (*ShareContentsPayload, error)
 	SetContentMembers(ctx context.Context, input SetContentMembersInput) (*SetContentMembersPayload, error)
 	RemoveFromLibrary(ctx context.Context, input RemoveFromLibraryInput) (*RemoveFromLibraryPayload, error)
 	DeleteContent(ctx context.Context, input DeleteContentInput) (*DeleteContentPayload, error)
+	DeleteContents(ctx context.Context, input DeleteContentsInput) (*DeleteContentsPayload, error)
 	MoveContent(ctx context.Context, input MoveContentInput) (*MoveContentPayload, error)
 	CreateBranch(ctx context.Context, input CreateBranchInput) (*CreateBranchPayload, error)
 	SetCurrentBranch(ctx context.Context, input SetCurrentBranchInput) (*SetCurrentBranchPayload, error)
@@ -203,6 +205,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAcquireLeaseInput,
 		ec.unmarshalInputCancelLeaseInput,
 		ec.unmarshalInputConfirmLeaseInput,
+		ec.unmarshalInputContentDeletionInput,
 		ec.unmarshalInputContentMemberChange,
 		ec.unmarshalInputCreateBranchInput,
 		ec.unmarshalInputCreateContentInput,
@@ -211,6 +214,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateUserInput,
 		ec.unmarshalInputDecideSuggestionInput,
 		ec.unmarshalInputDeleteContentInput,
+		ec.unmarshalInputDeleteContentsInput,
 		ec.unmarshalInputDeleteGroupInput,
 		ec.unmarshalInputDeletePasteInput,
 		ec.unmarshalInputDeleteUserInput,
@@ -230,6 +234,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSetCurrentBranchInput,
 		ec.unmarshalInputSetGroupMembersInput,
 		ec.unmarshalInputShareContentInput,
+		ec.unmarshalInputShareContentsInput,
 		ec.unmarshalInputSuggestRevisionInput,
 		ec.unmarshalInputUpdateContentInput,
 		ec.unmarshalInputUpdateGroupInput,
@@ -531,6 +536,8 @@ type GroupConnection {
   nodes: [Group!]!
   "Where the page lies."
   pageInfo: PageInfo!
+  "How many edges the viewer may see in all; null where the list has more than 1,000, which are not counted. It costs 100."
+  totalCount: Int
 }
 
 "A group that a user is a direct member of."
@@ -551,6 +558,8 @@ type GroupMemberConnection {
   nodes: [Principal!]!
   "Where the page lies."
   pageInfo: PageInfo!
+  "How many edges the viewer may see in all; null where the list has more than 1,000, which are not counted. It costs 100."
+  totalCount: Int
 }
 
 "A direct member of a group."
@@ -961,6 +970,8 @@ type ContentMemberConnection {
   nodes: [Principal!]!
   "Where the page lies."
   pageInfo: PageInfo!
+  "How many edges the viewer may see in all; null where the list has more than 1,000, which are not counted. It costs 100."
+  totalCount: Int
 }
 
 "A direct member of an item."
@@ -1318,6 +1329,16 @@ type Mutation {
     "The item and those it is shared with."
     input: ShareContentInput!
   ): ShareContentPayload
+  """
+  Shares up to 100 items with the same principals, each as shareContent does. Each item is a change of its own: what is
+  refused for one of them changes nothing for the others. Where something other than a person's input is in the way, such
+  as the end of the operation's time, the result of that item is null, and errors says why. Repeat the mutation with the
+  same idempotencyKey: items that were changed are answered as before, and the others are changed.
+  """
+  shareContents(
+    "The items and those they are shared with."
+    input: ShareContentsInput!
+  ): ShareContentsPayload
   "Adds and removes members of an item and changes their roles: by its managers and administrators. Any member may remove itself."
   setContentMembers(
     "The item and the changes."
@@ -1333,6 +1354,11 @@ type Mutation {
     "The item."
     input: DeleteContentInput!
   ): DeleteContentPayload
+  "Deletes up to 100 items for good, each as deleteContent does, and each by itself, as shareContents."
+  deleteContents(
+    "The items."
+    input: DeleteContentsInput!
+  ): DeleteContentsPayload
   """
   Gives an item another URL, or takes its URL away: by its managers and administrators. From the instant at which it is
   decided the item answers to the new URL and no longer to the old one. Neither version nor lastModified changes.
@@ -2363,6 +2389,78 @@ type DeleteContentPayload {
   clientMutationId: String
 }
 
+"Several items and those they are shared with."
+input ShareContentsInput {
+  "The ids of the items, 1 to 100, each once."
+  contentIds: [ID!]!
+  "The ids of users and groups, 1 to 100; duplicates count once."
+  principalIds: [ID!]!
+  "The role that they get."
+  role: ContentRole = VIEWER
+  "Each item with the same key, principals and role is changed once, and answered as the first time; 1 to 128 characters. The list of items may differ."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of shareContents."
+type ShareContentsPayload {
+  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why."
+  results: [ShareContentsResult]
+  "All that is wrong with what the items have in common; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What shareContents has done with one item."
+type ShareContentsResult {
+  "The item; null when userErrors is not empty."
+  content: Content
+  "How far the change has got; null when userErrors is not empty."
+  fanOut: FanOut
+  "All that is wrong for this item, with paths into the input; empty on success."
+  userErrors: [UserError!]!
+}
+
+"An item to delete."
+input ContentDeletionInput {
+  "The id of the item."
+  id: ID!
+  "The version that must be the current one: CONFLICT otherwise."
+  expectedVersion: Int
+}
+
+"Several items to delete."
+input DeleteContentsInput {
+  "The items, 1 to 100, each once."
+  items: [ContentDeletionInput!]!
+  "Each item with the same key and expectedVersion is deleted once, and answered as the first time; 1 to 128 characters. The list of items may differ."
+  idempotencyKey: String
+  "Echoed in the payload."
+  clientMutationId: String
+}
+
+"The outcome of deleteContents."
+type DeleteContentsPayload {
+  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why."
+  results: [DeleteContentsResult]
+  "All that is wrong with the input as a whole; empty on success."
+  userErrors: [UserError!]!
+  "As it was sent."
+  clientMutationId: String
+}
+
+"What deleteContents has done with one item."
+type DeleteContentsResult {
+  "The id of the item that is gone; null when userErrors is not empty."
+  deletedContentId: ID
+  "How far the change has got; null when userErrors is not empty."
+  fanOut: FanOut
+  "All that is wrong for this item, with paths into the input; empty on success."
+  userErrors: [UserError!]!
+}
+
 "The library to rebuild."
 input RebuildLibraryInput {
   "The id of the user or group that the library belongs to."
@@ -2674,6 +2772,8 @@ func (ec *executionContext) childFields_ContentMemberConnection(ctx context.Cont
 		return ec.fieldContext_ContentMemberConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_ContentMemberConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ContentMemberConnection_totalCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ContentMemberConnection", field.Name)
 }
@@ -2792,6 +2892,30 @@ func (ec *executionContext) childFields_DeleteContentPayload(ctx context.Context
 		return ec.fieldContext_DeleteContentPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteContentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteContentsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "results":
+		return ec.fieldContext_DeleteContentsPayload_results(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DeleteContentsPayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DeleteContentsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteContentsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteContentsResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedContentId":
+		return ec.fieldContext_DeleteContentsResult_deletedContentId(ctx, field)
+	case "fanOut":
+		return ec.fieldContext_DeleteContentsResult_fanOut(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_DeleteContentsResult_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteContentsResult", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteGroupPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -2936,6 +3060,8 @@ func (ec *executionContext) childFields_GroupConnection(ctx context.Context, fie
 		return ec.fieldContext_GroupConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_GroupConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_GroupConnection_totalCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type GroupConnection", field.Name)
 }
@@ -2960,6 +3086,8 @@ func (ec *executionContext) childFields_GroupMemberConnection(ctx context.Contex
 		return ec.fieldContext_GroupMemberConnection_nodes(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_GroupMemberConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_GroupMemberConnection_totalCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type GroupMemberConnection", field.Name)
 }
@@ -3444,6 +3572,30 @@ func (ec *executionContext) childFields_ShareContentPayload(ctx context.Context,
 		return ec.fieldContext_ShareContentPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ShareContentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ShareContentsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "results":
+		return ec.fieldContext_ShareContentsPayload_results(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_ShareContentsPayload_userErrors(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ShareContentsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ShareContentsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ShareContentsResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "content":
+		return ec.fieldContext_ShareContentsResult_content(ctx, field)
+	case "fanOut":
+		return ec.fieldContext_ShareContentsResult_fanOut(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_ShareContentsResult_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ShareContentsResult", field.Name)
 }
 
 func (ec *executionContext) childFields_SuggestRevisionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4124,6 +4276,20 @@ func (ec *executionContext) field_Mutation_deleteContent_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteContents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DeleteContentsInput, error) {
+			return ec.unmarshalNDeleteContentsInput2carrelᚋgraphᚐDeleteContentsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteGroup_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4326,6 +4492,20 @@ func (ec *executionContext) field_Mutation_shareContent_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (ShareContentInput, error) {
 			return ec.unmarshalNShareContentInput2carrelᚋgraphᚐShareContentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_shareContents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ShareContentsInput, error) {
+			return ec.unmarshalNShareContentsInput2carrelᚋgraphᚐShareContentsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -6364,6 +6544,29 @@ func (ec *executionContext) fieldContext_ContentMemberConnection_pageInfo(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _ContentMemberConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ContentMemberConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ContentMemberConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ContentMemberConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ContentMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7237,6 +7440,180 @@ func (ec *executionContext) _DeleteContentPayload_clientMutationId(ctx context.C
 }
 func (ec *executionContext) fieldContext_DeleteContentPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeleteContentPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteContentsPayload_results(ctx context.Context, field graphql.CollectedField, obj *DeleteContentsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteContentsPayload_results(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Results(ctx), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*DeleteContentsResult) graphql.Marshaler {
+			return ec.marshalODeleteContentsResult2ᚕᚖcarrelᚋgraphᚐDeleteContentsResult(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteContentsPayload_results(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteContentsPayload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteContentsResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteContentsPayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *DeleteContentsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteContentsPayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteContentsPayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteContentsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteContentsPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *DeleteContentsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteContentsPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteContentsPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteContentsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteContentsResult_deletedContentId(ctx context.Context, field graphql.CollectedField, obj *DeleteContentsResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteContentsResult_deletedContentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedContentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.ContentID) graphql.Marshaler {
+			return ec.marshalOID2ᚖcarrelᚋlibraryᚐContentID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteContentsResult_deletedContentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeleteContentsResult", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DeleteContentsResult_fanOut(ctx context.Context, field graphql.CollectedField, obj *DeleteContentsResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteContentsResult_fanOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FanOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.FanOut) graphql.Marshaler {
+			return ec.marshalOFanOut2ᚖcarrelᚋlibraryᚐFanOut(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteContentsResult_fanOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteContentsResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FanOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeleteContentsResult_userErrors(ctx context.Context, field graphql.CollectedField, obj *DeleteContentsResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeleteContentsResult_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeleteContentsResult_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeleteContentsResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DeleteGroupPayload_deletedGroupId(ctx context.Context, field graphql.CollectedField, obj *DeleteGroupPayload) (ret graphql.Marshaler) {
@@ -8405,6 +8782,29 @@ func (ec *executionContext) fieldContext_GroupConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _GroupConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GroupConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_GroupConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GroupConnection", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _GroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -8577,6 +8977,29 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_pageInfo(_ contex
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _GroupMemberConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GroupMemberConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_GroupMemberConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GroupMemberConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _GroupMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
@@ -10842,6 +11265,50 @@ func (ec *executionContext) fieldContext_Mutation_shareContent(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_shareContents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_shareContents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ShareContents(ctx, fc.Args["input"].(ShareContentsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ShareContentsPayload) graphql.Marshaler {
+			return ec.marshalOShareContentsPayload2ᚖcarrelᚋgraphᚐShareContentsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_shareContents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ShareContentsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_shareContents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_setContentMembers(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10968,6 +11435,50 @@ func (ec *executionContext) fieldContext_Mutation_deleteContent(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_deleteContent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteContents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteContents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteContents(ctx, fc.Args["input"].(DeleteContentsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *DeleteContentsPayload) graphql.Marshaler {
+			return ec.marshalODeleteContentsPayload2ᚖcarrelᚋgraphᚐDeleteContentsPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteContents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteContentsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteContents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -15012,6 +15523,189 @@ func (ec *executionContext) fieldContext_ShareContentPayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("ShareContentPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ShareContentsPayload_results(ctx context.Context, field graphql.CollectedField, obj *ShareContentsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareContentsPayload_results(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Results(ctx), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ShareContentsResult) graphql.Marshaler {
+			return ec.marshalOShareContentsResult2ᚕᚖcarrelᚋgraphᚐShareContentsResult(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ShareContentsPayload_results(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ShareContentsPayload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ShareContentsResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ShareContentsPayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *ShareContentsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareContentsPayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ShareContentsPayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ShareContentsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ShareContentsPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *ShareContentsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareContentsPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ShareContentsPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ShareContentsPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ShareContentsResult_content(ctx context.Context, field graphql.CollectedField, obj *ShareContentsResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareContentsResult_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.Content) graphql.Marshaler {
+			return ec.marshalOContent2ᚖcarrelᚋlibraryᚐContent(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ShareContentsResult_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ShareContentsResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Content(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ShareContentsResult_fanOut(ctx context.Context, field graphql.CollectedField, obj *ShareContentsResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareContentsResult_fanOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FanOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *library.FanOut) graphql.Marshaler {
+			return ec.marshalOFanOut2ᚖcarrelᚋlibraryᚐFanOut(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ShareContentsResult_fanOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ShareContentsResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FanOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ShareContentsResult_userErrors(ctx context.Context, field graphql.CollectedField, obj *ShareContentsResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ShareContentsResult_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕcarrelᚋgraphᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ShareContentsResult_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ShareContentsResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_libraryChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -17695,6 +18389,43 @@ func (ec *executionContext) unmarshalInputConfirmLeaseInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputContentDeletionInput(ctx context.Context, obj any) (library.ContentDeletion, error) {
+	var it library.ContentDeletion
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id", "expectedVersion"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputContentMemberChange(ctx context.Context, obj any) (library.ContentMemberChange, error) {
 	var it library.ContentMemberChange
 	if obj == nil {
@@ -18209,6 +18940,50 @@ func (ec *executionContext) unmarshalInputDeleteContentInput(ctx context.Context
 				return it, err
 			}
 			it.ExpectedVersion = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDeleteContentsInput(ctx context.Context, obj any) (DeleteContentsInput, error) {
+	var it DeleteContentsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"items", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "items":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("items"))
+			data, err := ec.unmarshalNContentDeletionInput2ᚕcarrelᚋlibraryᚐContentDeletionᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Items = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -19201,6 +19976,68 @@ func (ec *executionContext) unmarshalInputShareContentInput(ctx context.Context,
 				return it, err
 			}
 			it.ContentID = data
+		case "principalIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("principalIds"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PrincipalIds = data
+		case "role":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
+			data, err := ec.unmarshalOContentRole2ᚖcarrelᚋlibraryᚐContentRole(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Role = data
+		case "idempotencyKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IdempotencyKey = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputShareContentsInput(ctx context.Context, obj any) (ShareContentsInput, error) {
+	var it ShareContentsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["role"]; !present {
+		asMap["role"] = "VIEWER"
+	}
+
+	fieldsInOrder := [...]string{"contentIds", "principalIds", "role", "idempotencyKey", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "contentIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contentIds"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ContentIds = data
 		case "principalIds":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("principalIds"))
 			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
@@ -20700,18 +21537,56 @@ func (ec *executionContext) _ContentMemberConnection(ctx context.Context, sel as
 		case "edges":
 			out.Values[i] = ec._ContentMemberConnection_edges(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "nodes":
 			out.Values[i] = ec._ContentMemberConnection_nodes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pageInfo":
 			out.Values[i] = ec._ContentMemberConnection_pageInfo(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ContentMemberConnection_totalCount(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -21162,6 +22037,135 @@ func (ec *executionContext) _DeleteContentPayload(ctx context.Context, sel ast.S
 		case "clientMutationId":
 			out.Values[i] = ec._DeleteContentPayload_clientMutationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteContentsPayloadImplementors = []string{"DeleteContentsPayload"}
+
+func (ec *executionContext) _DeleteContentsPayload(ctx context.Context, sel ast.SelectionSet, obj *DeleteContentsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteContentsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteContentsPayload")
+		case "results":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._DeleteContentsPayload_results(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "userErrors":
+			out.Values[i] = ec._DeleteContentsPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._DeleteContentsPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var deleteContentsResultImplementors = []string{"DeleteContentsResult"}
+
+func (ec *executionContext) _DeleteContentsResult(ctx context.Context, sel ast.SelectionSet, obj *DeleteContentsResult) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deleteContentsResultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeleteContentsResult")
+		case "deletedContentId":
+			out.Values[i] = ec._DeleteContentsResult_deletedContentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "fanOut":
+			out.Values[i] = ec._DeleteContentsResult_fanOut(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._DeleteContentsResult_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -21862,18 +22866,56 @@ func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.Select
 		case "edges":
 			out.Values[i] = ec._GroupConnection_edges(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "nodes":
 			out.Values[i] = ec._GroupConnection_nodes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pageInfo":
 			out.Values[i] = ec._GroupConnection_pageInfo(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._GroupConnection_totalCount(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -21958,18 +23000,56 @@ func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.
 		case "edges":
 			out.Values[i] = ec._GroupMemberConnection_edges(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "nodes":
 			out.Values[i] = ec._GroupMemberConnection_nodes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pageInfo":
 			out.Values[i] = ec._GroupMemberConnection_pageInfo(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "totalCount":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._GroupMemberConnection_totalCount(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -22908,6 +23988,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "shareContents":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_shareContents(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "setContentMembers":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setContentMembers(ctx, field)
@@ -22925,6 +24012,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteContent":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteContent(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "deleteContents":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteContents(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -24758,6 +25852,135 @@ func (ec *executionContext) _ShareContentPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var shareContentsPayloadImplementors = []string{"ShareContentsPayload"}
+
+func (ec *executionContext) _ShareContentsPayload(ctx context.Context, sel ast.SelectionSet, obj *ShareContentsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, shareContentsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ShareContentsPayload")
+		case "results":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ShareContentsPayload_results(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "userErrors":
+			out.Values[i] = ec._ShareContentsPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._ShareContentsPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var shareContentsResultImplementors = []string{"ShareContentsResult"}
+
+func (ec *executionContext) _ShareContentsResult(ctx context.Context, sel ast.SelectionSet, obj *ShareContentsResult) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, shareContentsResultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ShareContentsResult")
+		case "content":
+			out.Values[i] = ec._ShareContentsResult_content(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "fanOut":
+			out.Values[i] = ec._ShareContentsResult_fanOut(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._ShareContentsResult_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var subscriptionImplementors = []string{"Subscription"}
 
 func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
@@ -26168,6 +27391,25 @@ func (ec *executionContext) marshalNContent2ᚖcarrelᚋlibraryᚐContent(ctx co
 	return ec._Content(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNContentDeletionInput2carrelᚋlibraryᚐContentDeletion(ctx context.Context, v any) (library.ContentDeletion, error) {
+	res, err := ec.unmarshalInputContentDeletionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNContentDeletionInput2ᚕcarrelᚋlibraryᚐContentDeletionᚄ(ctx context.Context, v any) ([]library.ContentDeletion, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]library.ContentDeletion, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNContentDeletionInput2carrelᚋlibraryᚐContentDeletion(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) unmarshalNContentKind2carrelᚋlibraryᚐContentKind(ctx context.Context, v any) (library.ContentKind, error) {
 	res, err := UnmarshalContentKind(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -26345,6 +27587,11 @@ func (ec *executionContext) unmarshalNDecideSuggestionInput2carrelᚋgraphᚐDec
 
 func (ec *executionContext) unmarshalNDeleteContentInput2carrelᚋgraphᚐDeleteContentInput(ctx context.Context, v any) (DeleteContentInput, error) {
 	res, err := ec.unmarshalInputDeleteContentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDeleteContentsInput2carrelᚋgraphᚐDeleteContentsInput(ctx context.Context, v any) (DeleteContentsInput, error) {
+	res, err := ec.unmarshalInputDeleteContentsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -27196,6 +28443,11 @@ func (ec *executionContext) unmarshalNShareContentInput2carrelᚋgraphᚐShareCo
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNShareContentsInput2carrelᚋgraphᚐShareContentsInput(ctx context.Context, v any) (ShareContentsInput, error) {
+	res, err := ec.unmarshalInputShareContentsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
 	res, err := graphql.UnmarshalString(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -27862,6 +29114,33 @@ func (ec *executionContext) marshalODeleteContentPayload2ᚖcarrelᚋgraphᚐDel
 	return ec._DeleteContentPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODeleteContentsPayload2ᚖcarrelᚋgraphᚐDeleteContentsPayload(ctx context.Context, sel ast.SelectionSet, v *DeleteContentsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteContentsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteContentsResult2ᚕᚖcarrelᚋgraphᚐDeleteContentsResult(ctx context.Context, sel ast.SelectionSet, v []*DeleteContentsResult) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalODeleteContentsResult2ᚖcarrelᚋgraphᚐDeleteContentsResult(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalODeleteContentsResult2ᚖcarrelᚋgraphᚐDeleteContentsResult(ctx context.Context, sel ast.SelectionSet, v *DeleteContentsResult) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteContentsResult(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalODeleteGroupPayload2ᚖcarrelᚋgraphᚐDeleteGroupPayload(ctx context.Context, sel ast.SelectionSet, v *DeleteGroupPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -28250,6 +29529,33 @@ func (ec *executionContext) marshalOShareContentPayload2ᚖcarrelᚋgraphᚐShar
 		return graphql.Null
 	}
 	return ec._ShareContentPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOShareContentsPayload2ᚖcarrelᚋgraphᚐShareContentsPayload(ctx context.Context, sel ast.SelectionSet, v *ShareContentsPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ShareContentsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOShareContentsResult2ᚕᚖcarrelᚋgraphᚐShareContentsResult(ctx context.Context, sel ast.SelectionSet, v []*ShareContentsResult) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOShareContentsResult2ᚖcarrelᚋgraphᚐShareContentsResult(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOShareContentsResult2ᚖcarrelᚋgraphᚐShareContentsResult(ctx context.Context, sel ast.SelectionSet, v *ShareContentsResult) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ShareContentsResult(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {

@@ -86,7 +86,12 @@ type Count struct {
 type ContentMemberConnection struct {
 	Edges    []*ContentMemberEdge
 	PageInfo cursor.PageInfo
+	total    func(ctx context.Context) (*int, error)
 }
+
+// TotalCount is how many edges the viewer may see in all; nil where there are too many to be
+// counted.
+func (c *ContentMemberConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
 // Nodes returns the principals of the edges.
 func (c *ContentMemberConnection) Nodes() []principal.Principal {
@@ -256,5 +261,8 @@ type API interface {
 	RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in RemoveFromLibrary) (*ContentOutcome, error)
 	DeleteContent(ctx context.Context, v *principal.Viewer, in DeleteContent) (*ContentOutcome, error)
 	MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error)
+	// ShareContents and DeleteContents change several items, each by itself.
+	ShareContents(ctx context.Context, v *principal.Viewer, in ShareContents) ([]BulkOutcome, error)
+	DeleteContents(ctx context.Context, v *principal.Viewer, in DeleteContents) ([]BulkOutcome, error)
 	RebuildLibrary(ctx context.Context, v *principal.Viewer, owner string) (*RebuildOutcome, error)
 }

@@ -43,7 +43,7 @@ func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID
 	if err != nil {
 		return nil, err
 	}
-	c := &ContentMemberConnection{PageInfo: info, Edges: make([]*ContentMemberEdge, len(shown))}
+	c := &ContentMemberConnection{PageInfo: info, total: l.Total, Edges: make([]*ContentMemberEdge, len(shown))}
 	for i, it := range shown {
 		c.Edges[i] = &ContentMemberEdge{Node: principal.Of(*it.Header), Role: ContentRole(it.Role), seal: l.Cursor(it.At)}
 	}

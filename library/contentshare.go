@@ -56,26 +56,31 @@ func (in *ShareContent) check(most int) (ContentID, []principal.ID, []int, fault
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	if in.Role < Viewing || in.Role > Manages {
+	ps, indexes, more := checkTargets(in.Principals, in.Role, most)
+	return id, ps, indexes, append(faults, more...)
+}
+
+// checkTargets returns the principals to share with, without repetitions, the index of each in
+// the input, and the faults of these and of the role.
+func checkTargets(principals []string, role ContentRole, most int) (ps []principal.ID, indexes []int, faults fault.List) {
+	if role < Viewing || role > Manages {
 		faults = append(faults, fault.Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
 	}
-	if len(in.Principals) == 0 {
+	if len(principals) == 0 {
 		faults = append(faults, fault.Invalidf([]string{"principalIds"}, "name at least one principal to share with"))
 	}
-	if len(in.Principals) > most {
+	if len(principals) > most {
 		faults = append(faults, fault.TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))
-		return id, nil, nil, faults
+		return nil, nil, faults
 	}
-	var ps []principal.ID
-	var indexes []int
-	for i, given := range in.Principals {
+	for i, given := range principals {
 		p, err := principal.ParseID(given)
 		faults.Add(err, "principalIds", strconv.Itoa(i))
 		if err == nil && !slices.Contains(ps, p) {
 			ps, indexes = append(ps, p), append(indexes, i)
 		}
 	}
-	return id, ps, indexes, faults
+	return ps, indexes, faults
 }
 
 // checkShare checks existence, visibility and rights of a share. Everyone who sees a PUBLIC or

@@ -33,7 +33,7 @@ func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group ID, args cu
 	if err != nil {
 		return nil, err
 	}
-	c := &GroupMemberConnection{PageInfo: info, Edges: make([]*GroupMemberEdge, len(shown))}
+	c := &GroupMemberConnection{PageInfo: info, total: l.Total, Edges: make([]*GroupMemberEdge, len(shown))}
 	for i, it := range shown {
 		c.Edges[i] = &GroupMemberEdge{Node: Of(*it.Header), Role: GroupRole(it.Role), seal: l.Cursor(it.At)}
 	}
@@ -56,7 +56,7 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user ID, args cursor.Pa
 	if err != nil {
 		return nil, err
 	}
-	c := &GroupConnection{PageInfo: info, Edges: make([]*GroupEdge, len(shown))}
+	c := &GroupConnection{PageInfo: info, total: l.Total, Edges: make([]*GroupEdge, len(shown))}
 	for i, it := range shown {
 		c.Edges[i] = &GroupEdge{Node: &Group{*it.Header}, Role: GroupRole(it.Role), seal: l.Cursor(it.At)}
 	}

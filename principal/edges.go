@@ -1,6 +1,8 @@
 package principal
 
 import (
+	"context"
+
 	"carrel/core/cursor"
 )
 
@@ -8,7 +10,12 @@ import (
 type GroupMemberConnection struct {
 	Edges    []*GroupMemberEdge
 	PageInfo cursor.PageInfo
+	total    func(ctx context.Context) (*int, error)
 }
+
+// TotalCount is how many edges the viewer may see in all; nil where there are too many to be
+// counted.
+func (c *GroupMemberConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
 // Nodes are the principals of the edges.
 func (c *GroupMemberConnection) Nodes() []Principal {
@@ -29,7 +36,12 @@ func (e *GroupMemberEdge) Cursor() string { return e.seal() }
 type GroupConnection struct {
 	Edges    []*GroupEdge
 	PageInfo cursor.PageInfo
+	total    func(ctx context.Context) (*int, error)
 }
+
+// TotalCount is how many edges the viewer may see in all; nil where there are too many to be
+// counted.
+func (c *GroupConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
 // Nodes are the groups of the edges.
 func (c *GroupConnection) Nodes() []*Group {

@@ -7,6 +7,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/input"
+	"carrel/core/sched"
 )
 
 // List is a connection of principals: in order of id the members of an item or
@@ -17,6 +18,8 @@ type List struct {
 	v     *Viewer
 	bound []byte
 	read  readList
+	// total is how many rows the viewer may see, where a page was the whole list.
+	total *int
 	// All shows rows whatever the viewer may see of their principals.
 	All bool
 	// fits tells whether a row is where its principal is to be shown; nil: each is.
@@ -74,6 +77,10 @@ func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageIn
 	}
 	shown := found[:min(len(found), p.Size)]
 	info.HasNextPage = cut || len(found) > p.Size
+	if p.Cursor == nil && !info.HasNextPage {
+		n := len(shown)
+		l.total = &n
+	}
 	if len(shown) > 0 {
 		info.Start, info.End = l.Cursor(shown[0].At), l.Cursor(shown[len(shown)-1].At)
 	}
@@ -91,6 +98,22 @@ func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageIn
 		info.HasPreviousPage, err = l.anyUpTo(ctx, after)
 	}
 	return shown, info, err
+}
+
+// Total counts the rows that the viewer may see. It is nil for a list of more than listBudget
+// rows, which is not read to its end.
+func (l *List) Total(ctx context.Context) (*int, error) {
+	if l.total != nil {
+		return l.total, nil
+	}
+	return sched.InTime(ctx, l.s.rt, func(ctx context.Context) (*int, error) {
+		found, _, cut, err := l.scan(ctx, "", listBudget+1)
+		if err != nil || cut {
+			return nil, err
+		}
+		n := len(found)
+		return &n, nil
+	})
 }
 
 // scan finds rows that the viewer may see, until it has as many as wanted, the
