@@ -222,6 +222,7 @@ func (s *server) handler() (http.Handler, error) {
 		Development:    s.cfg.Dev,
 		Introspection:  s.cfg.Introspection,
 		Profile:        s.edge.Profile,
+		Compress:       s.cfg.Compress,
 		Documents:      s.edge.Documents,
 		TrustedProxies: s.edge.Proxies,
 		CrossOrigin:    s.access.sites,

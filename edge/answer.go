@@ -32,9 +32,9 @@ type exchange struct {
 	op    *operation
 	data  [][]byte
 	split int
-	// public: the answer may be compressed. zipped: it is compressed.
-	public bool
-	zipped bytes.Buffer
+	// compress: the answer may be compressed. zipped: it is compressed.
+	compress bool
+	zipped   bytes.Buffer
 	// opened: an event stream was opened, which reports its own outcome.
 	opened bool
 
@@ -175,7 +175,7 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 		return
 	}
 	out := x.out
-	if x.public && zip.pays(len(out)) && zip.zip(&x.zipped, out) {
+	if x.compress && zip.pays(len(out)) && zip.zip(&x.zipped, out) {
 		out = x.zipped.Bytes()
 		header["Content-Encoding"] = []string{"gzip"}
 	}
@@ -187,7 +187,7 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 // sendLong writes a long answer piece by piece, without copying it.
 func (x *exchange) sendLong(w http.ResponseWriter, zip *zipper) {
 	pieces := append(append([][]byte{x.out[:x.split]}, x.data...), x.out[x.split:])
-	if x.public {
+	if x.compress {
 		w.Header()["Content-Encoding"] = []string{"gzip"}
 		w.WriteHeader(x.status)
 		zip.stream(w, pieces)

@@ -2,21 +2,22 @@ package edge
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 )
 
 // zipFrom is the smallest answer that is compressed. Below it the savings fit into the packets that
 // are sent anyway.
 const zipFrom = 4 << 10
 
-// zipper compresses answers. It is only for anonymous answers: if an answer contains both a secret
-// and text chosen by an attacker, its compressed length reveals the secret (BREACH).
+// zipper compresses answers: anonymous ones, and with --compress those to signed-in viewers. ADR
+// 40 says why that is off by default (BREACH), and why an answer to a request with a cookie is
+// never compressed.
 type zipper struct{ writers sync.Pool }
 
 func newZipper() *zipper {
@@ -55,16 +56,25 @@ func (z *zipper) stream(w io.Writer, pieces [][]byte) {
 	_ = zw.Close() // as above
 }
 
-// takesGzip reports whether the client accepts gzip.
+// compresses reports whether the answer to a request may be compressed.
+func (h *Handler) compresses(signedIn bool, header http.Header) bool {
+	return (h.compressed || !signedIn) && header["Cookie"] == nil && takesGzip(header)
+}
+
+// takesGzip reports whether the client accepts gzip, and does not prefer an uncompressed answer.
 func takesGzip(h http.Header) bool {
+	gzipped, plain := 0.0, 0.0
 	for _, header := range h["Accept-Encoding"] {
 		for part := range strings.SplitSeq(header, ",") {
-			if name, q := acceptPart(part); name == "gzip" && q > 0 {
-				return true
+			switch name, q := acceptPart(part); name {
+			case "gzip":
+				gzipped = q
+			case "identity":
+				plain = q
 			}
 		}
 	}
-	return false
+	return gzipped > 0 && gzipped >= plain
 }
 
 // compressAssets compresses scripts, styles, fonts and text images. It does not compress pages,

@@ -43,6 +43,9 @@ type Config struct {
 	Development, Introspection bool
 	// Profile determines the statuses.
 	Profile Profile
+	// Compress compresses answers to signed-in viewers too.
+	Compress bool
+	// Documents, where they are set, are the only ones that are answered.
 	// Documents, if set, are the only documents that are answered.
 	Documents Manifest
 	// TrustedProxies are the proxies whose X-Forwarded-For header is trusted.
@@ -92,6 +95,7 @@ type Handler struct {
 	memory       *answer.Memory
 	streams      *streams
 	zipper       *zipper
+	compressed   bool      // answers to viewers are compressed too
 	exchanges    sync.Pool // of *exchange
 	intakes      sync.Pool // of *intake, for messages of sockets
 	large        *largeBuffers
@@ -108,7 +112,7 @@ func New(c Config) (*Handler, error) {
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
-		zipper: newZipper(), memory: answer.NewMemory(c.Limits.AnswerMemory),
+		zipper: newZipper(), compressed: c.Compress, memory: answer.NewMemory(c.Limits.AnswerMemory),
 	}
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
@@ -227,7 +231,7 @@ func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op
 	if refused != nil {
 		return caller, nil, refused
 	}
-	x.public = !caller.SignedIn() && r.Header["Cookie"] == nil && takesGzip(r.Header)
+	x.compress = h.compresses(caller.SignedIn(), r.Header)
 	p, refused := h.params(x, r)
 	if refused != nil {
 		return caller, nil, refused

@@ -94,6 +94,77 @@ func TestWhatIsCompressed(t *testing.T) {
 	}
 }
 
+const oneName = `{"query":"{user(id:\"x\"){displayName}}"}`
+
+// TestCompress_IsForViewersWithoutCookies, and keeps to what the client asks for.
+func TestCompress_IsForViewersWithoutCookies(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Compress = true })
+	head := len(`{"data":{"user":{"displayName":""}}}`)
+	const viewer = "Authorization: Bearer ann"
+	for name, c := range map[string]struct {
+		size   int // of the answer
+		header []string
+		want   string
+	}{
+		"a viewer's":               {zipFrom, []string{viewer, "Accept-Encoding: gzip"}, "gzip"},
+		"one byte less":            {zipFrom - 1, []string{viewer, "Accept-Encoding: gzip"}, ""},
+		"a long one":               {pooledBytes + 1000, []string{viewer, "Accept-Encoding: gzip"}, "gzip"},
+		"with a cookie":            {zipFrom, []string{viewer, "Accept-Encoding: gzip", "Cookie: a=b"}, ""},
+		"a long one with a cookie": {pooledBytes + 1000, []string{viewer, "Accept-Encoding: gzip", "Cookie: a=b"}, ""},
+		"an empty cookie":          {zipFrom, []string{viewer, "Accept-Encoding: gzip", "Cookie: "}, ""},
+		"plain text is preferred":  {zipFrom, []string{viewer, "Accept-Encoding: identity, gzip;q=0.5"}, ""},
+		"both are as good":         {zipFrom, []string{viewer, "Accept-Encoding: gzip;q=0.5, identity;q=0.5"}, "gzip"},
+		"gzip is refused":          {zipFrom, []string{viewer, "Accept-Encoding: gzip;q=0"}, ""},
+		"nothing is said":          {zipFrom, []string{viewer}, ""},
+		"somebody else's encoding": {zipFrom, []string{viewer, "Accept-Encoding: br, zstd"}, ""},
+		"nobody signed in":         {zipFrom, []string{"Accept-Encoding: gzip"}, "gzip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.named(c.size - head)
+			r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(oneName))
+			r.Header.Set("Content-Type", "application/json")
+			for _, h := range c.header {
+				name, value, _ := strings.Cut(h, ": ")
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			e.handler.ServeHTTP(w, r)
+			if got := w.Header().Get("Content-Encoding"); got != c.want || w.Header().Get("Vary") != "Accept, Accept-Encoding" {
+				t.Fatalf("encoded %q, Vary %q", got, w.Header().Get("Vary"))
+			}
+			if held := e.handler.AnswerBytes(); held != 0 {
+				t.Errorf("%d bytes are held", held)
+			}
+			var text io.Reader = w.Body
+			if c.want == "gzip" {
+				var err error
+				if text, err = gzip.NewReader(w.Body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b, err := io.ReadAll(text)
+			if err != nil || len(b) != c.size || !strings.HasPrefix(string(b), `{"data":{"user":{"displayName":"xx`) {
+				t.Errorf("%v, %d bytes: %.100s", err, len(b), b)
+			}
+		})
+	}
+}
+
+// TestCompress_LeavesEventsAlone: an event is an answer to what somebody else has done.
+func TestCompress_LeavesEventsAlone(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Compress = true })
+	e.named(zipFrom)
+	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(oneName))
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "text/event-stream", "Accept-Encoding": "gzip", "Authorization": "Bearer ann"} {
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	if w.Header().Get("Content-Encoding") != "" || !strings.Contains(w.Body.String(), "xxxx") {
+		t.Errorf("%v %.100s", w.Header(), w.Body)
+	}
+}
+
 func TestAssetsAreCompressedAndPagesAreNot(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))

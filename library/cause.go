@@ -97,7 +97,7 @@ func reasonsOfRoles(h *Header, changed []Member) Causes {
 	return Causes{Of: of}
 }
 
-// madeBy adds who has made the change, by library.
+// madeBy adds who has made the change, by library, in whatever order.
 func (c *Causes) madeBy(by func(owner principal.ID) principal.ID) {
 	if c.All.Reason != UnknownReason {
 		c.All.By = by("")
@@ -109,7 +109,7 @@ func (c *Causes) madeBy(by func(owner principal.ID) principal.ID) {
 }
 
 // then returns the causes of two changes that are enforced together: of a library the one
-// of the later change, if that concerns it.
+// of the later change, if that concerns it. The order in which maps are copied does not matter.
 func (c Causes) then(later Causes) Causes {
 	if later.All.Reason != UnknownReason {
 		return later

@@ -12,6 +12,7 @@ import (
 func edgeSections() []section {
 	return []section{
 		{"transport", measureTransport},
+		{"compression", measureCompression},
 		{"hostile", measureHostile},
 		{"idle", measureIdle},
 		{"event", measureEvent},

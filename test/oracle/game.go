@@ -179,7 +179,7 @@ func (g *game) play(seeds []uint64) {
 	}{
 		{2, g.createUser}, {3, g.updateUser}, {2, g.createGroup}, {2, g.updateGroup}, {1, g.deletePrincipal}, {8, g.setGroupMembers},
 		{10, g.createContent}, {9, g.updateContent}, {9, g.shareContent}, {6, g.setContentMembers}, {6, g.removeFromLibrary},
-		{2, g.deleteContent}, {4, g.moveContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody}, {9, g.followSomething},
+		{2, g.deleteContent}, {2, g.shareContents}, {1, g.deleteContents}, {4, g.moveContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody}, {9, g.followSomething},
 		{5, g.createPaste}, {6, g.updatePaste}, {2, g.deletePaste}, {3, g.readPastes},
 	}
 	var deck []int
