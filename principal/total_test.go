@@ -1,0 +1,43 @@
+package principal_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/core/cursor"
+	"carrel/principal"
+)
+
+// TestTotal_IsNullBeyondAThousandRows, seen or not, and exact up to there.
+func TestTotal_IsNullBeyondAThousandRows(t *testing.T) {
+	h := backendtest.Town(t)
+	for rows, want := range map[int]string{0: "0", 3: "1", 1000: "1", 1001: "none"} {
+		reads := 0
+		list := h.Service.NewList(backendtest.Ann(), cursor.OfGroupMembers, "g:acme:big", func(_ context.Context, after principal.ListPlace, limit int) (page []principal.Listed, ended bool, err error) {
+			reads++
+			for n := range rows {
+				id := principal.ID(fmt.Sprintf("u:acme:x%04d", n))
+				if n == rows-1 {
+					id = "u:acme:zed"
+				}
+				if n == 0 {
+					id = "u:acme:ann" // the one that is seen
+				}
+				if at := principal.ListPlace(id); at > after && len(page) < limit {
+					page = append(page, principal.Listed{At: at, ID: id, Active: true})
+				}
+			}
+			return page, len(page) < limit, nil
+		})
+		total, err := list.Total(t.Context())
+		got := "none"
+		if total != nil {
+			got = fmt.Sprint(*total)
+		}
+		if err != nil || got != want || reads > 20 {
+			t.Errorf("%d rows: %s, want %s, after %d reads, %v", rows, got, want, reads, err)
+		}
+	}
+}
