@@ -122,14 +122,14 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 	return nil
 }
 
-// The condition alone: it writes what is there.
+// Assigning the same state again only checks the condition.
 const (
 	whileGroupDeleted = `UPDATE principal SET state = 3 WHERE principal_id = ? AND kind = 0 AND key = '~' IF state = 3`
 	dropGroupMember   = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ?`
 )
 
-// purgeMembers removes member rows of a deleted group. Of a group that is not deleted it
-// changes nothing.
+// purgeMembers removes member rows of a deleted group. It changes nothing if the group is not
+// deleted.
 func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupSettlement) error {
 	for rows := range slices.Chunk(t.Leaving, purgeRows) {
 		var ch session.Batch

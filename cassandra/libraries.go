@@ -207,8 +207,8 @@ const (
 	dropRecord  = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ?`
 )
 
-// DropLibrary implements library.LibraryStore: it deletes both partitions as of the instant,
-// so that whatever is older stays away.
+// DropLibrary implements library.LibraryStore. It deletes both partitions with the instant as the
+// timestamp, so that late writes of older rows have no effect.
 func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(dropLibrary, int64(asOf), string(owner))
@@ -216,7 +216,7 @@ func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.
 	return s.session.WriteBatch(ctx, "drop a library", &ch)
 }
 
-// dropsAtOnce keeps a mutation well below the largest that a node takes.
+// dropsAtOnce keeps a mutation well below the largest that a node accepts.
 const dropsAtOnce = 500
 
 // DropEntries implements library.LibraryStore. It deletes each entry with its own timestamp, so

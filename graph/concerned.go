@@ -15,10 +15,10 @@ func concerned(f *library.FanOut) int {
 	return f.Libraries
 }
 
-// ConcernedLibraries are the library of the user.
+// ConcernedLibraries counts the library of the user.
 func (p *DeleteUserPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
-// ConcernedLibraries are the library of the group.
+// ConcernedLibraries counts the library of the group.
 func (p *DeleteGroupPayload) ConcernedLibraries() int { return concerned(p.FanOut) }
 
 // ConcernedLibraries returns the number of libraries that the new item was added to.

@@ -67,14 +67,14 @@ type SetGroupMembersInput struct {
 	ClientMutationID *string
 }
 
-// DeleteUserInput is the user to delete.
+// DeleteUserInput names the user to delete.
 type DeleteUserInput struct {
 	ID               string
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
 
-// DeleteGroupInput is the group to delete.
+// DeleteGroupInput names the group to delete.
 type DeleteGroupInput struct {
 	ID               string
 	IdempotencyKey   *string

@@ -45,7 +45,7 @@ type SetGroupMembersPayload struct {
 	ClientMutationID *string
 }
 
-// DeleteUserPayload is the outcome of deleteUser.
+// DeleteUserPayload is the result of deleteUser.
 type DeleteUserPayload struct {
 	DeletedUserID    *principal.ID
 	FanOut           *library.FanOut
@@ -53,7 +53,7 @@ type DeleteUserPayload struct {
 	ClientMutationID *string
 }
 
-// DeleteGroupPayload is the outcome of deleteGroup.
+// DeleteGroupPayload is the result of deleteGroup.
 type DeleteGroupPayload struct {
 	DeletedGroupID   *principal.ID
 	FanOut           *library.FanOut

@@ -11,7 +11,7 @@ type UserError struct {
 	Message string
 	Field   []string // nil if the error is not about one field
 	Code    UserErrorCode
-	// CurrentVersion is that of what has not the version expected; nil for other faults.
+	// CurrentVersion is the current version if it is not the expected one; nil for other errors.
 	CurrentVersion *int
 }
 

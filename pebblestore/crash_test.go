@@ -313,9 +313,9 @@ func checkSurvivors(t *testing.T, where string, left vfs.FS, states []string, ol
 	t.Errorf("%s: the store has a state that no step produced:\n%s", where, state)
 }
 
-// TestCrash_ConcurrentWritersLoseNothingAcknowledged commits from several writers at once, so that one sync serves many, and
-// checks what a crash before each operation would leave: everything that each writer had
-// acknowledged, and its last commit completely or not at all.
+// TestCrash_ConcurrentWritersLoseNothingAcknowledged commits from several writers at once, so that
+// one sync serves many, and checks what a crash before each operation would leave: everything that
+// each writer had acknowledged, and its last commit completely or not at all.
 func TestCrash_ConcurrentWritersLoseNothingAcknowledged(t *testing.T) {
 	const writers, commits = 4, 12
 	var started, acked [writers]atomic.Int64

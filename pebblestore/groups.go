@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// Confirm implements library.PrincipalStore. All rows are of one reading.
+// Confirm implements library.PrincipalStore. All rows come from one snapshot.
 func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -85,8 +85,7 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 	return s.commitLater(b)
 }
 
-// purgeMembers removes member rows of a group that is deleted. It is called under the lock of
-// the group.
+// purgeMembers removes member rows of a deleted group. The caller holds the lock of the group.
 func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupSettlement) error {
 	h, err := s.principal(t.ID)
 	if err != nil {

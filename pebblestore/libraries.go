@@ -175,8 +175,8 @@ func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) 
 	return s.Built(ctx, owner)
 }
 
-// SetBuilt implements library.LibraryStore. No hand but ours reaches the store
-// while it is open, so nothing but a deletion of the owner comes after asOf.
+// SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
+// only a deletion of the owner can be later than asOf.
 func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()
@@ -189,15 +189,15 @@ func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Ins
 	})
 }
 
-// deletedSince reports whether a user or a group was deleted at an instant or later. It is
-// called under the lock of the principal.
+// deletedSince reports whether a user or a group was deleted at an instant or later. The caller
+// holds the lock of the principal.
 func (s *Store) deletedSince(p principal.ID, at clock.Instant) (bool, error) {
 	h, err := s.principal(p)
 	return err == nil && h.State == commit.Deleted && at <= h.MTS, err
 }
 
-// DropLibrary implements library.LibraryStore. Only entries carry the time of their states:
-// all of what is recorded as shared is removed.
+// DropLibrary implements library.LibraryStore. It removes the whole record of what is shared, because
+// only entries carry the time of their states.
 func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()

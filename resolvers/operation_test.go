@@ -91,7 +91,7 @@ func (f *faulty) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]prin
 	return f.Store.ReadPrincipals(ctx, ids)
 }
 
-// stacks matches the stack of a panic of a task that ran beside others, which has addresses.
+// stacks matches the stack of a panic in a concurrent task, which contains addresses.
 var stacks = regexp.MustCompile(` at goroutine \d+ [^"]*`)
 
 // answering records the result of the attempt to answer an operation by its plan.

@@ -57,7 +57,7 @@ func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembers
 	return &graph.SetGroupMembersPayload{Group: group, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// DeleteUser deletes a user for good.
+// DeleteUser deletes a user permanently.
 func (m mutations) DeleteUser(ctx context.Context, in graph.DeleteUserInput) (*graph.DeleteUserPayload, error) {
 	deletion, err := m.Library.DeleteUser(ctx, m.begin(ctx), principal.DeleteUser{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
@@ -66,7 +66,7 @@ func (m mutations) DeleteUser(ctx context.Context, in graph.DeleteUserInput) (*g
 	return payload, err
 }
 
-// DeleteGroup deletes a group for good.
+// DeleteGroup deletes a group permanently.
 func (m mutations) DeleteGroup(ctx context.Context, in graph.DeleteGroupInput) (*graph.DeleteGroupPayload, error) {
 	deletion, err := m.Library.DeleteGroup(ctx, m.begin(ctx), principal.DeleteGroup{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
@@ -75,7 +75,7 @@ func (m mutations) DeleteGroup(ctx context.Context, in graph.DeleteGroupInput) (
 	return payload, err
 }
 
-// deleted returns what payloads have of a deletion, which concerns one library; nil for none.
+// deleted returns the payload fields of a deletion, which concerns one library. They are nil if d is.
 func deleted(d *principal.Deletion) (*principal.ID, *library.FanOut) {
 	if d == nil {
 		return nil, nil
