@@ -123,10 +123,7 @@ func setArgument(ctx context.Context, op *graphql.OperationContext, q *library.L
 		shared, err = decodeOptional(value, graphql.UnmarshalBoolean)
 		q.IncludeShared = shared != nil && *shared
 	case "filter":
-		q.Filter = nil
-		if value != nil {
-			q.Filter, err = newExecutionContext(op, nil, nil).unmarshalOLibraryFilter2ᚖcarrelᚋlibraryᚐLibraryFilter(ctx, value)
-		}
+		q.Filter, err = newExecutionContext(op, nil, nil).unmarshalOLibraryFilter2ᚖcarrelᚋlibraryᚐLibraryFilter(ctx, value)
 	default:
 		err = fmt.Errorf("the argument %s of a library is not planned", name)
 	}

@@ -82,6 +82,7 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 		{"for everyone", backendtest.Anonymous, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide"}},
 		{"for a colleague", backendtest.Bob, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
 		{"for one who has a role", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
+		{"roles are the owner's beside its own", carl, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, true, []string{"guide", "diary"}},
 		{"and wants what it has a role on", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, true, []string{"guide", "plan", "diary"}},
 		{"a hidden creator, with what it has a role on", carl, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, true, nil},
 	} {
