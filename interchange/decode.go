@@ -12,17 +12,17 @@ import (
 // maxNesting is the depth of the deepest line: object, members, member.
 const maxNesting = 3
 
-// object is a JSON object whose keys are known to be different ones. A value is
+// object is a JSON object without duplicate keys. A value is
 // nil, a bool, a json.Number, a string, a []any or an *object.
 type object struct {
 	keys   []string
 	values map[string]any
 }
 
-// decodeObject reads one JSON object and nothing after it. It is stricter than
-// encoding/json by itself, which takes the last of several equal keys, and
-// replaces bad UTF-8 and lone surrogates without a word: a file that says a
-// thing twice, or that was damaged, is refused instead of half understood.
+// decodeObject decodes a line that consists of one JSON object. It is stricter than
+// encoding/json, which uses the last of several equal keys, and silently replaces invalid
+// UTF-8 and lone surrogates: an ambiguous or damaged file is refused instead of partly
+// understood.
 func decodeObject(line []byte) (*object, error) {
 	if err := checkEncoding(line); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func decodeMembers(dec *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, syntaxError(err)
 		}
-		key, _ := t.(string) // the decoder lets nothing else be a key
+		key, _ := t.(string) // the decoder accepts only strings as keys
 		if _, twice := o.values[key]; twice {
 			return nil, fmt.Errorf("%q is given twice", shortened(key))
 		}
@@ -100,8 +100,8 @@ func decodeMembers(dec *json.Decoder, depth int) (any, error) {
 	return o, nil
 }
 
-// syntaxError says it in words of the file: the decoder's end of input is the
-// end of the line.
+// syntaxError describes an error of the decoder in terms of the file: the end of the input is
+// the end of the line.
 func syntaxError(err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -113,7 +113,7 @@ func syntaxError(err error) error {
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-// checkEncoding refuses what the decoder would replace by U+FFFD.
+// checkEncoding returns an error for text that the decoder would replace by U+FFFD.
 func checkEncoding(line []byte) error {
 	if !utf8.Valid(line) {
 		for at := 0; at < len(line); {
@@ -130,7 +130,7 @@ func checkEncoding(line []byte) error {
 		}
 		first, ok := escapedUnit(line[at:])
 		if !ok {
-			at++ // whatever was escaped is no backslash that begins another one
+			at++ // skip the escaped character: it may be a backslash, which begins no escape
 			continue
 		}
 		at += 5
@@ -146,7 +146,7 @@ func checkEncoding(line []byte) error {
 	return nil
 }
 
-// escapedUnit reads the \uXXXX that b begins with.
+// escapedUnit decodes the \uXXXX at the start of b.
 func escapedUnit(b []byte) (unit uint16, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -166,7 +166,7 @@ func escapedUnit(b []byte) (unit uint16, ok bool) {
 	return unit, true
 }
 
-// kindOf names a value's type as JSON does.
+// kindOf returns the JSON name of a value's type, with an article.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -183,7 +183,7 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// shortened keeps messages short whatever the file holds.
+// shortened limits the length of a text from the file in a message.
 func shortened(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {

@@ -2,13 +2,12 @@
 // groups, contents, their members, their texts, and pastes come into a store and out of it,
 // and imports and exports files of it.
 //
-// It answers for the shape of a line, for the number and the reason that a bad
-// line is reported with, for the order in which lines take effect, and for the
-// pace. It must not know the rules of the domain (a title's length, who has to
-// exist): those are the Target's, which is library.Service. It does not write
-// to a store by another way than the Target.
+// It is responsible for the shape of a line, for the number and the reason with which a bad
+// line is reported, and for the order and the concurrency of lines. It must not know the
+// rules of the domain (a title's length, who must exist): those are checked by the Target,
+// which is repair.Service. It writes to a store only through the Target.
 //
-// The format, in short; docs/import.md tells it in full:
+// This is the format in short; docs/import.md describes it in full:
 //
 //	{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","email":"ann@demo.example","createdAt":"2026-11-01T08:00:00.000000Z"}
 //	{"type":"group","id":"g:demo:crypto","displayName":"Crypto","visibility":"PUBLIC","createdAt":"...","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
@@ -21,8 +20,7 @@
 //	{"type":"draft","contentId":"c:demo:notes","author":"u:demo:ann","branch":1,"locale":"en","title":"","body":"...","baseRevision":0,"version":3,"updatedAt":"..."}
 //	{"type":"paste","id":"p:...","title":"Trace","body":"...","isPrivate":true,"author":"u:demo:ann","createdAt":"...","modifiedAt":"...","expiresAt":"...","version":2}
 //
-// One line is one object, at most MaxLine bytes of UTF-8, and takes effect
-// whole or not at all. A line may name only what stands in the store or in a
-// line before it. Writing what was read gives the same lines back, so that an
-// export in this format comes back equal.
+// One line is one object of at most MaxLine bytes of UTF-8, and takes effect completely or
+// not at all. A line may refer only to what is in the store or in an earlier line. Exporting
+// what was imported writes the same lines.
 package interchange

@@ -11,16 +11,16 @@ import (
 	"carrel/principal"
 )
 
-// Writer writes lines that Parse reads back equal.
+// Writer writes lines that Parse reads.
 type Writer struct {
 	to  io.Writer
 	buf bytes.Buffer
 }
 
-// NewWriter writes to w, one Write call a line.
+// NewWriter returns a Writer to w. It calls w.Write once for each line.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Write appends one line. It does not check what Parse would.
+// Write writes one line. It does not make the checks of Parse.
 func (w *Writer) Write(l *Line) error {
 	w.buf.Reset()
 	enc := json.NewEncoder(&w.buf)

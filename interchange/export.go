@@ -11,20 +11,20 @@ import (
 	"carrel/principal"
 )
 
-// Source is where an export comes from; *repair.Service is one.
+// Source is the source of an export. *repair.Service implements it.
 type Source interface {
 	Export(ctx context.Context, to repair.ExportSink) error
 }
 
-// Export writes everything that from tells to w, in lines that Import takes in
-// their order. told is called after each line with the number of lines and of
-// bytes; nil calls nobody. It returns the number of lines written.
-func Export(ctx context.Context, from Source, w io.Writer, told func(lines int, bytes int64)) (int, error) {
-	if told == nil {
-		told = func(int, int64) {}
+// Export writes everything that from exports to w, as lines that Import accepts in this order.
+// If progress is not nil, it is called after each line with the number of lines and of bytes.
+// Export returns the number of lines written.
+func Export(ctx context.Context, from Source, w io.Writer, progress func(lines int, bytes int64)) (int, error) {
+	if progress == nil {
+		progress = func(int, int64) {}
 	}
 	buffered := bufio.NewWriterSize(w, 64<<10)
-	s := &sink{bytes: counter{to: buffered}, told: told}
+	s := &sink{bytes: counter{to: buffered}, progress: progress}
 	s.out = NewWriter(&s.bytes)
 	if err := from.Export(ctx, s); err != nil {
 		return s.lines, err
@@ -35,12 +35,12 @@ func Export(ctx context.Context, from Source, w io.Writer, told func(lines int, 
 	return s.lines, nil
 }
 
-// sink writes a line for each thing it is told.
+// sink writes a line for each call.
 type sink struct {
-	out   *Writer
-	lines int
-	bytes counter
-	told  func(lines int, bytes int64)
+	out      *Writer
+	lines    int
+	bytes    counter
+	progress func(lines int, bytes int64)
 }
 
 func (s *sink) write(l *Line) error {
@@ -48,7 +48,7 @@ func (s *sink) write(l *Line) error {
 		return err
 	}
 	s.lines++
-	s.told(s.lines, s.bytes.n)
+	s.progress(s.lines, s.bytes.n)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (s *sink) Suggestion(g library.ImportSuggestion) error {
 // Draft implements library.ExportSink.
 func (s *sink) Draft(d library.ImportDraft) error { return s.write(&Line{Type: TypeDraft, Draft: &d}) }
 
-// counter counts what is written through it.
+// counter counts the bytes that are written through it.
 type counter struct {
 	to io.Writer
 	n  int64

@@ -13,8 +13,8 @@ import (
 	"carrel/principal"
 )
 
-// Target is where lines go; *repair.Service is one. Each call takes effect
-// whole or not at all, and answers Unchanged for what stands already as told.
+// Target stores lines. *repair.Service implements it. Each call takes effect completely or not
+// at all, and returns Unchanged if everything is already stored.
 type Target interface {
 	ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error)
 	ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error)
@@ -27,45 +27,45 @@ type Target interface {
 	ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error)
 }
 
-// DefaultConcurrency is how many lines are under way at once: enough that one
-// fsync of the store serves many of them.
+// DefaultConcurrency is how many lines are stored concurrently: enough that one fsync of the
+// store serves many of them.
 const DefaultConcurrency = 64
 
-// maxMalformed is how many malformed lines the check names before it gives up:
-// more than that, and the file is another kind of file.
+// maxMalformed is how many malformed lines the check reports before it stops: with more than
+// that, the file is probably of another kind.
 const maxMalformed = 100
 
-// Options say how to import.
+// Options are the options of Import.
 type Options struct {
-	// Continue goes on after a bad line; otherwise the first one is the last.
+	// Continue continues after a bad line. Otherwise the first bad line ends the import.
 	Continue bool
-	// Concurrency is how many lines are under way at once; 0: DefaultConcurrency.
+	// Concurrency is how many lines are stored concurrently. 0 means DefaultConcurrency.
 	Concurrency int
-	// Progress is told how far it has got, one call at a time, after each line.
+	// Progress is called after each line with the progress, one call at a time.
 	Progress func(Progress)
-	// Fault is told of each bad line, one call at a time, in the order of lines.
+	// Fault is called for each bad line, one call at a time, in the order of lines.
 	Fault func(*Fault)
 }
 
-// Progress is how far an import has got.
+// Progress is the progress of an import.
 type Progress struct {
-	// Checking is the pass over the file that stores nothing.
+	// Checking reports the first pass over the file, which stores nothing.
 	Checking bool
 	Lines    int   // done in this pass
 	Bytes    int64 // done in this pass
-	Size     int64 // of the file, 0 where it is not known
+	Size     int64 // of the file, 0 if unknown
 }
 
-// Summary is what an import did. Lines is the sum of the others.
+// Summary is the result of an import. Lines is the sum of the other numbers.
 type Summary struct {
 	Lines     int
 	Created   int // stored
-	Changed   int // members added to what stood
-	Unchanged int // stood already as told, as after an import that was broken off
-	Failed    int // bad lines, of which nothing was stored
+	Changed   int // members were added to something stored
+	Unchanged int // already stored, as after an interrupted import
+	Failed    int // bad lines, which stored nothing
 }
 
-// String tells it in one line.
+// String returns the summary in one line.
 func (s Summary) String() string {
 	return fmt.Sprintf("%d lines: %d created, %d changed, %d there already, %d refused",
 		s.Lines, s.Created, s.Changed, s.Unchanged, s.Failed)
@@ -86,21 +86,21 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %v", f.Line, f.Err)
 }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Import stores the lines of r, whose size in bytes is told for Progress alone.
+// Import stores the lines of r. Its size in bytes is only used for Progress.
 //
-// Where r can be rewound (a file, not a pipe) and opts.Continue is not set, all
-// lines are checked for their shape first, so that a malformed file changes
-// nothing. Then lines take effect in the order of the file, as far as one could
-// tell: those of one type run concurrently, but none before what it names.
+// If r can be rewound (a file, not a pipe) and opts.Continue is not set, Import first checks the
+// shape of all lines, so that a malformed file changes nothing. Then the lines take effect as if
+// in the order of the file: lines of one type are stored concurrently, but none before the lines
+// that it refers to.
 //
-// The first bad line ends the import, with the lines before it stored and
-// nothing begun after those under way; with opts.Continue only that line is
-// left out. A store that fails or ctx ends it in any case. It may be repeated
-// after whatever happened: what is stored already is found Unchanged. The error
-// is nil only if no line was refused; the summary is right in every case.
+// The first bad line ends the import: the lines before it are stored, running ones end, and no
+// others are started. With opts.Continue only the bad line is skipped. An error of the store and
+// the end of ctx always end the import. It may be repeated after any error: lines that are
+// already stored are Unchanged. The error is nil only if no line was refused; the summary is
+// always correct.
 func Import(ctx context.Context, r io.Reader, size int64, into Target, opts Options) (Summary, error) {
 	if opts.Concurrency <= 0 {
 		opts.Concurrency = DefaultConcurrency
@@ -123,17 +123,17 @@ func Import(ctx context.Context, r io.Reader, size int64, into Target, opts Opti
 	err := newRun(into, opts, l).all(ctx, newLines(r))
 	sum, first, ended := l.close()
 	if ctx.Err() == nil && err == nil && ended == nil {
-		// All of the file was read: what has not come will not come.
-		if left := leftWithout(l.promises.broken(), opts); first == nil {
-			return sum, left
+		// The whole file was read, so no more managers will follow.
+		if missing := withoutManager(l.promises.broken(), opts); first == nil {
+			return sum, missing
 		}
 	}
 	return sum, verdict(ctx, sum, first, ended, err)
 }
 
-// leftWithout is the verdict on groups that are stored without a manager: of a
-// file that was checked before, there are none.
-func leftWithout(broken []*Fault, opts Options) error {
+// withoutManager returns the error for groups that are stored without a manager. There are none
+// in a file that was checked before.
+func withoutManager(broken []*Fault, opts Options) error {
 	for _, f := range broken {
 		opts.Fault(f)
 	}
@@ -143,8 +143,8 @@ func leftWithout(broken []*Fault, opts Options) error {
 	return fmt.Errorf("%d groups are stored without a manager; the first: %w", len(broken), broken[0])
 }
 
-// rewindable tells whether r can be read twice, and from where. A pipe has the
-// method and refuses to use it.
+// rewindable reports whether r can be read twice, and from which offset. A pipe has the method,
+// but it fails.
 func rewindable(r io.Reader) (start int64, ok bool) {
 	s, ok := r.(io.Seeker)
 	if !ok {
@@ -154,12 +154,12 @@ func rewindable(r io.Reader) (start int64, ok bool) {
 	return start, err == nil
 }
 
-// check reads all lines and stores none. It reports every malformed one.
+// check reads all lines without storing any, and reports every malformed one.
 func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 	file := newLines(r)
 	malformed, count := 0, 0
 	var first *Fault
-	told := newPromises()
+	promised := newPromises()
 	refuse := func(fault *Fault) {
 		if malformed++; first == nil {
 			first = fault
@@ -183,12 +183,12 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 		if count++; err != nil {
 			refuse(&Fault{Line: file.number, Err: err})
 		} else {
-			told.hear(l, file.number)
+			promised.hear(l, file.number)
 		}
 		opts.Progress(Progress{Checking: true, Lines: count, Bytes: file.offset, Size: size})
 	}
 	if malformed == 0 {
-		for _, fault := range told.broken() {
+		for _, fault := range promised.broken() {
 			refuse(fault)
 		}
 	}
@@ -201,7 +201,7 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 	return nil
 }
 
-// verdict says how the import ended, and how to go on from there.
+// verdict returns the error of the import, which says how to continue.
 func verdict(ctx context.Context, sum Summary, first, ended *Fault, err error) error {
 	const again = "import the same file again to go on: what is stored already is skipped"
 	switch {
@@ -217,8 +217,8 @@ func verdict(ctx context.Context, sum Summary, first, ended *Fault, err error) e
 	return nil
 }
 
-// stops tells whether an error says more about the store than about the line,
-// so that going on would make a fault of every line that follows.
+// stops reports whether an error is about the store and not about the line, so that every
+// following line would fail too.
 func stops(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.Unavailable, fault.Internal:

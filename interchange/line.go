@@ -6,7 +6,7 @@ import (
 	"carrel/principal"
 )
 
-// Type says what a line tells of.
+// Type is the type of a line.
 type Type string
 
 // The types of lines.
@@ -24,13 +24,13 @@ const (
 	TypePaste Type = "paste"
 )
 
-// ofPage reports whether lines of the type are about the texts of items. Lines about different
-// items do not depend on each other, whatever their types.
+// ofPage reports whether lines of the type are about texts of items. Such lines of different items
+// do not depend on each other, whatever their types are.
 func (t Type) ofPage() bool {
 	return t == TypeBranch || t == TypeRevision || t == TypeSuggestion
 }
 
-// Line is one line of a file. Of its parts only the one of its Type is set.
+// Line is one line of a file. Only the field of its Type is set.
 type Line struct {
 	Type    Type
 	User    *principal.ImportUser
@@ -46,7 +46,7 @@ type Line struct {
 	Paste *paste.Import
 }
 
-// ID is what the line changes: of a text its item, and of a draft its author.
+// ID returns the id of what the line changes: the item of a text, the author of a draft.
 func (l *Line) ID() string {
 	switch l.Type {
 	case TypeUser:
@@ -69,8 +69,8 @@ func (l *Line) ID() string {
 	return l.Members.ID
 }
 
-// names calls visit for everything that must stand before the line can: the
-// principals it names, and for a line of members what they are members of.
+// names calls visit for everything that must be stored before the line: the principals that it
+// names, and for a line of members the item or group that they are members of.
 func (l *Line) names(visit func(id string)) {
 	switch l.Type {
 	case TypeGroup:

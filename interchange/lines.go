@@ -8,29 +8,29 @@ import (
 	"io"
 )
 
-// MaxLine is the length of a line in bytes at most. The longest one that an export writes has a
-// text of 512 KiB, each byte of which is escaped by six; a file without line breaks is noticed
-// before it fills the memory.
+// MaxLine is the greatest length of a line in bytes. The longest line of an export has a text of
+// 512 KiB, each byte of which is escaped by six. With the limit, a file without line breaks does
+// not fill the memory.
 const MaxLine = 4 << 20
 
-// errTooLong is the fault of a line that was passed over for its length.
+// errTooLong is the fault of a line that was skipped because of its length.
 var errTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
 
 // byteOrderMark is what some editors put in front of UTF-8.
 var byteOrderMark = []byte("\ufeff")
 
-// lines cuts a file into lines.
+// lines splits a file into lines.
 type lines struct {
 	from   *bufio.Reader
-	number int   // of the line read last, from 1
-	offset int64 // bytes read, line breaks included
+	number int   // of the last line, from 1
+	offset int64 // bytes read, including line breaks
 	buf    []byte
 }
 
 func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
 
-// next is the next line that is not blank; it is good until the next call. At
-// the end its error is io.EOF. After errTooLong it goes on with the line after.
+// next returns the next line that is not blank. The line is valid until the next call. At the end
+// the error is io.EOF. After errTooLong it continues with the following line.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.read()
@@ -46,7 +46,7 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// read is the next line, without its line break. A last line needs none.
+// read returns the next line, without its line break. The last line needs none.
 func (l *lines) read() ([]byte, error) {
 	l.buf = l.buf[:0]
 	tooLong, begun := false, false

@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// writtenPage is written for lines about texts.
+// writtenPage is like written, for lines about texts.
 func writtenPage(l *Line) any {
 	switch l.Type {
 	case TypeBranch:
@@ -148,7 +148,7 @@ func (r *reader) draft() *library.ImportDraft {
 	}
 }
 
-// number reads a number that must be given.
+// number reads a required number.
 func (r *reader) number(field string, least int64) int {
 	n := r.optionalNumber(field, least)
 	if n == nil {

@@ -18,8 +18,8 @@ import (
 // types are the names of types, for a message.
 const types = "user, group, content, members, branch, revision, suggestion, draft or paste"
 
-// Parse reads one line, without its line break. It checks all of the shape and
-// nothing of the store; its error names every fault that it found.
+// Parse parses one line, without its line break. It checks the shape completely, but nothing that
+// depends on the store. Its error names every fault.
 func Parse(line []byte) (*Line, error) {
 	o, err := decodeObject(line)
 	if err != nil {
@@ -37,7 +37,7 @@ func Parse(line []byte) (*Line, error) {
 	return l, nil
 }
 
-// reader takes the fields out of one object and collects their faults.
+// reader reads the fields of an object and collects their faults.
 type reader struct {
 	*object
 	at     string // path of the object, empty for the line's own
@@ -49,7 +49,7 @@ func (r *reader) fault(field, format string, args ...any) {
 	r.faults = append(r.faults, r.at+field+": "+fmt.Sprintf(format, args...))
 }
 
-// line reads the type and what belongs to it.
+// line reads the type and the fields of that type.
 func (r *reader) line() (*Line, error) {
 	v, given := r.values["type"]
 	name, ok := v.(string)
@@ -176,8 +176,7 @@ func (r *reader) contentMembers() []library.ContentMemberChange {
 	return all
 }
 
-// eachMember reads the list of members: objects, none of which names the same
-// principal as another.
+// eachMember reads the list of members: objects that name different principals.
 func (r *reader) eachMember(read func(*reader)) {
 	v := r.take("members")
 	list, ok := v.([]any)
@@ -220,14 +219,13 @@ func (r *reader) take(field string) any {
 	return r.values[field]
 }
 
-// given tells whether an optional field says something: null is the same as
-// leaving it out.
+// given reports whether an optional field has a value. null is the same as omitting it.
 func (r *reader) given(field string) bool {
 	r.see(field)
 	return r.values[field] != nil
 }
 
-// text reads a field that must be a string.
+// text reads a required string.
 func (r *reader) text(field string) string {
 	v := r.take(field)
 	s, ok := v.(string)
@@ -283,7 +281,7 @@ func (r *reader) visibility() principal.Visibility {
 	return choice(r, "visibility", principal.ParseVisibility, "PUBLIC, LOGGEDIN or PRIVATE")
 }
 
-// choice reads a field that takes one of a few names.
+// choice reads a field with one of a few names.
 func choice[T any](r *reader, field string, parse func(string) (T, bool), names string) T {
 	faults := len(r.faults)
 	s := r.text(field)
@@ -322,7 +320,7 @@ func (r *reader) optionalTruth(field string) bool {
 	return truth
 }
 
-// optionalCount reads a number from 1 on.
+// optionalCount reads an optional number of at least 1.
 func (r *reader) optionalCount(field string) *int { return r.optionalNumber(field, 1) }
 
 func (r *reader) optionalNumber(field string, least int64) *int {
@@ -344,8 +342,8 @@ func (r *reader) optionalNumber(field string, least int64) *int {
 	return &count
 }
 
-// refuseUnknown finds the fields that nothing has asked for: misspelt ones,
-// and those that belong to another type of line.
+// refuseUnknown adds faults for the fields that were not read: misspelt ones, and those of other
+// types of lines.
 func (r *reader) refuseUnknown() {
 	for _, key := range r.keys {
 		if !slices.Contains(r.seen, key) {

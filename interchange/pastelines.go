@@ -17,7 +17,7 @@ type pasteLine struct {
 	Version    *int    `json:"version,omitempty"`
 }
 
-// writtenPaste is written for a line about a paste.
+// writtenPaste is like written, for a line about a paste.
 func writtenPaste(l *Line) any {
 	p := l.Paste
 	return pasteLine{l.Type, p.ID, p.Title, p.Body, p.IsPrivate, p.Author, text(p.CreatedAt), text(p.ModifiedAt), text(p.ExpiresAt), p.Version}

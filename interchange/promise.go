@@ -7,19 +7,18 @@ import (
 	"carrel/principal"
 )
 
-// errNoManager is the fault of a group whose members were to follow.
+// errNoManager is the fault of a group with membersFollow for which no manager followed.
 var errNoManager = errors.New("membersFollow: no line of members gives this group a MANAGER")
 
-// promises are the groups whose own lines say that their members follow, and
-// that no line of members has given a manager yet. They are few: only groups
-// that groups alone manage need it.
+// promises are the groups with membersFollow for which no line of members has named a manager yet.
+// They are few: only groups that are managed only by groups need it.
 type promises struct {
-	open map[string]int // the number of the line that made it, by group
+	open map[string]int // the number of the group's line, by group
 }
 
 func newPromises() *promises { return &promises{open: map[string]int{}} }
 
-// hear takes in a line of the file, in its order.
+// hear processes a line of the file, in order.
 func (p *promises) hear(l *Line, number int) {
 	switch {
 	case l.Type == TypeGroup && l.Group.MembersFollow:
@@ -33,7 +32,7 @@ func manages(c principal.GroupMemberChange) bool {
 	return c.Role != nil && *c.Role == principal.GroupManager
 }
 
-// broken are the faults of the promises that nobody has kept, in the order of lines.
+// broken returns the faults of the groups without a manager, in the order of lines.
 func (p *promises) broken() []*Fault {
 	var faults []*Fault
 	for _, number := range p.open {

@@ -9,7 +9,7 @@ import (
 	"carrel/principal"
 )
 
-// run lets lines take effect, as many at once as may be.
+// run stores lines concurrently.
 type run struct {
 	into   Target
 	opts   Options
@@ -17,17 +17,17 @@ type run struct {
 	slots  chan struct{}
 	wg     sync.WaitGroup
 
-	mu    sync.Mutex
-	under map[string]bool // ids of the lines under way
-	named map[string]int  // ids that they name, and how many of them do
+	mu      sync.Mutex
+	running map[string]bool // ids of the running lines
+	named   map[string]int  // ids that they name, with the number of lines that do
 }
 
 func newRun(into Target, opts Options, l *ledger) *run {
 	return &run{into: into, opts: opts, ledger: l, slots: make(chan struct{}, opts.Concurrency),
-		under: map[string]bool{}, named: map[string]int{}}
+		running: map[string]bool{}, named: map[string]int{}}
 }
 
-// shapeError is the fault of a line that was not even tried.
+// shapeError is the fault of a malformed line, which was not passed to the Target.
 type shapeError struct{ err error }
 
 func (e *shapeError) Error() string { return e.err.Error() }
@@ -38,8 +38,8 @@ func isShape(err error) bool {
 	return errors.As(err, &e)
 }
 
-// all starts the lines in their order, and returns when all that were started
-// are done. Its error is one of reading the file.
+// all starts the lines in order, and returns when all started lines are done. Its error is an
+// error of reading the file.
 func (r *run) all(ctx context.Context, file *lines) error {
 	defer r.wg.Wait()
 	var last Type
@@ -55,7 +55,7 @@ func (r *run) all(ctx context.Context, file *lines) error {
 		if err == nil {
 			line, err = Parse(text)
 		}
-		entry := outcome{told: line, line: file.number, offset: file.offset}
+		entry := outcome{parsed: line, line: file.number, offset: file.offset}
 		if err != nil {
 			entry.err = &shapeError{err}
 			r.ledger.enter(seq, entry)
@@ -76,20 +76,19 @@ func (r *run) all(ctx context.Context, file *lines) error {
 	}
 }
 
-// mustWait tells whether the line tells of, or names, what a line under way
-// tells of: the one has to be there before the other. It must not help a line
-// under way that names it either, or whether that one is refused would be
-// chance.
+// mustWait reports whether a line must wait for the running ones: if it changes or names what one
+// of them changes, or changes what one of them names. In the last case it would be random whether
+// the running line is refused.
 func (r *run) mustWait(line *Line) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wait := r.under[line.ID()] || r.named[line.ID()] > 0
-	line.names(func(id string) { wait = wait || r.under[id] })
+	wait := r.running[line.ID()] || r.named[line.ID()] > 0
+	line.names(func(id string) { wait = wait || r.running[id] })
 	return wait
 }
 
-// start runs the line as soon as there is a slot; false when ctx ended or a
-// line failed before there was one.
+// start runs the line as soon as there is a slot. It returns false if ctx ended or a line failed
+// before.
 func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) bool {
 	select {
 	case <-ctx.Done():
@@ -111,16 +110,16 @@ func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) boo
 	return true
 }
 
-// note keeps what is under way, from the begin of a line to its end.
+// note updates the ids of running lines when a line begins or ends.
 func (r *run) note(line *Line, begins bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if begins {
-		r.under[line.ID()] = true
+		r.running[line.ID()] = true
 		line.names(func(id string) { r.named[id]++ })
 		return
 	}
-	delete(r.under, line.ID())
+	delete(r.running, line.ID())
 	line.names(func(id string) {
 		if r.named[id]--; r.named[id] == 0 {
 			delete(r.named, id)
@@ -150,22 +149,22 @@ func (r *run) store(ctx context.Context, l *Line) (principal.ImportResult, error
 	return r.into.ImportMembers(ctx, *l.Members)
 }
 
-// outcome is what became of a line.
+// outcome is the outcome of a line.
 type outcome struct {
-	told   *Line // nil of a malformed one
+	parsed *Line // nil if malformed
 	line   int   // its number in the file
 	offset int64 // of its end
 	result principal.ImportResult
 	err    error
-	broken bool // cut short with the whole import: neither stored nor refused
+	broken bool // interrupted with the whole import: neither stored nor refused
 }
 
-// ledger books outcomes in the order of lines, in whichever order they come.
-// It holds back at most as many as are under way.
+// ledger counts outcomes in the order of lines, although they arrive in any order. It holds back
+// at most as many as there are running lines.
 type ledger struct {
 	size     int64
 	opts     Options
-	promises *promises // of the lines that are stored
+	promises *promises // of the stored lines
 
 	mu    sync.Mutex
 	next  int
@@ -180,11 +179,11 @@ func newLedger(size int64, opts Options) *ledger {
 	return &ledger{size: size, opts: opts, promises: newPromises(), early: map[int]outcome{}}
 }
 
-// enter books the outcome of the line with that place in the sequence.
+// enter adds the outcome of the line with sequence number seq.
 func (l *ledger) enter(seq int, o outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Known at once, booked in order: nothing more is started from here on.
+	// Outcomes are counted in order, but from here on no other line is started.
 	l.stopping = l.stopping || o.broken || o.err != nil && l.ends(o.err)
 	l.early[seq] = o
 	for {
@@ -198,7 +197,7 @@ func (l *ledger) enter(seq int, o outcome) {
 	}
 }
 
-// ends tells whether the error of a line is the end of the import.
+// ends reports whether the error of a line ends the import.
 func (l *ledger) ends(err error) bool { return !l.opts.Continue || stops(err) }
 
 func (l *ledger) book(o outcome) {
@@ -207,7 +206,7 @@ func (l *ledger) book(o outcome) {
 	}
 	l.sum.Lines++
 	if o.err == nil {
-		l.promises.hear(o.told, o.line)
+		l.promises.hear(o.parsed, o.line)
 	}
 	switch {
 	case o.err != nil:
@@ -236,8 +235,7 @@ func (l *ledger) stopped() bool {
 	return l.stopping
 }
 
-// close tells what came of it all, the first bad line, and the one that ended
-// the import.
+// close returns the summary, the first bad line, and the one that ended the import.
 func (l *ledger) close() (sum Summary, first, ended *Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

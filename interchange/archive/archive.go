@@ -1,6 +1,6 @@
-// Package archive has the authoritative rows of a whole store, in the types of the
-// domain, and copies them from one store to another. It knows neither how rows
-// are stored, nor any rule beside which rows are authoritative.
+// Package archive defines the authoritative rows of a whole store, in the types of the domains,
+// and copies them from one store to another. It knows which rows are authoritative, but neither
+// how they are stored nor any other rule.
 package archive
 
 import (
@@ -14,18 +14,17 @@ import (
 	"carrel/principal"
 )
 
-// Chapter is a kind of authoritative rows, in the order in which a copy
-// carries them.
+// Chapter is a kind of authoritative rows. Rows are copied in the order of chapters.
 type Chapter uint8
 
 // The chapters of a store.
 const (
 	ChapterSettings   Chapter = 1 + iota // cursor keys and the like
-	ChapterBlocks                        // numbers of generated names that were given out
+	ChapterBlocks                        // used numbers of generated names
 	ChapterCreations                     // fixed creations
 	ChapterPrincipals                    // partitions of users and groups
 	ChapterContents                      // partitions of items
-	ChapterDues                          // what is to be done at a time
+	ChapterDues                          // hints of work that is due at a time
 	ChapterTexts                         // texts of pages
 	ChapterDrafts                        // drafts of users
 	ChapterLeases                        // leases; their claims are derived
@@ -39,7 +38,7 @@ var allChapters = []Chapter{
 	ChapterDrafts, ChapterLeases, ChapterPastes, ChapterBodies,
 }
 
-// String names the chapter for operators.
+// String returns the name of the chapter for operators.
 func (c Chapter) String() string {
 	switch c {
 	case ChapterSettings:
@@ -68,13 +67,13 @@ func (c Chapter) String() string {
 	return "unknown"
 }
 
-// SettingRow is what PutSettingIfAbsent has stored.
+// SettingRow is a setting that PutSettingIfAbsent has stored.
 type SettingRow struct {
 	Name  string
 	Value []byte
 }
 
-// BlockRow is the first number of a host that ReserveBlock has not given out.
+// BlockRow is the first number of a host that ReserveBlock has not reserved.
 type BlockRow struct {
 	Host string
 	Next int64
@@ -112,7 +111,7 @@ type BodyRow struct {
 	Text string
 }
 
-// Row is one authoritative row as it stands. One of its fields is set.
+// Row is one authoritative row. Exactly one of its fields is set.
 type Row struct {
 	Setting     *SettingRow
 	Block       *BlockRow
@@ -135,25 +134,25 @@ type Row struct {
 // "must" below is a subtest of library/storetest.RunArchive. Nothing else may use the
 // store meanwhile.
 type Store interface {
-	// ReadRows reads at most limit rows of a chapter, after the place where
-	// another call has ended; a nil place is the beginning. It must give each row
+	// ReadRows reads at most limit rows of a chapter, after the position where
+	// another call has ended; nil is the beginning. It must give each row
 	// of the chapter once, exactly as it stands, and none that is derived. The
 	// header of a partition must come before the other rows of it, with no row of
-	// another partition between them. next is where to go on, also from another
-	// process; nil at the end of the chapter. Rows that may be forgotten by now
-	// may be missing, and so are those by which the store knows its own form.
+	// another partition between them. next is where to continue, also from another
+	// process; nil at the end of the chapter. Expired rows may be missing. Rows about
+	// the format of the store itself are not included.
 	ReadRows(ctx context.Context, c Chapter, after []byte, limit int) (rows []Row, next []byte, err error)
 	// PutRows must store each row exactly as it is, headers with their Unsettled
 	// and Writers, in place of what stands there. The header of a partition is put
 	// with its first other rows or before them. Repeating it must be harmless.
 	// A conditional write that comes after it must find the row and prevail,
-	// whatever the clocks say. Nothing derived is written; rows that may be
-	// forgotten by now may be left out.
+	// whatever the clocks say. Nothing derived is written; expired
+	// rows may be omitted.
 	PutRows(ctx context.Context, rows []Row) error
-	// CopyNote is what PutCopyNote has left last; nil where there is nothing.
+	// CopyNote returns the note of the last PutCopyNote, or nil if there is none.
 	CopyNote(ctx context.Context) ([]byte, error)
-	// PutCopyNote leaves a note of how far a copy into this store has got; nil
-	// takes it away. It must be durable when it returns, with all rows put before
+	// PutCopyNote stores a note of the progress of a copy into this store; nil
+	// removes it. It must be durable when it returns, with all rows put before
 	// it. The note must not be among the rows.
 	PutCopyNote(ctx context.Context, note []byte) error
 }

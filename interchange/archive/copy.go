@@ -15,42 +15,42 @@ import (
 	"carrel/library"
 )
 
-// copyPage is the number of rows that are read and put at once: the note that
-// follows them costs one sync.
+// copyPage is the number of rows that are read and put at once. The note after them costs one
+// sync.
 const copyPage = 500
 
-// textsPage is the same for texts, each of which may have half a megabyte.
+// textsPage is the same for texts, each of which may have 512 KiB.
 const textsPage = 32
 
-// storeIdentity is the setting by which a store is told from all others. It is
-// not copied: a copy is another store.
+// storeIdentity is the setting that identifies a store. It is not copied, because a copy is
+// another store.
 const storeIdentity = "identity"
 
-// Source is what a store must be to be copied from.
+// Source is a store that can be copied.
 type Source interface {
 	Store
 	commit.JournalStore
 	commit.RegisterStore
 }
 
-// Progress is how far a copy has got with what it does.
+// Progress is the progress of a step of a copy.
 type Progress struct {
 	Doing string // "counting", "copying" or "comparing"
 	Rows  int64
-	Of    int64 // 0 where it is not known yet
+	Of    int64 // 0 if not known yet
 }
 
-// copyNote is what the target remembers of a copy that has not ended.
+// copyNote is the progress of an unfinished copy, as the target stores it.
 type copyNote struct {
 	Source  string  `json:"source"`
 	Chapter Chapter `json:"chapter"`
 	After   []byte  `json:"after"`
-	Rows    int64   `json:"rows"` // carried so far
-	// Compared: all rows are there, and were found equal.
+	Rows    int64   `json:"rows"` // copied so far
+	// Compared is whether all rows were copied and found equal.
 	Compared bool `json:"compared"`
 }
 
-// copyJob is a copy under way.
+// copyJob is a running copy.
 type copyJob struct {
 	rt     sched.Runtime
 	from   Source
@@ -59,15 +59,14 @@ type copyJob struct {
 	note   copyNote
 }
 
-// Copy carries every authoritative row of one store to another that holds
-// nothing, and compares both. Where it was broken off it goes on: the target
-// knows how far it has got, and takes nothing from another source. What is
-// derived is left to DeriveAll; until FinishCopy is called the target refuses
-// to be used (RefuseHalfCopied). It returns the numbers of rows in the target
-// by chapter, nil where an earlier call had found them equal.
+// Copy copies every authoritative row of one store to another, empty one, and compares both. An
+// interrupted copy continues where it stopped: the target stores the progress, and refuses another
+// source. Derived rows are not copied: DeriveAll writes them. Until Finish is called, the target
+// cannot be used (RefuseHalfCopied). Copy returns the number of rows of each chapter in the target,
+// or nil if an earlier call had already found them equal.
 //
-// Neither store may be used by anybody else, and the source must have no change
-// in flight. It gets a row that names it.
+// Nobody else may use either store, and the source must have no pending changes. Copy stores an
+// identity in the source.
 func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report func(Progress)) (map[string]int64, error) {
 	inFlightLists, err := from.InFlightLists(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 	return got.rows(), j.remember(ctx)
 }
 
-// begin finds out whether the copy is a new one or goes on.
+// begin determines whether the copy is new or continues, and prepares it.
 func (j *copyJob) begin(ctx context.Context) error {
 	fresh := make([]byte, 16)
 	j.rt.Random(fresh)
@@ -134,7 +133,7 @@ func (j *copyJob) begin(ctx context.Context) error {
 	return j.remember(ctx)
 }
 
-// remember makes durable how far the copy has got.
+// remember stores the progress durably.
 func (j *copyJob) remember(ctx context.Context) error {
 	text, err := json.Marshal(j.note)
 	if err == nil {
@@ -146,7 +145,7 @@ func (j *copyJob) remember(ctx context.Context) error {
 	return nil
 }
 
-// eachRow walks over the rows of a store from a place on, a page at a time.
+// eachRow calls see for the rows of a store after a position, a page at a time.
 func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(c Chapter, rows []Row, next []byte) error) error {
 	for _, c := range allChapters {
 		if c < from {
@@ -172,8 +171,8 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 	return nil
 }
 
-// carried leaves out what is of one store alone: its name, and since when it
-// has changes, which are derived and not copied.
+// carried removes the rows that belong to one store only: its identity, and the time since which it
+// has kept changes, which are derived and not copied.
 func carried(rows []Row) []Row {
 	kept := rows[:0:len(rows)]
 	for _, r := range rows {
@@ -184,7 +183,7 @@ func carried(rows []Row) []Row {
 	return kept
 }
 
-// count tells what a store holds.
+// count counts and sums the rows of a store.
 func (j *copyJob) count(ctx context.Context, a Store, doing string, of int64) (*tally, error) {
 	t := newTally()
 	err := eachRow(ctx, a, allChapters[0], nil, func(c Chapter, rows []Row, _ []byte) error {
@@ -199,7 +198,7 @@ func (j *copyJob) count(ctx context.Context, a Store, doing string, of int64) (*
 	return t, err
 }
 
-// carry puts the rows that the target does not have yet.
+// carry copies the rows that the target does not have yet.
 func (j *copyJob) carry(ctx context.Context, of int64) error {
 	err := eachRow(ctx, j.from, j.note.Chapter, j.note.After, func(c Chapter, rows []Row, next []byte) error {
 		if len(rows) > 0 {
@@ -221,8 +220,7 @@ func (j *copyJob) carry(ctx context.Context, of int64) error {
 	return nil
 }
 
-// Finish says that the copy is complete: the target is a store like any
-// other from now on.
+// Finish completes the copy: from now on the target is a store like any other.
 func Finish(ctx context.Context, to Store) error {
 	if err := to.PutCopyNote(ctx, nil); err != nil {
 		return fmt.Errorf("ending the copy: %w", err)
@@ -230,11 +228,10 @@ func Finish(ctx context.Context, to Store) error {
 	return nil
 }
 
-// errHalfCopied is why a store is not used.
+// errHalfCopied is the error of using a store that is not completely copied.
 var errHalfCopied = errors.New("it is the target of a copy that has not ended; run the same carrel copy again, or remove the store")
 
-// RefuseHalfCopied refuses a store that a copy has not completed: what it holds
-// is right, but not all.
+// RefuseHalfCopied returns an error if a copy into the store is not complete.
 func RefuseHalfCopied(ctx context.Context, a Store) error {
 	note, err := a.CopyNote(ctx)
 	if err == nil && note != nil {

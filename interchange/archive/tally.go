@@ -11,11 +11,10 @@ import (
 	"carrel/core/clock"
 )
 
-// tally tells of the rows of a store how many they are and whether they are
-// those of another one, in memory that does not grow with them: for each
-// chapter the number of rows and the sum of their hashes, whatever their order.
-// Rows that are forgotten some day are summed by the hour in which that
-// happens, so that those whose hour has come can be left out.
+// tally is a fingerprint of the rows of a store, for comparing it with another one in constant
+// memory: the number of rows of each chapter, and the sum of their hashes, which does not depend
+// on their order. Rows that expire are summed by the hour of their expiry, so that expired ones
+// can be ignored.
 type tally struct {
 	counts map[Chapter]int64
 	sums   map[tallyKey]tallySum
@@ -57,8 +56,8 @@ func (t *tally) add(c Chapter, r *Row) error {
 	return nil
 }
 
-// plainRow is a row without the difference between no list and an empty one,
-// which stores do not keep.
+// plainRow returns a row in which empty lists are nil, because stores do not preserve the
+// difference.
 func plainRow(r *Row) *Row {
 	plain := *r
 	switch {
@@ -85,7 +84,7 @@ func orNone[E any](list []E) []E {
 	return list
 }
 
-// forgottenAt is when the row may be forgotten, 0 for one that stays.
+// forgottenAt returns when the row expires, or 0 for never.
 func forgottenAt(r *Row) clock.Instant {
 	switch {
 	case r.Request != nil:
@@ -104,7 +103,7 @@ func (t *tally) total() int64 {
 	return n
 }
 
-// rows are the numbers of rows by the names of the chapters.
+// rows returns the number of rows by the name of the chapter.
 func (t *tally) rows() map[string]int64 {
 	rows := map[string]int64{}
 	for _, c := range allChapters {
@@ -113,8 +112,8 @@ func (t *tally) rows() map[string]int64 {
 	return rows
 }
 
-// differsFrom names the chapters in which two stores differ, leaving out what
-// may be forgotten by now; it is empty where there are none.
+// differsFrom returns the names of the chapters in which two stores differ, ignoring expired rows. It
+// returns "" if they are equal.
 func (t *tally) differsFrom(o *tally, now clock.Instant) string {
 	differ := map[Chapter]bool{}
 	compare := func(a, b *tally) {
