@@ -10,7 +10,7 @@ import (
 // text returns everything that was written.
 func (b *Body) text() string { return string(bytes.Join(b.chunks, nil)) }
 
-func TestBody_WritesWhatItIsGiven(t *testing.T) {
+func TestBody_WritesItsInput(t *testing.T) {
 	for name, sizes := range map[string][]int{
 		"nothing":          {},
 		"a few bytes":      {1, 2, 3},
@@ -222,8 +222,8 @@ func TestBody_Nil(t *testing.T) {
 	}
 }
 
-// TestBody_ItsBufferIsUsedAgain: by a later answer, and not by one in progress.
-func TestBody_ItsBufferIsUsedAgain(t *testing.T) {
+// TestBody_BufferIsReused: by a later answer, and not by one in progress.
+func TestBody_BufferIsReused(t *testing.T) {
 	m := NewMemory(1 << 30)
 	first, second := New(1<<20, m, nil), New(1<<20, m, nil)
 	write := func(b *Body, text string) {

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Why an answer is not finished.
+// The errors of an answer.
 var (
-	// ErrTooLarge is the error of an answer with more bytes than are allowed.
+	// ErrTooLarge is the error of an answer with more bytes than allowed.
 	ErrTooLarge = errors.New("the answer is too large")
 	// ErrNoMemory is the error of an answer for which no memory is free.
 	ErrNoMemory = errors.New("no memory is free for the answer")
@@ -16,15 +16,15 @@ var (
 
 // Body is the data of one answer. It is built in two phases. While fields are
 // resolved, Count and Hold are called by many goroutines: they end the work as
-// soon as it is known that the answer becomes too large. Then one goroutine
-// writes the result. A nil Body has no bounds, and nothing can be written to it.
+// soon as the answer is certain to become too large. Then one goroutine
+// writes the result. A nil Body has no limits, and nothing can be written to it.
 type Body struct {
 	limit   int64
 	memory  *Memory
 	stopped func() // called once, when the answer fails; may be nil
 
 	failed  atomic.Pointer[error]
-	counted atomic.Int64 // bytes that the answer has at least
+	counted atomic.Int64 // the least size of the answer so far
 	held    atomic.Int64 // bytes of memory in use
 	covered atomic.Int64 // bytes of memory reserved, in steps
 
@@ -36,7 +36,7 @@ type Body struct {
 	last   []byte  // the chunk that is being filled
 	size   int64   // bytes written
 	kept   int64   // bytes of memory that the chunks have
-	buffer *[]byte // of the first part; nil: none
+	buffer *[]byte // of the first part; nil if none
 }
 
 // New returns an empty Body of at most limit bytes, which reserves what it
@@ -46,7 +46,7 @@ func New(limit int, memory *Memory, stopped func()) *Body {
 	return &Body{limit: int64(limit), memory: memory, stopped: stopped}
 }
 
-// Err returns why the answer has failed; nil if it has not.
+// Err returns the error with which the answer has failed, or nil.
 func (b *Body) Err() error {
 	if b == nil {
 		return nil
@@ -78,7 +78,7 @@ func (b *Body) Hold(n int) {
 	}
 }
 
-// cover reserves as many steps as the bytes that are held need.
+// cover reserves as many steps as the held bytes need.
 func (b *Body) cover() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,8 +95,8 @@ func (b *Body) cover() {
 
 func roundUp(n int64) int64 { return (n + step - 1) / step * step }
 
-// Release gives the memory back. It may be called many times; nothing is
-// reserved afterwards.
+// Release frees the memory. It may be called repeatedly. Nothing is reserved
+// afterwards.
 func (b *Body) Release() {
 	if b == nil {
 		return
@@ -112,7 +112,7 @@ func (b *Body) Release() {
 	}
 }
 
-// settle keeps memory for the finished answer alone: what was resolved is
+// settle reserves memory only for the finished answer: the resolved values are
 // garbage by then.
 func (b *Body) settle() {
 	b.mu.Lock()

@@ -1,9 +1,9 @@
 // Package answer holds the data of GraphQL answers while they are built and
-// until they are sent, and bounds them: each answer by a number of bytes, and
-// all answers of the process together by an amount of memory
+// until they are sent, and limits them: the size of each answer in bytes, and
+// the memory of all answers of the process together
 // (docs/adr/0028-a-byte-budget-for-answers.md).
 //
-// It must not know what is in an answer, or who gets it.
+// It must not know what an answer contains, or who gets it.
 package answer
 
 import (
@@ -15,19 +15,19 @@ import (
 // buffers that long answers are written into. Most answers need one step.
 const step = 64 << 10
 
-// Memory bounds what all answers in progress hold together. It is safe for
+// Memory limits the memory of all answers in progress together. It is safe for
 // concurrent use.
 type Memory struct {
 	max  int64
 	used atomic.Int64
-	// buffers are those of answers that are finished, *[]byte.
+	// buffers are the buffers of finished answers, *[]byte.
 	buffers sync.Pool
 }
 
 // NewMemory returns a Memory of max bytes.
 func NewMemory(max int) *Memory { return &Memory{max: int64(max)} }
 
-// buffer returns a buffer of an answer that is finished, or a new one.
+// buffer returns a buffer of a finished answer, or a new one.
 func (m *Memory) buffer() *[]byte {
 	if b, ok := m.buffers.Get().(*[]byte); ok {
 		return b
@@ -47,5 +47,5 @@ func (m *Memory) Reserve(n int64) bool {
 	return false
 }
 
-// Free gives n bytes back that were reserved.
+// Free frees n reserved bytes.
 func (m *Memory) Free(n int64) { m.used.Add(-n) }

@@ -5,8 +5,8 @@ import "io"
 // firstChunk is the size of the first buffer of an answer.
 const firstChunk = 512
 
-// adoptFrom is the least part that is taken as it is. Shorter ones are copied,
-// so that the chunks of an answer do not become too many.
+// adoptFrom is the size from which a part is used without copying. Shorter ones are copied,
+// so that an answer does not have too many chunks.
 const adoptFrom = 4 << 10
 
 var (
@@ -14,8 +14,7 @@ var (
 	_ io.StringWriter = (*Body)(nil)
 )
 
-// Write adds p to the answer. It never returns an error: what an answer that
-// has failed is given is dropped.
+// Write adds p to the answer. It never returns an error: an answer that has failed discards p.
 func (b *Body) Write(p []byte) (int, error) {
 	if b.take(len(p)) {
 		b.last = append(b.last, p...)
@@ -31,8 +30,8 @@ func (b *Body) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// take makes the last chunk long enough for n more bytes. It reports whether
-// they may be written.
+// take ensures that the last chunk has capacity for n more bytes. It reports whether they may
+// be written.
 func (b *Body) take(n int) bool {
 	if !b.grow(n) {
 		return false
@@ -45,7 +44,7 @@ func (b *Body) take(n int) bool {
 		return b.drop()
 	}
 	b.kept += int64(size)
-	if len(b.last)+n > size { // a chunk that is full is not copied
+	if len(b.last)+n > size { // a full chunk is not copied
 		b.push()
 		b.last = make([]byte, 0, size)
 		return true
@@ -71,7 +70,7 @@ func (b *Body) grow(n int) bool {
 	return true
 }
 
-// drop forgets what was written to an answer that has failed.
+// drop discards the chunks of an answer that has failed.
 func (b *Body) drop() bool {
 	b.chunks, b.last = nil, nil
 	return false
@@ -85,8 +84,7 @@ func (b *Body) push() {
 	b.last = nil
 }
 
-// Finish ends the writing. Until Release, memory is reserved for what was
-// written.
+// Finish ends writing. The memory for the chunks is reserved until Release.
 func (b *Body) Finish() {
 	b.push()
 	if b.Err() != nil {
@@ -96,11 +94,11 @@ func (b *Body) Finish() {
 	b.settle()
 }
 
-// Chunks returns what was written, in order. It is valid until Release.
+// Chunks returns the written chunks in order. They are valid until Release.
 func (b *Body) Chunks() [][]byte { return b.chunks }
 
-// Buffer returns an empty buffer for about n bytes, to build the first Part in. Release
-// takes it back for other answers.
+// Buffer returns an empty buffer for about n bytes, for building the first Part. Release
+// returns it for use by other answers.
 func (b *Body) Buffer(n int) []byte {
 	if b.buffer == nil {
 		b.buffer = b.memory.buffer()
@@ -112,14 +110,14 @@ func (b *Body) Buffer(n int) []byte {
 }
 
 // Part is a piece of an answer that is written while fields are resolved. The
-// zero value has no bounds.
+// zero value has no limits.
 type Part struct {
 	Body   *Body
 	chunks [][]byte
 }
 
-// Cut takes b if it is long, and returns the buffer to append to next. It keeps
-// long parts from being copied each time that a buffer grows.
+// Cut takes b if it is long, and returns the buffer to append to next. So long
+// parts are not copied each time that a buffer grows.
 func (p *Part) Cut(b []byte) []byte {
 	if len(b) < step {
 		return b
@@ -128,15 +126,15 @@ func (p *Part) Cut(b []byte) []byte {
 	return make([]byte, 0, step)
 }
 
-// End takes the last buffer.
+// End adds the last buffer.
 func (p *Part) End(b []byte) {
 	p.Body.Count(len(b))
 	p.Body.Hold(cap(b))
 	p.chunks = append(p.chunks, b)
 }
 
-// WriteTo writes the part to w. A Body takes long chunks as they are, because
-// memory is reserved for them already.
+// WriteTo writes the part to w. A Body uses long chunks without copying, because memory is
+// already reserved for them.
 func (p *Part) WriteTo(w io.Writer) (n int64, err error) {
 	body, ok := w.(*Body)
 	for _, chunk := range p.chunks {

@@ -19,28 +19,27 @@ import (
 )
 
 const (
-	// DefaultName is the issuer and the audience that are expected where the
-	// operator names none.
+	// DefaultName is the issuer and the audience that are expected by default.
 	DefaultName = "carrel"
-	// Leeway is by how much the clocks of issuer and gateway may differ.
+	// Leeway is how much the clocks of issuer and gateway may differ.
 	Leeway = 30 * time.Second
-	// maxTokenBytes bounds the work a token can cause. Real ones have less than
-	// 2 KiB; the request header as a whole is bounded by 16 KiB anyway.
+	// maxTokenBytes limits the work that a token can cause. Real tokens have less than
+	// 2 KiB; the whole request header is limited to 16 KiB anyway.
 	maxTokenBytes = 8 << 10
 
 	roleAdmin       = "admin"
 	roleGlobalAdmin = "global-admin"
 )
 
-// Config is what an Authenticator is made of.
+// Config is the configuration of an Authenticator.
 type Config struct {
-	// Secret verifies HS256; nil: such tokens are refused.
+	// Secret verifies HS256. If it is nil, such tokens are refused.
 	Secret []byte
-	// Keys verify RS256, ES256 and EdDSA; nil: such tokens are refused.
+	// Keys verify RS256, ES256 and EdDSA. If it is nil, such tokens are refused.
 	Keys *KeySet
 	// Issuer and Audience are always checked; empty means DefaultName.
 	Issuer, Audience string
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
@@ -54,10 +53,10 @@ type Authenticator struct {
 	known    *verified
 }
 
-// New makes an Authenticator.
+// New returns an Authenticator.
 func New(c Config) (*Authenticator, error) {
 	if c.Now == nil {
-		return nil, errors.New("authenticator: it needs a clock")
+		return nil, errors.New("authenticator: a clock is required")
 	}
 	if c.Secret != nil && len(c.Secret) < MinSecretBytes {
 		return nil, fmt.Errorf("authenticator: a secret has at least %d bytes, this one %d", MinSecretBytes, len(c.Secret))
@@ -74,10 +73,9 @@ func New(c Config) (*Authenticator, error) {
 	}, nil
 }
 
-// Caller is who asks, by the values of the request's Authorization header;
-// anonymous when there are none. A token that is present but bad is an error of
-// code Unauthenticated, never an anonymous caller. While the signing keys have
-// never been reachable the error is of code Unavailable.
+// Caller returns the caller of a request with these Authorization headers, which is anonymous
+// without one. A bad token is an error of code Unauthenticated, never an anonymous caller. If the
+// signing keys could not be read yet, the error has code Unavailable.
 func (a *Authenticator) Caller(ctx context.Context, authorization []string) (Caller, error) {
 	if len(authorization) == 0 {
 		return Caller{}, nil
@@ -92,7 +90,7 @@ func (a *Authenticator) Caller(ctx context.Context, authorization []string) (Cal
 	return a.Token(ctx, strings.TrimSpace(token))
 }
 
-// Token is the caller whom a token names. Errors are those of Caller.
+// Token returns the caller of a token. Its errors are those of Caller.
 func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error) {
 	if token == "" {
 		return Caller{}, refused("the token is empty")
@@ -101,7 +99,7 @@ func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error)
 		return Caller{}, refused(fmt.Sprintf("the token has more than %d bytes", maxTokenBytes))
 	}
 	digest := sha256.Sum256([]byte(token))
-	id, ok := a.known.get(digest, a.keys.standing())
+	id, ok := a.known.get(digest, a.keys.currentKeys())
 	if !ok {
 		var err error
 		if id, err = a.verify(ctx, token); err != nil {
@@ -109,7 +107,7 @@ func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error)
 		}
 		a.known.put(digest, id)
 	}
-	// The time is checked again each time, also for a token that is known.
+	// The times are checked each time, even for a token that was verified before.
 	now := a.now()
 	until := id.expires.Add(Leeway)
 	if !now.Before(until) {
@@ -121,7 +119,7 @@ func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error)
 	return Caller{User: id.user, Admin: id.admin, GlobalAdmin: id.globalAdmin, Until: until}, nil
 }
 
-// identity is what a good token says.
+// identity is the content of a good token.
 type identity struct {
 	user               principal.ID
 	admin, globalAdmin bool
@@ -131,7 +129,7 @@ type identity struct {
 	keys *keys
 }
 
-// verify checks the signature and the claims, the times excepted.
+// verify checks the signature and the claims, except for the times.
 func (a *Authenticator) verify(ctx context.Context, token string) (identity, error) {
 	// The JSON forms of a token begin with a brace; an encrypted one has five parts.
 	if strings.Count(token, ".") != 2 || token[0] == '{' {
@@ -158,9 +156,9 @@ func (a *Authenticator) verify(ctx context.Context, token string) (identity, err
 	return id, err
 }
 
-// canonical reports whether each part of a token is written the one way that
-// RFC 7515 allows: base64url without padding, line breaks or bits that no byte
-// has. The parser takes more, so that one token could have many texts.
+// canonical reports whether each part of a token has the only form that RFC 7515 allows: base64url
+// without padding, line breaks or unused bits. The parser accepts more, so that a token could have
+// many texts.
 func canonical(token string) bool {
 	for part := range strings.SplitSeq(token, ".") {
 		b, err := base64.RawURLEncoding.Strict().DecodeString(part)
@@ -171,8 +169,8 @@ func canonical(token string) bool {
 	return true
 }
 
-// readHeader reads the algorithm and the key id. Everything else that a header
-// may name a key by (jku, x5u, jwk, x5c) is ignored: the keys are ours.
+// readHeader reads the algorithm and the key id. Other references to keys in the header (jku, x5u,
+// jwk, x5c) are ignored: only configured keys are used.
 func readHeader(compact []byte) (jwa.SignatureAlgorithm, string, error) {
 	none := jwa.SignatureAlgorithm{}
 	msg, err := jws.Parse(compact, jws.WithCompact())
@@ -191,9 +189,8 @@ func readHeader(compact []byte) (jwa.SignatureAlgorithm, string, error) {
 	return alg, kid, nil
 }
 
-// key is the one that tokens of this algorithm and key id are verified with.
-// The algorithm chooses the kind of key, so that a public key can never serve
-// as a secret.
+// key returns the key for verifying tokens of an algorithm and key id. The algorithm determines the
+// kind of key, so that a public key can never be used as a secret.
 func (a *Authenticator) key(ctx context.Context, alg jwa.SignatureAlgorithm, kid string) (any, *keys, error) {
 	switch alg {
 	case jwa.HS256():
@@ -210,7 +207,7 @@ func (a *Authenticator) key(ctx context.Context, alg jwa.SignatureAlgorithm, kid
 	return nil, nil, refused("the token's algorithm is not accepted: HS256, RS256, ES256 or EdDSA")
 }
 
-// claims reads what the token says. The times are left to Token.
+// claims reads the claims of a token. Token checks the times.
 func (a *Authenticator) claims(payload []byte) (identity, error) {
 	tok := jwt.New()
 	if err := json.Unmarshal(payload, tok); err != nil {
@@ -250,12 +247,12 @@ func (a *Authenticator) claims(payload []byte) (identity, error) {
 	return id, id.takeRoles(roles)
 }
 
-// wrongTime is the name of a time among the claims that is not a JSON number, as
-// RFC 7519 demands; empty where there is none. The parser takes strings too.
+// wrongTime returns the name of a time among the claims that is not a JSON number, as RFC 7519
+// requires, or "" if there is none. The parser accepts strings too.
 func wrongTime(payload []byte) string {
 	var claims map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &claims); err != nil {
-		return jwt.ExpirationKey // it was read as an object before
+		return jwt.ExpirationKey // it was parsed as an object before
 	}
 	for _, name := range []string{jwt.ExpirationKey, jwt.NotBeforeKey, jwt.IssuedAtKey} {
 		if value, ok := claims[name]; ok && value[0] != '-' && (value[0] < '0' || value[0] > '9') {
@@ -265,7 +262,7 @@ func wrongTime(payload []byte) string {
 	return ""
 }
 
-// takeRoles reads the roles; those that are not known mean nothing here.
+// takeRoles reads the roles. Unknown roles are ignored.
 func (id *identity) takeRoles(roles any) error {
 	list, ok := roles.([]any)
 	if !ok {
@@ -284,7 +281,7 @@ func (id *identity) takeRoles(roles any) error {
 	return nil
 }
 
-// refused is the error of a bad token; why is told to the caller.
+// refused returns the error of a bad token. The caller gets to see why.
 func refused(why string) error {
 	return &fault.Error{Code: fault.Unauthenticated, Msg: why}
 }

@@ -230,7 +230,7 @@ func TestToken_TimesMustBeNumbers(t *testing.T) {
 	}
 }
 
-func TestBadTokensAreRefusedAndNeverAnonymous(t *testing.T) {
+func TestCaller_BadTokenIsRefusedAndNeverAnonymous(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	keys, _ := setFile(t, c, s.set(t))
 	a := newAuthenticator(t, Config{Secret: testSecret, Keys: keys, Now: c.now})
@@ -285,7 +285,7 @@ func TestAuthorizationHeaders(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotConfiguredIsRefused(t *testing.T) {
+func TestToken_OfAnUnconfiguredKindIsRefused(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	keys, _ := setFile(t, c, s.set(t))
 	onlyKeys := newAuthenticator(t, Config{Keys: keys, Now: c.now})
@@ -296,7 +296,7 @@ func TestWhatIsNotConfiguredIsRefused(t *testing.T) {
 	wantCode(t, err, fault.Unauthenticated)
 }
 
-func TestIssuerAndAudienceOfTheOperator(t *testing.T) {
+func TestToken_IssuerAndAudienceAreConfigurable(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Issuer: "me", Audience: "you", Now: c.now})
 	_, err := a.Token(context.Background(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil)))
@@ -307,7 +307,7 @@ func TestIssuerAndAudienceOfTheOperator(t *testing.T) {
 	}
 }
 
-func TestARememberedTokenExpires(t *testing.T) {
+func TestToken_CachedTokenExpires(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
 	token := sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil))
@@ -319,7 +319,7 @@ func TestARememberedTokenExpires(t *testing.T) {
 	wantCode(t, err, fault.Unauthenticated)
 }
 
-func TestViewersAreNotShared(t *testing.T) {
+func TestCaller_EachOperationHasItsOwnViewer(t *testing.T) {
 	caller := Caller{User: "u:acme:ann", Admin: true}
 	v, w := caller.Viewer(), caller.Viewer()
 	if v == w {
@@ -330,7 +330,7 @@ func TestViewersAreNotShared(t *testing.T) {
 	}
 }
 
-func TestRememberingIsBounded(t *testing.T) {
+func TestVerified_CacheIsLimited(t *testing.T) {
 	v := newVerified()
 	for i := range 5 * maxVerified {
 		v.put([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, identity{})

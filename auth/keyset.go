@@ -25,14 +25,14 @@ import (
 )
 
 const (
-	// refreshPause is the least time between two readings of a key set, however
-	// many tokens with unknown keys arrive.
+	// refreshPause is the shortest time between two reads of a key set, however many tokens with
+	// unknown keys arrive.
 	refreshPause = 30 * time.Second
-	// fetchWithin bounds one reading; requests may wait for it.
+	// fetchWithin is how long one read may take. Requests may wait for it.
 	fetchWithin = 5 * time.Second
-	// maxSetBytes bounds a key set; one key has less than 1 KB.
+	// maxSetBytes limits the size of a key set. One key has less than 1 KB.
 	maxSetBytes = 1 << 20
-	// minRSABits is the least that NIST SP 800-131A allows.
+	// minRSABits is the smallest size that NIST SP 800-131A allows.
 	minRSABits = 2048
 )
 
@@ -45,7 +45,7 @@ type KeySet struct {
 	log  *slog.Logger
 
 	current atomic.Pointer[keys]
-	// gate is held by the one that reads; lastTry belongs to its holder.
+	// gate is held while the set is read, and protects lastTry.
 	gate    chan struct{}
 	lastTry time.Time
 }
@@ -63,9 +63,9 @@ type signingKey struct {
 }
 
 // OpenKeySet reads the key set at source, a path or an http(s) URL. A file
-// that cannot be read or holds no usable key is an error; a URL that cannot be
-// read is logged and tried again, so that the gateway starts while the key
-// host is down.
+// that cannot be read or contains no usable key is an error. A URL that cannot be
+// read is logged and retried, so that the gateway starts while the key host is
+// down.
 func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *slog.Logger) (*KeySet, error) {
 	s := &KeySet{now: now, log: log, gate: make(chan struct{}, 1)}
 	remote := strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
@@ -84,12 +84,11 @@ func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *s
 	if err != nil && !remote {
 		return nil, fmt.Errorf("key set: %w", err)
 	}
-	s.tell(err)
+	s.logError(err)
 	return s, nil
 }
 
-// Run reads the set again every so often, until ctx ends, so that keys that were
-// withdrawn go: their tokens are refused from then on.
+// Run reads the set periodically until ctx ends, so that tokens of withdrawn keys are refused.
 func (s *KeySet) Run(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -103,15 +102,15 @@ func (s *KeySet) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// standing is the present state; nil where there is none.
-func (s *KeySet) standing() *keys {
+// currentKeys returns the current keys, or nil if there are none.
+func (s *KeySet) currentKeys() *keys {
 	if s == nil {
 		return nil
 	}
 	return s.current.Load()
 }
 
-// find is the key for tokens of alg and kid, with the state it is in.
+// find returns the key for tokens of alg and kid, and the set that it is in.
 func (s *KeySet) find(ctx context.Context, alg jwa.SignatureAlgorithm, kid string) (any, *keys, error) {
 	set := s.current.Load()
 	if key := set.find(alg, kid); key != nil {
@@ -129,8 +128,8 @@ func (s *KeySet) find(ctx context.Context, alg jwa.SignatureAlgorithm, kid strin
 	return nil, nil, refused("the token's key (kid) is not known")
 }
 
-// find is the raw key, nil if there is none. A token without a key id is
-// accepted where one key alone can be meant.
+// find returns the raw key, or nil if there is none. A token without a key id is accepted if only
+// one key is possible.
 func (k *keys) find(alg jwa.SignatureAlgorithm, kid string) any {
 	if k == nil {
 		return nil
@@ -152,7 +151,7 @@ func (k *keys) find(alg jwa.SignatureAlgorithm, kid string) any {
 }
 
 // refresh reads the set, unless it has changed since seen or the last try is
-// younger than pause. Callers that come meanwhile wait for the one that reads.
+// more recent than pause. Concurrent callers wait for the one that reads.
 func (s *KeySet) refresh(ctx context.Context, seen *keys, pause time.Duration) {
 	select {
 	case s.gate <- struct{}{}:
@@ -163,18 +162,18 @@ func (s *KeySet) refresh(ctx context.Context, seen *keys, pause time.Duration) {
 	if s.current.Load() != seen || s.now().Sub(s.lastTry) < pause {
 		return
 	}
-	// One request's end must not take the new keys from the others.
-	s.tell(s.reload(context.WithoutCancel(ctx)))
+	// Other requests need the new keys even if this request ends.
+	s.logError(s.reload(context.WithoutCancel(ctx)))
 }
 
-// tell logs why the set could not be read. The last good one stays.
-func (s *KeySet) tell(err error) {
+// logError logs why the set could not be read. The last good set is kept.
+func (s *KeySet) logError(err error) {
 	if err != nil {
 		s.log.Warn("the key set could not be read", "err", err.Error(), "kept", s.current.Load() != nil)
 	}
 }
 
-// reload reads the set. The gate is held.
+// reload reads the set. The caller holds the gate.
 func (s *KeySet) reload(ctx context.Context) error {
 	s.lastTry = s.now()
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
@@ -215,9 +214,9 @@ func fetch(ctx context.Context, client *http.Client, source string) ([]byte, err
 	return b, err
 }
 
-// parseKeys takes from a JWKS the public keys that tokens can be verified with.
-// Others (for encryption, symmetric, of other curves) are left out: a set is
-// often shared with services that use them.
+// parseKeys returns the public keys of a JWKS with which tokens can be verified. It ignores others
+// (for encryption, symmetric, of other curves), because sets are often shared with services that
+// use them.
 func parseKeys(source []byte) (*keys, error) {
 	set, err := jwk.Parse(source, jwk.WithIgnoreParseError(true))
 	if err != nil {
@@ -240,7 +239,7 @@ func parseKeys(source []byte) (*keys, error) {
 	return k, nil
 }
 
-// signingKeyOf tells the algorithm of a key by its type.
+// signingKeyOf determines the algorithm of a key from its type.
 func signingKeyOf(key jwk.Key) (signingKey, bool) {
 	if use, ok := key.KeyUsage(); ok && use != "sig" {
 		return signingKey{}, false

@@ -58,7 +58,7 @@ func (h *keyHost) open(t *testing.T, c *clock) *KeySet {
 	return keys
 }
 
-func TestUnknownKeysCauseOneReadingIn30Seconds(t *testing.T) {
+func TestKeySet_UnknownKeysCauseOneReadIn30Seconds(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	host := newKeyHost(t, s.set(t))
 	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
@@ -110,7 +110,7 @@ func TestRotation(t *testing.T) {
 	wantCode(t, err, fault.Unauthenticated)
 }
 
-func TestTheLastGoodSetIsKept(t *testing.T) {
+func TestKeySet_KeepsTheLastGoodSet(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	host := newKeyHost(t, s.set(t))
 	a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
@@ -137,7 +137,7 @@ func TestTheLastGoodSetIsKept(t *testing.T) {
 	}
 }
 
-func TestAKeyHostThatIsDownAtTheStart(t *testing.T) {
+func TestKeySet_HostThatIsDownAtTheStart(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	host := newKeyHost(t, s.set(t))
 	host.down.Store(true)
@@ -152,7 +152,7 @@ func TestAKeyHostThatIsDownAtTheStart(t *testing.T) {
 	}
 }
 
-func TestTheSetIsReadAgainFromTimeToTime(t *testing.T) {
+func TestKeySet_IsReadPeriodically(t *testing.T) {
 	s := makeSigners()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "keys.json")
@@ -166,13 +166,13 @@ func TestTheSetIsReadAgainFromTimeToTime(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); keys.Run(ctx, time.Minute) }()
-		before := keys.standing()
+		before := keys.currentKeys()
 		if err := os.WriteFile(path, keySetJSON(t, map[string]any{"d": s.ed}), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute + time.Second)
 		synctest.Wait()
-		if keys.standing() == before {
+		if keys.currentKeys() == before {
 			t.Error("the set was not read again")
 		}
 		stop()
@@ -224,11 +224,11 @@ func TestUnusableKeys(t *testing.T) {
 	})
 }
 
-func TestUnusableKeysBesideGoodOnes(t *testing.T) {
+func TestKeySet_IgnoresUnusableKeys(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	set := strings.Replace(string(s.set(t)), `[`, `[{"kty":"XX","kid":"odd"},`, 1)
 	keys, _ := setFile(t, c, []byte(set))
-	if n := len(keys.standing().list); n != 3 {
+	if n := len(keys.currentKeys().list); n != 3 {
 		t.Errorf("%d usable keys", n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// MinSecretBytes is the least length of an HS256 secret: that of the hash
+// MinSecretBytes is the shortest length of an HS256 secret: that of the hash
 // (RFC 7518, section 3.2).
 const MinSecretBytes = 32
 
@@ -30,7 +30,7 @@ func ReadSecret(path string) ([]byte, error) {
 	return b, nil
 }
 
-// Claims are what a minted token says.
+// Claims are the claims of a minted token.
 type Claims struct {
 	Subject string // the id of a user
 	Roles   []string
@@ -40,7 +40,7 @@ type Claims struct {
 	TTL              time.Duration
 }
 
-// Mint makes a token, signed with HS256. It refuses what an Authenticator
+// Mint returns a token signed with HS256. It returns an error for claims that an Authenticator
 // would refuse.
 func Mint(secret []byte, c Claims) (string, error) {
 	if len(secret) < MinSecretBytes {

@@ -2,15 +2,13 @@ package auth
 
 import "sync"
 
-// maxVerified bounds the tokens that are remembered, in each of two
-// generations: about 1 MB in all, and more viewers than one process serves
-// within the life of a token.
+// maxVerified is how many tokens are remembered in each of two generations: about 1 MB in all, and
+// more viewers than one process serves within the life of a token.
 const maxVerified = 4096
 
-// verified remembers what good tokens say, so that a signature is verified
-// once and not with every request. Tokens are known by their digest: no token
-// is kept, and a look-up tells nothing by the time it takes. When the younger
-// generation is full it becomes the older one and that one is forgotten.
+// verified caches the content of good tokens, so that a signature is verified once and not with
+// every request. The keys are digests: no token is kept, and the time of a look-up reveals nothing.
+// When the younger generation is full it replaces the older one.
 type verified struct {
 	mu             sync.Mutex
 	younger, older map[[32]byte]identity
@@ -20,7 +18,7 @@ func newVerified() *verified {
 	return &verified{younger: map[[32]byte]identity{}}
 }
 
-// get finds a token that was verified by the secret or by the key set standing.
+// get finds a token that was verified by the secret or by the current key set.
 func (v *verified) get(digest [32]byte, standing *keys) (identity, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

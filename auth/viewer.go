@@ -1,9 +1,9 @@
-// Package auth turns a request into who is asking: it reads the bearer token,
-// verifies it, and makes the library.Viewer of it.
+// Package auth authenticates the caller of a request: it reads the bearer token, verifies it, and
+// returns the principal.Viewer of the caller.
 //
-// It answers for which tokens are good. It must not know what a viewer may do
-// (that is the domain's), nor how an answer is written (that is the edge's).
-// No error and no log line of it holds a token or a key.
+// It decides which tokens are good. It must not know what a viewer may do, which the domain decides,
+// or how an answer is written, which the edge does. Its errors and log lines contain no tokens or
+// keys.
 package auth
 
 import (
@@ -13,20 +13,20 @@ import (
 	"carrel/principal"
 )
 
-// Caller is who asks, for as long as the token is good: one request, or all
-// that is asked over a connection that stays open.
+// Caller is an authenticated or anonymous caller, for as long as the token is valid: for one request,
+// or for all operations of a connection.
 type Caller struct {
-	User               principal.ID // empty: anonymous
+	User               principal.ID // empty if anonymous
 	Admin, GlobalAdmin bool
 	// Until is when the token is no longer accepted; zero without a token.
 	Until time.Time
 }
 
-// SignedIn tells whether the caller is known by name.
+// SignedIn reports whether the caller is authenticated.
 func (c Caller) SignedIn() bool { return c.User != "" }
 
-// Viewer is the caller for one operation. Each gets its own, because a viewer
-// keeps what was resolved of its groups.
+// Viewer returns the viewer for one operation. Each operation gets its own, because a viewer caches
+// its resolved groups.
 func (c Caller) Viewer() *principal.Viewer {
 	return &principal.Viewer{User: c.User, Admin: c.Admin, GlobalAdmin: c.GlobalAdmin}
 }
@@ -38,8 +38,8 @@ func WithViewer(ctx context.Context, v *principal.Viewer) context.Context {
 	return context.WithValue(ctx, viewerKey{}, v)
 }
 
-// ViewerFrom is the viewer of the request; an anonymous one if there is none,
-// so that a path that forgot to authenticate sees less, never more.
+// ViewerFrom returns the viewer of the request. Without one it returns an anonymous viewer, so that
+// a path that lacks authentication shows less, never more.
 func ViewerFrom(ctx context.Context) *principal.Viewer {
 	if v, ok := ctx.Value(viewerKey{}).(*principal.Viewer); ok {
 		return v

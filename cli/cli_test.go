@@ -105,7 +105,7 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-func TestWrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
+func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	secret := file(t, "secret", testSecret)
 	short := file(t, "short", testSecret[1:])
 	store := "pebble:" + filepath.Join(t.TempDir(), "store")

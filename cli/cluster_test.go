@@ -80,7 +80,7 @@ func TestEveryFlagOfTLSConnectsWithIt(t *testing.T) {
 
 // Nodes that were told to be quicker are right with a shorter time, so it is
 // taken, and the operator is told what it means with all others.
-func TestATimeThatIsShorterThanTheNodesOneIsWarnedOf(t *testing.T) {
+func TestCluster_WarnsOfATimeoutBelowTheNodes(t *testing.T) {
 	for _, c := range []struct {
 		time  string
 		warns bool

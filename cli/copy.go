@@ -26,7 +26,7 @@ type copyCommand struct {
 
 // copySummary is the result of a copy.
 type copySummary struct {
-	// Rows are those copied and found equal; absent if an earlier run did that.
+	// Rows are the numbers of rows that were copied and found equal; absent if an earlier run did that.
 	Rows  map[string]int64    `json:"rows,omitempty"`
 	Audit *repair.AuditReport `json:"audit"`
 }
@@ -74,7 +74,7 @@ func printCopy(w io.Writer, summary *copySummary) error {
 	return nil
 }
 
-// copying is a copy under way.
+// copying is a running copy.
 type copying struct {
 	options gateway.Options
 	report  func(progress.Report)

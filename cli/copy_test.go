@@ -38,9 +38,9 @@ func TestCopyIsTheSameStore(t *testing.T) {
 	}
 }
 
-// TestWhatWasMovedIsFound: an import and a copy end with a directory that is
+// TestCopy_SearchFindsCopiedPrincipals: an import and a copy end with a directory that is
 // complete, and a rebuild makes it anew.
-func TestWhatWasMovedIsFound(t *testing.T) {
+func TestCopy_SearchFindsCopiedPrincipals(t *testing.T) {
 	imported := storeOf(t, fewLines)
 	copied := "pebble:" + filepath.Join(t.TempDir(), "copy")
 	if code, _, errs := command(t, "copy", "--from", imported, "--to", copied); code != ExitDone {
@@ -97,7 +97,7 @@ func damage(t *testing.T, name string, rows []principal.DirectoryRow) {
 	}
 }
 
-func TestHalfACopyIsNotUsed(t *testing.T) {
+func TestCopy_UnfinishedTargetIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "half")
 	store, err := pebblestore.Open(path, pebblestore.Options{})
 	if err != nil {

@@ -102,7 +102,7 @@ type exportOutput interface {
 	end(complete bool) error
 }
 
-// plainOutput passes the lines on as they come.
+// plainOutput writes the lines as they come.
 type plainOutput struct{ io.Writer }
 
 func (plainOutput) end(bool) error { return nil }

@@ -27,7 +27,7 @@ func storeOf(t *testing.T, lines string) string {
 	return store
 }
 
-func TestExportGivesBackWhatWasImported(t *testing.T) {
+func TestExport_WritesWhatWasImported(t *testing.T) {
 	store := storeOf(t, fewLines)
 	code, out, errs := command(t, "export", "--store", store)
 	if code != ExitDone || errs != "5 lines\n" {
@@ -53,7 +53,7 @@ func TestExportGivesBackWhatWasImported(t *testing.T) {
 	}
 }
 
-func TestExportThatFailsLeavesNoFile(t *testing.T) {
+func TestExport_FailureLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.jsonl")
 	broken := "pebble:" + file(t, "plain", "x")

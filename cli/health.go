@@ -14,8 +14,7 @@ import (
 	"carrel/config"
 )
 
-// maxHealthAnswer bounds what is read of the answer of /readyz. The gateway sends
-// one short line.
+// maxHealthAnswer limits how much of the answer of /readyz is read. The gateway sends one short line.
 const maxHealthAnswer = 1 << 10
 
 // healthCommand is `carrel health`. Its flags Listen and TLSCert are those of serve,
@@ -26,7 +25,7 @@ type healthCommand struct {
 	Timeout time.Duration `help:"How long to wait for the answer." default:"3s" placeholder:"TIME"`
 }
 
-// Run asks /readyz once and prints the answer. It fails unless the gateway is ready.
+// Run requests /readyz once and prints the answer. It fails unless the gateway is ready.
 func (c *healthCommand) Run(ctx context.Context, s Streams) error {
 	address, err := c.url()
 	if err != nil {
@@ -64,7 +63,7 @@ func (c *healthCommand) Run(ctx context.Context, s Streams) error {
 	return fmt.Errorf("health: %s answered with status %d; is another program at this address?", address, response.StatusCode)
 }
 
-// url is the address of /readyz on this machine.
+// url returns the address of /readyz on this machine.
 func (c *healthCommand) url() (string, error) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {

@@ -68,7 +68,7 @@ func (c *importCommand) open() (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// importReport turns the progress of an import into what is drawn of it.
+// importReport converts the progress of an import for display.
 func importReport(p interchange.Progress) progress.Report {
 	doing := "importing"
 	if p.Checking {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestMigrateTellsThatAnEmbeddedStoreNeedsNone(t *testing.T) {
+func TestMigrate_EmbeddedStoreNeedsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	code, out, errs := command(t, "migrate", "--store", "pebble:"+path)
 	if code != ExitDone || !strings.Contains(out, "needs no migration") || errs != "" {

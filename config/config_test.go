@@ -18,7 +18,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-func TestTheConfigInTheLogHoldsNoSecret(t *testing.T) {
+func TestConfig_LogContainsNoSecret(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
 	cfg := Config{AuthHS256File: file(t, "secret", secret+"\n"), AuthJWKS: "https://user:canary@keys.example.org/set"}
 	text, err := json.Marshal(cfg.LogValue().String())

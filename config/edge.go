@@ -14,7 +14,7 @@ import (
 type EdgeConfig struct {
 	Limits    edge.Limits
 	Proxies   []netip.Prefix
-	Documents edge.Manifest // nil: all documents are answered
+	Documents edge.Manifest // nil if all documents are allowed
 	Profile   edge.Profile
 }
 
@@ -81,7 +81,7 @@ func (c *Config) proxies() ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// manifest returns the only documents that are answered; nil if all are.
+// manifest returns the only allowed documents, or nil if all are allowed.
 func (c *Config) manifest() (edge.Manifest, error) {
 	if c.Documents == "" {
 		return nil, nil

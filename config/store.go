@@ -8,7 +8,7 @@ type StoreFlag struct {
 	Cassandra ClusterFlags `embed:"" prefix:"cassandra-"`
 }
 
-// ClusterFlags say how a Cassandra cluster is reached, whatever command wants it.
+// ClusterFlags configure how any command connects to a Cassandra cluster.
 type ClusterFlags struct {
 	User         string        `help:"User of the cluster." placeholder:"NAME"`
 	PasswordFile string        `help:"File with the password of the user: its bytes without one final newline." placeholder:"FILE"`

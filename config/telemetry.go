@@ -16,7 +16,7 @@ import (
 )
 
 // TelemetryFlags say where traces and metrics are sent. OpenTelemetry's own environment
-// variables count where a flag is not given.
+// variables apply if a flag is not given.
 type TelemetryFlags struct {
 	OTLPEndpoint     string        `name:"otlp-endpoint" help:"Collector that receives traces and metrics by OTLP over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it." placeholder:"URL"`
 	OTLPHeadersFile  string        `name:"otlp-headers-file" help:"File with headers for the collector, one on each line, such as Authorization: Bearer ..." placeholder:"FILE"`
@@ -31,7 +31,7 @@ type collectors struct{ Traces, Metrics observe.Collector }
 // Collectors reads the collectors from the flags, and then from OpenTelemetry's variables.
 // Errors do not repeat values that may contain a secret.
 func (f *TelemetryFlags) Collectors(env func(string) string) (c collectors, err error) {
-	if !(f.TraceRatio >= 0 && f.TraceRatio <= 1) { // also what is no number
+	if !(f.TraceRatio >= 0 && f.TraceRatio <= 1) { // also refuses NaN
 		return c, WrongUsage("trace-ratio", strconv.FormatFloat(f.TraceRatio, 'g', -1, 64), "a number from 0 to 1")
 	}
 	if f.OTLPMetricsEvery < 0 || f.OTLPMetricsEvery > 0 && f.OTLPMetricsEvery < time.Second {
@@ -51,7 +51,7 @@ func (f *TelemetryFlags) Collectors(env func(string) string) (c collectors, err 
 	return c, err
 }
 
-// collector is the one of a signal.
+// collector returns the collector of a signal.
 func (f *TelemetryFlags) collector(signal, path string, headers map[string]string, env func(string) string) (c observe.Collector, err error) {
 	const prefix = "OTEL_EXPORTER_OTLP_"
 	for _, v := range []struct {
@@ -107,7 +107,7 @@ func endpoint(key, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// headersOfFile are those of the file.
+// headersOfFile reads the headers of the file.
 func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 	if f.OTLPHeadersFile == "" {
 		return nil, nil

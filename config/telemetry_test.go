@@ -24,7 +24,7 @@ func environment(variables []string) func(string) string {
 	}
 }
 
-func TestWhereTelemetryIsSent(t *testing.T) {
+func TestCollectors_FromFlagsAndEnvironment(t *testing.T) {
 	keyed := file(t, "headers", "Authorization: Bearer key\n\n X-Tenant:  a b \n")
 	none := observe.Collector{Headers: map[string]string{}}
 	to := func(url string, headers ...string) observe.Collector {
@@ -70,9 +70,9 @@ func TestWhereTelemetryIsSent(t *testing.T) {
 	}
 }
 
-// TestWhereTelemetryCannotBeSent: what is wrong is told by its name, and what
+// TestCollectors_WrongSettingsAreRefused: what is wrong is told by its name, and what
 // may be secret in it is not told at all.
-func TestWhereTelemetryCannotBeSent(t *testing.T) {
+func TestCollectors_WrongSettingsAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		flags TelemetryFlags

@@ -17,8 +17,8 @@ import (
 	"carrel/observe"
 )
 
-// nodesTimeout is how long a node takes for a request at most, unless its
-// operator has changed it: read_request_timeout of Cassandra 5.
+// nodesTimeout is the default timeout of a node for a request: read_request_timeout of
+// Cassandra 5.
 const nodesTimeout = 5 * time.Second
 
 const clusterName = "cassandra://HOST[,HOST]/KEYSPACE"
@@ -111,8 +111,8 @@ func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 // CheckExists implements Target. Opening a keyspace that is missing fails.
 func (c *cluster) CheckExists() error { return nil }
 
-// transient reports whether nodes were too few or too slow; any other error needs
-// somebody to change something first.
+// transient reports whether nodes were too few or too slow. Any other error persists until an
+// operator changes something.
 func (c *cluster) transient(err error) bool {
 	var e *fault.Error
 	return errors.As(err, &e) && e.Code == fault.Unavailable && e.RetryAfter > 0

@@ -1,6 +1,6 @@
 // Package gateway opens the domain on a store: it names the kinds of stores there
 // are, keeps processes out of each other's way, connects Service, journal and
-// names, finishes what an earlier process left under way, and runs the background
+// names, finishes the pending changes of earlier processes, and runs the background
 // work. `carrel serve` and the commands that read or change a store share it. It
 // knows no GraphQL and does not listen.
 package gateway
@@ -27,7 +27,7 @@ import (
 // Gateway is the domain on an open store.
 type Gateway struct {
 	Store OpenStore
-	// Services are those of the domains, nil until they are open.
+	// Services are the Services of the domains, nil until they are open.
 	*backend.Services
 
 	runtime *sched.Real
@@ -49,7 +49,7 @@ type Options struct {
 	// Targets is how many principals one mutation may name; 0 means the domain's
 	// own maximum.
 	Targets int
-	// HeaderCache is how many headers are kept to serve pages from; 0: none are.
+	// HeaderCache is how many headers are cached for serving pages; 0 for none.
 	HeaderCache int
 	// Doing is the command of this process, such as "carrel serve", as other
 	// processes that use the store see it.
@@ -72,7 +72,7 @@ func retryOpening[T any](ctx context.Context, log *slog.Logger, target Target, d
 		if err == nil || try == openTries || ctx.Err() != nil || time.Since(began) > openWithin || !target.transient(err) {
 			return v, err
 		}
-		log.WarnContext(ctx, "the store cannot be used yet, and is tried again", "error", err)
+		log.WarnContext(ctx, "the store cannot be used yet; trying again", "error", err)
 		select {
 		case <-time.After(openPause):
 		case <-ctx.Done():
@@ -182,8 +182,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	return nil
 }
 
-// run finishes what earlier processes left under way, and begins the background
-// work.
+// run finishes the pending changes of earlier processes, and begins the background work.
 func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	if alone {
 		// The in-flight logs that are here belong to processes that have died. If
@@ -192,7 +191,7 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 		if err := g.journal.Recover(ctx, g.Library); err != nil {
 			// The rest stays in the in-flight log and the journal tries again. A full
 			// disk, say, must not keep out the process that could free some space.
-			with.Log.WarnContext(ctx, "not all that was under way could be finished yet", "error", err)
+			with.Log.WarnContext(ctx, "not all pending changes could be finished yet", "error", err)
 		}
 	}
 	go func() {
@@ -211,10 +210,10 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 // API returns the Service of libraries with bounds on what one call may take.
 func (g *Gateway) API() library.API { return library.Bounded(g.Library, g.runtime) }
 
-// PageAPI returns the Service of pages, whose questions are bounded likewise.
+// PageAPI returns the Service of pages, whose queries are limited in the same way.
 func (g *Gateway) PageAPI() page.API { return page.API{Service: g.Pages} }
 
-// Close finishes what is under way and closes the store. Work that takes longer
+// Close finishes the pending changes and closes the store. Work that takes longer
 // than commit.EndWithin stays in the journal and is finished at the next start.
 // The Services must not be called any more.
 func (g *Gateway) Close(ctx context.Context) error {

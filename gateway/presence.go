@@ -21,11 +21,11 @@ type sharedStore interface {
 	Join(ctx context.Context, host, doing string, heartbeat func(others []cassandra.Presence)) ([]cassandra.Presence, error)
 	// WatchClock compares this process's clock with the store's from now on.
 	WatchClock(ctx context.Context)
-	// Skew returns the difference that was measured, and Ahead by how much this
-	// process's clock is ahead at least.
+	// Skew returns the difference that was measured, and Ahead how far this
+	// process's clock is at least ahead.
 	Skew() (skew session.Skew, known bool)
 	Ahead() time.Duration
-	// Load returns how many statements are under way, and how many are queued.
+	// Load returns how many statements are running, and how many are queued.
 	Load() (under, waiting int)
 	// Ready returns nil, ErrSchema, ErrClock, or an error of the store.
 	Ready(ctx context.Context) error

@@ -14,8 +14,8 @@ import (
 	"carrel/principal"
 )
 
-// readyWithin is how long the store may take to answer whether it is ready. Load
-// balancers ask again within seconds.
+// readyWithin is how long the store may take to report whether it is ready. Load
+// balancers repeat the request within seconds.
 const readyWithin = 2 * time.Second
 
 // ready returns nil if the store can serve requests, and otherwise the reason as
@@ -44,26 +44,24 @@ func notReady(err error) error {
 	return fmt.Errorf("%w: %w", edge.NotReady("the store does not answer"), err)
 }
 
-// readyFor is how long an answer of the store is reused. Anybody may call /readyz,
-// and each question is several reads by quorum; a load balancer asks once a second
-// at most.
+// readyFor is how long an answer of the store is reused. Anybody may call /readyz, and each check is
+// several reads by quorum. A load balancer checks at most once a second.
 const readyFor = 250 * time.Millisecond
 
-// Readiness tells whether a store is ready. Calls at about the same time share one
-// question to the store.
+// Readiness reports whether a store is ready. Concurrent calls share one check of the store.
 type Readiness struct {
-	// ask asks the store. It returns soon, whatever the store does.
+	// ask checks the store. It returns soon, whatever the store does.
 	ask func(ctx context.Context) error
 
 	mu     sync.Mutex
 	latest *readyAnswer
 }
 
-// readyAnswer is an answer of the store, or a question that is under way.
+// readyAnswer is an answer of the store, or a running check.
 type readyAnswer struct {
 	done  chan struct{} // closed when the answer has arrived
 	err   error
-	until time.Time // when the answer expires; zero while the question is under way
+	until time.Time // when the answer expires; zero while the check is running
 }
 
 // Readiness returns the readiness of the gateway's store. It logs each change of
@@ -72,7 +70,7 @@ func (g *Gateway) Readiness(log *slog.Logger) *Readiness {
 	return &Readiness{ask: logChanges(log, g.ready)}
 }
 
-// logChanges returns ask with a log of its answers. Load balancers ask every
+// logChanges returns ask with a log of its answers. Load balancers check every
 // second, so it logs an answer only if it differs from the one before.
 func logChanges(log *slog.Logger, ask func(context.Context) error) func(context.Context) error {
 	var logged atomic.Value // the last reason, "" for ready
@@ -92,9 +90,9 @@ func logChanges(log *slog.Logger, ask func(context.Context) error) func(context.
 	}
 }
 
-// Check returns the latest answer, if it has not expired, and otherwise asks the
-// store. The caller that asks waits to the end, because others wait for the same
-// answer; those give up when their contexts end.
+// Check returns the latest answer if it has not expired, and otherwise checks the store. The caller
+// that does so waits until the end, because others wait for the same answer; those give up when
+// their contexts end.
 func (r *Readiness) Check(ctx context.Context) error {
 	r.mu.Lock()
 	a := r.latest
@@ -113,7 +111,7 @@ func (r *Readiness) Check(ctx context.Context) error {
 	}
 }
 
-// answer asks the store, and passes the answer to all callers that wait for it.
+// answer checks the store, and passes the answer to all waiting callers.
 func (r *Readiness) answer(ctx context.Context, a *readyAnswer) error {
 	err := error(edge.NotReady("the store does not answer")) // if ask panics
 	defer func() {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What /readyz tells of each reason that a store can have: never the cause,
 // which names hosts.
-func TestWhatReadyzTells(t *testing.T) {
+func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		err    error
@@ -59,7 +59,7 @@ func TestWhatReadyzTells(t *testing.T) {
 
 // Anybody may ask for readiness, as often as he likes: the store is asked once
 // in 250 ms, however many ask and however slow it is.
-func TestReadinessIsAskedForOnce(t *testing.T) {
+func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		down := errors.New("down")
@@ -105,7 +105,7 @@ func TestReadinessIsAskedForOnce(t *testing.T) {
 	})
 }
 
-func TestReadiness_LogsChangesAlone(t *testing.T) {
+func TestReadiness_LogsOnlyChanges(t *testing.T) {
 	var out strings.Builder
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

@@ -14,10 +14,10 @@ import (
 	"carrel/pebblestore"
 )
 
-// Target is a store that may be opened: its kind, and where it is.
+// Target is a store that may be opened: its kind and its location.
 type Target interface {
-	// CheckExists returns an error if there is no store at a place where opening
-	// would create one: a new store would be found in order and empty.
+	// CheckExists returns an error if opening would create a new store, which would be found consistent
+	// and empty.
 	CheckExists() error
 	// Migrate brings the store's schema up to date, and reports each step.
 	Migrate(ctx context.Context, report func(step string)) error
@@ -39,7 +39,7 @@ type Backend interface {
 // OpenStore is an open store.
 type OpenStore struct {
 	Backend
-	// shared is what only a store of several processes can do. It is nil for a store
+	// shared has the methods of a store that several processes may use. It is nil for a store
 	// that a second process cannot open.
 	shared sharedStore
 }

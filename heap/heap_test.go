@@ -16,7 +16,7 @@ func goal() uint64 {
 
 // The collector waits for what a page makes some hundred times over, not for the
 // few megabytes that a small process keeps.
-func TestASmallHeapIsNotCollectedAllTheTime(t *testing.T) {
+func TestBallast_SmallHeapIsRarelyCollected(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // whatever GOGC says
 	runtime.GC()
 	if before := goal(); before >= 2*size {

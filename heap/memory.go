@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// Memory is how many bytes the process may use: the least of GOMEMLIMIT, the
-// limit of its control group and the memory of the machine; 0 where none of
-// them is known.
+// Memory returns how many bytes the process may use: the least of GOMEMLIMIT, the limit of its
+// control group and the memory of the machine, or 0 if none of them is known.
 func Memory() int64 { return memory(os.DirFS("/"), debug.SetMemoryLimit(-1)) }
 
 func memory(root fs.FS, limit int64) int64 {
@@ -25,7 +24,7 @@ func memory(root fs.FS, limit int64) int64 {
 	return least
 }
 
-// machine is the memory of the machine; MaxInt64 where it is not known.
+// machine returns the memory of the machine, or MaxInt64 if it is not known.
 func machine(root fs.FS) int64 {
 	f, err := root.Open("proc/meminfo")
 	if err != nil {
@@ -41,8 +40,8 @@ func machine(root fs.FS) int64 {
 	return math.MaxInt64
 }
 
-// group is the least limit of the process's control groups, of version 2 or 1;
-// MaxInt64 where there is none. A container sees its own group as the root.
+// group returns the least limit of the process's control groups, of version 2 or 1, or MaxInt64
+// if there is none. A container sees its own group as the root.
 func group(root fs.FS) int64 {
 	least := min(number(root, "sys/fs/cgroup/memory.max"), number(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"))
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
@@ -66,7 +65,7 @@ func group(root fs.FS) int64 {
 	return least
 }
 
-// number reads a file with one number; MaxInt64 where it has none.
+// number reads a file that contains one number. It returns MaxInt64 if there is none.
 func number(root fs.FS, name string) int64 {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-func TestMemory_IsTheLeastThatLimitsTheProcess(t *testing.T) {
+func TestMemory_IsTheSmallestLimit(t *testing.T) {
 	const none = math.MaxInt64
 	for name, c := range map[string]struct {
 		files map[string]string

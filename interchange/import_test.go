@@ -163,7 +163,7 @@ func TestMalformedFileChangesNothing(t *testing.T) {
 	}
 }
 
-func TestCheckGivesUpOnAnotherKindOfFile(t *testing.T) {
+func TestImport_StopsCheckingAnotherKindOfFile(t *testing.T) {
 	sum, faults, err := imported(t, strings.NewReader(strings.Repeat("a,b,c\n", 1000)), &recorder{}, Options{})
 	if err == nil || !strings.Contains(err.Error(), "100 malformed lines, and the rest was not read") || len(faults) != maxMalformed || sum.Lines != 0 {
 		t.Errorf("%d faults, %+v, %v", len(faults), sum, err)
@@ -186,7 +186,7 @@ func TestPipeIsCheckedAsItIsRead(t *testing.T) {
 	}
 }
 
-func TestContinueLeavesOutBadLinesOnly(t *testing.T) {
+func TestImport_ContinueSkipsOnlyBadLines(t *testing.T) {
 	file := fileOf(userLineOf("ann"), "x", userLineOf("bad"), userLineOf("ben"), "", groupLineOf("g", "u:demo:ann"))
 	to := recorder{before: func(_ context.Context, id string) error {
 		if id == "u:demo:bad" {
@@ -207,7 +207,7 @@ func TestContinueLeavesOutBadLinesOnly(t *testing.T) {
 	}
 }
 
-func TestRepeatingSkipsWhatIsThere(t *testing.T) {
+func TestImport_RepetitionSkipsStoredLines(t *testing.T) {
 	file := fileOf(userLineOf("ann"), userLineOf("ben"))
 	var to recorder
 	for _, want := range []Summary{{Lines: 2, Created: 2}, {Lines: 2, Unchanged: 2}} {
@@ -278,7 +278,7 @@ func TestFirstFaultIsTheFirstInTheFile(t *testing.T) {
 	})
 }
 
-func TestAFailingStoreEndsTheImportWhateverWasAsked(t *testing.T) {
+func TestImport_FailingStoreEndsItInAnyCase(t *testing.T) {
 	for name, broken := range map[string]error{
 		"unavailable": fault.Unavailablef(nil, "the disk is full"),
 		"unknown":     errors.New("the disk is full"),
@@ -336,7 +336,7 @@ func TestLinesOfOneTypeRunTogether(t *testing.T) {
 	})
 }
 
-func TestNothingRunsBeforeWhatItNames(t *testing.T) {
+func TestImport_LineWaitsForTheLinesThatItNames(t *testing.T) {
 	file := fileOf(
 		userLineOf("ann"), userLineOf("ben"),
 		groupLineOf("a", "u:demo:ann"), groupLineOf("b", "u:demo:ann"), groupLineOf("c", "g:demo:b"),
@@ -369,7 +369,7 @@ func TestNothingRunsBeforeWhatItNames(t *testing.T) {
 	}
 }
 
-func TestALaterLineDoesNotHelpAnEarlierOne(t *testing.T) {
+func TestImport_LaterLineDoesNotHelpAnEarlierOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := recorder{}
 		to.before = func(_ context.Context, id string) error {

@@ -49,7 +49,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestLinesTellWhereReadingFailed(t *testing.T) {
+func TestLines_ReportWhereReadingFailed(t *testing.T) {
 	disk := errors.New("disk on fire")
 	file := newLines(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(disk)))
 	if text, err := file.next(); err != nil || string(text) != "a" {

@@ -153,7 +153,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestFaultsAreShortWhateverTheFileHolds(t *testing.T) {
+func TestParse_FaultsAreShort(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, line := range []string{
 		fmt.Sprintf(`{"type":%q}`, long),

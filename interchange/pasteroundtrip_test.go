@@ -37,9 +37,9 @@ var pastesWorld = `{"type":"paste","id":"p:00000000000000000000000000000001","ti
 {"type":"paste","id":"p:00000000000000000000000000000003","title":"T","body":"b","createdAt":"2023-12-31T23:59:59.999999Z","modifiedAt":"2023-12-31T23:59:59.999999Z","version":1}
 `
 
-// TestPastes_AnExportComesBackEqual: what was imported is exported, without a secret, and an
+// TestPastes_RoundTrip: what was imported is exported, without a secret, and an
 // import that is repeated changes nothing.
-func TestPastes_AnExportComesBackEqual(t *testing.T) {
+func TestPastes_RoundTrip(t *testing.T) {
 	services := emptyServices(t, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	load := func(text string) (interchange.Summary, error) {
 		return interchange.Import(t.Context(), strings.NewReader(text), 0, services.Library, interchange.Options{})

@@ -327,7 +327,7 @@ func TestRoundTripOfManyMembers(t *testing.T) {
 }
 
 // A file may be read long after it was written.
-func TestWhatHasExpiredSinceIsTaken(t *testing.T) {
+func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 	store := emptyStore(t)
 	defer func() {
 		if err := store.Close(); err != nil {

@@ -10,9 +10,8 @@ import (
 	"carrel/core/journal"
 )
 
-// Background makes spans of what a journal has the domain do when nobody asks:
-// each is a trace of its own. A change that is finished in the place of a
-// mutation of this process refers to that mutation's trace.
+// Background creates spans for the background work that a journal starts. Each is a trace of its
+// own. The span of a change that a mutation of this process began links to that mutation's trace.
 func (t *Tracing) Background(next journal.Service) journal.Service {
 	if t == nil {
 		return next
@@ -69,7 +68,7 @@ func (b *tracedBackground) Scrub(ctx context.Context) (settled, mismatches int, 
 	return settled, mismatches, err
 }
 
-// sends remembers which span a change is sent to the store in.
+// sends remembers in which span a change is sent to the store.
 func (t *Tracing) sends(ctx context.Context, id commit.EntryID) {
 	if t == nil {
 		return
@@ -79,17 +78,15 @@ func (t *Tracing) sends(ctx context.Context, id commit.EntryID) {
 	}
 }
 
-// maxChangeSpans is of how many changes the span is kept: as many as may be
-// undecided in a process.
+// maxChangeSpans is how many changes have their spans kept: as many as a process may have undecided.
 const maxChangeSpans = 1000
 
-// changeSpans are the spans of mutations by the changes that they have sent to
-// the store, those of the changes sent last. Most changes are finished by their
-// mutation and never asked for here.
+// changeSpans remembers the spans of mutations by the changes that they sent to the store last. Most
+// changes are finished by their mutation, and never looked up here.
 type changeSpans struct {
 	mu    sync.Mutex
 	spans map[commit.EntryID]trace.SpanContext
-	// order holds the changes as they came, around from next.
+	// order is a ring buffer of the changes in order, beginning at next.
 	order []commit.EntryID
 	next  int
 }
@@ -108,7 +105,7 @@ func (c *changeSpans) keep(id commit.EntryID, span trace.SpanContext) {
 	c.spans[id] = span
 }
 
-// take gives the span of a change, once.
+// take returns and forgets the span of a change.
 func (c *changeSpans) take(id commit.EntryID) (trace.SpanContext, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

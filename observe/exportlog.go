@@ -7,32 +7,31 @@ import (
 	"time"
 )
 
-// remindEvery is how often the log is told that something still cannot be sent:
-// a collector may be away for hours, and is nobody's request.
+// remindEvery is how often the log repeats that something still cannot be sent: a collector may be
+// down for hours.
 const remindEvery = 10 * time.Minute
 
-// shortestSecret is the length, in bytes, of a header's value that is taken for a
-// secret. A shorter one keeps nobody out, and would be taken out of addresses and
-// numbers of an error: the 1 of X-Scope-OrgID, say.
+// shortestSecret is the length in bytes from which a header's value counts as a secret. Removing
+// shorter values from errors would damage addresses and numbers, such as the 1 of X-Scope-OrgID.
 const shortestSecret = 8
 
-// maxReason bounds what the log repeats of a collector's answer, in bytes.
+// maxReason limits how many bytes of a collector's answer are logged.
 const maxReason = 300
 
-// exportLog tells the log what became of sending, once in a while, and counts
-// each time. It is safe for concurrent use.
+// exportLog logs failures of sending, with limited frequency, and counts all of them. It is safe for
+// concurrent use.
 type exportLog struct {
 	log *slog.Logger
 	now func() time.Time
-	// secrets are never told, wherever they come from.
+	// secrets are never logged, wherever they appear.
 	secrets []string
 	count   func(signal, outcome string)
 
 	mu      sync.Mutex
-	failing map[string]*outage // by signal; nil where it was sent last
+	failing map[string]*outage // by signal; nil if it was last sent successfully
 }
 
-// secretsOf are the values of headers that are taken for secrets.
+// secretsOf returns the values of headers that count as secrets.
 func secretsOf(all ...map[string]string) (secrets []string) {
 	for _, headers := range all {
 		for _, value := range headers {
@@ -44,13 +43,13 @@ func secretsOf(all ...map[string]string) (secrets []string) {
 	return secrets
 }
 
-// outage is what cannot be sent at the moment.
+// outage is a signal that currently cannot be sent.
 type outage struct {
-	times int
-	told  time.Time
+	times  int
+	logged time.Time
 }
 
-// ended tells that a signal was sent, or why it was not.
+// ended records that a signal was sent, or the error why it was not.
 func (l *exportLog) ended(signal string, err error) {
 	outcome := "ok"
 	if err != nil {
@@ -66,18 +65,18 @@ func (l *exportLog) ended(signal string, err error) {
 		l.log.Info("telemetry is sent again", "signal", signal, "failures", f.times)
 	case err == nil:
 	case f == nil:
-		l.failing[signal] = &outage{times: 1, told: l.now()}
+		l.failing[signal] = &outage{times: 1, logged: l.now()}
 		l.log.Warn("telemetry could not be sent; what is lost is lost, and it is tried again", "signal", signal, "error", l.reason(err))
 	default:
 		f.times++
-		if at := l.now(); at.Sub(f.told) >= remindEvery {
-			f.told = at
+		if at := l.now(); at.Sub(f.logged) >= remindEvery {
+			f.logged = at
 			l.log.Warn("telemetry still cannot be sent", "signal", signal, "failures", f.times, "error", l.reason(err))
 		}
 	}
 }
 
-// reason is the text of an error as the log may hold it.
+// reason returns the text of an error as it may be logged.
 func (l *exportLog) reason(err error) string {
 	text := err.Error()
 	for _, secret := range l.secrets {

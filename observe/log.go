@@ -1,11 +1,8 @@
-// Package observe is what operators see of a process: its log, its figures and
-// its traces.
+// Package observe provides what operators see of a process: its log, its metrics and its traces.
 //
-// It answers for the form of the lines and their order, for names, labels and
-// bounds of the figures, for what stands in a span, and for how figures and
-// spans are sent to a collector; none of them tells who is there. It must not
-// know what may be told in a line: whoever logs sees to it that no secret is in
-// it.
+// It determines the format and the order of log lines, the names, labels and buckets of metrics, the
+// content of spans, and how metrics and spans are sent to a collector. Metrics and spans identify
+// nobody. It must not know what a log line may contain: callers that log must not log secrets.
 package observe
 
 import (
@@ -17,9 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Output passes lines on. Until it is opened it holds them back, so that the
-// line by which scripts learn the address is the first one, whatever the start
-// had to say before.
+// Output passes lines on. Until it is opened it buffers them, so that the line with the address, from
+// which scripts learn it, is the first one.
 type Output struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -27,10 +23,10 @@ type Output struct {
 	open bool
 }
 
-// NewOutput is an output to w that holds its lines back.
+// NewOutput returns an Output to w that buffers its lines.
 func NewOutput(w io.Writer) *Output { return &Output{w: w} }
 
-// Write takes whole lines.
+// Write writes or buffers whole lines.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,8 +37,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Open lets say write, which may be nil, and then passes on what was held back
-// and all that follows. Opening it again does nothing.
+// Open calls say, which may be nil, to write the first line, and then passes on the buffered lines
+// and all that follow. Opening it again does nothing.
 func (o *Output) Open(say func(log *slog.Logger)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +55,7 @@ func (o *Output) Open(say func(log *slog.Logger)) error {
 	return err
 }
 
-// NewLogger writes JSON lines to w. A line of what belongs to a trace names it.
+// NewLogger returns a logger that writes JSON lines to w. Lines within a trace contain its id.
 func NewLogger(w io.Writer) *slog.Logger {
 	return slog.New(traceHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo})})
 }
@@ -70,7 +66,7 @@ type traceHandler struct{ slog.Handler }
 // Handle implements slog.Handler.
 func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
 	if of := trace.SpanContextFromContext(ctx); of.IsValid() {
-		r = r.Clone() // others may have it too
+		r = r.Clone() // other handlers may use it too
 		r.AddAttrs(slog.String("trace_id", of.TraceID().String()), slog.String("span_id", of.SpanID().String()))
 	}
 	return h.Handler.Handle(ctx, r)

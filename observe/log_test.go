@@ -23,7 +23,7 @@ func messages(t *testing.T, b *bytes.Buffer) []string {
 	return got
 }
 
-func TestWhatIsSaidAtTheStartComesAfterTheFirstLine(t *testing.T) {
+func TestOutput_EarlierLinesFollowTheFirstLine(t *testing.T) {
 	var b bytes.Buffer
 	out := NewOutput(&b)
 	log := NewLogger(out)
@@ -44,7 +44,7 @@ func TestWhatIsSaidAtTheStartComesAfterTheFirstLine(t *testing.T) {
 	}
 }
 
-func TestHeldLinesAreTellableWithoutAFirstOne(t *testing.T) {
+func TestOutput_OpensWithoutAFirstLine(t *testing.T) {
 	var b bytes.Buffer
 	out := NewOutput(&b)
 	NewLogger(out).Info("failed")

@@ -12,20 +12,19 @@ import (
 	"carrel/library"
 )
 
-// Bounds of the histograms, in seconds. Calls of a store take microseconds on
-// the embedded one and milliseconds on a cluster; requests and fan-outs up to
-// their deadlines and beyond.
+// Buckets of the histograms, in seconds. Calls of a store take microseconds on the embedded store and
+// milliseconds on a cluster; requests and fan-outs take up to their deadlines and longer.
 var (
 	callBounds    = []float64{10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10}
 	requestBounds = []float64{300e-6, 1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10, 15}
 	lagBounds     = []float64{1e-3, 3e-3, 10e-3, 30e-3, 100e-3, 300e-3, 1, 3, 10, 30, 100, 300}
 )
 
-// idBounds are those of how many ids are loaded at once, at most 100.
+// idBounds are the buckets for the number of ids that are loaded at once, at most 100.
 var idBounds = []float64{1, 2, 5, 10, 20, 50, 100}
 
-// Metrics are the figures of one process, for Prometheus. No label holds an id,
-// a name or a text of a request: every label is of a closed list.
+// Metrics are the metrics of one process, for Prometheus. No label contains an id, a name or a text
+// of a request: every label has a fixed set of values.
 type Metrics struct {
 	registry    *prometheus.Registry
 	requests    *prometheus.HistogramVec
@@ -46,7 +45,7 @@ type Metrics struct {
 	exports     *prometheus.CounterVec
 }
 
-// Watcher tells figures and spans of what a Service does.
+// Watcher records metrics and spans of the work of a Service.
 type Watcher struct {
 	*Metrics
 	*Tracing
@@ -54,7 +53,7 @@ type Watcher struct {
 
 var _ library.Watcher = Watcher{}
 
-// NewMetrics makes the figures of this process, with those of its Go runtime.
+// NewMetrics returns the metrics of this process, including those of the Go runtime.
 func NewMetrics() *Metrics {
 	histogram := func(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "carrel", Name: name, Help: help, Buckets: bounds}, labels)
@@ -103,14 +102,13 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Handler answers with all figures, in the form that Prometheus reads.
+// Handler serves all metrics in the format of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Request counts a request that was answered. operation is query, mutation or
-// subscription, empty where it was not known; code is OK or one of the API's
-// error codes.
+// Request counts an answered request. operation is query, mutation or subscription, or empty if
+// unknown. code is OK or an error code of the API.
 func (m *Metrics) Request(operation, code string, took time.Duration) {
 	if operation == "" {
 		operation = "none"
@@ -118,18 +116,18 @@ func (m *Metrics) Request(operation, code string, took time.Duration) {
 	m.requests.WithLabelValues(operation, code).Observe(took.Seconds())
 }
 
-// Statement is a statement that a store has sent to its cluster, or has not
-// because too many were under way. Its names are of closed lists.
+// Statement is a statement that a store has sent to its cluster, or did not send because too many
+// were running. Its names are from fixed sets.
 type Statement struct {
 	Name, Outcome string
 	Took          time.Duration
-	// Retries is how often it was sent again after a node had failed at it;
-	// Hedged tells that a second node was asked beside a slow one.
+	// Retries is how often it was sent again after a node had failed. Hedged reports that it was
+	// also sent to a second node because the first was slow.
 	Retries int
 	Hedged  bool
 }
 
-// Statement counts one.
+// Statement counts a statement.
 func (m *Metrics) Statement(s Statement) {
 	m.statements.WithLabelValues(s.Name, s.Outcome).Observe(s.Took.Seconds())
 	if s.Retries > 0 {
@@ -140,8 +138,8 @@ func (m *Metrics) Statement(s Statement) {
 	}
 }
 
-// Cluster adds how many statements are under way and how many wait for a place,
-// asked for whenever the figures are.
+// Cluster adds metrics of how many statements are running and how many wait, which are read whenever
+// the metrics are collected.
 func (m *Metrics) Cluster(load func() (under, waiting int)) {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help},
@@ -152,7 +150,7 @@ func (m *Metrics) Cluster(load func() (under, waiting int)) {
 		gauge("store_statements_waiting", "Statements that wait for a place among them.", func() int { _, waiting := load(); return waiting }))
 }
 
-// Copies adds what the header cache tells of itself, asked for whenever the figures are.
+// Copies adds the metrics of the header cache, which are read whenever the metrics are collected.
 func (m *Metrics) Copies(stats func() library.CopyStats) {
 	gauge := func(name, help string, value func(library.CopyStats) float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help}, func() float64 { return value(stats()) })
@@ -202,12 +200,12 @@ func (m *Metrics) Delivered() { m.told.Inc() }
 // CutOff implements library.Watcher.
 func (m *Metrics) CutOff() { m.cutOff.Inc() }
 
-// Loaded counts a call of a loader, of a closed list, for so many ids.
+// Loaded counts a call of a loader for a number of ids. loader is from a fixed set.
 func (m *Metrics) Loaded(loader string, ids int) {
 	m.loads.WithLabelValues(loader).Observe(float64(ids))
 }
 
-// Spent counts points that a signed-in viewer, or an address, has paid.
+// Spent counts points that a signed-in viewer, or an address, has spent.
 func (m *Metrics) Spent(signedIn bool, points float64) {
 	payer := "address"
 	if signedIn {
@@ -216,15 +214,15 @@ func (m *Metrics) Spent(signedIn bool, points float64) {
 	m.points.WithLabelValues(payer).Add(points)
 }
 
-// SocketClosed counts a websocket that has ended, by a code of a closed list.
+// SocketClosed counts a closed websocket by its code, which is from a fixed set.
 func (m *Metrics) SocketClosed(code string) { m.closes.WithLabelValues(code).Inc() }
 
-// LimitExceeded counts an operation that was run though it is beyond a limit, by
-// the API's code for that.
+// LimitExceeded counts an operation that was executed although it exceeds a limit, by the error code
+// of the API for that.
 func (m *Metrics) LimitExceeded(code string) { m.exceeded.WithLabelValues(code).Inc() }
 
-// Streams adds how many event streams and sockets are open, asked for whenever
-// the figures are.
+// Streams adds metrics of how many event streams and sockets are open, which are read whenever the
+// metrics are collected.
 func (m *Metrics) Streams(open func() (events, sockets int)) {
 	gauge := func(kind string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: "streams",
@@ -236,25 +234,25 @@ func (m *Metrics) Streams(open func() (events, sockets int)) {
 		gauge("socket", func() int { _, sockets := open(); return sockets }))
 }
 
-// Answers adds how much memory is reserved for answers, asked for whenever the
-// figures are.
+// Answers adds a metric of the memory that is reserved for answers, which is read whenever the
+// metrics are collected.
 func (m *Metrics) Answers(bytes func() int64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: "answer_bytes",
 		Help: "Memory reserved for answers that are being built, or are not sent yet."},
 		func() float64 { return float64(bytes()) }))
 }
 
-// exported counts a batch of telemetry that was sent, or was not.
+// exported counts a batch of telemetry that was sent or failed.
 func (m *Metrics) exported(signal, outcome string) { m.exports.WithLabelValues(signal, outcome).Inc() }
 
-// Skew adds how far this process's clock is ahead of its cluster's, asked for
-// whenever the figures are. Where it is not known there is no figure.
+// Skew adds a metric of how far this process's clock is ahead of its cluster's, which is read
+// whenever the metrics are collected. While it is unknown the metric is absent.
 func (m *Metrics) Skew(ahead func() (skew time.Duration, known bool)) {
 	m.registry.MustRegister(&skewCollector{
 		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far this process's clock is ahead of the cluster's, negative where it is behind.", nil, nil), ahead})
 }
 
-// skewCollector tells the skew as it is known at the moment.
+// skewCollector collects the currently known skew.
 type skewCollector struct {
 	desc  *prometheus.Desc
 	ahead func() (time.Duration, bool)
@@ -270,26 +268,25 @@ func (c *skewCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Journal adds what a journal tells of itself, asked for whenever the figures
-// are.
+// Journal adds the metrics of a journal, which are read whenever the metrics are collected.
 func (m *Metrics) Journal(stats func() journal.Stats) {
 	m.registry.MustRegister(&journalCollector{stats, journalFigures()})
 }
 
-// journalCollector tells the figures of one look at a journal.
+// journalCollector collects the metrics of a journal.
 type journalCollector struct {
 	stats   func() journal.Stats
 	figures []journalFigure
 }
 
-// journalFigure is one of them.
+// journalFigure is a metric of a journal.
 type journalFigure struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
 	value func(journal.Stats) float64
 }
 
-// journalFigures are all that a journal tells.
+// journalFigures are all metrics of a journal.
 func journalFigures() []journalFigure {
 	return []journalFigure{
 		level("changes_in_flight", "Changes of this process that are under way, deferred moves included.", func(s journal.Stats) float64 { return float64(s.Entries) }),

@@ -58,8 +58,8 @@ func openStore(t testing.TB) *pebblestore.Store {
 	return store
 }
 
-// TestAMeasuredStoreIsTheStore: a store that is measured keeps its contract.
-func TestAMeasuredStoreIsTheStore(t *testing.T) {
+// TestStore_MeasuredStoreConforms: a store that is measured keeps its contract.
+func TestStore_MeasuredStoreConforms(t *testing.T) {
 	m := NewMetrics()
 	measured := m.Store(openStore(t), nil)
 	storetest.Run(t, func(*testing.T) backend.Store { return measured })
@@ -263,7 +263,7 @@ func droppingAll(b *testing.B, sampler sdk.Sampler) *Tracing {
 	return newTracing(provider.Tracer("test"))
 }
 
-func TestTheSkewIsToldWhileItIsKnown(t *testing.T) {
+func TestSkew_IsReportedWhileKnown(t *testing.T) {
 	m := NewMetrics()
 	ahead, known := -1500*time.Millisecond, false
 	m.Skew(func() (time.Duration, bool) { return ahead, known })

@@ -20,53 +20,51 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Times of sending. Nobody waits for it but the end of the process, and that no
-// longer than flushWithin.
+// Times of sending. Only the end of the process waits for it, at most for flushWithin.
 const (
 	sendWithin  = 10 * time.Second
 	flushWithin = 3 * time.Second
 )
 
-// ExportConfig says where spans and figures are sent, and what of them.
+// ExportConfig configures where spans and metrics are sent, and which ones.
 type ExportConfig struct {
 	Traces, Metrics Collector
-	// Ratio is the part of the traces that begin here which is recorded.
+	// Ratio is the fraction of the traces beginning here that is recorded.
 	Ratio float64
-	// MetricsEvery is how often figures are sent; 0: never.
+	// MetricsEvery is how often metrics are sent; 0 for never.
 	MetricsEvery time.Duration
-	// Host and Instance name the machine and this run of the process, and Version
-	// is the program's.
+	// Host and Instance identify the machine and this run of the process. Version is the version
+	// of the program.
 	Host, Instance, Version string
 	Log                     *slog.Logger
 }
 
-// Collector takes one kind of telemetry, by OTLP over HTTP.
+// Collector receives one kind of telemetry by OTLP over HTTP.
 type Collector struct {
-	URL     string            // of that kind; empty: it is not sent
-	Headers map[string]string // which may be secret
+	URL     string            // for that kind; empty if it is not sent
+	Headers map[string]string // may contain secrets
 }
 
-// Export sends spans and figures until it is closed. A nil *Export sends
-// nothing.
+// Export sends spans and metrics until it is closed. A nil *Export sends nothing.
 type Export struct {
 	tracing *Tracing
 
 	log    *slog.Logger
 	sent   *exportLog
 	spans  *sdk.TracerProvider
-	meters *metric.MeterProvider // nil: figures are not sent
-	// stop ends what is being sent.
+	meters *metric.MeterProvider // nil if metrics are not sent
+	// stop cancels running requests.
 	stop context.CancelFunc
 }
 
-// OpenExport begins to send. It asks no collector anything: one that is away
-// keeps nobody from starting.
+// OpenExport begins to send. It does not contact a collector, so that the process starts even if a
+// collector is down.
 func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	sent := &exportLog{log: c.Log, now: time.Now, secrets: secretsOf(c.Traces.Headers, c.Metrics.Headers), count: m.exported, failing: map[string]*outage{}}
 	x := &Export{log: c.Log, sent: sent, stop: stop}
-	// The libraries tell what they cannot return to anybody here. It is the
-	// process's, and so is this.
+	// The OpenTelemetry libraries report errors that they cannot return to a handler, which is
+	// global to the process.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { sent.ended("other", err) }))
 	who, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
@@ -86,14 +84,14 @@ func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error
 	return x, nil
 }
 
-// sending is what all exporters need: the time they have, and who is told.
+// sending is the part that all exporters share: the timeout and the log.
 type sending struct {
 	life context.Context
 	log  *exportLog
 }
 
-// send sends one batch. Its errors go to the log and no further: the SDK would
-// tell each of them.
+// send sends one batch. It logs its errors and does not return them, because the SDK would log each
+// of them.
 func (s sending) send(ctx context.Context, signal string, do func(context.Context) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -110,7 +108,7 @@ func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Re
 		return err
 	}
 	x.spans = sdk.NewTracerProvider(
-		// It drops what is too much; nobody waits for it.
+		// It drops spans when it is full; nothing waits for it.
 		sdk.WithBatcher(spanExporter{exporter, s}),
 		sdk.WithSampler(sampling(c.Ratio, rate.NewLimiter(askedPerSecond, askedAtOnce))),
 		sdk.WithResource(who))
@@ -118,7 +116,7 @@ func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Re
 	return nil
 }
 
-// spanExporter sends spans, and has no errors of its own.
+// spanExporter sends spans. It never returns errors.
 type spanExporter struct {
 	sdk.SpanExporter
 	sending
@@ -134,7 +132,7 @@ func (x *Export) openMeters(ctx context.Context, c ExportConfig, who *resource.R
 	exporter, err := otlpmetrichttp.New(ctx,
 		otlpmetrichttp.WithEndpointURL(c.Metrics.URL), otlpmetrichttp.WithHeaders(c.Metrics.Headers),
 		otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression), otlpmetrichttp.WithTimeout(sendWithin),
-		// The next figures hold these too.
+		// The next batch of metrics includes these values.
 		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
 	if err != nil {
 		return err
@@ -145,7 +143,7 @@ func (x *Export) openMeters(ctx context.Context, c ExportConfig, who *resource.R
 	return nil
 }
 
-// meterExporter sends figures, and has no errors of its own.
+// meterExporter sends metrics. It never returns errors.
 type meterExporter struct {
 	metric.Exporter
 	sending
@@ -157,7 +155,7 @@ func (e meterExporter) Export(ctx context.Context, figures *metricdata.ResourceM
 	return nil
 }
 
-// Tracing makes the spans that are sent; nil where none are.
+// Tracing returns the source of the spans that are sent, or nil if none are.
 func (x *Export) Tracing() *Tracing {
 	if x == nil {
 		return nil
@@ -165,7 +163,7 @@ func (x *Export) Tracing() *Tracing {
 	return x.tracing
 }
 
-// Close sends what is left, as far as that can be done in a short time.
+// Close sends the remaining telemetry, as far as that is possible in a short time.
 func (x *Export) Close(ctx context.Context) {
 	if x == nil {
 		return

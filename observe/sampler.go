@@ -7,22 +7,21 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Traces that callers may ask for, a second and at once. A gateway in front that
-// samples gets what it has sampled; whoever finds out that a header makes work
-// gets no more of it than this.
+// The rate and the burst of traces that callers may request. That is enough for a proxy in front that
+// samples, and limits the work that anybody can cause with the header.
 const (
 	askedPerSecond = 50
 	askedAtOnce    = 100
 )
 
-// sampling records a part of the traces that begin here, and of those that begin
-// elsewhere what was sampled there, within bounds.
+// sampling records a fraction of the traces that begin here. Of those that begin elsewhere it records
+// the sampled ones, within limits.
 func sampling(ratio float64, asked *rate.Limiter) sdk.Sampler {
 	return sdk.ParentBased(sdk.TraceIDRatioBased(ratio), sdk.WithRemoteParentSampled(bounded{asked}))
 }
 
-// bounded samples as long as its limiter lets it. It has no other way to choose:
-// the trace's id, by which a part might be taken, is the caller's too.
+// bounded samples as long as its limiter allows. It cannot choose a fraction by the id of the trace,
+// because the caller chooses that too.
 type bounded struct{ limiter *rate.Limiter }
 
 // ShouldSample implements the SDK's Sampler.

@@ -26,28 +26,28 @@ const (
 	callUnavailable // the store cannot do it now
 	callEnded       // the caller's time was over, or it went away
 	callFailed
-	callOutcomes // how many there are
+	callOutcomes // the number of outcomes
 )
 
 var outcomeNames = [callOutcomes]string{"ok", "refused", "unknown", "unavailable", "ended", "failed"}
 
-// call measures one method of a store. What it writes to is looked up once an
-// outcome: the look-up costs as much as a row from the cache.
+// call measures one method of a store. Its metric is looked up once for each outcome, because the
+// look-up costs as much as reading a row from the cache.
 type call struct {
 	vec      *prometheus.HistogramVec
-	tracing  *Tracing // nil: no spans are made
+	tracing  *Tracing // nil if no spans are created
 	method   string
 	outcomes [callOutcomes]atomic.Pointer[prometheus.Observer]
 }
 
-// running is a call under way.
+// running is a running call.
 type running struct {
 	*call
 	began time.Time
-	span  trace.Span // nil: it is not told
+	span  trace.Span // nil if it is not recorded
 }
 
-// begin starts a call, and gives the context to make it with.
+// begin starts a call, and returns the context for it.
 func (c *call) begin(ctx context.Context) (context.Context, running) {
 	r := running{call: c, began: time.Now()}
 	if c.tracing != nil {
@@ -59,7 +59,7 @@ func (c *call) begin(ctx context.Context) (context.Context, running) {
 // ended counts a call.
 func (r running) ended(err error) { r.count(outcomeOf(err)) }
 
-// decided is the same for a conditional write.
+// decided is like ended, for a conditional write.
 func (r running) decided(v commit.Verdict, err error) {
 	outcome := outcomeOf(err)
 	if outcome == callOK && !v.Applied {
@@ -95,8 +95,7 @@ func outcomeOf(err error) int {
 	return callFailed
 }
 
-// Store measures the calls of a store, and makes spans of them where tracing is
-// not nil.
+// Store measures the calls of a store, and creates spans for them if tracing is not nil.
 func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 	s := &measuredStore{next: next, tracing: tracing}
 	for _, c := range slices.Concat(s.contentCalls(), s.libraryCalls(), s.principalCalls(), s.journalCalls(),
@@ -106,7 +105,7 @@ func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 	return s
 }
 
-// measuredStore is a store whose calls are measured.
+// measuredStore is a store that measures its calls.
 type measuredStore struct {
 	next                                                                                         backend.Store
 	tracing                                                                                      *Tracing
@@ -130,7 +129,7 @@ type measuredStore struct {
 
 var _ backend.Store = (*measuredStore)(nil)
 
-// namedCall is a call with the name of its method, as the metrics have it.
+// namedCall is a call with the name of its method in the metrics.
 type namedCall struct {
 	call   *call
 	method string
@@ -247,7 +246,7 @@ func (s *measuredStore) ApplyIndex(ctx context.Context, e *library.IndexUpdate) 
 	return err
 }
 
-// ApplyIndexBatch implements library.ContentStore; nothing is asked of the store.
+// ApplyIndexBatch implements library.ContentStore. It does not call the store's cluster.
 func (s *measuredStore) ApplyIndexBatch() int { return s.next.ApplyIndexBatch() }
 
 func (s *measuredStore) Settle(ctx context.Context, t *library.Settlement) error {

@@ -66,9 +66,9 @@ func known(all map[string][]string, name string) []string {
 // figureName is one of ours, or of the runtime or the process.
 var figureName = regexp.MustCompile(`\b(?:carrel|go|process)_[a-z][a-z0-9_]*`)
 
-// TestEveryFigureIsTold: docs/observability.md tells of every figure, and of
+// TestMetrics_EveryMetricIsDocumented: docs/observability.md tells of every figure, and of
 // none that there is not.
-func TestEveryFigureIsTold(t *testing.T) {
+func TestMetrics_EveryMetricIsDocumented(t *testing.T) {
 	all := registered(t)
 	for _, page := range []string{"../docs/observability.md", "../docs/operations.md"} {
 		b, err := os.ReadFile(page)
@@ -115,9 +115,9 @@ type dashboard struct {
 	}
 }
 
-// TestTheDashboardAsksForWhatThereIs: each query of the dashboard is of figures
+// TestDashboard_QueriesExistingMetrics: each query of the dashboard is of figures
 // that are registered, by labels that they have, and all of ours are shown.
-func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
+func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 	b, err := os.ReadFile("../docs/grafana-dashboard.json")
 	if err != nil {
 		t.Fatal(err)

@@ -12,42 +12,41 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxCalls is how many calls of the store and statements are told of one piece
-// of work: a fan-out to ten thousand libraries would fill a trace that nobody
-// can read. How many there were stands in the span of the whole.
+// maxCalls is how many calls of the store and statements of an operation are recorded as spans: a
+// fan-out to ten thousand libraries would fill a trace that nobody can read. The span of the
+// operation has the total number.
 const maxCalls = 200
 
-// maxName bounds the name of an operation, in bytes: it is the one thing in a
-// span that a client has written.
+// maxName limits the name of an operation in bytes. It is the only text in a span that a client
+// chooses.
 const maxName = 100
 
-// Tracing makes spans of what a process does. None of them holds a text of a
-// request but the operation's name, nor an id, nor a message of an error. A nil
-// *Tracing makes none.
+// Tracing creates the spans of a process. They contain no text of a request except for the name of
+// the operation, no ids, and no messages of errors. A nil *Tracing creates none.
 type Tracing struct {
 	tracer  trace.Tracer
 	changes *changeSpans
 }
 
-// newTracing makes spans with the tracer.
+// newTracing returns a Tracing that uses the tracer.
 func newTracing(tracer trace.Tracer) *Tracing {
 	return &Tracing{tracer: tracer, changes: newChangeSpans(maxChangeSpans)}
 }
 
-// recorded is a span that will be sent, with the count of what was told below
-// it. Calls of the store make spans of their own only below one of these.
+// recorded is a span that will be sent, with the number of calls below it. Calls of the store have
+// spans only below a recorded one.
 type recorded struct {
 	trace.Span
 	calls *atomic.Int64
 }
 
-// recordedIn is the span of ctx, where it will be sent.
+// recordedIn returns the span of ctx if it will be sent.
 func recordedIn(ctx context.Context) (*recorded, bool) {
 	r, ok := trace.SpanFromContext(ctx).(*recorded)
 	return r, ok
 }
 
-// begin starts a span, and gives the context of what is done within it.
+// begin starts a span, and returns the context for the work within it.
 func (t *Tracing) begin(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	ctx, span := t.tracer.Start(ctx, name, options...)
 	if !span.IsRecording() {
@@ -57,34 +56,33 @@ func (t *Tracing) begin(ctx context.Context, name string, options ...trace.SpanS
 	return trace.ContextWithSpan(ctx, r), r
 }
 
-// Transports of an operation, as spans tell them.
+// Transports of an operation, as recorded in spans.
 const (
 	TransportHTTP   = "http"
 	TransportEvents = "events"
 	TransportSocket = "socket"
 )
 
-// Operation is the span of an operation. A nil one is told nowhere.
+// Operation is the span of an operation. A nil one records nothing.
 type Operation struct {
 	span   trace.Span
 	method string
 }
 
-// Outcome is what is known of an operation at its end.
+// Outcome is the outcome of an operation.
 type Outcome struct {
-	// Type is query, mutation or subscription, and Name that of the operation;
-	// both are empty where it was not known.
+	// Type is query, mutation or subscription, and Name the name of the operation. Both are
+	// empty if unknown.
 	Type, Name string
 	Transport  string
 	Code       string // OK, or the API's code of the first error
-	Status     int    // of the HTTP answer; 0: it has none of its own
+	Status     int    // of the HTTP answer; 0 if it has none of its own
 	Cost       int    // of the document, with its variables
-	Events     int    // that a subscription has told
+	Events     int    // that a subscription has delivered
 }
 
-// Request begins the span of an operation that a request asks for, and takes
-// over the trace that its caller is in. Of what callers send only that much is
-// believed: their tracestate and baggage are texts that anybody may write.
+// Request begins the span of an operation of an HTTP request, and continues the trace of its caller.
+// The caller's tracestate and baggage are ignored, because anybody may write any text into them.
 func (t *Tracing) Request(ctx context.Context, r *http.Request) (context.Context, *Operation) {
 	if t == nil {
 		return ctx, nil
@@ -102,9 +100,8 @@ func OriginOf(ctx context.Context, opening http.Header) Origin {
 	return Origin{trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, parentAlone(opening)))}
 }
 
-// Message begins the span of an operation that came over a socket. A socket
-// lives for long, so its operations have traces of their own, which refer to the
-// one it was opened in.
+// Message begins the span of an operation on a socket. A socket lives long, so its operations have
+// traces of their own, which link to the trace in which it was opened.
 func (t *Tracing) Message(ctx context.Context, from Origin) (context.Context, *Operation) {
 	if t == nil {
 		return ctx, nil
@@ -117,9 +114,8 @@ func (t *Tracing) Message(ctx context.Context, from Origin) (context.Context, *O
 	return ctx, &Operation{span: span}
 }
 
-// Apart is ctx for work whose calls of the store are not told one by one: that
-// of a subscription goes on for as long as the subscription. What is logged
-// still names the trace.
+// Apart returns ctx for work whose calls of the store have no spans of their own: a subscription may
+// last for long. Log lines still contain the trace.
 func Apart(ctx context.Context) context.Context {
 	if r, ok := recordedIn(ctx); ok {
 		return trace.ContextWithSpanContext(ctx, r.SpanContext())
@@ -127,7 +123,7 @@ func Apart(ctx context.Context) context.Context {
 	return ctx
 }
 
-// End ends the span and says what became of the operation.
+// End ends the span and records the outcome of the operation.
 func (o *Operation) End(out Outcome) {
 	if o == nil {
 		return
@@ -163,12 +159,12 @@ func (o *Operation) End(out Outcome) {
 	}
 }
 
-// failures are the codes that tell of the service, not of the client.
+// failures are the codes of failures of the service, not of the client.
 var failures = map[string]bool{
 	"INTERNAL_SERVER_ERROR": true, "UNAVAILABLE": true, "TIMEOUT": true, "CONTENTION": true, "OUTCOME_UNKNOWN": true,
 }
 
-// knownMethod is a method that may stand in a span: others are texts of clients.
+// knownMethod returns a method that may be recorded in a span: others are texts of clients.
 func knownMethod(method string) string {
 	if method == http.MethodGet || method == http.MethodPost {
 		return method
@@ -176,8 +172,8 @@ func knownMethod(method string) string {
 	return "_OTHER"
 }
 
-// storeCall begins the span of a call of the store, below one that is recorded;
-// nil where it is not to be told.
+// storeCall begins the span of a call of the store below a recorded one. It returns nil if the call
+// is not recorded.
 func (t *Tracing) storeCall(ctx context.Context, method string) (context.Context, trace.Span) {
 	parent, ok := recordedIn(ctx)
 	if !ok || parent.calls.Add(1) > maxCalls {
@@ -197,8 +193,8 @@ func endCall(span trace.Span, outcome int) {
 	span.End()
 }
 
-// Statement tells of a statement that a store has sent to its cluster within
-// the call of ctx, and that has just ended.
+// Statement records a statement that a store has sent to its cluster within the call of ctx, and that
+// has just ended.
 func (t *Tracing) Statement(ctx context.Context, s Statement) {
 	if t == nil {
 		return
@@ -218,8 +214,8 @@ func (t *Tracing) Statement(ctx context.Context, s Statement) {
 	span.End(trace.WithTimestamp(ended))
 }
 
-// FanOut begins the span of a fan-out that may outlive the mutation of ctx. It
-// refers to the mutations of the others, whose changes it carries too.
+// FanOut begins the span of a fan-out that may outlive the mutation of ctx. It links to the other
+// mutations whose changes it includes.
 func (t *Tracing) FanOut(ctx context.Context, others []context.Context) (during context.Context, ended func(error)) {
 	if t == nil {
 		return ctx, func(error) {}
@@ -234,7 +230,7 @@ func (t *Tracing) FanOut(ctx context.Context, others []context.Context) (during 
 	return during, func(err error) { endWork(span, err) }
 }
 
-// endWork ends the span of work that nobody waits for.
+// endWork ends the span of background work.
 func endWork(span trace.Span, err error) {
 	if r, ok := span.(*recorded); ok {
 		span.SetAttributes(attribute.Int64("carrel.store_calls", r.calls.Load()))
@@ -244,7 +240,7 @@ func endWork(span trace.Span, err error) {
 	span.End()
 }
 
-// parentAlone is a head of which only the traceparent is read.
+// parentAlone is a header of which only the traceparent is read.
 type parentAlone http.Header
 
 // Get implements propagation.TextMapCarrier.

@@ -67,7 +67,7 @@ func request(head ...string) *http.Request {
 
 const calling = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
 
-func TestWhatIsSampled(t *testing.T) {
+func TestSampler_Decisions(t *testing.T) {
 	asked := []string{"Traceparent", "00-" + calling + "-01"}
 	for _, tc := range []struct {
 		name   string
@@ -98,7 +98,7 @@ func TestWhatIsSampled(t *testing.T) {
 	}
 }
 
-func TestOperationsOverASocketHaveTracesOfTheirOwn(t *testing.T) {
+func TestMessage_HasATraceOfItsOwn(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	for range 2 {
 		_, op := tracing.Message(t.Context(), OriginOf(t.Context(), request("Traceparent", "00-"+calling+"-01").Header))
@@ -184,7 +184,7 @@ func (c cluster) Built(ctx context.Context, _ principal.ID) (bool, error) {
 	return false, fault.Unavailablef(nil, "x")
 }
 
-func TestALargeOperationTellsOfSomeOfItsCalls(t *testing.T) {
+func TestSpans_OfALargeOperationAreLimited(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(failing{}, tracing)
 	ctx, op := tracing.Request(t.Context(), request())
@@ -205,8 +205,8 @@ func TestALargeOperationTellsOfSomeOfItsCalls(t *testing.T) {
 	}
 }
 
-// TestAFanOutRefersToTheMutationsItCarries also where one of them is not sampled.
-func TestAFanOutRefersToTheMutationsItCarries(t *testing.T) {
+// TestFanOut_LinksToItsMutations also where one of them is not sampled.
+func TestFanOut_LinksToItsMutations(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	first, one := tracing.Request(t.Context(), request())
 	second, two := tracing.Request(t.Context(), request())
@@ -281,7 +281,7 @@ func (deciding) Commit(context.Context, *library.ContentCommit) (commit.Verdict,
 	return commit.Verdict{Applied: true}, nil
 }
 
-func TestSpansOfChangesAreBounded(t *testing.T) {
+func TestChangeSpans_AreLimited(t *testing.T) {
 	c := newChangeSpans(3)
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 	for i := range 5 {
@@ -298,7 +298,7 @@ func TestSpansOfChangesAreBounded(t *testing.T) {
 	}
 }
 
-func TestWithoutTracingNothingIsDone(t *testing.T) {
+func TestTracing_NilDoesNothing(t *testing.T) {
 	var none *Tracing
 	ctx := t.Context()
 	if got, op := none.Request(ctx, request()); got != ctx || op != nil {
@@ -326,7 +326,7 @@ func TestWithoutTracingNothingIsDone(t *testing.T) {
 	export.Close(ctx)
 }
 
-func TestLinesNameTheirTrace(t *testing.T) {
+func TestLogger_LinesContainTheirTrace(t *testing.T) {
 	tracing, _ := tracingOf(t, sdk.NeverSample())
 	var b bytes.Buffer
 	log := NewLogger(&b).With("a", 1)
@@ -350,9 +350,9 @@ func TestLinesNameTheirTrace(t *testing.T) {
 	}
 }
 
-// TestFailuresToSendAreToldOnceInAWhile: a collector that is away does not fill
+// TestExportLog_LogsFailuresOccasionally: a collector that is away does not fill
 // the log, and what it is told is in no line.
-func TestFailuresToSendAreToldOnceInAWhile(t *testing.T) {
+func TestExportLog_LogsFailuresOccasionally(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
 	counted := map[string]int{}
@@ -389,7 +389,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func TestWhatOfACollectorsHeadersIsSecret(t *testing.T) {
+func TestExportLog_SecretsOfHeaders(t *testing.T) {
 	got := secretsOf(map[string]string{"X-Scope-Orgid": "1", "Authorization": "Bearer key"}, map[string]string{"X-Key": "12345678", "Empty": ""})
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"12345678", "Bearer key"}, got); diff != "" {

@@ -1,9 +1,7 @@
-// Package progress shows how far a long command has got: by a bar on a
-// terminal, by a line now and then in a log, and with whatever else is written
-// to the same terminal kept apart from the bar.
+// Package progress shows the progress of a long command: as a bar on a terminal, and as a line
+// now and then in a log. It keeps other output on the same terminal apart from the bar.
 //
-// It answers for the drawing and its pace. It must not know what the command
-// does.
+// It must not know what the command does.
 package progress
 
 import (
@@ -15,24 +13,24 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// The pace of progress: a terminal is redrawn ten times a second, a log file
-// gets a line every ten seconds.
+// How often progress is shown: a terminal is redrawn ten times a second, a log file gets a line
+// every ten seconds.
 const (
 	redraw    = 100 * time.Millisecond
 	plainEach = 10 * time.Second
 )
 
-// Report is how far a command has got.
+// Report is the progress of a command.
 type Report struct {
-	Doing string // what is done; another word begins another bar
+	Doing string // the current activity; another text begins another bar
 	Done  int    // of Units
 	Units string // what is counted, such as lines
-	// At and Of are what a bar measures; Of is 0 where the end is not known.
+	// At and Of are the position and the end of a bar. Of is 0 if the end is not known.
 	At, Of int64
 	Bytes  bool // At and Of are bytes
 }
 
-// IsTerminal tells whether w is one, so that a bar can be drawn on it.
+// IsTerminal reports whether w is a terminal, so that a bar can be drawn on it.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -42,8 +40,8 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// To reports to w: by a bar where it is a terminal, by lines elsewhere. finish
-// ends what is drawn.
+// To returns a function that reports progress to w: with a bar if w is a terminal, otherwise with
+// lines. finish ends the output.
 func To(w io.Writer, now func() time.Time) (report func(Report), finish func()) {
 	if IsTerminal(w) {
 		return Bar(w, now)
@@ -51,11 +49,11 @@ func To(w io.Writer, now func() time.Time) (report func(Report), finish func()) 
 	return Plain(w, now), func() {}
 }
 
-// eraseLine takes away what stands on a terminal's line, a bar as a rule.
+// eraseLine erases the current line of a terminal, usually a bar.
 const eraseLine = "\r\x1b[K"
 
-// Beside is w for lines that are written while a bar may stand on it: each
-// takes the bar's place, and the bar is drawn again below them.
+// Beside returns a writer to w for lines that are written while there may be a bar: each line
+// replaces the bar, which is drawn again below.
 func Beside(w io.Writer) io.Writer {
 	if !IsTerminal(w) {
 		return w
@@ -65,8 +63,8 @@ func Beside(w io.Writer) io.Writer {
 
 type beside struct{ terminal io.Writer }
 
-// Write takes whole lines. What erases goes with them in one piece, so that
-// nothing is drawn in between.
+// Write writes whole lines. It writes them together with the erasing sequence, so that nothing is
+// drawn in between.
 func (b beside) Write(p []byte) (int, error) {
 	n, err := b.terminal.Write(append([]byte(eraseLine), p...))
 	return max(0, n-len(eraseLine)), err
@@ -87,8 +85,7 @@ type bar struct {
 	pace     pace
 }
 
-// report costs nothing but a look at the clock between two drawings: it is
-// called for every line.
+// report is called for every line. Between two drawings it only reads the clock.
 func (b *bar) report(r Report) {
 	if b.drawn == nil || b.last.Doing != r.Doing {
 		b.finish()
@@ -100,8 +97,7 @@ func (b *bar) report(r Report) {
 	}
 }
 
-// draw draws what was reported last. What cannot be drawn is no reason to stop
-// the command.
+// draw draws the last report. Errors of drawing do not stop the command.
 func (b *bar) draw(perSecond float64) {
 	b.drawn.Describe(fmt.Sprintf("%s %d %s, %.0f %s/s", b.last.Doing, b.last.Done, b.last.Units, perSecond, b.last.Units))
 	_ = b.drawn.Set64(b.last.At)
@@ -119,8 +115,8 @@ func (b *bar) begin(r Report) {
 		progressbar.OptionSetDescription(r.Doing),
 		progressbar.OptionShowBytes(r.Bytes),
 		progressbar.OptionSetWidth(20),
-		// A spinner of its own would go on turning when the command does
-		// something else: this one turns when it is drawn.
+		// A spinner that turns by itself would continue when the command does
+		// something else: this one turns only when it is drawn.
 		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
 }
@@ -137,15 +133,15 @@ func (b *bar) finish() {
 	b.drawn = nil
 }
 
-// Plain writes a line of progress now and then, for logs.
+// Plain returns a function that writes a line of progress to w now and then, for logs.
 func Plain(w io.Writer, now func() time.Time) func(Report) {
-	var told pace
+	var rate pace
 	doing := ""
 	return func(r Report) {
-		if told.begun.IsZero() || doing != r.Doing {
-			doing, told = r.Doing, pace{begun: now(), last: now()}
+		if rate.begun.IsZero() || doing != r.Doing {
+			doing, rate = r.Doing, pace{begun: now(), last: now()}
 		}
-		perSecond, ok := told.since(now(), r.Done, plainEach)
+		perSecond, ok := rate.since(now(), r.Done, plainEach)
 		if !ok {
 			return
 		}
@@ -157,10 +153,10 @@ func Plain(w io.Writer, now func() time.Time) func(Report) {
 	}
 }
 
-// pace is when progress was told last, and how fast it has been since it began.
+// pace measures the rate of progress since it began, and the time since the last line.
 type pace struct{ begun, last time.Time }
 
-// since is units a second; ok is false until every has passed since it was ok.
+// since returns the units per second. ok is false until every has passed since it was last true.
 func (p *pace) since(now time.Time, done int, every time.Duration) (perSecond float64, ok bool) {
 	if now.Sub(p.last) < every {
 		return 0, false

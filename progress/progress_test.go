@@ -17,7 +17,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-func TestPlainTellsNowAndThen(t *testing.T) {
+func TestPlain_WritesNowAndThen(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	tell := Plain(&out, c.now)
@@ -93,7 +93,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A terminal is not to be had in a test, so what stands behind one is looked
 // at: the erasure goes out in one piece with the line, and is not counted.
-func TestLinesBesideABarTakeItsPlace(t *testing.T) {
+func TestBeside_LinesReplaceTheBar(t *testing.T) {
 	var out pieces
 	n, err := beside{&out}.Write([]byte("line 7: no\n"))
 	if err != nil || n != len("line 7: no\n") {
@@ -104,7 +104,7 @@ func TestLinesBesideABarTakeItsPlace(t *testing.T) {
 	}
 }
 
-func TestLinesInALogAreLeftAsTheyAre(t *testing.T) {
+func TestBeside_LogLinesAreUnchanged(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := Beside(&out).Write([]byte("line 7: no\n")); err != nil || out.String() != "line 7: no\n" {
 		t.Errorf("%q, %v", out.String(), err)

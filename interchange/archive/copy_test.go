@@ -174,7 +174,7 @@ func keepDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftRow) 
 	return texts[0], rows[0]
 }
 
-func TestACopyServesAsItsSourceDid(t *testing.T) {
+func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	h := backendtest.Town(t)
 	for n := range 5 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER")
@@ -314,7 +314,7 @@ func (s *stumbling) PutCopyNote(ctx context.Context, note []byte) error {
 	return s.stumble(func() error { return s.Store.PutCopyNote(ctx, note) })
 }
 
-func TestCopyGoesOnWhereItWasBrokenOff(t *testing.T) {
+func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 	h := backendtest.Town(t)
 	for n := range 6 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")

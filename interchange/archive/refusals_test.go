@@ -110,7 +110,7 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 }
 
 // Stores forget answered requests by themselves, also while they are copied.
-func TestWhatMayBeForgottenIsNotMissed(t *testing.T) {
+func TestCopy_IgnoresExpiredRows(t *testing.T) {
 	h := backendtest.Town(t)
 	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b")), IdempotencyKey: backendtest.Ptr("k")}); err != nil {
 		t.Fatal(err)
