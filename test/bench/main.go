@@ -61,6 +61,7 @@ func sections() []section {
 		{"lease", measureLeases},
 		{"paste", measurePastes},
 		{"update", measureFanOut},
+		{"delete", measureDeletion},
 		{"import", measureImport},
 		{"start", measureStart},
 		{"scale", measureScale},
@@ -75,7 +76,7 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
 	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster when left out")
-	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,import,start,scale")
+	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,delete,import,start,scale")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,compression,hostile,idle,event,followers")
 	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung,scale")
