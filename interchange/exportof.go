@@ -18,12 +18,12 @@ import (
 // and pastes that it is the author of. It is for people to read, and not for Import: lists of
 // members name nobody else. groups are those that the user is a member of. It reads
 // everything that from tells.
-func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer, told func(lines int, bytes int64)) (int, error) {
-	if told == nil {
-		told = func(int, int64) {}
+func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer, progress func(lines int, bytes int64)) (int, error) {
+	if progress == nil {
+		progress = func(int, int64) {}
 	}
 	buffered := bufio.NewWriterSize(w, 64<<10)
-	s := &sink{bytes: counter{to: buffered}, told: told}
+	s := &sink{bytes: counter{to: buffered}, progress: progress}
 	s.out = NewWriter(&s.bytes)
 	if err := from.Export(ctx, Only(s, user, groups)); err != nil {
 		return s.lines, err

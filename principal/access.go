@@ -6,7 +6,8 @@ import (
 	"carrel/core/commit"
 )
 
-// Access is what one reading of a principal or an item says of whether a viewer sees it.
+// Access is the decision whether a viewer sees a principal or an item, as far as one reading of
+// it tells.
 type Access uint8
 
 // The decisions.
@@ -14,9 +15,9 @@ const (
 	Denied   Access = iota
 	Granted         // whatever groups the viewer is in
 	IfMember        // granted if the viewer is in the group, or has a role through its groups
-	// DeniedAfterGroups is of what does not exist, where a hidden one would be IfMember. The
-	// viewer's groups are resolved all the same, so that the time of the answer does not tell
-	// the two apart.
+	// DeniedAfterGroups is the decision for what does not exist, if a hidden one would be
+	// IfMember. The viewer's groups are resolved all the same, so that the response time does not
+	// reveal which of the two it is.
 	DeniedAfterGroups
 	// UnlessDeleted is granted unless the viewer's user was deleted: its role on an item ends
 	// then, before its row is removed.
@@ -26,8 +27,8 @@ const (
 // Depends reports whether more must be read before the answer.
 func (a Access) Depends() bool { return a == IfMember || a == DeniedAfterGroups || a == UnlessDeleted }
 
-// accessTo decides who sees a user or a group, from its header alone. Whoever sees it while
-// it is PRIVATE sees it while it is LOGGEDIN too, also a member from another tenant.
+// accessTo decides who sees a user or a group, from its header alone. Viewers who see it while
+// it is PRIVATE also see it while it is LOGGEDIN, even members from another tenant.
 func accessTo(v *Viewer, id ID, h *Header) Access {
 	exists := h.State == commit.Live
 	switch {
@@ -43,7 +44,7 @@ func accessTo(v *Viewer, id ID, h *Header) Access {
 	return DeniedAfterGroups
 }
 
-// Sees reports whether v sees the principal of an id, of which h was read.
+// Sees reports whether v sees a principal. h is the principal's header.
 func (s *Service) Sees(ctx context.Context, v *Viewer, id ID, h *Header) (bool, error) {
 	access := accessTo(v, id, h)
 	if !access.Depends() {

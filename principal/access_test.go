@@ -6,7 +6,8 @@ import (
 	"carrel/core/commit"
 )
 
-// What docs/visibility.md says of users and groups, and what is read before the answer.
+// TestAccessTo checks the rules of docs/visibility.md for users and groups, and what is read
+// before the answer.
 func TestAccessTo(t *testing.T) {
 	const user, group = ID("u:acme:ann"), ID("g:acme:team")
 	anonymous, same, far := &Viewer{}, &Viewer{User: "u:acme:ben"}, &Viewer{User: "u:far:fay"}
@@ -17,13 +18,13 @@ func TestAccessTo(t *testing.T) {
 		id         ID
 		visibility Visibility
 		want       Access // of the principal
-		missing    Access // where it does not exist
+		missing    Access // if it does not exist
 	}{
 		{"anonymous", anonymous, user, Public, Granted, Denied},
 		{"anonymous", anonymous, group, LoggedIn, Denied, Denied},
 		{"of the tenant", same, user, LoggedIn, Granted, Denied},
 		{"of the tenant", same, user, Private, Denied, Denied},
-		{"the user itself", &Viewer{User: user}, user, Private, Granted, Denied},
+		{"the user", &Viewer{User: user}, user, Private, Granted, Denied},
 		{"of the tenant", same, group, LoggedIn, Granted, DeniedAfterGroups},
 		{"of the tenant", same, group, Private, IfMember, DeniedAfterGroups},
 		{"of another tenant", far, user, LoggedIn, Denied, Denied},

@@ -14,18 +14,18 @@ const (
 	additionsAtOnce = 8
 	// descentWidth is how many groups' members are read at once.
 	descentWidth = 64
-	// firstMembers is how many member rows of a group are read first: groups with
-	// more groups in them are rare.
+	// firstMembers is how many member rows of a group are read first: few groups contain more
+	// groups than that.
 	firstMembers = 20
 )
 
-// checkAdditions checks whether principals can become members of a group, each by
-// itself: nobody is a member of too many groups, and groups do not nest too deep.
-// It returns TOO_MANY for those that cannot, nil for the others.
+// checkAdditions checks whether each of principals can become a member of a group: no principal
+// may be in too many groups, and groups must not nest too deep. It returns TOO_MANY for those
+// that cannot, nil for the others.
 //
-// The check takes rounds of reads, not reads for each member: it looks at the
-// groups above the group, and at the groups above and below each principal, but
-// at nobody who is in those below (ADR 29).
+// The check takes rounds of reads, not reads for each member: it reads the groups above the
+// group, and the groups above and below each principal, but not the members of those below (ADR
+// 29).
 func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group ID, principals []ID) ([]error, error) {
 	if len(principals) == 0 {
 		return nil, nil
@@ -43,13 +43,13 @@ func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group ID, princ
 	return refused, err
 }
 
-// additions are checks of principals that are to become members of one group.
+// additions checks principals that are to become members of one group.
 type additions struct {
 	s     *Service
 	meter *Meter
 	group ID
-	// above are the group and the groups that it is in, each with the level at
-	// which a new member reaches it.
+	// above are the group and the groups that it is in, each with the level at which a new member
+	// reaches it.
 	above map[ID]int
 }
 
@@ -91,25 +91,25 @@ func (a *additions) checkDirect(p ID, own bool, c *Closure) error {
 	}
 	switch {
 	case own && n >= maxOwnGroups:
-		return fault.TooManyf(nil, "%s is a member of %d groups of its tenant, which is the most possible; take it out of another one first", p, n)
+		return fault.TooManyf(nil, "%s is a member of %d groups of its tenant, which is the most possible; remove it from another one first", p, n)
 	case !own && n >= maxOtherGroups:
 		return fault.TooManyf(nil, "%s is a member of %d groups of other tenants, which is the most possible", p, n)
 	}
 	return nil
 }
 
-// checkSize counts the closure that p would have. In a group of p's own tenant,
-// only the groups of that tenant count: those of others give way to them, so
-// strangers cannot keep p out.
+// checkSize counts the closure that p would have. In a group of p's own tenant, only the groups
+// of that tenant count: groups of other tenants are displaced by them, so strangers cannot
+// prevent p from joining.
 func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 	counts := func(g ID) bool { return !own || g.Tenant() == p.Tenant() }
 	total, more := 0, 0
-	for g := range c.groups { // counted, in any order
+	for g := range c.groups { // counts, in any order
 		if counts(g) {
 			total++
 		}
 	}
-	for g, level := range a.above { // counted, in any order
+	for g, level := range a.above { // counts, in any order
 		if g != p && level <= maxLevels && counts(g) && c.Role(g) == NotInGroup {
 			more++
 		}
@@ -120,10 +120,10 @@ func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 	return nil
 }
 
-// deepest is the highest level at which a member of p would reach a group that it
-// does not reach at as low a level already; 0 if there is none. Groups of other
-// tenants above the group do not count: their managers need not ask anybody, and
-// must not be able to keep others from nesting groups.
+// deepest returns the highest level at which a member of p would reach a group that it does not
+// reach at as low a level already; 0 if there is none. Groups of other tenants above the group
+// do not count: their managers need no consent, and must not be able to prevent others from
+// nesting groups.
 func (a *additions) deepest(p ID, c *Closure) int {
 	deepest := 0
 	for g, level := range a.above { // the maximum does not depend on the order
@@ -138,9 +138,9 @@ func (a *additions) deepest(p ID, c *Closure) int {
 	return deepest
 }
 
-// reachesBelow tells whether groups nest below p through more than so many
-// levels, p itself being the first. Groups above the group do not count: they form
-// a cycle with it. It looks at maxGroups groups at most.
+// reachesBelow reports whether groups nest below p through more than levels levels, p being the
+// first. Groups above the group do not count: they form a cycle with it. It reads at most
+// maxGroups groups.
 func (a *additions) reachesBelow(ctx context.Context, p ID, levels int) (bool, error) {
 	seen := map[ID]bool{p: true}
 	for level := []ID{p}; len(level) > 0; levels-- {
@@ -186,8 +186,8 @@ func (s *Service) groupsIn(ctx context.Context, groups []ID) ([]ID, error) {
 	return all, nil
 }
 
-// groupsInGroup reads member rows up to the first user: ids of groups come before
-// those of users.
+// groupsInGroup reads member rows up to the first user: ids of groups sort before those of
+// users.
 func (s *Service) groupsInGroup(ctx context.Context, group ID) ([]ID, error) {
 	var in []ID
 	after := ID("")

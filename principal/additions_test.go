@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// addCrowd makes n PUBLIC groups of tenant acme, written to the store as their
-// creations would leave them, in each of which p is the manager.
+// addCrowd writes n PUBLIC groups of tenant acme, in each of which p is the manager, to the
+// store as their creations would.
 func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
 	h.T.Helper()
 	for i := range n {
@@ -45,13 +45,13 @@ func TestDirectMembershipsAreBounded(t *testing.T) {
 	}
 	_, err = h.Set(backendtest.As("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
 	backendtest.WantFaults(t, err, "TOO_MANY members.1.principalId")
-	// Being in already needs no room.
+	// A present member may get another role.
 	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")
 	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER")
-	// One out makes room for one.
+	// One removal makes one addition possible.
 	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:last", "u:acme:ann=")
 	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:bobs", "u:acme:ann=MEMBER")
-	// Rules are told together.
+	// Violations of both rules are reported together.
 	_, err = h.Set(backendtest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER", "u:acme:bob=")
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId", "LAST_MANAGER members.1")
 }
@@ -76,13 +76,13 @@ func TestClosuresAreBounded(t *testing.T) {
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 	_, err = h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TOO_MANY")
-	// Nobody who is in a group is looked at when it is nested: bob, in wide and
-	// pair, would get beyond the number, and what is beyond it does not count.
+	// Members of a nested group are not checked: bob, in wide and pair, would get more than the
+	// limit, and the excess does not count.
 	h.MustSet(root(), "g:acme:pair", "u:acme:bob=MEMBER")
 	h.MustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
 	h.MustSet(root(), "g:acme:broad", "g:acme:pair=")
 	h.MustSet(root(), "g:acme:pair", "u:acme:bob=")
-	// Now nobody would: ann is in all of it already, bob and cat get to 2,000.
+	// Now none would: ann is in all of it already, bob and cat get to 2,000.
 	h.MustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
 	h.MustSet(root(), "g:acme:broad", "g:acme:wide=MEMBER")
 }

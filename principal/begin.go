@@ -8,11 +8,11 @@ import (
 	"carrel/core/fault"
 )
 
-// BeginSignedIn begins a mutation of a viewer who is signed in, whether its user is stored
-// or not. It drops what was read for the viewer in the same request, and the mutation must
-// drop what it reads itself.
+// BeginSignedIn begins a mutation of a viewer who is signed in, whether its user is stored or
+// not. It drops what was read for the viewer in the same request; the mutation must drop what
+// it reads itself.
 //
-// Errors: UNAUTHENTICATED; the faults of the input.
+// Errors: UNAUTHENTICATED; the errors of the input.
 func (s *Service) BeginSignedIn(v *Viewer, c commit.Call) (commit.Mutation, error) {
 	v.Forget()
 	if !v.SignedIn() {
@@ -22,7 +22,7 @@ func (s *Service) BeginSignedIn(v *Viewer, c commit.Call) (commit.Mutation, erro
 }
 
 // BeginAsUser is BeginSignedIn for viewers whose user is stored. It returns FORBIDDEN for
-// others, after the faults of the input.
+// others, after the errors of the input.
 func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (commit.Mutation, error) {
 	m, err := s.BeginSignedIn(v, c)
 	if err == nil {
@@ -31,8 +31,8 @@ func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (co
 	return m, err
 }
 
-// BeginAsActor is BeginAsUser for a mutation of something of a tenant, whose
-// administrators need no stored user. Administrators of other tenants do.
+// BeginAsActor is BeginAsUser for a mutation in a tenant, whose administrators need no stored
+// user. Administrators of other tenants do.
 func (s *Service) BeginAsActor(ctx context.Context, v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
 	if v.Administers(tenant) {
 		return s.BeginSignedIn(v, c)
@@ -40,8 +40,8 @@ func (s *Service) BeginAsActor(ctx context.Context, v *Viewer, tenant string, c 
 	return s.BeginAsUser(ctx, v, c)
 }
 
-// requireUser returns FORBIDDEN unless the viewer's user is stored. Its time is bounded
-// like that of everything before a compare-and-set.
+// requireUser returns FORBIDDEN unless the viewer's user is stored. It has the time limit of
+// everything before a compare-and-set.
 func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
 	return s.Early(ctx, b, func(ctx context.Context) error { return s.checkStored(ctx, v) })
 }
@@ -54,7 +54,7 @@ func (s *Service) checkStored(ctx context.Context, v *Viewer) error {
 	hs, err := s.store.ReadPrincipals(ctx, []ID{v.User})
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading the viewer's user: %w", err)
+		return fmt.Errorf("read the viewer's user: %w", err)
 	case hs[0].State == commit.Deleted:
 		return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", v.User)
 	case hs[0].State != commit.Live:

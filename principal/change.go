@@ -12,13 +12,13 @@ import (
 	"carrel/core/input"
 )
 
-// NoSuchPrincipal is the same for what does not exist and what may not be seen.
+// NoSuchPrincipal returns the same error for what does not exist and what may not be seen.
 func NoSuchPrincipal(path ...string) *fault.Error {
 	return fault.NotFoundf(path, "there is no such user or group, or you may not see it")
 }
 
-// parseOf reads the id of a user or a group that a mutation names: one of
-// another kind is INVALID there.
+// parseOf parses the id of a user or a group that a mutation names. An id of the other kind is
+// INVALID.
 func parseOf(kind id.Kind, globalID string) (ID, error) {
 	p, err := ParseID(globalID)
 	switch {
@@ -32,26 +32,25 @@ func parseOf(kind id.Kind, globalID string) (ID, error) {
 	return p, nil
 }
 
-// changePlan is what a mutation wants of one principal's partition.
+// changePlan is the change that a mutation plans for one principal's partition.
 type changePlan struct {
 	after Header           // Seq, MTS and Writers are those read
 	rows  []GroupMemberRow // rows to write, in order of id; without Seq
-	// found are rows of members that stand as they are wanted already.
+	// found are rows of members that have the wanted role already.
 	found []GroupMemberRow
-	// changed tells that after or rows differ from what stands.
+	// changed reports that after or rows differ from the stored ones.
 	changed bool
-	// created tells that the principal, and so its library, is new.
+	// created reports that the principal, and so its library, is new.
 	created bool
-	// former is what it was called before, where its name or its visibility
-	// changes; empty otherwise.
+	// former is the former display name, if the name or the visibility changes; otherwise empty.
 	former string
 	// formerEmail is the claim of the address that the user gives up; nil: none.
 	formerEmail *claim.Former
 }
 
-// attemptOf turns a plan on a state that was read into a conditional write. A
-// keyed mutation writes its request row also where it changes nothing. The Seq
-// and MTS of the new state are filled into the plan.
+// attemptOf makes a conditional write of a plan for a state that was read. A mutation with an
+// idempotency key writes its request row even if it changes nothing. attemptOf sets the Seq and
+// MTS of the new state in the plan.
 func (s *Service) attemptOf(p *changePlan, req *commit.Request) (*commit.Attempt, InFlight) {
 	if !p.changed && req == nil {
 		return commit.Nothing, InFlight{}
@@ -59,7 +58,7 @@ func (s *Service) attemptOf(p *changePlan, req *commit.Request) (*commit.Attempt
 	base := p.after.Seq
 	p.after.Seq, p.after.MTS = base+1, s.MTS(p.after.MTS)
 	if p.created && p.after.CreatedAt == 0 {
-		p.after.CreatedAt = p.after.MTS // an import tells another one
+		p.after.CreatedAt = p.after.MTS // an import sets another one
 	}
 	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former}
 	for i := range p.rows {
@@ -84,15 +83,14 @@ func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
 	}}
 }
 
-// changePrincipal decides a mutation of one principal's partition and brings
-// what is derived from it in line. plan sees the rows of members and may run
-// several times. What is answered are those rows as they stand afterwards; a
-// repetition gets them without plan being asked. Whoever is acknowledged as a
-// member is one, also where somebody else had decided so, and did not get to what
-// is derived of it: of a repetition those of joining who still are.
+// changePrincipal decides a mutation of one principal's partition and updates what is derived
+// from it. plan gets the rows of members and may run several times. The result has those rows
+// after the change; a repetition gets them without a call of plan. Members that are
+// acknowledged have their derived memberships, even if another process decided them and did not
+// get to write these. For a repetition this applies to those of joining who still are members.
 //
-// Errors: those of decide and of plan; OUTCOME_UNKNOWN too where a member was
-// decided upon and could not be made one in time.
+// Errors: those of decide and of plan; OUTCOME_UNKNOWN also if a membership was decided and
+// could not be written in time.
 func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID, members, joining []ID,
 	plan func(ctx context.Context, rows *Rows) (*changePlan, error)) (*Rows, error) {
 	var rows *Rows
@@ -143,7 +141,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 	return rows, nil
 }
 
-// confirmMembers has those of ps who stand as members be members everywhere.
+// confirmMembers writes what is derived of those of ps that are members.
 func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error {
 	var found []GroupMemberRow
 	for _, m := range rows.Members {
@@ -154,7 +152,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error
 	return s.applyFound(ctx, &rows.Header, found)
 }
 
-// applyFound writes what is derived of members that stand already.
+// applyFound writes what is derived of members that exist already.
 func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
 	err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, input.MaxList) {
@@ -170,8 +168,7 @@ func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMember
 	return nil
 }
 
-// readMembers reads a header with the rows of any number of members, all of
-// one state.
+// readMembers reads a header with the rows of any number of members, all of one state.
 func (s *Service) readMembers(ctx context.Context, id ID, members []ID, req *commit.RequestKey) (*Rows, error) {
 	for range commit.MaxTries {
 		all, err := s.store.ReadPrincipal(ctx, id, Query{Members: members[:min(len(members), input.MaxList)], Request: req})
@@ -200,15 +197,14 @@ type creation struct {
 	header Header
 	rows   []GroupMemberRow // its first members
 	what   string
-	// allowed is asked once it is known that this is no repetition, rules when
-	// the name is free.
+	// allowed is called once it is known that this is no repetition, rules if the name is free.
 	allowed func(ctx context.Context) error
 	rules   func(ctx context.Context) error
 }
 
-// namesTaken is the error of a creation whose name is in use: TAKEN for the name, and for the
-// e-mail address where another user has it. It goes only to those who may create under
-// this name.
+// namesTaken returns the error of a creation whose name is in use: TAKEN for the name, and for
+// the e-mail address if another user has it. It is returned only to viewers who may create
+// under this name.
 func (s *Service) namesTaken(ctx context.Context, c *creation) error {
 	name := &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
 		Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
@@ -235,7 +231,7 @@ func groupMembersOf(rows []GroupMemberRow) []ID {
 	return ps
 }
 
-// create carries a creation out. It answers the header that stands afterwards.
+// create runs a creation. It returns the header that is stored afterwards.
 func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (Header, error) {
 	id := c.header.ID
 	var before *Rows
@@ -266,9 +262,8 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (He
 	return rows.Header, nil
 }
 
-// fixName finds out whether a creation under a chosen name is a repetition,
-// whose rows it gives then, and whether it is allowed, and has its key stand
-// for this name.
+// fixName checks whether a creation under a chosen name is a repetition, whose rows it then
+// returns, and whether it is allowed, and records its key for this name.
 func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation) (*Rows, error) {
 	id := c.header.ID
 	if req == nil {
@@ -287,7 +282,7 @@ func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation)
 	if err := c.allowed(ctx); err != nil {
 		return nil, err
 	}
-	// The name is the id, so what a key fixes is only which name it created.
+	// The name is the id, so the key only records which name it created.
 	_, err = s.PutCreationIfAbsent(ctx, req, func() (string, error) { return string(id), nil })
 	return nil, err
 }

@@ -8,23 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// Limits of memberships (docs/visibility.md). Mutations refuse what goes
-// beyond them. Where a race got beyond one all the same, or in a store that is
-// older than the limits, the excess counts for nothing.
+// Limits of memberships (docs/visibility.md). Mutations refuse to exceed them. A race, or an
+// older store, may exceed one all the same; the excess is ignored.
 const (
-	// maxLevels is through how many levels of groups a membership counts. The
-	// groups that a principal is in directly are the first level.
+	// maxLevels is the number of levels of groups through which a membership counts. The groups
+	// that a principal is in directly are the first level.
 	maxLevels = 8
-	// maxGroups is how many groups a closure has.
+	// maxGroups is the maximum number of groups in a closure.
 	maxGroups = 2000
-	// maxOwnGroups and maxOtherGroups are how many direct memberships a principal
-	// has in groups of its own tenant, and of other tenants. They are separate so
-	// that strangers cannot use up anybody's quota.
+	// maxOwnGroups and maxOtherGroups are the maximum numbers of direct memberships of a principal
+	// in groups of its own tenant, and of other tenants. They are separate so that strangers
+	// cannot use up a principal's quota.
 	maxOwnGroups   = 1000
 	maxOtherGroups = 100
-	// maxOwnRows and maxOtherRows are how many memberships are read for one
-	// closure: of the principal and of groups of its tenant, and of groups of other
-	// tenants. They bound the cost where many groups are nested into the same ones.
+	// maxOwnRows and maxOtherRows are how many memberships are read for one closure: of the
+	// principal and of groups of its tenant, and of groups of other tenants. They limit the cost
+	// if many groups are nested into the same ones.
 	maxOwnRows   = 20_000
 	maxOtherRows = 5_000
 )
@@ -33,8 +32,7 @@ const (
 // others. A nil Closure is empty.
 type Closure struct {
 	groups map[ID]groupAt
-	// direct are the direct memberships that the reverse index lists, within the
-	// limits.
+	// direct are the direct memberships in the reverse index, within the limits.
 	direct []Membership
 }
 
@@ -53,14 +51,14 @@ func (c *Closure) Role(group ID) GroupRole {
 	return c.groups[group].role
 }
 
-// within returns the groups of the first levels, in order of id: what is read
-// from them must be read in one order, whichever process or run asks.
+// within returns the groups of the first levels, in order of id, so that every process and
+// every run reads them in the same order.
 func (c *Closure) within(levels int) []ID {
 	if c == nil {
 		return nil
 	}
 	ids := make([]ID, 0, len(c.groups))
-	for id, g := range c.groups { // put in order below
+	for id, g := range c.groups { // sorted below
 		if g.level <= levels {
 			ids = append(ids, id)
 		}
@@ -77,28 +75,27 @@ type Meter struct {
 	rounds, groups atomic.Int64
 }
 
-// read notes a round of reads, of so many groups.
+// read counts a round of reads of some groups.
 func (m *Meter) read(groups int) {
 	m.rounds.Add(1)
 	m.groups.Add(int64(groups))
 }
 
-// MoveTo takes what was counted off and counts it as work for a viewer.
+// MoveTo moves what was counted to the meter of a viewer.
 func (m *Meter) MoveTo(v *Viewer) {
 	v.resolved.rounds.Add(m.rounds.Swap(0))
 	v.resolved.groups.Add(m.groups.Swap(0))
 }
 
-// closureOf resolves the groups of p, level by level, one round of reads for
-// each. A group that is reached in several ways counts with its lowest level, and
-// with the strongest role of those through which it is reached: who is in a group
-// that manages G manages G. p itself is not in its closure, whatever cycle it is
-// in.
+// closureOf resolves the groups of p, level by level, one round of reads for each. A group that
+// is reached in several ways counts with its lowest level, and with the strongest role of those
+// through which it is reached: a member of a group that manages G manages G. p itself is not in
+// its closure, whatever cycle it is in.
 //
-// The reverse index only says where to look: every membership is confirmed by
-// the group's own partition. The groups of p's own tenant are resolved first and
-// within limits of their own, so those of other tenants never displace them. A principal that is
-// deleted has no groups, whatever rows are left of it.
+// The reverse index is only a hint: every membership is confirmed by the group's own partition.
+// The groups of p's own tenant are resolved first and within limits of their own, so those of
+// other tenants never displace them. A deleted principal has no groups, whatever rows remain of
+// it.
 func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, error) {
 	a := &ascent{s: s, p: p, meter: m, roles: map[ID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
 	var edges []edge
@@ -158,16 +155,16 @@ type edge struct {
 	Membership
 }
 
-// candidate is a group that p may be in, with the memberships that lead to it,
-// the strongest first.
+// candidate is a group that p may be in, with the memberships that lead to it, the strongest
+// first.
 type candidate struct {
 	group ID
 	edges []edge
 }
 
-// climb takes the memberships that lead to the groups of a level and returns
-// those of the groups themselves. It confirms the former while it reads the
-// latter: that is one round, and hardly ever reads a group in vain.
+// climb confirms the memberships that lead to the groups of a level and returns those of the
+// groups themselves. It confirms the former while it reads the latter: this takes one round,
+// and rarely reads a group in vain.
 func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, error) {
 	own, others := len(a.own), len(a.others)
 	candidates := a.candidates(edges)
@@ -190,16 +187,16 @@ func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, er
 	return slices.DeleteFunc(up, func(e edge) bool { return a.roles[e.member].role == NotInGroup }), nil
 }
 
-// read appends the memberships of principals, as far as the rows left allow.
-func (a *ascent) read(ctx context.Context, principals []ID, left *int, into *[]edge) error {
+// read appends the memberships of principals, as far as the remaining rows allow.
+func (a *ascent) read(ctx context.Context, principals []ID, remaining *int, into *[]edge) error {
 	lists, err := a.s.store.MembershipsOf(ctx, MembershipsQuery{
-		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: *left,
+		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: *remaining,
 	})
 	if err != nil {
 		return fmt.Errorf("read memberships: %w", err)
 	}
 	for i, list := range lists {
-		*left -= len(list)
+		*remaining -= len(list)
 		for _, m := range list {
 			*into = append(*into, edge{principals[i], m})
 		}
@@ -207,9 +204,9 @@ func (a *ascent) read(ctx context.Context, principals []ID, left *int, into *[]e
 	return nil
 }
 
-// candidates are the groups that edges lead to and in which they may give p a
-// stronger role than it is known to have, in the order of edges. Groups that were
-// not known are added to those found, as long as there is room.
+// candidates returns the groups that edges lead to and in which they may give p a stronger role
+// than is known, in the order of edges. Groups that were not known are added to those found, up
+// to the limit.
 func (a *ascent) candidates(edges []edge) []candidate {
 	var all []candidate
 	at := make(map[ID]int, len(edges))
@@ -235,7 +232,7 @@ func (a *ascent) candidates(edges []edge) []candidate {
 	return all
 }
 
-// find adds a group to those found; false where there is no room for it.
+// find adds a group to those found. It returns false at the limit.
 func (a *ascent) find(group ID) bool {
 	found := &a.others
 	if group.Tenant() == a.p.Tenant() {
@@ -248,8 +245,8 @@ func (a *ascent) find(group ID) bool {
 	return true
 }
 
-// confirm reads the groups' own rows. One membership of each candidate is enough
-// if it stands as the index lists it; only where it does not, another is tried.
+// confirm reads the groups' own rows. One confirmed membership of each candidate is enough;
+// another is tried only if the first is not as the index lists it.
 func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate) error {
 	for first := true; len(candidates) > 0; first = false {
 		if !first {
@@ -283,8 +280,8 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 	return nil
 }
 
-// levelsOf returns each group of a closure that is above group, with its level
-// as a member of group would reach it, and group itself at level 1.
+// levelsOf returns each group of a closure that is above group, with its level as a member of
+// group would reach it, and group itself at level 1.
 func (c *Closure) levelsOf(group ID) map[ID]int {
 	levels := make(map[ID]int, len(c.groups)+1)
 	for id, g := range c.groups { // into a map, in any order

@@ -8,9 +8,9 @@ import (
 	"carrel/core/fault"
 )
 
-// listBudget is how many rows a page of principals scans at most. Their
-// headers cost less than items do, and a list that hides some of them is still
-// filled up to the size asked for.
+// listBudget is the maximum number of rows that a page of principals scans. Their headers cost
+// less than items do, so a list that hides some of them is still filled up to the requested
+// size.
 const listBudget = 1000
 
 // GroupMembers lists the direct members of a group that v may see.
@@ -63,8 +63,8 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user ID, args cursor.Pa
 	return c, nil
 }
 
-// requireListed answers NOT_FOUND unless v may see the principal and it is of
-// the kind that has the list.
+// requireListed returns NOT_FOUND unless v may see the principal and it is of the kind that has
+// the list.
 func (s *Service) requireListed(ctx context.Context, v *Viewer, id ID, hasList bool) error {
 	if !hasList {
 		return fault.NotFoundf(nil, "there is no such user or group, or it may not be seen")
@@ -73,8 +73,8 @@ func (s *Service) requireListed(ctx context.Context, v *Viewer, id ID, hasList b
 	return err
 }
 
-// confirmedGroups are the direct groups of a principal from the reverse index,
-// each as its own row in the group has it.
+// confirmedGroups returns the direct groups of a principal from the reverse index, each with
+// the role in the group's own row.
 func (s *Service) confirmedGroups(ctx context.Context, p, after ID, limit int) ([]Listed, bool, error) {
 	ms, err := s.store.Memberships(ctx, p, after, limit)
 	if err != nil {

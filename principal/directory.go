@@ -15,36 +15,35 @@ import (
 	"carrel/core/input"
 )
 
-// The directory is by what users and groups are found: an index, derived from
-// their headers, of the beginnings that somebody may type. Its rows are only
-// hints: whoever reads one checks it against the header.
+// The directory is an index by which users and groups are found. It is derived from their
+// headers and contains the prefixes of what a person may type. Its rows are only hints: every
+// reader checks them against the header.
 
-// Bounds of the directory. What is typed is at most as long as a display name
-// may be. A row is no larger than a place in a cursor; what is longer is
-// compared with the header. Names have two or three words, and 16 rows do not
-// let one principal fill the directory.
+// Limits of the directory. A search text is at most as long as a display name may be. A row is
+// no larger than a position in a cursor; what is longer is compared with the header. Names have
+// two or three words, and 16 rows do not let one principal fill the directory.
 const (
 	maxPrefix     = maxDisplayName     // characters
 	directoryKey  = cursor.LongestName // bytes of a key
 	maxBeginnings = 16                 // words of a display name at which it is found
 )
 
-// DirectoryKey is one row's place among those of its principal.
+// DirectoryKey identifies a row among those of its principal.
 type DirectoryKey struct {
-	// Whole rows hold the whole display name, one a principal: they serve
-	// look-ups without a prefix. The others hold what a prefix may begin.
+	// Whole rows contain the whole display name, one for each principal: they serve look-ups
+	// without a prefix. The others contain what a prefix may be the beginning of.
 	Whole bool
 	// Name is folded, and at most directoryKey bytes long.
 	Name string
 }
 
-// DirectoryPlace is a place in the order of a look-up: by name, then by id.
+// DirectoryPlace is a position in the order of a look-up: by name, then by id.
 type DirectoryPlace struct {
 	Name      string
 	Principal ID
 }
 
-// Less tells whether p comes before q.
+// Less reports whether p comes before q.
 func (p DirectoryPlace) Less(q DirectoryPlace) bool {
 	return p.Name < q.Name || p.Name == q.Name && p.Principal < q.Principal
 }
@@ -53,36 +52,33 @@ func (p DirectoryPlace) Less(q DirectoryPlace) bool {
 type DirectoryRow struct {
 	DirectoryKey
 	Principal ID
-	// Visibility is the principal's, and MTS that of the state, when it was
-	// written.
+	// Visibility is the principal's, and MTS that of its state, at the time of the write.
 	Visibility Visibility
 	MTS        clock.Instant
 }
 
-// Place is where the row stands in its list.
+// Place returns the row's position in its list.
 func (r *DirectoryRow) Place() DirectoryPlace { return DirectoryPlace{r.Name, r.Principal} }
 
 // DirectorySlice is a run of rows of one tenant's directory.
 type DirectorySlice struct {
 	Tenant string
-	// Prefix is what the names begin with, folded; with an empty one the slice
-	// is of the whole names.
+	// Prefix is the folded beginning of the names; if it is empty the slice is of the whole names.
 	Prefix string
-	// After is where the slice begins, not included; nil: at the first row.
+	// After is the position after which the slice starts; nil: at the first row.
 	After *DirectoryPlace
 	Limit int
 }
 
-// DirectoryUpdate brings the rows of a principal in line with a snapshot.
+// DirectoryUpdate updates the rows of a principal to a snapshot.
 type DirectoryUpdate struct {
 	Header *Header
-	// Former is the display name of a state before it; empty where none is known.
+	// Former is the display name of an earlier state; empty if unknown.
 	Former string
 }
 
-// Derive are the keys at which the principal stands, and those of its former
-// name at which it must not: no key is in both. h must be e.Header or a newer
-// reading of it.
+// Derive returns the keys of the principal's rows, and those of its former name that must have
+// none. No key is in both. h must be e.Header or a newer reading of it.
 func (e *DirectoryUpdate) Derive(h *Header) (put, drop []DirectoryKey) {
 	put = DirectoryKeys(h)
 	if e.Former == "" {
@@ -98,7 +94,7 @@ func (e *DirectoryUpdate) Derive(h *Header) (put, drop []DirectoryKey) {
 	return put, drop
 }
 
-// DirectoryKeys are all keys of a principal, the whole name first.
+// DirectoryKeys returns all keys of a principal, the whole name first.
 func DirectoryKeys(h *Header) []DirectoryKey {
 	if h.State != commit.Live {
 		return nil
@@ -114,10 +110,9 @@ func DirectoryKeys(h *Header) []DirectoryKey {
 	return keys
 }
 
-// directoryName is the name at which a look-up shows a principal: the least of
-// the row names that the prefix begins, so that it is shown once however many of
-// them there are; without a prefix the whole name. ok is false where the look-up
-// does not find it.
+// directoryName returns the name under which a look-up shows a principal: the least of its row
+// names that start with the prefix, so that it is shown once however many there are; without a
+// prefix the whole name. ok is false if the look-up does not find it.
 func directoryName(h *Header, prefix string) (name string, ok bool) {
 	whole := foldName(h.DisplayName)
 	if prefix == "" {
@@ -134,9 +129,9 @@ func directoryName(h *Header, prefix string) (name string, ok bool) {
 	return name, ok
 }
 
-// beginnings are what a prefix may begin: the display name, the rest of it from
-// each further word on, and the name in the id. A word begins at a letter or a
-// digit that follows neither one nor a mark on one.
+// beginnings returns what a prefix may be the beginning of: the display name, the rest of it
+// from each further word, and the name in the id. A word starts at a letter or a digit that
+// follows neither one nor a mark on one.
 func beginnings(whole string, id ID) []string {
 	all := make([]string, 0, 4)
 	if whole != "" {
@@ -160,11 +155,10 @@ func beginnings(whole string, id ID) []string {
 	return append(all, id.Name())
 }
 
-// foldName brings a name, or the beginning of one, into the form in which names
-// are compared: without case (Unicode's full folding, canonically: folded in
-// NFD, kept in NFC), without characters that only format, each run of blanks
-// one space, none at the ends. On what ids are made of it does what lowerASCII
-// does.
+// foldName converts a name, or the beginning of one, to the form in which names are compared:
+// without case (Unicode's full folding, canonically: folded in NFD, kept in NFC), without
+// characters that only format, with each run of blanks as one space, and none at the ends. On
+// the characters of ids it does the same as lowerASCII.
 func foldName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -176,7 +170,7 @@ func foldName(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// cutName is the part of a folded name that a row holds: whole characters.
+// cutName returns the part of a folded name that a row contains, in whole characters.
 func cutName(s string) string {
 	if len(s) <= directoryKey {
 		return s
@@ -188,5 +182,5 @@ func cutName(s string) string {
 	return s[:end]
 }
 
-// checkPrefix checks what somebody typed. Its error has code Invalid.
+// checkPrefix checks a search text. Its error has code Invalid.
 func checkPrefix(s string) error { return input.CheckText(s, "a prefix", maxPrefix, "") }

@@ -10,9 +10,9 @@ import (
 	"carrel/principal"
 )
 
-// BenchmarkFind looks somebody up among 20,000 users of a tenant: by a letter
-// that a tenth of them begin with, by a whole word, without a prefix, and where
-// all but one in fifty are hidden from the viewer.
+// BenchmarkFind searches among 20,000 users of a tenant: by a letter with which a tenth of them
+// start, by a whole word, without a prefix, and if all but one in fifty are hidden from the
+// viewer.
 func BenchmarkFind(b *testing.B) {
 	r := backendtest.NewRows(b)
 	for i := range 20_000 {

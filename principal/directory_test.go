@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// TestFindByName: what a prefix finds a name by.
+// TestFindByName checks which prefixes find a name.
 func TestFindByName(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -53,7 +53,7 @@ func TestFindByName(t *testing.T) {
 	}
 }
 
-// TestFindInOrder: by the name that the prefix begins, then by id.
+// TestFindInOrder checks the order: by the name that starts with the prefix, then by id.
 func TestFindInOrder(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:zoe", "Ann Beta", principal.Public)
@@ -71,7 +71,7 @@ func TestFindInOrder(t *testing.T) {
 	h.WantFound(backendtest.As("u:acme:who"), "zz")
 }
 
-// TestFindTheVisible: who is found is who may be seen, by whomever.
+// TestFindTheVisible checks that viewers find exactly the principals that they may see.
 func TestFindTheVisible(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:pub", "same", principal.Public)
@@ -105,8 +105,8 @@ func TestFindTheVisible(t *testing.T) {
 	}
 }
 
-// TestFindIsForTheTenant: nobody else looks its people up, not even the PUBLIC
-// ones, nor learns whether there is such a tenant.
+// TestFindIsForTheTenant checks that viewers of other tenants find nobody, not even PUBLIC
+// principals, and do not learn whether the tenant exists.
 func TestFindIsForTheTenant(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:pub", "same", principal.Public)
@@ -131,11 +131,11 @@ func TestFindIsForTheTenant(t *testing.T) {
 		}
 	}
 	if got := h.Find(backendtest.As("u:far:far"), "Far", "same"); !slices.Equal(got, []string{"u:far:far"}) {
-		t.Errorf("who is of the tenant finds %q", got)
+		t.Errorf("a viewer of the tenant finds %q", got)
 	}
 }
 
-// nameAndID is the place of those of TestFindTheVisible.
+// nameAndID returns the position of a principal of TestFindTheVisible.
 func nameAndID(id string) string {
 	if strings.HasPrefix(id, "g:") {
 		return strings.TrimPrefix(id, "g:acme:") + " " + id
@@ -143,8 +143,8 @@ func nameAndID(id string) string {
 	return "same u:acme:" + id
 }
 
-// TestFindAfterAChange: with the answer of a mutation who it was about is found
-// by what it is called then, and no more by what it was called.
+// TestFindAfterAChange checks that after the answer of a mutation its principal is found by its
+// new name, and no longer by the former one.
 func TestFindAfterAChange(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
@@ -175,7 +175,7 @@ func TestFindAfterAChange(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestFindArguments: what cannot be looked for.
+// TestFindArguments checks what cannot be searched for.
 func TestFindArguments(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
@@ -204,12 +204,12 @@ func TestFindArguments(t *testing.T) {
 	}
 	h.WantFound(backendtest.As("u:acme:who"), strings.Repeat("\u00e9", 200))
 	if got := h.Find(backendtest.Global("u:acme:root"), "nobody", ""); got != nil {
-		t.Errorf("%v in a tenant without anybody", got)
+		t.Errorf("%v in a tenant without principals", got)
 	}
 }
 
-// TestFindCursors: a cursor is of one tenant, one prefix and one class of
-// viewers; spellings of the prefix that find the same are the same.
+// TestFindCursors checks that a cursor belongs to one tenant, one prefix and one class of
+// viewers. Spellings of the prefix that find the same are the same.
 func TestFindCursors(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, tenant := range []string{"acme", "other"} {
@@ -251,7 +251,7 @@ func TestFindCursors(t *testing.T) {
 	if c, err := backendtest.Search(h.Service, "acme", long)(t.Context(), backendtest.As("u:acme:who"), first); err != nil || len(c.Edges) > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	// The longest place there is: a name of 200 characters and a longest id.
+	// The longest position possible: a name of 200 characters and a longest id.
 	id := "u:" + strings.Repeat("t", 32) + ":" + strings.Repeat("n", 128)
 	h.UserNamed(id, strings.Repeat("\U0001f389", 200), principal.Public)
 	c, err = backendtest.Search(h.Service, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), first)
@@ -264,8 +264,8 @@ func TestFindCursors(t *testing.T) {
 	}
 }
 
-// TestFindPages pages through everybody, of random names and visibilities, by
-// all kinds of viewers, and compares with what they see by id.
+// TestFindPages pages through all principals, of random names and visibilities, by all kinds of
+// viewers, and compares the pages with what they see by id.
 func TestFindPages(t *testing.T) {
 	h := backendtest.New(t, nil)
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -313,8 +313,8 @@ func TestFindPages(t *testing.T) {
 	}
 }
 
-// begins tells whether a prefix in small letters begins the name of one of
-// TestFindPages, a word of it, or the name in its id.
+// begins reports whether a prefix in lower case is the beginning of the name of a principal of
+// TestFindPages, of a word of it, or of the name in its id.
 func begins(p principal.Principal, prefix string) bool {
 	lower := func(s string) string { return strings.ToLower(s) }
 	name := lower(p.Head().DisplayName)

@@ -11,12 +11,12 @@ import (
 	"carrel/principal"
 )
 
-// TestFindBudget: very many who may not be seen end a page, and the next one
-// goes on from there. Of those whose rows tell so no header is read.
+// TestFindBudget checks that very many hidden principals end a page, and that the next one
+// continues from there. No header is read of principals whose rows show that they are hidden.
 func TestFindBudget(t *testing.T) {
 	reads := &countingReads{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
-	// Nobody waits for a directory that is complete, however slow the machine is.
+	// Nobody waits for a complete directory, however slow the machine is.
 	if err := h.Service.FillDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"carrel/core/id"
 )
 
-// Search asks for a page of the users and groups of a tenant.
+// Search requests a page of the users and groups of a tenant.
 type Search struct {
 	cursor.PageArgs
 	Tenant string
-	// Prefix is what their names begin with, as somebody typed it; nil or empty: all.
+	// Prefix is the beginning of their names, as a person typed it; nil or empty: all.
 	Prefix *string
 }
 
@@ -27,7 +27,7 @@ type Connection struct {
 	PageInfo cursor.PageInfo
 }
 
-// Nodes are the principals of the edges.
+// Nodes returns the principals of the edges.
 func (c *Connection) Nodes() []Principal {
 	return NodesOf(c.Edges, func(e *Edge) Principal { return e.Node })
 }
@@ -38,14 +38,14 @@ type Edge struct {
 	seal func() string
 }
 
-// Cursor is the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *Edge) Cursor() string { return e.seal() }
 
-// FindPrincipals lists the users and groups of a tenant that v may see and that
-// the prefix begins, in the order of the names at which it does, then of ids;
-// without a prefix all of them, by their display names. Who is hidden leaves no
-// trace but that a page may be cut short (listBudget). Only who is of the tenant
-// may ask, and global administrators: the directory of a tenant is its own.
+// FindPrincipals lists the users and groups of a tenant that v may see and that have a name
+// with the prefix, in the order of these names, then of ids; without a prefix all of them, by
+// their display names. Hidden principals leave no trace except that a page may end early
+// (listBudget). Only viewers of the tenant and global administrators may search: the directory
+// of a tenant is its own.
 func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Connection, error) {
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
@@ -72,8 +72,8 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 		return nil, err
 	}
 	if !v.Administers(tenant) {
-		// They decide about hidden groups. Resolved in any case, they do not tell by
-		// the time of the answer whether the prefix finds one.
+		// They decide about hidden groups. They are resolved in any case, so that the response time
+		// does not reveal whether the prefix finds one.
 		if _, err := s.GroupsOf(ctx, v); err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 	return c, nil
 }
 
-// MessageOf is what an error of a check says.
+// MessageOf returns the message of an error of a check.
 func MessageOf(err error) string {
 	var e *fault.Error
 	if errors.As(err, &e) {
@@ -99,10 +99,10 @@ func MessageOf(err error) string {
 	return err.Error()
 }
 
-// newDirectoryList is the list of those whom a folded prefix begins. Its
-// cursors are bound to tenant, prefix and class of viewer.
+// newDirectoryList returns the list of the principals that a folded prefix finds. Its cursors
+// are bound to tenant, prefix and class of viewer.
 func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
-	// A prefix may be longer than what a binding holds.
+	// A prefix may be longer than a binding allows.
 	sum := sha256.Sum256([]byte(prefix))
 	l := &List{s: s, v: v, bound: cursor.Binding(cursor.OfDirectory, cursor.Class(directoryClass(v, tenant)), tenant+"/"+string(sum[:]))}
 	l.read = func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
@@ -125,8 +125,8 @@ func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
 	return l
 }
 
-// directoryClass is the class of viewers that read a tenant's directory alike,
-// as far as a cursor is concerned; what each may see is decided row by row.
+// directoryClass returns the class of viewers that share cursors of a tenant's directory. What
+// each may see is decided row by row.
 func directoryClass(v *Viewer, tenant string) Visibility {
 	if v.Administers(tenant) {
 		return Private
@@ -134,10 +134,9 @@ func directoryClass(v *Viewer, tenant string) Visibility {
 	return LoggedIn
 }
 
-// directoryRows are rows as a list has them. A row that tells of a visibility
-// by which v would not see its principal is passed over without reading the
-// header: like a library's bucket it follows a change of visibility with the
-// fan-out. What is shown is decided by the header.
+// directoryRows converts rows to those of a list. A row whose visibility hides its principal
+// from v is skipped without reading the header: like a library's bucket, the row follows a
+// change of visibility after the fan-out. The header decides what is shown.
 func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []DirectoryRow) ([]Listed, error) {
 	ls := make([]Listed, len(rows))
 	for i := range rows {
@@ -151,8 +150,8 @@ func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []Directory
 	return ls, nil
 }
 
-// placeInDirectory is a place of the directory as a list has it. No name holds
-// the character between its parts, which sorts before all others.
+// placeInDirectory converts a position of the directory to that of a list. No name contains the
+// character between its parts, which sorts before all others.
 func placeInDirectory(p DirectoryPlace) ListPlace {
 	return ListPlace(p.Name + "\x00" + string(p.Principal))
 }

@@ -13,11 +13,11 @@ type GroupMemberConnection struct {
 	total    func(ctx context.Context) (*int, error)
 }
 
-// TotalCount is how many edges the viewer may see in all; nil where there are too many to be
-// counted.
+// TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
+// count.
 func (c *GroupMemberConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
-// Nodes are the principals of the edges.
+// Nodes returns the principals of the edges.
 func (c *GroupMemberConnection) Nodes() []Principal {
 	return NodesOf(c.Edges, func(e *GroupMemberEdge) Principal { return e.Node })
 }
@@ -29,7 +29,7 @@ type GroupMemberEdge struct {
 	seal func() string
 }
 
-// Cursor is the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *GroupMemberEdge) Cursor() string { return e.seal() }
 
 // GroupConnection is a page of the groups of a user.
@@ -39,11 +39,11 @@ type GroupConnection struct {
 	total    func(ctx context.Context) (*int, error)
 }
 
-// TotalCount is how many edges the viewer may see in all; nil where there are too many to be
-// counted.
+// TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
+// count.
 func (c *GroupConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
-// Nodes are the groups of the edges.
+// Nodes returns the groups of the edges.
 func (c *GroupConnection) Nodes() []*Group {
 	return NodesOf(c.Edges, func(e *GroupEdge) *Group { return e.Node })
 }
@@ -55,7 +55,7 @@ type GroupEdge struct {
 	seal func() string
 }
 
-// Cursor is the place of the edge.
+// Cursor returns the cursor of the edge.
 func (e *GroupEdge) Cursor() string { return e.seal() }
 
 // NodesOf returns the nodes of edges, in their order.

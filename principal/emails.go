@@ -9,12 +9,12 @@ import (
 	"carrel/core/fault"
 )
 
-// A user holds its e-mail address by a claim (docs/unique-names.md). Its header decides:
-// the address is written in one compare-and-set, made of a header that was read before the
-// claim was taken. Users of older stores may share an address; the audit reports them.
+// A user owns its e-mail address by a claim (docs/unique-names.md). Its header decides: the
+// address is written in one compare-and-set, based on a header that was read before the claim
+// was taken. Users of older stores may share an address; the audit reports them.
 
-// takeEmail takes the claim of an address for a user whose header has been read. Its error
-// is TAKEN at email where another user has it.
+// takeEmail takes the claim of an address for a user whose header has been read. Its error is
+// TAKEN at email if another user has it.
 func (s *Service) takeEmail(ctx context.Context, id ID, email string) error {
 	err := s.claims.Take(ctx, claim.Email(id.Tenant(), email), string(id), s.claims.Until())
 	if errors.Is(err, claim.ErrTaken) {
@@ -27,14 +27,14 @@ func emailTaken() *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"email"}, Msg: "another user has this e-mail address"}
 }
 
-// emailOfAnother reports whether another user holds an address. It takes nothing.
+// emailOfAnother reports whether another user owns an address. It takes nothing.
 func (s *Service) emailOfAnother(ctx context.Context, id ID, email string) (bool, error) {
 	holder, err := s.claims.Holder(ctx, claim.Email(id.Tenant(), email))
 	return holder != "" && holder != string(id), err
 }
 
-// changeEmail takes the claim of the address that a plan gives a user, and notes the claim
-// of the former address in the plan.
+// changeEmail takes the claim of the address that a plan gives a user, and records the claim of
+// the former address in the plan.
 func (s *Service) changeEmail(ctx context.Context, before *Header, p *changePlan) (err error) {
 	if p.after.Email == before.Email || p.after.Email == "" {
 		return nil
@@ -47,7 +47,7 @@ func (s *Service) changeEmail(ctx context.Context, before *Header, p *changePlan
 	return s.takeEmail(ctx, p.after.ID, p.after.Email)
 }
 
-// emailRecord tells claims which address a user holds. It implements claim.Record.
+// emailRecord reports to package claim which address a user owns. It implements claim.Record.
 type emailRecord struct{ s *Service }
 
 // Look implements claim.Record.

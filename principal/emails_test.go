@@ -56,8 +56,8 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 	h.WantClean()
 }
 
-// A claim whose user was never created keeps the address for half a minute. Groups have no
-// address and no claim.
+// TestEmail_AnAbandonedClaimLapses checks that a claim whose user was never created reserves
+// the address for half a minute. Groups have no address and no claim.
 func TestEmail_AnAbandonedClaimLapses(t *testing.T) {
 	h := backendtest.New(t, nil)
 	claims := claim.New(h.Store, h.Runtime)

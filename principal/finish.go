@@ -23,10 +23,9 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 	return false, s.finishPrincipal(ctx, e, true)
 }
 
-// answerPrincipal brings what is derived from a decided change in line before
-// it is answered, so that who was made a member is one everywhere. What does
-// not succeed in time is left to the background: the change stands. The error
-// is why it did not.
+// answerPrincipal updates what is derived from a decided change before it is answered, so that
+// a new member is a member everywhere. What does not succeed in time is handed to the
+// background: the change is decided. The error says why it did not succeed.
 func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 	if entry := e.Entry(); !entry.Recoverable() {
 		return nil
@@ -42,10 +41,10 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 	return nil
 }
 
-// finishPrincipal does what follows the compare-and-set of a user or a group:
-// a new principal's library is marked complete, its rows in the directory follow
-// its name, the derived memberships of those listed are enforced, and leaving
-// rows are dropped once theirs are. What belongs to a deleted principal is removed. It may run again and beside itself. serial is for recovery, where no
+// finishPrincipal does what follows the compare-and-set of a user or a group: it marks a new
+// principal's library complete, updates its rows in the directory and the derived memberships
+// of those listed, and then drops leaving rows. It removes what belongs to a deleted principal.
+// It may be repeated, and run concurrently with itself. serial is for recovery, where no
 // compare-and-set was acknowledged.
 func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) error {
 	parts := slices.Collect(slices.Chunk(e.Members, input.MaxList))
@@ -58,7 +57,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 			return fmt.Errorf("reading %s: %w", e.Principal, err)
 		}
 		if rows.Header.Seq <= e.Base {
-			return fmt.Errorf("%s: the state after %d is not to be read yet", e.Principal, e.Base)
+			return fmt.Errorf("%s: the state after %d cannot be read yet", e.Principal, e.Base)
 		}
 		switch rows.Header.State {
 		case commit.Live:
@@ -82,7 +81,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 	return nil
 }
 
-// finishDeleted does what follows a change of a principal that is deleted by now.
+// finishDeleted does what follows a change of a principal that has been deleted since.
 func (s *Service) finishDeleted(ctx context.Context, e InFlight, h *Header) error {
 	if e.Former != "" {
 		if err := s.ApplyDirectory(ctx, h, e.Former); err != nil {
@@ -90,12 +89,12 @@ func (s *Service) finishDeleted(ctx context.Context, e InFlight, h *Header) erro
 		}
 	}
 	if !e.Deleted || h.Removed() {
-		return nil // whoever has decided the deletion removes everything else
+		return nil // the process that decided the deletion removes everything else
 	}
 	return s.RemoveDeleted(ctx, e.Principal)
 }
 
-// finishHeader does what follows for the principal itself.
+// finishHeader does the part for the principal itself.
 func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error {
 	if e.Created {
 		if err := s.created(ctx, h); err != nil {
@@ -108,19 +107,19 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error
 	return s.ApplyDirectory(ctx, h, e.Former)
 }
 
-// ApplyDirectory lets a principal be found by the name it has.
+// ApplyDirectory updates the directory to the principal's present name.
 func (s *Service) ApplyDirectory(ctx context.Context, h *Header, former string) error {
 	err := s.Retry(ctx, func() error {
 		return s.directory.ApplyDirectory(ctx, &DirectoryUpdate{Header: h, Former: former})
 	})
 	if err != nil {
-		return fmt.Errorf("enforcing the directory for %s: %w", h.ID, err)
+		return fmt.Errorf("update the directory for %s: %w", h.ID, err)
 	}
 	return nil
 }
 
-// ApplyMembers writes the derived memberships of one snapshot, and drops the
-// rows that were kept only until that was acknowledged.
+// ApplyMembers writes the derived memberships of one snapshot, and drops the rows that were
+// kept only until these were acknowledged.
 func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 	if len(rows.Members) == 0 {
 		return nil
@@ -130,7 +129,7 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 		return s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: h, Rows: rows.Members})
 	})
 	if err != nil {
-		return fmt.Errorf("enforcing members of %s: %w", h.ID, err)
+		return fmt.Errorf("update the memberships in %s: %w", h.ID, err)
 	}
 	var leaving []GroupMemberRow
 	for _, m := range rows.Members {
@@ -145,14 +144,13 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 		return s.store.SettleGroup(ctx, &GroupSettlement{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {
-		return fmt.Errorf("settling members of %s: %w", h.ID, err)
+		return fmt.Errorf("settle the members of %s: %w", h.ID, err)
 	}
 	return nil
 }
 
-// fencePrincipal makes sure that a compare-and-set with e.Base can apply no
-// more: where the base still stands, an equal state takes its place, a void one
-// where there was none.
+// fencePrincipal makes sure that a compare-and-set with e.Base can no longer apply: if the base
+// is still current, an equal state replaces it, a void one if there was none.
 func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 	if err := s.RequireClock(); err != nil {
 		return err
@@ -173,13 +171,13 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return fmt.Errorf("fencing %s: %w", e.Principal, err)
 		}
-		// Whether it applied, or somebody else's did, the next reading tells.
+		// The next reading returns whether it applied, or a write by others did.
 	}
 	return sched.ErrQueueFull
 }
 
-// fenceOf returns the commit of a state that equals h, which shuts out every
-// compare-and-set on h. A principal that is absent gets a void state.
+// fenceOf returns the commit of a state that equals h, after which every compare-and-set on h
+// fails. A principal that is absent gets a void state.
 func (s *Service) fenceOf(id ID, h *Header) *Commit {
 	after := *h
 	if h.State == commit.Absent {

@@ -15,8 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// TestMembershipsFollow sees that a failing store delays what is derived from
-// a change, and that nothing of the change is lost.
+// TestMembershipsFollow checks that a failing store delays what is derived from a change, and
+// that nothing of the change is lost.
 func TestMembershipsFollow(t *testing.T) {
 	t.Run("retried before the answer", func(t *testing.T) {
 		f := &failing{}
@@ -40,18 +40,18 @@ func TestMembershipsFollow(t *testing.T) {
 		if diff := cmp.Diff(want, h.Members("g:acme:staff")); diff != "" {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
-		// Who was taken out is out at once, whatever the index still says.
+		// A removed member loses its access at once, whatever the index contains.
 		_, err = h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
 		backendtest.WantFaults(t, err, "FORBIDDEN id")
 		f.applyGroupIndex = 0
-		for range 2 { // whoever resumes it a second time does no harm
+		for range 2 { // resuming it a second time does no harm
 			if _, err := h.Service.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 				t.Fatal(err)
 			}
 		}
 		wantIndexed(h, "g:acme:staff")
 	})
-	t.Run("a removal is made, whatever is left", func(t *testing.T) {
+	t.Run("a removal is made, whatever remains", func(t *testing.T) {
 		f := &failing{}
 		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 		f.applyGroupIndex = 1000
@@ -65,9 +65,9 @@ func TestMembershipsFollow(t *testing.T) {
 	})
 }
 
-// TestWhoIsAcknowledgedAsAMemberIsOne: somebody has decided who is a member and
-// gone no further. Whoever is told so afterwards finds it so, in each of the ways
-// in which a mutation changes nothing.
+// TestWhoIsAcknowledgedAsAMemberIsOne checks memberships that another call has decided without
+// writing what is derived of them. A mutation that changes nothing and acknowledges them writes
+// it first, in each of the ways in which a mutation can change nothing.
 func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 	key := "k"
 	dan := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
@@ -92,8 +92,8 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 		return err
 	}
 	for name, c := range map[string]struct {
-		decides, tells func(t *testing.T, h *backendtest.Fixture) error
-		group          string
+		decides, acknowledges func(t *testing.T, h *backendtest.Fixture) error
+		group                 string
 	}{
 		"a repetition":              {set(dan), set(dan), "g:acme:staff"},
 		"the same without a key":    {set(dan), set(plain), "g:acme:staff"},
@@ -103,14 +103,14 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 		"an import":                 {imports, imports, "g:acme:new"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // each insists for seconds
+			t.Parallel() // each retries for seconds
 			f := &failing{}
 			h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 			f.applyGroupIndex = 1000
 			backendtest.WantFaults(t, c.decides(t, h), "OUTCOME_UNKNOWN")
-			backendtest.WantFaults(t, c.tells(t, h), "OUTCOME_UNKNOWN") // as long as it cannot be made so
+			backendtest.WantFaults(t, c.acknowledges(t, h), "OUTCOME_UNKNOWN") // while the index cannot be written
 			f.applyGroupIndex = 0
-			if err := c.tells(t, h); err != nil {
+			if err := c.acknowledges(t, h); err != nil {
 				t.Fatal(err)
 			}
 			wantIndexed(h, c.group)
@@ -212,8 +212,8 @@ func TestResumingPrincipals(t *testing.T) {
 	})
 }
 
-// lagging is a store whose quorum reads of a principal show no state after one
-// of seq, as long as that is set.
+// lagging is a store whose quorum reads of a principal return no state after that of seq, while
+// seq is set.
 type lagging struct {
 	failing
 	seq int64
@@ -233,9 +233,9 @@ func (l *lagging) ReadPrincipal(ctx context.Context, id principal.ID, q principa
 	return rows, nil
 }
 
-// Where only the list of writers tells that a compare-and-set applied, a quorum
-// read may not show its state yet. What was derived from such a reading must not
-// end the change.
+// TestFinishPrincipal_StaysInFlightUntilItsStateIsRead: if only the list of writers shows that a
+// compare-and-set applied, a quorum read may not return its state yet. Derived rows from such a
+// reading must not end the change.
 func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 	store := &lagging{}
 	h := backendtest.Staff(t, func(s backend.Store) backend.Store { store.Store = s; return store })
@@ -255,7 +255,7 @@ func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 	h.WantSettled()
 }
 
-// failing makes calls of a store fail as often as told.
+// failing makes calls of a store fail as often as its fields say.
 type failing struct {
 	backend.Store
 	applyGroupIndex int

@@ -9,9 +9,8 @@ import (
 	"carrel/core/input"
 )
 
-// CreateGroup creates a group in the viewer's own tenant, a global
-// administrator in any. Its creator becomes its manager, and must therefore
-// exist.
+// CreateGroup creates a group in the viewer's own tenant; global administrators may create one
+// in any tenant. Its creator becomes its manager, and must therefore exist.
 func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*Group, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -44,8 +43,8 @@ func (s *Service) CreateGroup(ctx context.Context, v *Viewer, in CreateGroup) (*
 	return s.shownGroup(ctx, v, h)
 }
 
-// mayCreateGroup lets stored users of the tenant pass, and global
-// administrators that are stored users.
+// mayCreateGroup returns an error unless the viewer is a stored user of the tenant, or a global
+// administrator who is a stored user.
 func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer, tenant string) error {
 	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
@@ -56,8 +55,8 @@ func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer
 	return fault.Forbiddenf([]string{"tenant"}, "you create groups in your own tenant, %s", v.User.Tenant())
 }
 
-// UpdateGroup changes a group: its effective managers, and administrators of
-// its tenant.
+// UpdateGroup changes a group. Its effective managers and the administrators of its tenant may
+// call it.
 func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*Group, error) {
 	defer v.Forget()
 	id, change, faults := in.check()
@@ -80,8 +79,8 @@ func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*
 	return s.shownGroupOf(ctx, v, rows)
 }
 
-// check returns the group that the input names, what it changes, and the faults of the
-// input but for its idempotency key.
+// check returns the group that the input names, what it changes, and the errors of the input
+// except those of its idempotency key.
 func (in *UpdateGroup) check() (group ID, change headerChange, faults fault.List) {
 	group, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
@@ -95,8 +94,8 @@ func (in *UpdateGroup) check() (group ID, change headerChange, faults fault.List
 	return group, change, faults
 }
 
-// requireGroup is NOT_FOUND where the group does not exist or the viewer may
-// not see it. rows.Members[0] is the viewer's own row.
+// requireGroup returns NOT_FOUND if the group does not exist or the viewer may not see it.
+// rows.Members[0] is the viewer's own row.
 func (s *Service) requireGroup(ctx context.Context, v *Viewer, id ID, rows *Rows, path string) error {
 	if rows.Header.State == commit.Live && rows.Members[0].Active() {
 		return nil
@@ -108,9 +107,9 @@ func (s *Service) requireGroup(ctx context.Context, v *Viewer, id ID, rows *Rows
 	return err
 }
 
-// requireGroupManager is FORBIDDEN for who is neither an effective manager of the
-// group (directly, or through a group that is MANAGER of it) nor an
-// administrator. rows.Members[0] is the viewer's own row.
+// requireGroupManager returns FORBIDDEN unless the viewer is an effective manager of the group
+// (directly, or through a group that is MANAGER of it) or an administrator. rows.Members[0] is
+// the viewer's own row.
 func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Rows, path string) error {
 	own := rows.Members[0]
 	if v.Administers(rows.Header.Tenant()) || own.Active() && own.Role == GroupManager {
@@ -120,8 +119,8 @@ func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Rows
 	if err != nil {
 		return err
 	}
-	// What the groups are in this one is read in its own partition: that is
-	// where it is decided. This one is a level above them.
+	// The roles of the viewer's groups in this one are read from its own partition, which decides.
+	// This one is a level above them.
 	groups, err := s.readMembers(ctx, rows.Header.ID, through.within(maxLevels-1), nil)
 	if err != nil {
 		return err
@@ -134,8 +133,8 @@ func (s *Service) requireGroupManager(ctx context.Context, v *Viewer, rows *Rows
 	return fault.Forbiddenf([]string{path}, "only managers of the group and administrators of its tenant may do this")
 }
 
-// shownGroup is the group as a mutation answers it: nil where the actor may not
-// see it any more.
+// shownGroup returns the group for the answer of a mutation: nil if the actor may no longer see
+// it.
 func (s *Service) shownGroup(ctx context.Context, v *Viewer, h Header) (*Group, error) {
 	visible, err := s.Sees(ctx, v, h.ID, &h)
 	if err != nil || !visible {

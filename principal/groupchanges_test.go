@@ -27,15 +27,15 @@ func TestCreateGroup(t *testing.T) {
 	}{
 		{"a user", backendtest.As("u:acme:ann"), valid, nil},
 		{"an administrator that exists", backendtest.Admin("u:acme:ann"), valid, nil},
-		{"a global administrator that exists, elsewhere", backendtest.Global("u:other:gus"), valid, nil},
+		{"a global administrator that exists, of another tenant", backendtest.Global("u:other:gus"), valid, nil},
 		{"the name of a user", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "ann" }), nil},
 		{"anonymous", backendtest.As(""), valid, []string{"UNAUTHENTICATED"}},
 		{"a token without a user", backendtest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"an administrator without a user", backendtest.Admin("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"a user of another tenant", backendtest.As("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
 		{"an administrator of another tenant", backendtest.Admin("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
-		{"a name that is taken, by what it does not see", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
-		{"taken, but not to be told", backendtest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
+		{"a name that is taken by a hidden group", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
+		{"taken, but not revealed", backendtest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
 		{"all faults at once", backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID visibility"}},
 	} {
@@ -80,8 +80,8 @@ func TestCreateGroup(t *testing.T) {
 	}
 }
 
-// TestWhoManagesAGroup asks of each viewer whether it may change the group, and
-// sees that all mutations of groups judge alike.
+// TestWhoManagesAGroup checks for each viewer whether it may change the group, and that all
+// mutations of groups decide alike.
 func TestWhoManagesAGroup(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:other:eli", "u:other:fay"} {
@@ -126,12 +126,12 @@ func TestWhoManagesAGroup(t *testing.T) {
 			_, err := h.Service.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(backendtest.Ptr(c.name))})
 			backendtest.WantFaults(t, err, want("id")...)
 			if got := h.Header("g:acme:staff").DisplayName; (got == c.name) != (c.code == "") {
-				t.Errorf("the group is called %q now", got)
+				t.Errorf("the group has the name %q now", got)
 			}
 			_, err = h.Set(again(), "g:acme:staff", "u:acme:cat=MEMBER")
 			backendtest.WantFaults(t, err, want("groupId")...)
 			_, err = h.Set(again(), "g:acme:staff", "u:acme:cat=")
-			// The plain removal of somebody else is a manager's, too; its own is anyone's.
+			// Only a manager may remove somebody else; anyone may remove itself.
 			if c.viewer.User == "u:acme:cat" {
 				backendtest.WantFaults(t, err)
 			} else {
@@ -164,24 +164,24 @@ func TestUpdateGroup(t *testing.T) {
 			h.Group("g:acme:staff", "u:acme:ann", principal.Public)
 			got, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in)
 			backendtest.WantFaults(t, err, c.want...)
-			stands := h.Header("g:acme:staff")
+			stored := h.Header("g:acme:staff")
 			if c.want != nil {
-				if got != nil || stands.Seq != 1 {
-					t.Fatalf("refused, but answered %+v and stored %+v", got, stands)
+				if got != nil || stored.Seq != 1 {
+					t.Fatalf("refused, but answered %+v and stored %+v", got, stored)
 				}
 				return
 			}
-			if got.DisplayName != "Everybody" || stands.DisplayName != "Everybody" || stands.Managers != 1 {
-				t.Errorf("answered %+v, stored %+v", got, stands)
+			if got.DisplayName != "Everybody" || stored.DisplayName != "Everybody" || stored.Managers != 1 {
+				t.Errorf("answered %+v, stored %+v", got, stored)
 			}
-			if c.in.Visibility.Set != (stands.Visibility == principal.Private) {
-				t.Errorf("stored %+v", stands)
+			if c.in.Visibility.Set != (stored.Visibility == principal.Private) {
+				t.Errorf("stored %+v", stored)
 			}
 			if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in); err != nil {
 				t.Fatalf("the same again: %v", err)
 			}
-			if h.Header("g:acme:staff").Seq != stands.Seq {
-				t.Error("the same again touched the group")
+			if h.Header("g:acme:staff").Seq != stored.Seq {
+				t.Error("the same again changed the group")
 			}
 		})
 	}

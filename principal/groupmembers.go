@@ -11,8 +11,8 @@ import (
 	"carrel/core/id"
 )
 
-// SetGroupMembers gives, changes and takes away roles in a group. Effective
-// managers and administrators may; anyone may take itself out.
+// SetGroupMembers sets, changes and removes roles in a group. Effective managers and
+// administrators may call it; any member may remove itself.
 func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMembers) (*Group, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -43,9 +43,8 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	return s.shownGroupOf(ctx, v, rows)
 }
 
-// shownAfterLeaving returns the group that the viewer has left, nil unless the
-// viewer sees it without being in it. Whether it is in it through another group
-// is not resolved.
+// shownAfterLeaving returns the group that the viewer has left, nil unless the viewer sees it
+// without being in it. It does not resolve whether the viewer is in it through another group.
 func shownAfterLeaving(v *Viewer, rows *Rows) *Group {
 	if accessTo(v, rows.Header.ID, &rows.Header) != Granted {
 		return nil
@@ -56,10 +55,10 @@ func shownAfterLeaving(v *Viewer, rows *Rows) *Group {
 // memberChange is a change of one principal's role in a group.
 type memberChange struct {
 	principal ID
-	role      GroupRole // NotInGroup takes it out
+	role      GroupRole // NotInGroup removes it
 }
 
-// parseMemberChanges checks the shape of a list of changes.
+// parseMemberChanges checks the form of a list of changes.
 func parseMemberChanges(group ID, list []GroupMemberChange, most int, faults *fault.List) []memberChange {
 	switch {
 	case len(list) == 0:
@@ -78,7 +77,7 @@ func parseMemberChanges(group ID, list []GroupMemberChange, most int, faults *fa
 		case err != nil:
 			faults.Add(err, "members", at, "principalId")
 		case named[p]:
-			faults.Add(fault.Invalidf(nil, "%s is named twice; say once what shall become of it", p), "members", at, "principalId")
+			faults.Add(fault.Invalidf(nil, "%s is named twice; name it once, with the role that it should have", p), "members", at, "principalId")
 		case p == group:
 			faults.Add(fault.Invalidf(nil, "a group cannot be a member of itself"), "members", at, "principalId")
 		}
@@ -94,8 +93,8 @@ func parseMemberChanges(group ID, list []GroupMemberChange, most int, faults *fa
 	return changes
 }
 
-// planGroupMembers decides a list of changes on the rows that were read:
-// rows.Members[0] is the actor's, the others are those of the changes.
+// planGroupMembers decides a list of changes on the rows that were read: rows.Members[0] is the
+// actor's, the others are those of the changes.
 func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *Rows, changes []memberChange) (*changePlan, error) {
 	if leaves(v, rows, changes) {
 		return s.applyMembers(ctx, v, rows, changes)
@@ -116,21 +115,21 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *
 	return s.applyMembers(ctx, v, rows, changes)
 }
 
-// removesItself tells whether the changes only take the viewer out.
+// removesItself reports whether the changes only remove the viewer.
 func removesItself(v *Viewer, changes []memberChange) bool {
 	return len(changes) == 1 && changes[0].principal == v.User && changes[0].role == NotInGroup
 }
 
-// leaves tells whether a direct member takes itself out, which anyone may. No
-// groups are resolved for it, so one can leave whatever else is wrong with them.
-// rows.Members[0] is the viewer's own row.
+// leaves reports whether a direct member removes itself, which every member may do. No groups
+// are resolved for it, so that leaving works whatever is wrong with them. rows.Members[0] is
+// the viewer's own row.
 func leaves(v *Viewer, rows *Rows, changes []memberChange) bool {
 	return removesItself(v, changes) && rows.Header.State == commit.Live && rows.Members[0].Active()
 }
 
-// requireAddable is NOT_FOUND for each principal that would come in and that
-// the actor may not see. A manager may give one already in another role though
-// it has become invisible; nobody else is told by the answer that it is in.
+// requireAddable returns NOT_FOUND for each new member that the actor may not see. A manager
+// may give a present member another role even if it has become invisible. The answer reveals to
+// nobody else that it is a member.
 func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, manages bool) error {
 	ps := make([]ID, len(changes))
 	for i, c := range changes {
@@ -145,8 +144,7 @@ func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, cha
 	return faults.OrNil()
 }
 
-// checkJoining is TOO_MANY for each principal that comes in and for which there is
-// no room.
+// checkJoining returns TOO_MANY for each new member that would exceed a limit.
 func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange) (fault.List, error) {
 	var at []int
 	var joining []ID
@@ -166,15 +164,15 @@ func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *Rows, chang
 	return faults, nil
 }
 
-// applyMembers plans the rows, under the rules that hold for everybody: a
-// manager stays, and nobody is in too many groups.
+// applyMembers plans the rows, under the rules that apply to everybody: a group keeps a
+// manager, and nobody is in too many groups.
 func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange) (*changePlan, error) {
 	p := &changePlan{after: rows.Header}
 	faults, err := s.checkJoining(ctx, v, rows, changes)
 	if err != nil {
 		return nil, err
 	}
-	var demoted []int // changes that take a manager away
+	var demoted []int // changes that remove a manager
 	for i, c := range changes {
 		old := rows.Members[i+1]
 		was := NotInGroup
@@ -205,7 +203,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 	if p.after.Managers < 1 {
 		for _, i := range demoted {
 			faults.Add(&fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager,
-				Msg: "a group keeps at least one manager; make somebody else a manager first"}, "members", strconv.Itoa(i))
+				Msg: "a group keeps at least one manager; make another principal a manager first"}, "members", strconv.Itoa(i))
 		}
 	}
 	if err := faults.OrNil(); err != nil {
@@ -216,7 +214,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 	return p, nil
 }
 
-// shownGroupOf is shownGroup where the actor's own row, the first one, is known.
+// shownGroupOf is shownGroup if the actor's own row, the first one, is known.
 func (s *Service) shownGroupOf(ctx context.Context, v *Viewer, rows *Rows) (*Group, error) {
 	if rows.Header.State == commit.Live && rows.Members[0].Active() {
 		return &Group{rows.Header}, nil

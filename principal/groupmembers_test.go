@@ -30,11 +30,11 @@ func TestSetGroupMembers(t *testing.T) {
 			[]string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MEMBER", "u:other:pub=MEMBER"}},
 		{"ids in other letters", backendtest.As("u:acme:ann"), []string{"U:Acme:Bob=MANAGER"}, nil,
 			[]string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MANAGER"}},
-		{"remove one who is not in", backendtest.As("u:acme:ann"), []string{"u:acme:dan=", "u:acme:nobody="}, nil, nil},
+		{"remove one who is no member", backendtest.As("u:acme:ann"), []string{"u:acme:dan=", "u:acme:nobody="}, nil, nil},
 		{"roles as they are", backendtest.As("u:acme:ann"), []string{"u:acme:bob=MEMBER", "u:acme:ann=MANAGER"}, nil, nil},
 		{"leave", backendtest.As("u:acme:bob"), []string{"u:acme:bob="}, nil, []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER"}},
-		{"leave, never having been in", backendtest.As("u:acme:dan"), []string{"u:acme:dan="}, nil, nil},
-		{"take itself out and somebody else", backendtest.As("u:acme:bob"), []string{"u:acme:bob=", "g:acme:crew="}, []string{"FORBIDDEN groupId"}, nil},
+		{"leave without having been a member", backendtest.As("u:acme:dan"), []string{"u:acme:dan="}, nil, nil},
+		{"remove itself and somebody else", backendtest.As("u:acme:bob"), []string{"u:acme:bob=", "g:acme:crew="}, []string{"FORBIDDEN groupId"}, nil},
 		{"promote itself", backendtest.As("u:acme:bob"), []string{"u:acme:bob=MANAGER"}, []string{"FORBIDDEN groupId"}, nil},
 		{"join", backendtest.As("u:acme:dan"), []string{"u:acme:dan=MEMBER"}, []string{"FORBIDDEN groupId"}, nil},
 		{"an indirect member is no direct one", backendtest.As("u:acme:cat"), []string{"u:acme:cat="}, nil, nil},
@@ -44,7 +44,7 @@ func TestSetGroupMembers(t *testing.T) {
 			[]string{"g:acme:crew=MEMBER", "u:acme:bob=MANAGER"}},
 		{"a group is the last manager", backendtest.As("u:acme:ann"), []string{"u:acme:ann=", "g:acme:crew=MANAGER"}, nil,
 			[]string{"g:acme:crew=MANAGER", "u:acme:bob=MEMBER"}},
-		{"unknown and invisible ones, all told", backendtest.As("u:acme:ann"), []string{"u:acme:nobody=MEMBER", "u:acme:dan=MEMBER", "u:acme:hid=MEMBER", "u:other:far=MEMBER", "g:acme:secret=MANAGER"},
+		{"unknown and invisible ones, all reported", backendtest.As("u:acme:ann"), []string{"u:acme:nobody=MEMBER", "u:acme:dan=MEMBER", "u:acme:hid=MEMBER", "u:other:far=MEMBER", "g:acme:secret=MANAGER"},
 			[]string{"NOT_FOUND members.0.principalId", "NOT_FOUND members.2.principalId", "NOT_FOUND members.3.principalId", "NOT_FOUND members.4.principalId"}, nil},
 		{"existence before rights", backendtest.As("u:acme:bob"), []string{"u:acme:nobody=MEMBER"}, []string{"NOT_FOUND members.0.principalId"}, nil},
 		{"rights before rules", backendtest.As("u:acme:bob"), []string{"u:acme:ann="}, []string{"FORBIDDEN groupId"}, nil},
@@ -67,7 +67,7 @@ func TestSetGroupMembers(t *testing.T) {
 			if want == nil {
 				want = staffAtFirst
 				if diff := cmp.Diff(before, h.Header("g:acme:staff")); diff != "" {
-					t.Errorf("nothing was to change, but:\n%s", diff)
+					t.Errorf("want no change, but got:\n%s", diff)
 				}
 			}
 			if diff := cmp.Diff(want, h.Members("g:acme:staff")); diff != "" {
@@ -77,7 +77,7 @@ func TestSetGroupMembers(t *testing.T) {
 				t.Errorf("answered %v with error %v", got, err)
 			}
 			if got != nil && got.Seq != h.Header("g:acme:staff").Seq {
-				t.Errorf("answered the group as of %d, it stands at %d", got.Seq, h.Header("g:acme:staff").Seq)
+				t.Errorf("answered the group as of %d, it is stored at %d", got.Seq, h.Header("g:acme:staff").Seq)
 			}
 			wantIndexed(h, "g:acme:staff")
 			h.WantSettled()
@@ -109,7 +109,7 @@ func wantIndexed(h *backendtest.Fixture, group string) {
 	}
 }
 
-// TestMembersOutOfSight covers those in a group that its manager does not see.
+// TestMembersOutOfSight checks members that the group's manager does not see.
 func TestMembersOutOfSight(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:hid=MEMBER", "g:acme:secret=MEMBER", "u:other:pub=MEMBER")
@@ -126,8 +126,8 @@ func TestMembersOutOfSight(t *testing.T) {
 	wantIndexed(h, "g:acme:staff")
 }
 
-// TestPrivateGroups covers what is answered about a group that is out of sight,
-// or gets out of sight by the mutation itself.
+// TestPrivateGroups checks the answers about a group that the viewer does not see, or ceases to
+// see by the mutation itself.
 func TestPrivateGroups(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.As("u:acme:dan"), "g:acme:secret", "u:acme:bob=MEMBER", "g:acme:crew=MEMBER")
@@ -141,7 +141,7 @@ func TestPrivateGroups(t *testing.T) {
 	got, err := h.Set(backendtest.As("u:acme:bob"), "g:acme:secret", "u:acme:bob=")
 	backendtest.WantFaults(t, err)
 	if got != nil {
-		t.Errorf("who has left is still shown %+v", got)
+		t.Errorf("a former member is still shown %+v", got)
 	}
 	got, err = h.Set(backendtest.As("u:acme:dan"), "g:acme:secret", "u:acme:cat=MANAGER", "u:acme:dan=")
 	backendtest.WantFaults(t, err)
@@ -157,22 +157,22 @@ func TestPrivateGroups(t *testing.T) {
 
 func TestCyclesOfGroups(t *testing.T) {
 	h := backendtest.Staff(t, nil)
-	// staff holds crew; crew shall hold staff, as a manager.
+	// staff contains crew; now crew contains staff, as a manager.
 	h.MustSet(backendtest.As("u:acme:cat"), "g:acme:crew", "g:acme:staff=MANAGER")
-	// bob is in staff, and so manages crew, and so crew's own place in staff.
+	// bob is in staff, and so manages crew, and so crew's membership in staff.
 	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:crew", "u:acme:dan=MEMBER")
 	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:crew=MANAGER")
 	h.MustSet(backendtest.As("u:acme:dan"), "g:acme:staff", "u:other:pub=MEMBER")
 	if diff := cmp.Diff([]string{"g:acme:staff=MANAGER", "u:acme:cat=MANAGER", "u:acme:dan=MEMBER"}, h.Members("g:acme:crew")); diff != "" {
 		t.Errorf("members of crew (-want +got):\n%s", diff)
 	}
-	// Once crew is out of staff, dan is nobody there.
+	// Once crew is out of staff, dan has no role there.
 	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:crew=")
 	_, err := h.Set(backendtest.As("u:acme:dan"), "g:acme:staff", "u:other:pub=")
 	backendtest.WantFaults(t, err, "FORBIDDEN groupId")
 }
 
-// TestComingBack sees that a leaving row does not stand in the way.
+// TestComingBack checks that a leaving row does not prevent a new membership.
 func TestComingBack(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	for range 3 {

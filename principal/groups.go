@@ -7,8 +7,8 @@ import (
 	"carrel/core/sched"
 )
 
-// GroupsOf returns the groups that the viewer is in, directly or through others.
-// They are resolved once for a viewer, which serves one request, until forget.
+// GroupsOf returns the groups that the viewer is in, directly or through others. They are
+// resolved once for a viewer, which serves one request, until Forget.
 func (s *Service) GroupsOf(ctx context.Context, v *Viewer) (*Closure, error) {
 	if !v.SignedIn() {
 		return nil, nil
@@ -27,12 +27,12 @@ func (s *Service) GroupsOf(ctx context.Context, v *Viewer) (*Closure, error) {
 	}
 }
 
-// resolveGroups resolves them for everybody who waits for busy to open. Where
-// it fails, one of those tries again on its own time.
+// resolveGroups resolves them for all callers that wait for busy to open. If it fails, one of
+// those tries again within its own time limit.
 func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy sched.Latch) (*Closure, error) {
 	known := false
 	var groups *Closure
-	// Also where the store panics: who waits must not do so for good.
+	// Even if the store panics, those who wait must not wait for ever.
 	defer func() {
 		v.memo.put(busy, groups, known)
 		busy.Open()
@@ -42,8 +42,8 @@ func (s *Service) resolveGroups(ctx context.Context, v *Viewer, busy sched.Latch
 	return groups, err
 }
 
-// take gives the groups where they are known, else the latch of whoever
-// resolves them; mine tells the caller that this is now its task.
+// take returns the groups if they are known, otherwise the latch of the caller that resolves
+// them; mine means that this is now the caller's task.
 func (m *groupMemo) take(rt sched.Runtime) (groups *Closure, busy sched.Latch, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *groupMemo) take(rt sched.Runtime) (groups *Closure, busy sched.Latch, m
 	return nil, m.busy, true
 }
 
-// put keeps what was resolved under busy, unless that was forgotten meanwhile.
+// put stores what was resolved under busy, unless it was forgotten meanwhile.
 func (m *groupMemo) put(busy sched.Latch, groups *Closure, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,8 +70,8 @@ func (m *groupMemo) put(busy sched.Latch, groups *Closure, known bool) {
 	}
 }
 
-// Forget drops what was read for the viewer, also what is being read just now:
-// a mutation may change it.
+// Forget drops what was read for the viewer, including what is being read now: a mutation may
+// change it.
 func (v *Viewer) Forget() {
 	v.shown.forget()
 	v.kept.forget()
@@ -80,8 +80,7 @@ func (v *Viewer) Forget() {
 	v.memo.known, v.memo.groups, v.memo.busy = false, nil, nil
 }
 
-// GroupRoleOf is the viewer's strongest role in the group, direct or through
-// groups.
+// GroupRoleOf returns the viewer's strongest role in the group, direct or through groups.
 func (s *Service) GroupRoleOf(ctx context.Context, v *Viewer, group ID) (GroupRole, error) {
 	groups, err := s.GroupsOf(ctx, v)
 	return groups.Role(group), err

@@ -29,10 +29,10 @@ func TestGroupsOfAnyDepth(t *testing.T) {
 	r.Join("g:acme:b", true, backendtest.GroupMember("g:acme:a", principal.GroupManager))
 	r.Join("g:other:c", true, backendtest.GroupMember("g:acme:b", principal.GroupMember))
 	r.Join("g:acme:d", true, backendtest.GroupMember("g:acme:a", principal.GroupManager), backendtest.GroupMember("g:acme:b", principal.GroupMember))
-	// e was left, and leaving is a role no more.
-	left := backendtest.GroupMember("u:acme:ann", principal.GroupManager)
-	left.Leaving = true
-	r.Join("g:acme:e", true, left)
+	// ann has left e, and has no role in it any more.
+	leaving := backendtest.GroupMember("u:acme:ann", principal.GroupManager)
+	leaving.Leaving = true
+	r.Join("g:acme:e", true, leaving)
 	for _, c := range []struct {
 		group principal.ID
 		want  principal.GroupRole
@@ -50,7 +50,7 @@ func TestGroupsOfAnyDepth(t *testing.T) {
 	wantGroupRole(r, "", "g:acme:a", principal.NotInGroup)
 }
 
-// TestStaleReverseIndex: the index says where to look, the group's own row
+// TestStaleReverseIndex checks that the index is a hint, and that the group's own row decides
 // whether there is a membership, and of which role.
 func TestStaleReverseIndex(t *testing.T) {
 	r := backendtest.NewRows(t)
@@ -68,15 +68,15 @@ func TestStaleReverseIndex(t *testing.T) {
 	wantGroupRole(r, "u:acme:ann", "g:acme:demoted", principal.GroupMember)
 }
 
-// TestClosureIsBounded: what is beyond the limits of memberships counts for
-// nothing, and reading stays bounded.
+// TestClosureIsBounded checks that memberships beyond the limits are ignored, and that reading
+// stays within limits.
 func TestClosureIsBounded(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:one", "g:acme:two", "g:acme:zlast")
 	group := func(kind string, i int) principal.ID {
 		return principal.ID(fmt.Sprintf("g:acme:%s-%04d", kind, i))
 	}
-	// 998 groups beside one, two; then 1,000 through one and 1,000 through two.
+	// 998 groups and one, two; then 1,000 through one and 1,000 through two.
 	join := func(kind string, n int, member principal.ID) {
 		for i := range n {
 			r.Principal(group(kind, i), principal.Public)
@@ -104,7 +104,7 @@ func TestClosureIsBounded(t *testing.T) {
 		}
 	}
 	if in != 2000-2 {
-		t.Errorf("%d groups count beside one and two, want 1998", in)
+		t.Errorf("%d groups count in addition to one and two, want 1998", in)
 	}
 	// It is ann's 1,001st direct group.
 	wantGroupRole(r, "u:acme:ann", "g:acme:zlast", principal.NotInGroup)
@@ -179,8 +179,8 @@ func (s *countingStore) MembershipsOf(ctx context.Context, q principal.Membershi
 	return s.Store.MembershipsOf(ctx, q)
 }
 
-// TestGroupsAreResolvedOnce: all of a request shares one resolution, also at
-// the same time; a failed one is not kept.
+// TestGroupsAreResolvedOnce checks that all calls of a request share one resolution, also
+// concurrent ones. A failed one is not kept.
 func TestGroupsAreResolvedOnce(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")

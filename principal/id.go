@@ -11,8 +11,7 @@ import (
 // "g:<tenant>:<name>", always in lower case.
 type ID string
 
-// ParseID lower-cases and checks the id of a user or a group. Its
-// error has code Invalid.
+// ParseID lower-cases and checks the id of a user or a group. Its error has code Invalid.
 func ParseID(s string) (ID, error) {
 	s = id.Lower(s)
 	if len(s) < 2 || (s[:2] != "u:" && s[:2] != "g:") {
@@ -24,31 +23,31 @@ func ParseID(s string) (ID, error) {
 	return ID(s), nil
 }
 
-// UserID is the id of the user of that name; it is not checked.
+// UserID returns the id of the user of that name; it is not checked.
 func UserID(tenant, name string) ID {
 	return ID("u:" + id.Lower(tenant) + ":" + id.Lower(name))
 }
 
-// OwnGroups is the range of the ids of all groups of p's tenant: from is before
-// the first one, to after the last one.
+// OwnGroups returns the range of the ids of all groups of p's tenant: from is before the first
+// one, to after the last one.
 func OwnGroups(p ID) (from, to ID) {
 	prefix := "g:" + p.Tenant()
 	return ID(prefix + ":"), ID(prefix + ";")
 }
 
-// GroupID is the id of the group of that name; it is not checked.
+// GroupID returns the id of the group of that name; it is not checked.
 func GroupID(tenant, name string) ID {
 	return ID("g:" + id.Lower(tenant) + ":" + id.Lower(name))
 }
 
-// Tenant is the tenant part of the id.
+// Tenant returns the tenant of the id.
 func (p ID) Tenant() string { return id.Tenant(string(p)) }
 
-// Name is the last part of the id.
+// Name returns the last part of the id.
 func (p ID) Name() string { return id.Name(string(p)) }
 
-// IsGroup tells whether the id names a group.
+// IsGroup reports whether the id names a group.
 func (p ID) IsGroup() bool { return strings.HasPrefix(string(p), "g:") }
 
-// IsUser tells whether the id names a user.
+// IsUser reports whether the id names a user.
 func (p ID) IsUser() bool { return strings.HasPrefix(string(p), "u:") }

@@ -58,13 +58,13 @@ func TestRepetitions(t *testing.T) {
 			who := func() *principal.Viewer { return backendtest.Admin("u:acme:adm") }
 			shown, err := c.call(h, who(), "key", false)
 			if backendtest.WantFaults(t, err); !shown {
-				t.Fatal("nothing is answered")
+				t.Fatal("there is no answer")
 			}
 			first := h.Header(c.id)
 			for range 2 {
 				shown, err = c.call(h, who(), "key", false)
 				if backendtest.WantFaults(t, err); !shown {
-					t.Fatal("nothing is answered to the repetition")
+					t.Fatal("the repetition has no answer")
 				}
 			}
 			if diff := cmp.Diff(first, h.Header(c.id)); diff != "" {
@@ -94,8 +94,8 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-// TestRepetitionAfterRights sees that a repetition has the first outcome though
-// the actor may do it no more, but no sight of what is out of its sight.
+// TestRepetitionAfterRights checks that a repetition has the first outcome even if the actor
+// may no longer do it, but shows nothing that the actor may not see.
 func TestRepetitionAfterRights(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan="), backendtest.GroupMemberChange("u:acme:cat=MANAGER")}, IdempotencyKey: backendtest.Ptr("k")}
@@ -110,12 +110,11 @@ func TestRepetitionAfterRights(t *testing.T) {
 		t.Fatalf("answered %+v, %v", got, err)
 	}
 	if got, err := h.Service.CreateUser(t.Context(), backendtest.As("u:acme:bob"), in); err != nil || got != nil {
-		t.Fatalf("once no administrator any more: answered %+v, %v", got, err)
+		t.Fatalf("after it ceased to be an administrator: answered %+v, %v", got, err)
 	}
 }
 
-// TestKeyedWithoutChange sees that a request that changes nothing is
-// remembered all the same.
+// TestKeyedWithoutChange checks that a request that changes nothing is remembered all the same.
 func TestKeyedWithoutChange(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	before := h.Header("g:acme:staff")
@@ -136,7 +135,7 @@ func TestKeyedWithoutChange(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreNotKept sees that a key whose request was refused is free.
+// TestRefusalsAreNotKept checks that the key of a refused request is free.
 func TestRefusalsAreNotKept(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	create := func(name string) error {
@@ -161,7 +160,7 @@ func TestRefusalsAreNotKept(t *testing.T) {
 	backendtest.WantFaults(t, set("u:acme:ann="), "IDEMPOTENCY_MISMATCH")
 }
 
-// TestOneKeyForTwoKinds sees that a key is one request whatever it creates.
+// TestOneKeyForTwoKinds checks that a key is one request whatever it creates.
 func TestOneKeyForTwoKinds(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	if _, err := h.Service.CreateGroup(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")}); err != nil {

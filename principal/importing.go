@@ -13,12 +13,12 @@ import (
 	"carrel/core/input"
 )
 
-// ImportUser is a user as told by a file.
+// ImportUser is a user in an import.
 type ImportUser struct {
 	ID, DisplayName string
 	Email           *string
 	Visibility      Visibility
-	CreatedAt       *clock.Instant // now when nil
+	CreatedAt       *clock.Instant // nil: now
 }
 
 // ImportGroup is a group with its first members, one of them a manager.
@@ -27,26 +27,25 @@ type ImportGroup struct {
 	Visibility      Visibility
 	CreatedAt       *clock.Instant
 	Members         []GroupMemberChange // 1..100
-	// MembersFollow: it has no members yet, because all who could manage it are
-	// told later: groups that have only one another as managers. The first
-	// ImportMembers of it must bring a manager; whoever imports sees to it that
-	// there is one.
+	// MembersFollow: the line has no members, because all its possible managers come later: groups
+	// that have only each other as managers. The first ImportMembers of the group must add a
+	// manager; the importer must see to it that there is one.
 	MembersFollow bool
 	// Unmanaged: nobody but administrators manages it; Members may be empty then.
 	Unmanaged bool
 }
 
-// ImportResult tells what an import call did.
+// ImportResult is the result of an import call.
 type ImportResult uint8
 
 // The results of an import call.
 const (
-	Unchanged ImportResult = iota // it stands already as told
+	Unchanged ImportResult = iota // it is stored already
 	Created
 	Changed
 )
 
-// DiffersFrom is the fault of something that exists otherwise than told.
+// DiffersFrom returns the error for something that exists and differs.
 func DiffersFrom(what string) *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
 		Msg: what + " of this id exists already and differs; import does not overwrite"}
@@ -79,7 +78,7 @@ func (s *Service) importedPast(h *Header, createdAt *clock.Instant) (faults faul
 	h.CreatedAt = s.Now()
 	if createdAt != nil {
 		if *createdAt > h.CreatedAt {
-			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt lies in the future"))
+			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt is in the future"))
 		}
 		h.CreatedAt = *createdAt
 	}
@@ -119,11 +118,11 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	return s.importPrincipal(ctx, h, rows, "a group")
 }
 
-// membersGiven reads a list of first members: well-formed, none twice, not the
-// group itself.
+// membersGiven parses a list of first members. They must be well-formed and different, and none
+// may be the group itself.
 func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
 	if len(changes) > input.MaxList {
-		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; give the rest in lines of type members", input.MaxList)}
+		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; put the rest into lines of type members", input.MaxList)}
 	}
 	for i, c := range changes {
 		at := strconv.Itoa(i)
@@ -132,7 +131,7 @@ func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow,
 		switch {
 		case err != nil:
 		case p == group:
-			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "a group is no member of itself"))
+			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "a group cannot be a member of itself"))
 		case slices.ContainsFunc(rows, func(m GroupMemberRow) bool { return m.Principal == p }):
 			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "this principal is named twice"))
 		case c.Role == nil || *c.Role == NotInGroup:
@@ -145,8 +144,8 @@ func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow,
 	return rows, faults
 }
 
-// mayCome is NOT_FOUND for members that do not exist, and TOO_MANY for those
-// that would be in too many groups, or nest them too deep.
+// mayCome returns NOT_FOUND for members that do not exist, and TOO_MANY for those that would be
+// in too many groups, or nest them too deep.
 func (s *Service) mayCome(ctx context.Context, group ID, rows []GroupMemberRow) error {
 	ps := make([]ID, len(rows))
 	for i, m := range rows {
@@ -166,7 +165,7 @@ func (s *Service) mayCome(ctx context.Context, group ID, rows []GroupMemberRow) 
 	return faults.OrNil()
 }
 
-// RequireAll is NOT_FOUND for those of principals that do not exist.
+// RequireAll returns NOT_FOUND for those of principals that do not exist.
 func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
 	headers, err := s.store.ReadPrincipals(ctx, ps)
 	if err != nil {
@@ -184,8 +183,8 @@ func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, standing *Rows) (*changePlan, error) {
-		old := &standing.Header
+	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, stored *Rows) (*changePlan, error) {
+		old := &stored.Header
 		result = Unchanged
 		if old.State == commit.Deleted {
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
@@ -195,7 +194,7 @@ func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMem
 			if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
 				return nil, DiffersFrom(what)
 			}
-			found := slices.DeleteFunc(slices.Clone(standing.Members), func(m GroupMemberRow) bool { return !m.Active() })
+			found := slices.DeleteFunc(slices.Clone(stored.Members), func(m GroupMemberRow) bool { return !m.Active() })
 			return &changePlan{after: *old, found: found}, nil
 		}
 		after := h
@@ -206,20 +205,20 @@ func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMem
 	return result, err
 }
 
-// ImportGroupMembers gives roles in a group to principals that have none or others. unmanaged tells
-// that the group has no manager, and gets none.
+// ImportGroupMembers sets roles in a group of principals that have none or others. unmanaged
+// reports that the group has no manager, and gets none.
 func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange, unmanaged bool) (ImportResult, error) {
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
 	faults.Add(err, "id")
-	told, more := membersGiven(group, changes)
+	imported, more := membersGiven(group, changes)
 	if err := append(faults, more...).OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.mayCome(ctx, group, told); err != nil {
+	if err := s.mayCome(ctx, group, imported); err != nil {
 		return Unchanged, err
 	}
-	ps := groupMembersOf(told)
+	ps := groupMembersOf(imported)
 	result := Unchanged
 	_, err = s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
 		result = Unchanged
@@ -228,7 +227,7 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 		}
 		plan := &changePlan{after: rows.Header}
 		for i, m := range rows.Members {
-			if m.Active() && m.Role == told[i].Role {
+			if m.Active() && m.Role == imported[i].Role {
 				plan.found = append(plan.found, m)
 				continue
 			}
@@ -238,10 +237,10 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 					plan.after.Managers--
 				}
 			}
-			if plan.after.Members++; told[i].Role == GroupManager {
+			if plan.after.Members++; imported[i].Role == GroupManager {
 				plan.after.Managers++
 			}
-			plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: told[i].Role})
+			plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: imported[i].Role})
 		}
 		if plan.after.Managers == 0 && !(unmanaged && rows.Header.Managers == 0) {
 			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}

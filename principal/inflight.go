@@ -6,20 +6,19 @@ import (
 	"carrel/core/commit"
 )
 
-// InFlight is a change of a user or a group under way, and what is to be
-// brought in line after it.
+// InFlight is a change in flight of a user or a group, and describes what to update after it.
 type InFlight struct {
 	ID        commit.EntryID
 	Principal ID
 	Base      int64
 	// Created: the principal is new.
 	Created bool
-	// Deleted: what belongs to the principal is to be removed.
+	// Deleted: what belongs to the principal must be removed.
 	Deleted bool
-	// Former is what it was called before, where its name or its visibility has
-	// changed; empty otherwise.
+	// Former is the former display name, if the name or the visibility has changed; otherwise
+	// empty.
 	Former string
-	// Members are those of a group whose memberships are concerned, in order of id.
+	// Members are the members of a group whose memberships are affected, in order of id.
 	Members []ID
 	// Decided: the compare-and-set is known to have been applied.
 	Decided bool

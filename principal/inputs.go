@@ -45,7 +45,7 @@ type DeleteGroup struct {
 	IdempotencyKey *string
 }
 
-// GroupMemberChange gives a principal a role in a group; nil takes it out.
+// GroupMemberChange sets the role of a principal in a group; nil removes it.
 type GroupMemberChange struct {
 	Principal string
 	Role      *GroupRole

@@ -2,20 +2,20 @@ package principal
 
 import "sync"
 
-// Forgetter is what a domain keeps for a viewer while it serves one request.
+// Forgetter is the data that a domain keeps for a viewer while it serves one request.
 type Forgetter interface {
-	// Forget drops it, also what is being read just now: a mutation may change it.
+	// Forget drops it, including what is being read now: a mutation may change it.
 	Forget()
 }
 
-// keeper holds what other domains keep for a viewer.
+// keeper holds the data that other domains keep for a viewer.
 type keeper struct {
 	mu   sync.Mutex
 	kept map[any]Forgetter
 }
 
-// Keep returns what is kept for the viewer under a key, fresh's result the first time.
-// The key is of a type of the domain's own, so that two domains never meet in one.
+// Keep returns the data that is kept for the viewer under a key, the first time fresh's result.
+// The key must be of a type of the domain's own, so that two domains never share one.
 func (v *Viewer) Keep(key any, fresh func() Forgetter) Forgetter {
 	k := &v.kept
 	k.mu.Lock()
@@ -29,7 +29,7 @@ func (v *Viewer) Keep(key any, fresh func() Forgetter) Forgetter {
 	return k.kept[key]
 }
 
-// forget has everything be dropped. The order does not matter: each is by itself.
+// forget drops everything. The order does not matter, because the data is independent.
 func (k *keeper) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,32 +10,33 @@ import (
 	"carrel/core/sched"
 )
 
-// List is a connection of principals: in order of id the members of an item or
-// of a group and the groups of a user, in order of name those of a directory. It
-// shows those that the viewer may see.
+// List is a connection of principals: in order of id the members of an item or of a group and
+// the groups of a user, in order of name those of a directory. It shows those that the viewer
+// may see.
 type List struct {
 	s     *Service
 	v     *Viewer
 	bound []byte
 	read  readList
-	// total is how many rows the viewer may see, where a page was the whole list.
+	// total is the number of rows that the viewer may see, if a page was the whole list.
 	total *int
-	// All shows rows whatever the viewer may see of their principals.
+	// All shows rows even if the viewer may not see their principals.
 	All bool
-	// fits tells whether a row is where its principal is to be shown; nil: each is.
+	// fits reports whether a row is at the position at which its principal must be shown; nil:
+	// each is.
 	fits func(row *Listed) bool
 }
 
-// listSlack is how many rows more than are wanted a page reads at once, because some
-// may be hidden.
+// listSlack is how many more rows than are wanted a page reads at once, because some may be
+// hidden.
 const listSlack = 4
 
-// readList reads at most limit rows after a place, in the order of the list;
-// ended tells that there are no more after them.
+// readList reads at most limit rows after a position, in the order of the list; ended reports
+// that there are no more after them.
 type readList func(ctx context.Context, after ListPlace, limit int) (rows []Listed, ended bool, err error)
 
-// ListPlace is a place in a list, in whose order places compare: by default the
-// principal's id. The empty one is before the first row.
+// ListPlace is a position in a list. Positions compare in the order of the list; by default
+// they are the principals' ids. The empty one is before the first row.
 type ListPlace string
 
 // Listed is a row of a list.
@@ -47,13 +48,13 @@ type Listed struct {
 	Header *Header // once it was read
 }
 
-// NewList returns a list of principals, in order of id, whose cursors are bound to its kind
-// and owner.
+// NewList returns a list of principals, in order of id, whose cursors are bound to its kind and
+// owner.
 func (s *Service) NewList(v *Viewer, kind cursor.Kind, owner string, read readList) *List {
 	return &List{s: s, v: v, bound: cursor.Binding(kind, 0, owner), read: read}
 }
 
-// Cursor seals the place of a row, when asked for.
+// Cursor returns a function that seals the position of a row.
 func (l *List) Cursor(at ListPlace) func() string {
 	return func() string {
 		return l.s.seals.Seal(l.bound, cursor.Place{Order: cursor.AnyOrder, ID: string(at)})
@@ -91,7 +92,7 @@ func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageIn
 		}
 	}
 	if p.Cursor != nil && info.End == nil {
-		// An empty page has the place that it was requested from.
+		// An empty page returns the position from which it was requested.
 		info.Start, info.End = l.Cursor(after), l.Cursor(after)
 	}
 	if p.Cursor != nil {
@@ -116,25 +117,25 @@ func (l *List) Total(ctx context.Context) (*int, error) {
 	})
 }
 
-// scan finds rows that the viewer may see, until it has as many as wanted, the
-// list ends or the budget does (cut; last is the last row scanned then).
+// scan finds rows that the viewer may see, until it has as many as wanted, the list ends or the
+// budget is used up (cut; last then is the last row scanned).
 func (l *List) scan(ctx context.Context, after ListPlace, want int) (found []Listed, last ListPlace, cut bool, err error) {
-	left := listBudget
-	// Where much is hidden, slices grow: they cost more than the rows in them.
+	remaining := listBudget
+	// If much is hidden, slices grow: they cost more than the rows in them.
 	least := 0
 	for last = after; len(found) < want; least = min(2*max(least, want+listSlack), input.MaxList) {
-		if left <= 0 {
+		if remaining <= 0 {
 			beyond, _, err := l.read(ctx, last, 1)
 			return found, last, len(beyond) > 0, err
 		}
-		rows, ended, err := l.read(ctx, last, min(max(want-len(found)+listSlack, least), input.MaxList, left))
+		rows, ended, err := l.read(ctx, last, min(max(want-len(found)+listSlack, least), input.MaxList, remaining))
 		if err != nil {
 			return nil, "", false, err
 		}
 		if len(rows) > 0 {
 			last = rows[len(rows)-1].At
 		}
-		left -= len(rows)
+		remaining -= len(rows)
 		visible, err := l.visible(ctx, rows)
 		if err != nil {
 			return nil, "", false, err
@@ -147,7 +148,7 @@ func (l *List) scan(ctx context.Context, after ListPlace, want int) (found []Lis
 	return found[:min(len(found), want)], last, false, nil
 }
 
-// visible are those of the rows that are in force and that the viewer may see.
+// visible returns the rows that are active and that the viewer may see.
 func (l *List) visible(ctx context.Context, rows []Listed) ([]Listed, error) {
 	active := make([]Listed, 0, len(rows))
 	ids := make([]ID, 0, len(rows))
@@ -170,7 +171,7 @@ func (l *List) visible(ctx context.Context, rows []Listed) ([]Listed, error) {
 	return visible, nil
 }
 
-// headers are those of ids, nil where the viewer is not to be shown one.
+// headers returns the headers of ids, nil for those that the viewer may not see.
 func (l *List) headers(ctx context.Context, ids []ID) ([]*Header, error) {
 	if !l.All {
 		return l.s.visiblePrincipals(ctx, l.v, ids)
@@ -188,9 +189,8 @@ func (l *List) headers(ctx context.Context, ids []ID) ([]*Header, error) {
 	return hs, nil
 }
 
-// anyUpTo tells whether there is anything to see up to a place, itself included.
-// The list is read from its start, because the first one that can be seen
-// decides.
+// anyUpTo reports whether there is anything to see up to a position, itself included. It reads
+// the list from its start, because the first visible row decides.
 func (l *List) anyUpTo(ctx context.Context, at ListPlace) (bool, error) {
 	found, last, cut, err := l.scan(ctx, "", 1)
 	switch {
@@ -199,6 +199,6 @@ func (l *List) anyUpTo(ctx context.Context, at ListPlace) (bool, error) {
 	case len(found) > 0:
 		return found[0].At <= at, nil
 	}
-	// The budget ended before the place was reached: there may be something.
+	// The budget was used up before the position was reached: there may be something.
 	return cut && last < at, nil
 }

@@ -10,12 +10,12 @@ import (
 	"carrel/core/input"
 )
 
-// ViewerUser is the viewer's own stored user, nil where there is none.
+// ViewerUser returns the viewer's own stored user, nil if there is none.
 func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	if !v.User.IsUser() {
 		return nil, nil
 	}
-	// Everybody may see their own user, so it is among what was shown.
+	// Everybody may see their own user, so it may be in the memo.
 	own := []*Header{nil}
 	missing, age := v.shown.known([]ID{v.User}, own)
 	if len(missing) > 0 {
@@ -53,8 +53,8 @@ func (s *Service) IsDeleted(ctx context.Context, v *Viewer) (bool, error) {
 	return hs[0].State == commit.Deleted, nil
 }
 
-// Email is the user's address, for itself and for administrators of its
-// tenant; nil for everybody else.
+// Email returns the user's address, for itself and for administrators of its tenant; nil for
+// everybody else.
 func (s *Service) Email(v *Viewer, u *User) *string {
 	if u.Email == "" || v.User != u.ID && !v.Administers(u.Tenant()) {
 		return nil // an imported user may have none
@@ -63,14 +63,14 @@ func (s *Service) Email(v *Viewer, u *User) *string {
 	return &email
 }
 
-// Principals answers in the order of ids, nil for whom v may not see.
+// Principals returns principals in the order of ids, nil for those that v may not see.
 func (s *Service) Principals(ctx context.Context, v *Viewer, ids []ID) ([]Principal, error) {
 	hs, err := s.visiblePrincipals(ctx, v, ids)
 	if err != nil {
 		return nil, err
 	}
 	ps := make([]Principal, len(ids))
-	users := make([]User, 0, len(ids)) // in one piece of memory: most principals are users
+	users := make([]User, 0, len(ids)) // in one allocation: most principals are users
 	for i, h := range hs {
 		switch {
 		case h == nil:
@@ -84,8 +84,8 @@ func (s *Service) Principals(ctx context.Context, v *Viewer, ids []ID) ([]Princi
 	return ps, nil
 }
 
-// visiblePrincipals are the headers of ids, in their order, nil for whom v may
-// not see.
+// visiblePrincipals returns the headers of ids, in their order, nil for those that v may not
+// see.
 func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([]*Header, error) {
 	visible := make([]*Header, len(ids))
 	missing, age := v.shown.known(ids, visible)
@@ -119,7 +119,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 	return visible, nil
 }
 
-// VisiblePrincipal is one of them; NOT_FOUND where v may not see it.
+// VisiblePrincipal returns one header; NOT_FOUND if v may not see it.
 func (s *Service) VisiblePrincipal(ctx context.Context, v *Viewer, id ID) (*Header, error) {
 	hs, err := s.visiblePrincipals(ctx, v, []ID{id})
 	if err != nil {
@@ -131,9 +131,9 @@ func (s *Service) VisiblePrincipal(ctx context.Context, v *Viewer, id ID) (*Head
 	return hs[0], nil
 }
 
-// PrincipalsFor reads the principals that a mutation names. Those that do not
-// exist or may not be seen come back as NOT_FOUND faults, at the path that
-// pathOf gives for their index; known says whom to accept unseen.
+// PrincipalsFor reads the principals that a mutation names. It returns a NOT_FOUND error for
+// each that does not exist or may not be seen, at the path that pathOf returns for its index.
+// known reports which ones to accept unseen.
 func (s *Service) PrincipalsFor(ctx context.Context, v *Viewer, ids []ID, known func(i int) bool, pathOf func(i int) []string) (fault.List, error) {
 	var faults fault.List
 	for base := 0; base < len(ids); base += input.MaxList {

@@ -2,21 +2,21 @@ package principal
 
 import "sync"
 
-// memo keeps the principals that a viewer was shown in this request:
-// a page asks for its owner again, who has often created its items too. Only
-// who was found visible is kept, so what it gives was judged in this request.
+// memo keeps the principals that a viewer was shown in this request: a page reads its owner
+// again, who has often created its items too. It keeps only principals that were found visible,
+// so that what it returns was authorized in this request.
 type memo struct {
 	mu sync.Mutex
-	// few are the headers while there are no more than fewHeaders, and headers is all of
-	// them then: a request looks for some, and a map of them costs more than looking.
+	// few are the headers while there are no more than fewHeaders, and headers is all of them
+	// then: a request reads few, and searching a few costs less than a map.
 	few     []*Header
 	headers map[ID]*Header
-	// age rises with forget: what was read before it is not kept after it.
+	// age rises with Forget: what was read before it is not kept after it.
 	age int
 }
 
-// known puts the headers kept of ids in their places, and tells which ids are
-// to be read, and as of when.
+// known fills in the headers that it has of ids, and returns which ids must be read, and as of
+// when.
 func (m *memo) known(ids []ID, headers []*Header) (missing []ID, age int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,10 +31,10 @@ func (m *memo) known(ids []ID, headers []*Header) (missing []ID, age int) {
 	return missing, m.age
 }
 
-// fewHeaders are kept without a map.
+// fewHeaders is the number of headers that are kept without a map.
 const fewHeaders = 24
 
-// find is the header kept of id; nil if there is none. m.mu is held.
+// find returns the header of id; nil if it has none. The caller holds m.mu.
 func (m *memo) find(id ID) *Header {
 	for _, h := range m.few {
 		if h.ID == id {
@@ -44,8 +44,7 @@ func (m *memo) find(id ID) *Header {
 	return m.headers[id]
 }
 
-// keep adds headers that the viewer may see, unless they were read before they
-// were to be forgotten.
+// keep adds headers that the viewer may see, unless they were read before the last Forget.
 func (m *memo) keep(headers []*Header, age int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

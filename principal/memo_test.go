@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// principalReads notes which principals are read.
+// principalReads records which principals are read.
 type principalReads struct {
 	backend.Store
 	mu  sync.Mutex
@@ -28,7 +28,7 @@ func (p *principalReads) ReadPrincipals(ctx context.Context, ids []principal.ID)
 	return p.Store.ReadPrincipals(ctx, ids)
 }
 
-// take is what was read since the last time.
+// take returns what was read since the last call.
 func (p *principalReads) take() []principal.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,9 +37,9 @@ func (p *principalReads) take() []principal.ID {
 	return ids
 }
 
-// A request that looks a user up, reads its library and asks who has created
-// the items in it reads each of those people once; the next request reads them
-// again, and so does whoever asks after a change.
+// TestARequestReadsAPrincipalOnce checks a request that looks a user up, reads its library and
+// then the creators of the items in it: it reads each principal once. The next request reads
+// them again, and so does a read after a change.
 func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	var reads *principalReads
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
@@ -86,17 +86,18 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	v := backendtest.As(ann)
 	name := "Ann"
 	if got := ask(v, ann); got[0].Head().DisplayName == name {
-		t.Fatalf("she is called %s already", name)
+		t.Fatalf("her name is %s already", name)
 	}
 	if _, err := h.Service.UpdateUser(t.Context(), v, principal.UpdateUser{ID: ann, DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(v, ann); got[0].Head().DisplayName != name {
-		t.Errorf("after her change she is called %s", got[0].Head().DisplayName)
+		t.Errorf("after the change her name is %s", got[0].Head().DisplayName)
 	}
 }
 
-// A request that meets many people keeps all of them: also those that it met while there were few.
+// TestARequestKeepsManyPrincipals checks that a request that reads many principals keeps all of
+// them, including the first few.
 func TestARequestKeepsManyPrincipals(t *testing.T) {
 	var reads *principalReads
 	h := backendtest.New(t, func(s backend.Store) backend.Store {

@@ -15,9 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// storeChain makes groups of a tenant of which each is a member of the next one, as
-// older programs stored them, with user in the first one. The first one's name is
-// <prefix>1.
+// storeChain writes groups of a tenant of which each is a member of the next one, as older
+// versions stored them, with user in the first one. The first one's name is <prefix>1.
 func storeChain(h *backendtest.Fixture, tenant, prefix string, n int, user principal.ID, visibility principal.Visibility) {
 	h.T.Helper()
 	below := user
@@ -26,7 +25,7 @@ func storeChain(h *backendtest.Fixture, tenant, prefix string, n int, user princ
 	}
 }
 
-// storeGroup writes a group with members to the store, as its creation would leave it.
+// storeGroup writes a group with members to the store, as its creation would.
 func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principal.Visibility, role principal.GroupRole, members ...principal.ID) principal.ID {
 	h.T.Helper()
 	head := principal.Header{
@@ -50,8 +49,8 @@ func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principa
 	return head.ID
 }
 
-// TestAMembershipCountsThroughEightLevels compares the 7th, the 8th and the 9th
-// group of a chain, in everything that rests on membership.
+// TestAMembershipCountsThroughEightLevels compares the 7th, the 8th and the 9th group of a
+// chain, in everything that depends on membership.
 func TestAMembershipCountsThroughEightLevels(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
@@ -149,15 +148,15 @@ func (s *roundsStore) GroupMembersPage(ctx context.Context, g, after principal.I
 
 func (s *roundsStore) reset() { s.memberships, s.confirms, s.pages, s.claim, s.rows = 0, 0, 0, 0, 0 }
 
-func newRoundsHouse(t *testing.T) (*backendtest.Fixture, *roundsStore) {
+func newRoundsFixture(t *testing.T) (*backendtest.Fixture, *roundsStore) {
 	rounds := &roundsStore{}
 	return backendtest.New(t, func(s backend.Store) backend.Store { rounds.Store = s; return rounds }), rounds
 }
 
-// TestAStrangersChainLocksNobodyOut: resolving stops after eight levels, one round
-// of reads for each, and whoever is in such a chain may leave it.
+// TestAStrangersChainLocksNobodyOut checks that resolving stops after eight levels, one round
+// of reads for each, and that a member of such a chain may leave it.
 func TestAStrangersChainLocksNobodyOut(t *testing.T) {
-	h, store := newRoundsHouse(t)
+	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	storeGroup(h, "evil", "g1", principal.Private, principal.GroupManager, "u:evil:eve", "u:acme:ann")
 	below := principal.GroupID("evil", "g1")
@@ -190,10 +189,10 @@ func TestAStrangersChainLocksNobodyOut(t *testing.T) {
 	}
 }
 
-// TestLeaving: a member may always take itself out, except the last manager, and
-// is shown the group that it sees without being in it.
+// TestLeaving checks that a member may always remove itself, except the last manager, and is
+// shown the group if it sees it without being in it.
 func TestLeaving(t *testing.T) {
-	h, store := newRoundsHouse(t)
+	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	storeGroup(h, "acme", "open", principal.LoggedIn, principal.GroupManager, "u:acme:ann", "u:acme:bob")
 	storeGroup(h, "acme", "sole", principal.Private, principal.GroupManager, "u:acme:ann")
@@ -207,13 +206,13 @@ func TestLeaving(t *testing.T) {
 	}
 	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=")
 	backendtest.WantFaults(t, err, "LAST_MANAGER members.0")
-	// Taking somebody else out beside oneself is no leaving.
+	// A change that also removes another member is no leaving.
 	if _, err = h.Set(backendtest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=", "u:acme:bob="); err == nil {
 		t.Error("a change of others resolves nothing")
 	}
 }
 
-// TestQuotasAreSeparate: groups of other tenants do not use up the memberships in
+// TestQuotasAreSeparate checks that groups of other tenants do not use up the memberships in
 // groups of one's own, nor the groups of a closure.
 func TestQuotasAreSeparate(t *testing.T) {
 	h := backendtest.New(t, nil)
@@ -229,21 +228,21 @@ func TestQuotasAreSeparate(t *testing.T) {
 	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MEMBER") // the 100th
 	_, err := h.Set(backendtest.As("u:evil:eve"), "g:evil:y", "u:acme:ann=MEMBER")
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
-	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MANAGER") // being in needs no room
+	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MANAGER") // a present member needs no quota
 	h.Group("g:acme:own", "u:acme:ann", principal.Public)
 	// eve's own quota is that of her tenant.
 	h.Group("g:evil:z", "u:evil:eve", principal.Public)
 }
 
-// TestStrangersDoNotDisplaceOwnGroups: whatever a stranger nests, the groups of
-// one's own tenant are resolved, and one may be put into more of them.
+// TestStrangersDoNotDisplaceOwnGroups checks that, whatever a stranger nests, the groups of
+// one's own tenant are resolved, and that one may be added to more of them.
 func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
 		h.User(u, principal.Public)
 	}
-	// Ids of tenant aaa come before those of acme. A race has gone beyond the quota
-	// of 100, and each of the groups is in 100 more.
+	// Ids of tenant aaa come before those of acme. A race has exceeded the quota of 100, and each
+	// of the groups is in 100 more.
 	for i := range 150 {
 		g := storeGroup(h, "aaa", fmt.Sprintf("e%03d", i), principal.Public, principal.GroupManager, "u:acme:ann")
 		for j := range 30 {
@@ -286,8 +285,8 @@ func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 }
 
-// TestGroupsNestThroughEightLevels: an addition that would make a ninth level is
-// refused, wherever in the chain it is made.
+// TestGroupsNestThroughEightLevels checks that an addition that would make a ninth level is
+// refused, at any position of the chain.
 func TestGroupsNestThroughEightLevels(t *testing.T) {
 	for below := 1; below <= 8; below++ {
 		h := backendtest.New(t, nil)
@@ -300,7 +299,7 @@ func TestGroupsNestThroughEightLevels(t *testing.T) {
 		backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 		if below < 8 {
 			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:less1", top+"=MEMBER")
-			// It is in already: another role nests nothing.
+			// It is a member already: another role nests nothing.
 			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:less1", top+"=MANAGER")
 			// A cycle nests nothing deeper.
 			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:low1", fmt.Sprintf("g:acme:less%d=MEMBER", 8-below))
@@ -311,8 +310,8 @@ func TestGroupsNestThroughEightLevels(t *testing.T) {
 	}
 }
 
-// TestStrangersKeepNobodyFromNesting: the groups of other tenants above a group do
-// not count against what its managers put into it.
+// TestStrangersKeepNobodyFromNesting checks that the groups of other tenants above a group do
+// not count against what its managers add to it.
 func TestStrangersKeepNobodyFromNesting(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
@@ -325,9 +324,9 @@ func TestStrangersKeepNobodyFromNesting(t *testing.T) {
 	}
 }
 
-// TestNestingALargeGroup takes rounds, not a read for each of its members.
+// TestNestingALargeGroup checks that it takes rounds, not a read for each of its members.
 func TestNestingALargeGroup(t *testing.T) {
-	h, store := newRoundsHouse(t)
+	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	var members []principal.ID
 	for i := range 1500 {
@@ -347,10 +346,10 @@ func TestNestingALargeGroup(t *testing.T) {
 	}
 }
 
-// TestManyGroupsInTheSameOnes: the memberships read for a closure are bounded, and
-// each group is confirmed by one of those that lead to it.
+// TestManyGroupsInTheSameOnes checks that the number of memberships read for a closure is
+// limited, and that each group is confirmed by one of those that lead to it.
 func TestManyGroupsInTheSameOnes(t *testing.T) {
-	h, store := newRoundsHouse(t)
+	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	var lower []principal.ID
 	for i := range 90 {
@@ -372,8 +371,8 @@ func TestManyGroupsInTheSameOnes(t *testing.T) {
 	}
 }
 
-// TestGroupsShowNothingThatHasExpired: a role through groups shows no item whose
-// time is over, neither to queries nor to mutations.
+// TestGroupsShowNothingThatHasExpired checks that a role through groups shows no item that has
+// expired, neither to queries nor to mutations.
 func TestGroupsShowNothingThatHasExpired(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")

@@ -5,7 +5,7 @@ import (
 	"carrel/core/commit"
 )
 
-// GroupRole is what a principal is in a group. Ordered by strength; 0 is none.
+// GroupRole is the role of a principal in a group. Roles are ordered by strength; 0 is none.
 type GroupRole uint8
 
 // The roles in a group.
@@ -15,7 +15,7 @@ const (
 	GroupManager GroupRole = 2
 )
 
-// String is the contract's name of the role, empty for none.
+// String returns the name of the role in the API, "" for none.
 func (r GroupRole) String() string {
 	switch r {
 	case GroupMember:
@@ -26,7 +26,7 @@ func (r GroupRole) String() string {
 	return ""
 }
 
-// ParseGroupRole reads the contract's name; ok is false for any other text.
+// ParseGroupRole parses the name in the API; ok is false for any other text.
 func ParseGroupRole(s string) (r GroupRole, ok bool) {
 	switch s {
 	case "MEMBER":
@@ -37,8 +37,8 @@ func ParseGroupRole(s string) (r GroupRole, ok bool) {
 	return 0, false
 }
 
-// Header is the authoritative row of a user or a group, changed by
-// compare-and-set on Seq only.
+// Header is the authoritative row of a user or a group. Only a compare-and-set on Seq changes
+// it.
 type Header struct {
 	ID          ID
 	DisplayName string
@@ -61,21 +61,21 @@ type GroupMemberRow struct {
 	Seq       int64 // of the compare-and-set that last wrote it; 0: no row
 }
 
-// Active tells whether the row makes its principal a member.
+// Active reports whether the row makes its principal a member.
 func (m GroupMemberRow) Active() bool { return m.Seq != 0 && !m.Leaving }
 
-// Membership is a derived row: the group that a principal is a direct member
-// of. Access rests on it only once the group's own row has confirmed it.
+// Membership is a derived row: a group of which a principal is a direct member. Access depends
+// on it only once the group's own row has confirmed it.
 type Membership struct {
 	Group ID
 	Role  GroupRole
 }
 
-// Principal is a user or a group as its readers know it: *User or *Group.
+// Principal is a user or a group as readers see it: *User or *Group.
 type Principal interface {
 	PrincipalID() ID
 	Tenant() string
-	// Head is the header that was read.
+	// Head returns the header that was read.
 	Head() *Header
 }
 
@@ -85,22 +85,22 @@ type User struct{ Header }
 // Group is a principal with members.
 type Group struct{ Header }
 
-// PrincipalID is the user's id.
+// PrincipalID returns the user's id.
 func (u *User) PrincipalID() ID { return u.ID }
 
-// Head is the header that was read.
+// Head returns the header that was read.
 func (u *User) Head() *Header { return &u.Header }
 
-// PrincipalID is the group's id.
+// PrincipalID returns the group's id.
 func (g *Group) PrincipalID() ID { return g.ID }
 
-// Head is the header that was read.
+// Head returns the header that was read.
 func (g *Group) Head() *Header { return &g.Header }
 
-// Tenant is the principal's tenant.
+// Tenant returns the principal's tenant.
 func (h *Header) Tenant() string { return h.ID.Tenant() }
 
-// Of wraps a header as what it is.
+// Of returns a header as a user or a group.
 func Of(h Header) Principal {
 	if h.ID.IsGroup() {
 		return &Group{h}

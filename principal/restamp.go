@@ -7,8 +7,8 @@ import (
 	"carrel/core/fault"
 )
 
-// RestampPrincipal gives the state of a user or a group a new mts, where it has still
-// the seq: what was derived of it before is older then.
+// RestampPrincipal gives the state of a user or a group a new mts, if it still has the seq:
+// what was derived of it before is older then.
 func (s *Service) RestampPrincipal(ctx context.Context, id ID, seq int64) error {
 	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})
@@ -26,7 +26,7 @@ func (s *Service) RestampPrincipal(ctx context.Context, id ID, seq int64) error 
 		return s.commits(InFlight{Principal: id, Base: seq}, &Commit{ID: id, Base: seq, Header: h}), nil
 	})
 	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
-		return nil // the next reading tells
+		return nil // the next reading returns the newer state
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"carrel/core/sched"
 )
 
-// Config is what the Service of users and groups needs.
+// Config contains what the Service of users and groups needs.
 type Config struct {
 	Engine    *commit.Engine
 	Store     Store
@@ -64,8 +64,8 @@ func New(c Config) *Service {
 	return s
 }
 
-// OnCreated has done called for each new user or group before its creation is answered.
-// done may be called more than once for the same one.
+// OnCreated has done called for each new user or group before its creation is answered. done
+// may be called more than once for the same one.
 func (s *Service) OnCreated(done func(ctx context.Context, h *Header) error) { s.created = done }
 
 // OnDeleted has remove called for each deleted user or group, to remove what another package

@@ -16,7 +16,7 @@ type Query struct {
 // Rows is one reading of a principal's partition.
 type Rows struct {
 	Header  Header
-	Members []GroupMemberRow // in the order asked for; Seq 0 where there is no row
+	Members []GroupMemberRow // in the order requested; Seq is 0 if there is no row
 	Request *commit.RequestRow
 }
 
@@ -30,14 +30,14 @@ type Commit struct {
 	Request *commit.RequestRow
 }
 
-// GroupIndexUpdate brings the derived memberships of some principals in line
-// with a snapshot of the group.
+// GroupIndexUpdate updates the derived memberships of some principals to a snapshot of the
+// group.
 type GroupIndexUpdate struct {
 	Header *Header
 	Rows   []GroupMemberRow
 }
 
-// GroupSettlement removes leaving rows, iff they are leaving and of the Seq given.
+// GroupSettlement removes leaving rows, iff they are leaving and have the Seq given.
 type GroupSettlement struct {
 	ID      ID
 	Leaving []GroupMemberRow
@@ -45,7 +45,7 @@ type GroupSettlement struct {
 	Purge bool
 }
 
-// MemberOf asks whether Member is a direct member of Group.
+// MemberOf names a membership to confirm: is Member a direct member of Group?
 type MemberOf struct{ Group, Member ID }
 
 // MembershipsQuery says whose memberships to read, and how many.
@@ -59,7 +59,7 @@ type MembershipsQuery struct {
 	Rows int
 }
 
-// Store keeps users, groups, and who is a member of what.
+// Store stores users, groups, and their memberships.
 type Store interface {
 	// ReadPrincipal must return a zero Header for an unknown id, without an error.
 	ReadPrincipal(ctx context.Context, id ID, q Query) (*Rows, error)
@@ -69,8 +69,8 @@ type Store interface {
 	// GroupMembersPage reads at most limit member rows, leaving ones too, after
 	// a principal in order of id, with the header of the same reading.
 	GroupMembersPage(ctx context.Context, group, after ID, limit int, serial bool) (*Rows, error)
-	// Confirm reads the groups' own rows, in the order asked for. It must show no row of a
-	// group that is deleted.
+	// Confirm reads the groups' own rows, in the order requested. It must show no row of a group
+	// that is deleted.
 	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
 	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
 	// durable when it returns.
@@ -88,32 +88,29 @@ type Store interface {
 	// tenant and the first q.Others in groups of other tenants, all in order of id.
 	// It must end the answer after the principal with which it has q.Rows rows.
 	MembershipsOf(ctx context.Context, q MembershipsQuery) ([][]Membership, error)
-	// ScanPrincipals lists ids after one, each once, in an order of the store's
-	// own that lasts.
+	// ScanPrincipals lists ids after one, each once, in a permanent order of the store's own.
 	ScanPrincipals(ctx context.Context, after ID, limit int) ([]ID, error)
 }
 
-// DirectoryStore keeps the derived rows by which users and groups are found.
+// DirectoryStore stores the derived rows by which users and groups are found.
 type DirectoryStore interface {
-	// ApplyDirectory writes the rows that e.Derive says, each with the visibility
-	// and the mts of the state. An older snapshot must never undo what a newer one
-	// wrote.
+	// ApplyDirectory writes the rows that e.Derive returns, each with the visibility and the mts
+	// of the state. An older snapshot must never undo what a newer one wrote.
 	ApplyDirectory(ctx context.Context, e *DirectoryUpdate) error
 	// PageDirectory must return the rows of the slice in order of name and then
 	// of id.
 	PageDirectory(ctx context.Context, s DirectorySlice) ([]DirectoryRow, error)
-	// ReadDirectory reads p's rows of keys, in their order; MTS is 0 where there is
-	// none.
+	// ReadDirectory reads p's rows of keys, in their order; MTS is 0 if there is none.
 	ReadDirectory(ctx context.Context, p ID, keys []DirectoryKey) ([]DirectoryRow, error)
-	// ScanDirectory reads rows of all tenants after the place where another call
-	// has ended, each once, in an order of the store's own that lasts; a nil place
-	// is the beginning, and a nil next the end.
+	// ScanDirectory reads rows of all tenants, starting where another call has ended, each once,
+	// in a permanent order of the store's own. A nil after is the beginning, and a nil next the
+	// end.
 	ScanDirectory(ctx context.Context, after []byte, limit int) (rows []DirectoryRow, next []byte, err error)
 	// DropDirectory must remove a row iff its MTS is the one given.
 	DropDirectory(ctx context.Context, rows []DirectoryRow) error
-	// DirectoryFilled tells whether all principals stand in the directory; false
-	// for a store that was made before there was one.
+	// DirectoryFilled reports whether the directory has all principals; false for a store that was
+	// created before there was a directory.
 	DirectoryFilled(ctx context.Context) (bool, error)
-	// SetDirectoryFilled says that they do.
+	// SetDirectoryFilled marks the directory as having all principals.
 	SetDirectoryFilled(ctx context.Context) error
 }

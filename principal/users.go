@@ -9,8 +9,8 @@ import (
 	"carrel/core/input"
 )
 
-// CreateUser creates a user: an administrator of the tenant any, a token the
-// one it names. The e-mail address is checked and normalized.
+// CreateUser creates a user. Administrators of the tenant may create any, a token the one that
+// it names. The e-mail address is checked and normalized.
 func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -35,7 +35,7 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	return s.shownUser(ctx, v, h)
 }
 
-// mayCreateUser lets administrators and the token itself pass.
+// mayCreateUser returns an error unless the viewer is an administrator or the token itself.
 func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer, id ID) error {
 	if v.User == id || v.Administers(id.Tenant()) {
 		return nil
@@ -46,15 +46,15 @@ func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer,
 	return fault.Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
 }
 
-// newID is the id of a new principal. Its parts are checked before they are
-// put together, because a colon in one would shift the others.
+// newID returns the id of a new principal. Its parts are checked before they are put together,
+// because a colon in one would shift the others.
 func newID(form func(tenant, name string) ID, tenant, name string, faults *fault.List) ID {
 	faults.Add(id.CheckTenant(id.Lower(tenant)), "tenant")
 	faults.Add(id.CheckName(id.Lower(name)), "name")
 	return form(tenant, name)
 }
 
-// UpdateUser changes a user: the user itself, and administrators of its tenant.
+// UpdateUser changes a user. The user and the administrators of its tenant may call it.
 func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*User, error) {
 	defer v.Forget()
 	id, change, faults := in.check()
@@ -70,7 +70,7 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 		case !visible:
 			return nil, NoSuchPrincipal("id")
 		case v.User != id && !v.Administers(id.Tenant()):
-			return nil, fault.Forbiddenf([]string{"id"}, "only the user itself and administrators of its tenant may change it")
+			return nil, fault.Forbiddenf([]string{"id"}, "only the user and administrators of its tenant may change it")
 		}
 		return change.plan(rows.Header), nil
 	})
@@ -80,8 +80,8 @@ func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*Us
 	return s.shownUser(ctx, v, rows.Header)
 }
 
-// check returns the user that the input names, what it changes, and the faults of the
-// input but for its idempotency key.
+// check returns the user that the input names, what it changes, and the errors of the input
+// except those of its idempotency key.
 func (in *UpdateUser) check() (user ID, change headerChange, faults fault.List) {
 	user, err := parseOf(id.User, in.ID)
 	faults.Add(err, "id")
@@ -103,13 +103,13 @@ func (in *UpdateUser) check() (user ID, change headerChange, faults fault.List) 
 	return user, change, faults
 }
 
-// headerChange is what an update sets; nil leaves a field as it is.
+// headerChange contains the fields that an update sets; nil: unchanged.
 type headerChange struct {
 	displayName, email *string
 	visibility         *Visibility
 }
 
-// plan applies the change. Setting a value to what it is changes nothing.
+// plan applies the change. Setting a field to its present value changes nothing.
 func (c headerChange) plan(h Header) *changePlan {
 	p := &changePlan{}
 	former := h.DisplayName
@@ -122,7 +122,7 @@ func (c headerChange) plan(h Header) *changePlan {
 	return p
 }
 
-// set gives a field its new value; it tells whether that is another one.
+// set sets a field; it reports whether the value is a new one.
 func set[T comparable](field *T, value *T) bool {
 	if value == nil || *value == *field {
 		return false
@@ -131,8 +131,7 @@ func set[T comparable](field *T, value *T) bool {
 	return true
 }
 
-// shownUser is the user as a mutation answers it: nil where the actor may not
-// see it.
+// shownUser returns the user for the answer of a mutation: nil if the actor may not see it.
 func (s *Service) shownUser(ctx context.Context, v *Viewer, h Header) (*User, error) {
 	visible, err := s.Sees(ctx, v, h.ID, &h)
 	if err != nil || !visible {

@@ -39,7 +39,7 @@ func TestCreateUser(t *testing.T) {
 		{"an administrator of another tenant", backendtest.Admin("u:other:root"), valid, []string{"FORBIDDEN"}},
 		{"a name that is taken", backendtest.Admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
 		{"itself a second time", backendtest.As("u:acme:ann"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
-		{"taken, but not to be told", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
+		{"taken, but not revealed", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
 		{"all faults at once", backendtest.As("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: backendtest.Ptr("")},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID email", "INVALID visibility", "INVALID idempotencyKey"}},
 		{"shape before rights", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
@@ -55,8 +55,8 @@ func TestCreateUser(t *testing.T) {
 			got, err := h.Service.CreateUser(t.Context(), c.viewer, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			if c.want != nil {
-				if stands := h.Header("u:acme:bob"); got != nil || stands.State != commit.Absent {
-					t.Fatalf("refused, but there is %+v, %+v", got, stands)
+				if stored := h.Header("u:acme:bob"); got != nil || stored.State != commit.Absent {
+					t.Fatalf("refused, but there is %+v, %+v", got, stored)
 				}
 				return
 			}
@@ -176,12 +176,12 @@ func TestUpdateUser(t *testing.T) {
 				}
 				return
 			}
-			stands := h.Header(string(got.ID))
-			if got.DisplayName != "Robert" || stands.DisplayName != "Robert" || stands.Seq != 2 || stands.CreatedAt != got.CreatedAt {
-				t.Errorf("answered %+v, stored %+v", got, stands)
+			stored := h.Header(string(got.ID))
+			if got.DisplayName != "Robert" || stored.DisplayName != "Robert" || stored.Seq != 2 || stored.CreatedAt != got.CreatedAt {
+				t.Errorf("answered %+v, stored %+v", got, stored)
 			}
-			if c.in.Email.Set && (stands.Email != "r@example.org" || stands.Visibility != principal.Private) {
-				t.Errorf("stored %+v", stands)
+			if c.in.Email.Set && (stored.Email != "r@example.org" || stored.Visibility != principal.Private) {
+				t.Errorf("stored %+v", stored)
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestUpdateUserToWhatItIs(t *testing.T) {
 	}
 }
 
-// TestAddressesThatAreMissing: an imported user may have none.
+// TestAddressesThatAreMissing checks that an imported user may have no address.
 func TestAddressesThatAreMissing(t *testing.T) {
 	h := backendtest.New(t, nil)
 	if _, err := h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {

@@ -12,17 +12,17 @@ import (
 	"carrel/core/input"
 )
 
-// Limits of what people write, in characters (Unicode code points).
+// Limits of texts that people write, in characters (Unicode code points).
 const (
 	maxDisplayName = 200
-	maxEmail       = 254 // what fits into a path of SMTP (RFC 5321, 4.5.3.1.3)
+	maxEmail       = 254 // the maximum in a path of SMTP (RFC 5321, 4.5.3.1.3)
 	maxEmailLocal  = 64  // octets, of the part before the @ (RFC 5321, 4.5.3.1.1)
 )
 
 // checkDisplayName checks the name by which people know a principal.
 func checkDisplayName(s string) error { return input.CheckLine(s, "a display name", maxDisplayName) }
 
-// checkVisibility refuses what is none of the three.
+// checkVisibility refuses any value but the three.
 func checkVisibility(v Visibility) error {
 	if !v.Valid() {
 		return fault.Invalidf(nil, "a visibility is PUBLIC, LOGGEDIN or PRIVATE")
@@ -30,8 +30,8 @@ func checkVisibility(v Visibility) error {
 	return nil
 }
 
-// normalizeEmail checks that s is one address and gives it the form in which
-// it is kept: trimmed, lower-cased, the domain in IDNA's ASCII form.
+// normalizeEmail checks that s is one address and returns it in the form in which it is stored:
+// trimmed, lower-cased, the domain in IDNA's ASCII form.
 func normalizeEmail(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", fault.Invalidf(nil, "an e-mail address must be valid UTF-8")
@@ -45,11 +45,11 @@ func normalizeEmail(s string) (string, error) {
 		return "", fault.Invalidf(nil, "exactly one e-mail address is needed, such as name@example.com")
 	}
 	if !dotAtom(local) || len(local) > maxEmailLocal {
-		return "", fault.Invalidf(nil, "what stands before the @ of an e-mail address is 1 to %d letters, digits and signs such as . _ + -, without blanks, quotes or commas, and no . at an end or twice in a row", maxEmailLocal)
+		return "", fault.Invalidf(nil, "the part before the @ of an e-mail address is 1 to %d letters, digits and signs such as . _ + -, without blanks, quotes or commas, and no . at an end or twice in a row", maxEmailLocal)
 	}
 	ascii, err := emailDomains().ToASCII(domain)
 	if err != nil || ascii == "" || strings.HasSuffix(ascii, ".") {
-		return "", fault.Invalidf(nil, "what stands after the @ of an e-mail address is the name of a domain, such as example.com")
+		return "", fault.Invalidf(nil, "the part after the @ of an e-mail address is the name of a domain, such as example.com")
 	}
 	if len(local)+1+len(ascii) > maxEmail {
 		return "", fault.Invalidf(nil, "an e-mail address has at most %d characters, its domain in ASCII form", maxEmail)
@@ -57,14 +57,14 @@ func normalizeEmail(s string) (string, error) {
 	return local + "@" + ascii, nil
 }
 
-// emailDomains maps names of domains as look-ups do, and refuses whatever no
-// mail server could be found under.
+// emailDomains returns a profile that maps names of domains as look-ups do, and refuses names
+// that no mail server can have.
 func emailDomains() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
 }
 
-// dotAtom tells whether s has the form of a local part without quotes (RFC
-// 5322, 3.2.3, with the letters and digits of all scripts, RFC 6531).
+// dotAtom reports whether s has the form of a local part without quotes (RFC 5322, 3.2.3, with
+// the letters and digits of all scripts, RFC 6531).
 func dotAtom(s string) bool {
 	if s == "" || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
 		return false

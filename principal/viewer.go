@@ -6,10 +6,9 @@ import (
 	"carrel/core/sched"
 )
 
-// Viewer is who asks: anonymous (the zero User), a user, an administrator of
-// the user's tenant, or a global administrator. It serves one request; what
-// was resolved of its groups, and the principals that it was shown, are kept
-// for as long as that.
+// Viewer is the caller of a request: anonymous (the zero User), a user, an administrator of the
+// user's tenant, or a global administrator. It serves one request, and keeps the groups that
+// were resolved and the principals that were shown for that long.
 type Viewer struct {
 	User        ID
 	Admin       bool
@@ -18,13 +17,13 @@ type Viewer struct {
 	memo  groupMemo
 	shown memo
 	kept  keeper
-	// resolved is what resolving groups has cost in this request. bill, where it
-	// is set, is counted instead.
+	// resolved is the cost of resolving groups in this request. If bill is set, it is counted
+	// instead.
 	resolved Meter
 	Bill     *Meter
 }
 
-// billed is the meter on which resolving groups for the viewer is counted.
+// billed returns the meter that counts the cost of resolving groups for the viewer.
 func (v *Viewer) billed() *Meter {
 	if v.Bill != nil {
 		return v.Bill
@@ -41,8 +40,8 @@ func (v *Viewer) Apart() *Viewer {
 	return &Viewer{User: v.User, Admin: v.Admin, GlobalAdmin: v.GlobalAdmin, Bill: v.billed()}
 }
 
-// Resolved tells what resolving groups has cost in this request: the rounds of
-// reads, and the groups that were read.
+// Resolved returns the cost of resolving groups in this request: the rounds of reads, and the
+// groups that were read.
 func (v *Viewer) Resolved() (rounds, groups int) {
 	return int(v.resolved.rounds.Load()), int(v.resolved.groups.Load())
 }
@@ -52,14 +51,14 @@ type groupMemo struct {
 	mu     sync.Mutex
 	known  bool
 	groups *Closure
-	// busy is shut while somebody resolves them; nil otherwise.
+	// busy is closed while a caller resolves them; nil otherwise.
 	busy sched.Latch
 }
 
-// SignedIn tells whether the viewer is known by name.
+// SignedIn reports whether the viewer is signed in.
 func (v *Viewer) SignedIn() bool { return v.User != "" }
 
-// Administers tells whether the viewer is an administrator of the tenant.
+// Administers reports whether the viewer is an administrator of the tenant.
 func (v *Viewer) Administers(tenant string) bool {
 	return v.GlobalAdmin || v.Admin && v.User.Tenant() == tenant
 }

@@ -1,7 +1,7 @@
 package principal
 
-// Visibility says who may see a thing. Ordered: a greater one is wider.
-// As a number it is also what stores write.
+// Visibility says who may see an item or a principal. It is ordered: a greater one is wider.
+// Stores write it as this number.
 type Visibility uint8
 
 // The visibilities, from the narrowest to the widest.
@@ -11,7 +11,7 @@ const (
 	Public   Visibility = 3 // everyone
 )
 
-// String is the contract's name of the visibility.
+// String returns the name of the visibility in the API.
 func (v Visibility) String() string {
 	switch v {
 	case Private:
@@ -24,10 +24,10 @@ func (v Visibility) String() string {
 	return ""
 }
 
-// Valid tells whether v is one of the three.
+// Valid reports whether v is one of the three.
 func (v Visibility) Valid() bool { return v >= Private && v <= Public }
 
-// ParseVisibility reads the contract's name; ok is false for any other text.
+// ParseVisibility parses the name in the API; ok is false for any other text.
 func ParseVisibility(s string) (v Visibility, ok bool) {
 	for _, v := range []Visibility{Private, LoggedIn, Public} {
 		if v.String() == s {
