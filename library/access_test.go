@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// What docs/visibility.md says of an item of tenant acme, and what is read before the
-// answer.
+// TestAccessTo checks the rules of docs/visibility.md for an item of tenant acme, and what is
+// read before the answer.
 func TestAccessTo(t *testing.T) {
 	const (
 		now      = clock.Instant(100)
@@ -28,8 +28,8 @@ func TestAccessTo(t *testing.T) {
 		visibility principal.Visibility
 		own        Member
 		want       principal.Access // of the item
-		byRole     principal.Access // where only roles count
-		missing    principal.Access // where it does not exist
+		byRole     principal.Access // if only roles count
+		missing    principal.Access // if it does not exist
 	}{
 		{"anonymous", anonymous, public, none, principal.Granted, principal.Denied, principal.Denied},
 		{"anonymous", anonymous, loggedIn, none, principal.Denied, principal.Denied, principal.Denied},
@@ -68,8 +68,8 @@ func TestAccessTo(t *testing.T) {
 	}
 }
 
-// An item is shown in a library where it is in the bucket, to whom the bucket, or with
-// includeShared a role, lets see it.
+// TestReadingAccessTo checks that a library shows an item that is in the bucket to viewers who
+// may see it through the bucket or, with includeShared, through a role.
 func TestReadingAccessTo(t *testing.T) {
 	const now = clock.Instant(100)
 	in, out := Member{Seq: 1, Role: Viewing}, Member{Seq: 1, Leaving: true}

@@ -18,7 +18,7 @@ import (
 	"carrel/principal"
 )
 
-// hangs is a store and a source of names of which one call never ends by itself.
+// hangs is a store and a source of names of which one call never returns by itself.
 type hangs struct {
 	backend.Store
 	call string
@@ -79,8 +79,8 @@ func (h *hangs) ContentName(ctx context.Context) (string, error) {
 	return "host/1", h.hang(ctx, "ContentName")
 }
 
-// hasty is a Runtime whose deadlines pass in no time once the store hangs, and
-// which keeps how long they were.
+// hasty is a Runtime whose deadlines pass at once when the store hangs, and which records how
+// long they were.
 type hasty struct {
 	*sched.Real
 	store *hangs
@@ -100,7 +100,7 @@ func (h *hasty) Deadline(ctx context.Context, d time.Duration) (context.Context,
 	return h.Real.Deadline(ctx, 250*time.Millisecond)
 }
 
-// boundedStep is a call of a store that hangs, while something is asked.
+// boundedStep is a call of a store that hangs during a request.
 type boundedStep struct {
 	name, call string
 	do         func(ctx context.Context, svc library.API) error
@@ -193,8 +193,8 @@ func stepsOfQueries() []boundedStep {
 	}
 }
 
-// Whatever hangs before a compare-and-set was sent, the caller is told so, and
-// no step waits for longer than the protocol allows.
+// TestEveryStepBeforeADecisionIsBounded: whatever hangs before a compare-and-set was sent, the
+// caller gets an error, and no step waits for longer than the protocol allows.
 func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 	for _, tc := range append(stepsOfMutations(), stepsOfQueries()...) {
 		t.Run(tc.name, func(t *testing.T) {
@@ -210,9 +210,9 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 			err := tc.do(ctx, library.Bounded(svc, rt))
 			var e *fault.Error
 			if !errors.As(err, &e) || e.Code != fault.Unavailable || e.Reason != "" || e.RetryAfter == 0 {
-				t.Errorf("the caller is told %v", err)
+				t.Errorf("the caller gets %v", err)
 			}
-			// Of the time for all steps some is used up already.
+			// Part of the time for all steps is used up already.
 			if rt.last > tc.within || rt.last < tc.within/2 {
 				t.Errorf("what hangs is bounded by %s, want %s", rt.last, tc.within)
 			}
@@ -220,7 +220,8 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 	}
 }
 
-// A gateway whose clock is far ahead of its store's changes nothing, and reads.
+// TestAClockThatIsAheadMakesNoChanges: a gateway whose clock is far ahead of its store's
+// changes nothing, and reads.
 func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public)

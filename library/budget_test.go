@@ -18,8 +18,7 @@ import (
 	"carrel/principal"
 )
 
-// slow is a store each call of which takes its time, or as long as its caller
-// waits.
+// slow is a store each call of which takes some time, at most as long as its caller waits.
 type slow struct {
 	backend.Store
 	each atomic.Int64 // a time.Duration
@@ -81,8 +80,8 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit
 	return s.Store.CommitPrincipal(ctx, c)
 }
 
-// TestBudget_ARefusalComesInTime: each step of a mutation has time of its own to
-// wait for the store, but all of them together have no more than 5 s.
+// TestBudget_ARefusalComesInTime checks that each step of a mutation has time of its own to
+// wait for the store, and all of them together at most 5 s.
 func TestBudget_ARefusalComesInTime(t *testing.T) {
 	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
 	key := backendtest.Ptr("a key")
@@ -140,8 +139,8 @@ func TestBudget_ARefusalComesInTime(t *testing.T) {
 	}
 }
 
-// refusedInTime makes a mutation on a store whose calls take their time. Unless it
-// is decided, it is refused in time, and nothing was sent.
+// refusedInTime makes a mutation on a store whose calls take some time. Unless it is decided,
+// it must be refused in time, with nothing sent.
 func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *repair.Service) error) {
 	store := &slow{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })

@@ -12,8 +12,9 @@ import (
 	"carrel/principal"
 )
 
-// An outcome that is older than a day no longer binds its key: a request that uses the key
-// for other inputs then is answered by what is, and not by that outcome.
+// TestCreate_AnExpiredOutcomeBindsItsKeyNoMore: an outcome that is older than a day no longer
+// binds its key. A request that uses the key for other inputs is then answered by the present
+// state, and not by that outcome.
 func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,8 +43,8 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 	}
 }
 
-// An id that was deleted stays deleted when its key is used for another input: it
-// cannot be created again.
+// TestCreate_AClaimLeavesADeletedIDDeleted: a deleted id stays deleted when its key is used for
+// another input. It cannot be created again.
 func TestCreate_AClaimLeavesADeletedIDDeleted(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)

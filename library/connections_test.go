@@ -55,8 +55,8 @@ func listGroups(r *backendtest.Rows, id principal.ID) lister {
 	}
 }
 
-// wantStrandedNowhere checks that a client can go on from the end of a list: the
-// empty page behind it has cursors of the same place.
+// wantStrandedNowhere checks that a client can continue from the end of a list: the empty page
+// after it has cursors of the same position.
 func wantStrandedNowhere(r *backendtest.Rows, list lister, v *principal.Viewer, end *string) {
 	r.T.Helper()
 	if end == nil {
@@ -69,7 +69,7 @@ func wantStrandedNowhere(r *backendtest.Rows, list lister, v *principal.Viewer, 
 	}
 }
 
-// walkList pages through a list and checks what every page must keep.
+// walkList pages through a list and checks what must be true of every page.
 func walkList(r *backendtest.Rows, list lister, v *principal.Viewer, size int) []string {
 	r.T.Helper()
 	var all []string
@@ -98,9 +98,9 @@ func walkList(r *backendtest.Rows, list lister, v *principal.Viewer, size int) [
 	return nil
 }
 
-// listRoom has an item, a group and a user whose lists hold 12 principals, of
-// which every third is PRIVATE, and one that is leaving.
-func listRoom(t *testing.T) *backendtest.Rows {
+// listFixture has an item, a group and a user whose lists have 12 principals, of which every
+// third is PRIVATE, and one that is leaving.
+func listFixture(t *testing.T) *backendtest.Rows {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:team", "u:acme:left")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
@@ -121,7 +121,7 @@ func listRoom(t *testing.T) *backendtest.Rows {
 	left := backendtest.GroupMember("u:acme:left", principal.GroupMember)
 	left.Leaving = true
 	r.Join("g:acme:team", true, left)
-	// The index still tells of a group that ann has left.
+	// The index still lists a group that ann has left.
 	r.Principals("g:acme:former")
 	r.Join("g:acme:former", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
 	out := backendtest.GroupMember("u:acme:ann", principal.GroupMember)
@@ -132,7 +132,7 @@ func listRoom(t *testing.T) *backendtest.Rows {
 }
 
 func TestLists(t *testing.T) {
-	r := listRoom(t)
+	r := listFixture(t)
 	var public, all []string
 	for i := range 12 {
 		name := fmt.Sprintf("m%02d", i)
@@ -173,7 +173,7 @@ func TestLists(t *testing.T) {
 }
 
 func TestListArguments(t *testing.T) {
-	r := listRoom(t)
+	r := listFixture(t)
 	r.Principal("u:acme:shy", principal.Private)
 	r.Principal("g:acme:shy", principal.Private)
 	r.Item("c:acme:shy", 1, principal.Private, backendtest.ContentMember("u:acme:shy", library.Manages))
@@ -206,7 +206,7 @@ func TestListArguments(t *testing.T) {
 				backendtest.WantReason(t, err, c.code, c.reason)
 			})
 		}
-		t.Run(kind+", none asked for", func(t *testing.T) {
+		t.Run(kind+", none requested", func(t *testing.T) {
 			r.T = t
 			rows, _, info, err := list(things[kind])(backendtest.Anonymous(), backendtest.First(0))
 			if err != nil || len(rows) > 0 || !info.HasNextPage || info.EndCursor() != nil {
@@ -222,8 +222,8 @@ func TestListArguments(t *testing.T) {
 	})
 }
 
-// TestListBudget: very many principals that may not be seen end a page, and
-// the next one goes on from there.
+// TestListBudget: very many principals that may not be seen end a page, and the next one
+// continues from there.
 func TestListBudget(t *testing.T) {
 	const budget = 1000
 	r := backendtest.NewRows(t)

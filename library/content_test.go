@@ -130,7 +130,7 @@ func TestExpiryTouchesNeitherVersionNorPlace(t *testing.T) {
 		t.Errorf("the hint is missing: %v, %v", dues, err)
 	}
 	if done, err := h.Service.Expire(t.Context(), commit.Due{At: until, Kind: commit.Content, Key: string(id)}); err != nil || done {
-		t.Errorf("an hour early it was told done (%v, %v)", done, err)
+		t.Errorf("an hour early it reported done (%v, %v)", done, err)
 	}
 	if h.Content(id).State != commit.Live {
 		t.Error("it expired an hour early")

@@ -36,7 +36,7 @@ func TestShareContent(t *testing.T) {
 		{"with the unknown and the unseen", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
 		{"of what is unseen", backendtest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
 		{"of a private item by its editor", backendtest.As("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
-		{"of more than sight by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
+		{"of more than viewing by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
 		{"of a LOGGEDIN item abroad by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
 		{"with oneself, twice", backendtest.As("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
 		{"by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
@@ -103,8 +103,7 @@ func TestSetContentMembers(t *testing.T) {
 	h.WantClean()
 }
 
-// slowCommits holds back the first commit of an item until told to go on, and
-// counts all of them.
+// slowCommits delays the first commit of an item until it is released, and counts all of them.
 type slowCommits struct {
 	backend.Store
 	id      library.ContentID
@@ -128,8 +127,8 @@ func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (com
 	return s.Store.Commit(ctx, c)
 }
 
-// patient is the real runtime without deadlines: what the test holds back is
-// not given up, however slow the machine is.
+// patient is the real runtime without deadlines: what the test delays does not time out,
+// however slow the machine is.
 type patient struct{ *sched.Real }
 
 func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
@@ -195,7 +194,7 @@ func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
 	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo"))) // who has a role could see it anyway
 }
 
-// Everybody sees a PUBLIC item anyway.
+// TestShareContent_ReaderSharesAPublicItemWithAGroup: everybody sees a PUBLIC item anyway.
 func TestShareContent_ReaderSharesAPublicItemWithAGroup(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("open", principal.Public)

@@ -19,13 +19,13 @@ import (
 	"carrel/principal"
 )
 
-// pageReads is a store that notes what pages read, in order.
+// pageReads is a store that records what pages read, in order.
 type pageReads struct {
 	backend.Store
 	mu      sync.Mutex
 	calls   []string
 	headers []library.ContentID
-	fails   bool // what is in flight cannot be told
+	fails   bool // what is in flight cannot be read
 }
 
 func (p *pageReads) note(call string, ids ...library.ContentID) {
@@ -60,7 +60,7 @@ func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, error)
 	return p.Store.InFlight(ctx)
 }
 
-// take returns what was read since it was called last.
+// take returns what was read since the last call.
 func (p *pageReads) take() (calls []string, headers []library.ContentID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *copyCounts) CopyWrong() {
 	c.wrong++
 }
 
-// copying is a gateway that serves pages from copies, beside another one, on the same
-// store, that changes what they are of.
+// copying is a gateway that serves pages from copies, and another one on the same store that
+// changes the originals.
 type copying struct {
 	*backendtest.Fixture // the other one
 	svc                  *repair.Service
@@ -218,9 +218,9 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 	}
 	h.want("when it is over", nil, titles...)
 	h.reads.fails = true
-	h.want("while it cannot be told what is in flight", []library.ContentID{a, b}, titles...)
+	h.want("while the in-flight lists cannot be read", []library.ContentID{a, b}, titles...)
 	h.reads.fails = false
-	h.want("when it can be told again", nil, titles...)
+	h.want("when they can be read again", nil, titles...)
 	if h.counts.hits != 2+2+2 || h.counts.refused != 2 || h.counts.misses != 2 {
 		t.Errorf("counted are %d hits, %d refused, %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
 	}
@@ -327,13 +327,13 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 		}
 		st, kept := h.svc.CopyStats()
 		if kept != (c.Size > 0) || kept && (st.Copies != 1 || st.InUse) {
-			t.Errorf("a cache %s tells of itself %+v, %v", name, st, kept)
+			t.Errorf("a cache %s reports %+v, %v", name, st, kept)
 		}
 	}
 }
 
-// A header that was changed outside the protocol is found by a sample, and copies are not
-// used any more.
+// TestSamples_SwitchCopiesOffThatWereWrong: a header that was changed outside the protocol is
+// found by a sample, and copies are not used any more.
 func TestSamples_SwitchCopiesOffThatWereWrong(t *testing.T) {
 	h := newCopying(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 2})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
@@ -358,7 +358,7 @@ func TestSamples_SwitchCopiesOffThatWereWrong(t *testing.T) {
 	h.counts.mu.Lock()
 	defer h.counts.mu.Unlock()
 	if h.counts.wrong != 1 {
-		t.Errorf("it is told %d times, want once", h.counts.wrong)
+		t.Errorf("it is reported %d times, want once", h.counts.wrong)
 	}
 }
 

@@ -30,9 +30,9 @@ func (c *calendar) instant() clock.Instant { return clock.Instant(c.at.Load()) }
 
 func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
-// datedHouse is a house whose Service, journal and store read the same
-// calendar. wrap, where it is not nil, stands between Service and store.
-func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*backendtest.Fixture, *calendar) {
+// datedFixture is a fixture whose Service, journal and store read the same calendar. wrap, if
+// it is not nil, returns a store between Service and store.
+func datedFixture(t *testing.T, wrap func(backend.Store) backend.Store) (*backendtest.Fixture, *calendar) {
 	t.Helper()
 	c := &calendar{Real: sched.NewReal()}
 	c.at.Store(1_800_000_000_000_000)
@@ -55,10 +55,10 @@ func datedHouse(t *testing.T, wrap func(backend.Store) backend.Store) (*backendt
 	return h, c
 }
 
-// A key binds the id for a day from the attempt that succeeded, however long
-// before it the first attempt was refused.
+// TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded: a key binds the id for a day from the
+// attempt that succeeded, however long before it the first attempt was refused.
 func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
-	h, clock := datedHouse(t, nil)
+	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
@@ -100,11 +100,11 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	h.WantClean()
 }
 
-// A creation takes a while from the reading of its key to its commit: the day
-// begins with the latter.
+// TestCreate_KeyBindsForADayFromTheCommit: a creation takes a while from the reading of its key
+// to its commit. The day starts with the latter.
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	slow := &besideLastCommit{}
-	h, clock := datedHouse(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
+	h, clock := datedFixture(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
@@ -115,7 +115,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 		}
 		return out.ID, nil
 	}
-	// Another writer takes the base of the first try; the second one plans later.
+	// Another writer replaces the base of the first try; the second one plans later.
 	slow.beforeCommit("c:acme:host/1", func() {
 		v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
 			Header: library.Header{Content: library.Content{ID: "c:acme:host/1"}, State: commit.Void, Seq: 1, MTS: clock.instant()}})
@@ -138,7 +138,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 // Under a chosen name, too, a key that has expired names a new request: the
 // name is taken by then.
 func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
-	h, clock := datedHouse(t, nil)
+	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func(title string) error {
 		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{

@@ -19,8 +19,8 @@ import (
 	"carrel/principal"
 )
 
-// cursorRoom is a library of ten items.
-func cursorRoom(t testing.TB) *backendtest.Rows {
+// cursorFixture is a library of ten items.
+func cursorFixture(t testing.TB) *backendtest.Rows {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	for i := range 10 {
@@ -35,10 +35,10 @@ func readAfter(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, cur
 	return r.Service.Library(r.T.Context(), v, owner, q)
 }
 
-// TestCursorsAreBound: a cursor works for whoever reads the same connection in
-// the same way, and for nobody else.
+// TestCursorsAreBound: a cursor works for viewers who read the same connection in the same way,
+// and for nobody else.
 func TestCursorsAreBound(t *testing.T) {
-	r := cursorRoom(t)
+	r := cursorFixture(t)
 	r.Item("c:acme:group", 5, principal.Public, backendtest.ContentMember("g:acme:team", library.Viewing))
 	cursor := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
 	for _, c := range []struct {
@@ -82,9 +82,9 @@ func TestCursorsAreBound(t *testing.T) {
 
 func ptrTo[T any](v T) *T { return &v }
 
-// TestCursorsCannotBeMade: no change of a cursor, however small, is taken.
+// TestCursorsCannotBeMade: no modified cursor is accepted, however small the change.
 func TestCursorsCannotBeMade(t *testing.T) {
-	r := cursorRoom(t)
+	r := cursorFixture(t)
 	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	cursor := conn.Edges[4].Cursor()
 	if _, err := readAfter(r, backendtest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{}); err != nil {
@@ -158,7 +158,7 @@ func TestCursorsAreTheSame(t *testing.T) {
 		t.Errorf("a cursor from before the restart: %v, %v", conn, err)
 	}
 	// Another store has other keys.
-	foreign := cursorRoom(t)
+	foreign := cursorFixture(t)
 	_, err = readAfter(foreign, backendtest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
@@ -175,8 +175,8 @@ func TestLongestIDs(t *testing.T) {
 	wantSame(r, []string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
 }
 
-// TestBadKeyRing: a setting that is no key ring stops the process at start
-// instead of making cursors that nobody else can read.
+// TestBadKeyRing: a setting that is no key ring stops the process at start. Otherwise it would
+// make cursors that no other process can read.
 func TestBadKeyRing(t *testing.T) {
 	ring := func(n int, ids ...byte) []byte {
 		b := []byte{1}
@@ -255,10 +255,10 @@ func TestRotatedKeys(t *testing.T) {
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
-// FuzzCursor: whatever a client sends is one of the cursors that were given
-// out, or BAD_CURSOR; it is never a crash.
+// FuzzCursor: whatever a client sends is one of the cursors that were issued, or BAD_CURSOR; it
+// never causes a crash.
 func FuzzCursor(f *testing.F) {
-	r := cursorRoom(f)
+	r := cursorFixture(f)
 	given := map[string]bool{}
 	for range 2 {
 		conn, err := r.Service.Library(f.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})

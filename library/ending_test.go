@@ -13,8 +13,8 @@ import (
 	"carrel/principal"
 )
 
-// jammed is a store in which, from some time on, nobody's library can be written
-// but ann's. Whoever tries is held until it is let go.
+// jammed is a store in which, from some time on, only ann's library can be written. All other
+// writes block until they are released.
 type jammed struct {
 	backend.Store
 	down  atomic.Bool
@@ -35,9 +35,8 @@ func (s *jammed) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	return backendtest.ErrDown
 }
 
-// TestAProcessEndsInTheMiddleOfAFanOut: beyond the time that changes under way
-// have for their end, no library is tried once more, or at all. The next process
-// does them.
+// TestAProcessEndsInTheMiddleOfAFanOut: after the time that changes in flight have to finish,
+// no library is written any more. The next process does the rest.
 func TestAProcessEndsInTheMiddleOfAFanOut(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	const width, members = 64, 70
@@ -63,6 +62,6 @@ func TestAProcessEndsInTheMiddleOfAFanOut(t *testing.T) {
 		t.Errorf("%d tries to write a library, want the %d that were under way", n, width)
 	}
 	if entries := here.Journal.Stats().Entries; entries != 1 {
-		t.Errorf("%d changes are left to the next process, want 1", entries)
+		t.Errorf("%d changes remain for the next process, want 1", entries)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"carrel/principal"
 )
 
-// hints is a store whose removals of hints, and commits, a test has a say in.
+// hints is a store that calls functions of a test for removals of hints, and for commits.
 type hints struct {
 	backend.Store
 	mu     sync.Mutex
@@ -56,7 +56,7 @@ func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	return h.Store.Commit(ctx, c)
 }
 
-// hinted is a house with ann on such a store.
+// hinted is a fixture with ann on such a store.
 func hinted(t *testing.T) (*backendtest.Fixture, *hints) {
 	s := new(hints)
 	h := backendtest.New(t, func(store backend.Store) backend.Store { s.Store = store; return s })
@@ -106,7 +106,8 @@ func hoursFromNow(h *backendtest.Fixture, n int) *clock.Instant {
 	return &at
 }
 
-// However often expiresAt changes, one hint stays: that of the present time.
+// TestFormerHintsAreRemoved: however often expiresAt changes, one hint is kept: that of the
+// present time.
 func TestFormerHintsAreRemoved(t *testing.T) {
 	h, _ := hinted(t)
 	id := h.Note("a", principal.Public)
@@ -130,8 +131,8 @@ func TestFormerHintsAreRemoved(t *testing.T) {
 	wantHints(h, "deletion")
 }
 
-// A removal that comes late, after the former time was set again, leaves the
-// hint of that.
+// TestALateRemovalLeavesTheNewHint: a removal that comes late, after the former time was set
+// again, does not remove the hint of that.
 func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
@@ -152,7 +153,8 @@ func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 	}
 }
 
-// A removal that fails fails nothing. The hint goes when its time comes.
+// TestARemovalThatFails: a removal that fails does not fail the change. The hint is removed
+// when its time comes.
 func TestARemovalThatFails(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
@@ -171,8 +173,8 @@ func TestARemovalThatFails(t *testing.T) {
 	}
 }
 
-// racing has another change come between each reading of the item and the commit
-// of an expiry, so that the commit is refused. each makes the other change.
+// racing makes another change between each reading of the item and the commit of an expiry, so
+// that the commit is refused. each makes the other change.
 func (s *hints) racing(each func(c *library.ContentCommit) error) {
 	s.set(func(s *hints) {
 		s.commit = func(c *library.ContentCommit) (*commit.Verdict, error) {
@@ -184,14 +186,14 @@ func (s *hints) racing(each func(c *library.ContentCommit) error) {
 	})
 }
 
-// An update that loses every race leaves one hint. When its time has come it is
-// judged by the item, and removed only once no attempt that it may belong to can
-// be decided.
+// TestTheHintOfALostRace: an update that loses every race leaves one hint. When its time has
+// come the hint is compared with the item, and removed only once no attempt that it may belong
+// to can be decided.
 func TestTheHintOfALostRace(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
 	s.racing(func(c *library.ContentCommit) error {
-		// The state between is older than the hint: its writer's clock is behind.
+		// The state in between is older than the hint: its writer's clock is behind.
 		other := h.Content(id)
 		other.Seq, other.MTS = other.Seq+1, other.MTS+1
 		_, err := s.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other, Writer: commit.EntryID{1}})
@@ -207,7 +209,7 @@ func TestTheHintOfALostRace(t *testing.T) {
 	if before.MTS >= lost.MTS {
 		t.Fatalf("the state of %d is not older than the hint of %d", before.MTS, lost.MTS)
 	}
-	// A hint of a clock that is ahead waits until ours has reached its time.
+	// A hint by a clock that is ahead waits until our clock has reached its time.
 	ahead := lost
 	ahead.MTS = clock.Of(h.Runtime.Now().Add(24 * time.Hour))
 	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), ahead); err != nil || done {
@@ -221,22 +223,22 @@ func TestTheHintOfALostRace(t *testing.T) {
 	}
 	after := h.Content(id)
 	if after.Seq != before.Seq+1 || after.MTS <= lost.MTS || after.Version != before.Version || after.State != commit.Live {
-		t.Errorf("after the hint was judged: %+v", after)
+		t.Errorf("after the hint was checked: %+v", after)
 	}
 	// One hint, once: the next of the same age needs no fence.
 	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
-		t.Errorf("the hint judged again: %v, %v, seq %d", done, err, h.Content(id).Seq)
+		t.Errorf("the hint checked again: %v, %v, seq %d", done, err, h.Content(id).Seq)
 	}
 	h.WantClean()
 }
 
-// The time of an expiry comes while its own change is not decided yet. The hint
-// is not removed before the change can be decided no more.
+// TestAHintThatComesBeforeItsState: the time of an expiry comes before its own change is
+// decided. The hint is not removed until the change can no longer be decided.
 func TestAHintThatComesBeforeItsState(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
 	at := clock.Of(h.Runtime.Now().Add(time.Hour))
-	other := anotherProcess(h) // another process judges the hint
+	other := anotherProcess(h) // another process checks the hint
 	later := other.ServiceAfter(2 * time.Hour)
 	tries := 0
 	s.racing(func(c *library.ContentCommit) error {
@@ -264,7 +266,8 @@ func TestAHintThatComesBeforeItsState(t *testing.T) {
 	h.WantClean()
 }
 
-// A creation that never happened leaves a hint of an item that does not exist.
+// TestTheHintOfACreationThatNeverHappened: a creation that never happened leaves a hint of an
+// item that does not exist.
 func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
 	h, s := hinted(t)
 	s.racing(func(*library.ContentCommit) error { return errors.New("the store is down") })
@@ -285,8 +288,8 @@ func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
 	h.WantClean()
 }
 
-// TestTheScrubberFindsLostExpiries: an earlier version may have dropped the hint
-// just before the change that needs it was decided.
+// TestTheScrubberFindsLostExpiries: an earlier version may have dropped the hint just before
+// the change that needs it was decided.
 func TestTheScrubberFindsLostExpiries(t *testing.T) {
 	h := backendtest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)

@@ -10,7 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// One walk does what each of the fan-outs asks for, and the libraries of all actors first.
+// TestWalkOf_AsksForWhatAllFanOutsAskFor: one walk does what each of the fan-outs needs, and
+// the libraries of all actors first.
 func TestWalkOf_AsksForWhatAllFanOutsAskFor(t *testing.T) {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)

@@ -72,7 +72,7 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 		{"a creator in capitals", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("U:ACME:Bob")}, false, []string{"map", "plan"}},
 		{"a creator who is not seen", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, nil},
 		{"a creator who is seen by some", backendtest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, []string{"ghostly"}},
-		{"a creator who is gone", backendtest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:gone")}, false, nil},
+		{"a creator that does not exist", backendtest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:gone")}, false, nil},
 		{"a group", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("g:acme:team")}, false, nil},
 		{"an item", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("c:acme:guide")}, false, nil},
 		{"everything", backendtest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
@@ -137,7 +137,7 @@ func TestFilter_IsChecked(t *testing.T) {
 			}
 		}
 	}
-	// Whether the filter is good is said before whether there is a library.
+	// Errors of the filter come before those of the library.
 	_, err := r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:nobody", library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	for _, f := range []library.LibraryFilter{
@@ -149,7 +149,7 @@ func TestFilter_IsChecked(t *testing.T) {
 	}
 }
 
-// TestFilter_ACursorServesWithAnyFilter: it is a place in the library.
+// TestFilter_ACursorServesWithAnyFilter: a cursor is a position in the library.
 func TestFilter_ACursorServesWithAnyFilter(t *testing.T) {
 	r := shelf(t)
 	notes := &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}
@@ -164,8 +164,8 @@ func TestFilter_ACursorServesWithAnyFilter(t *testing.T) {
 	r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: backendtest.FirstAfter(9, plain.PageInfo.EndCursor())}), "plan", "diary")
 }
 
-// TestFilter_OfAHiddenCreatorReadsNoItem: it is known before that nothing matches. The library
-// is found out to be complete all the same.
+// TestFilter_OfAHiddenCreatorReadsNoItem: it is known in advance that nothing matches. That the
+// library is complete is checked all the same.
 func TestFilter_OfAHiddenCreatorReadsNoItem(t *testing.T) {
 	r, s := long(t, 100, func(_ int, h *library.Header) { h.Creator = "u:acme:ghost" })
 	r.Principal("u:acme:ghost", principal.Private)
@@ -195,8 +195,8 @@ func cursorOf(q library.LibraryQuery) *string {
 	return q.Before
 }
 
-// TestFilter_OfAnIncompleteLibrary: a library that was lost is not taken for one in which
-// nothing matches.
+// TestFilter_OfAnIncompleteLibrary: a lost library is not mistaken for one in which nothing
+// matches.
 func TestFilter_OfAnIncompleteLibrary(t *testing.T) {
 	r, _ := long(t, 3, linkAt())
 	o := newOpenings(r.Store)
@@ -208,7 +208,7 @@ func TestFilter_OfAnIncompleteLibrary(t *testing.T) {
 	}
 }
 
-// TestFilter_IsServedFromCopies: where headers are cached, a second search reads none.
+// TestFilter_IsServedFromCopies: if headers are cached, a second search reads none.
 func TestFilter_IsServedFromCopies(t *testing.T) {
 	h := newCopying(t, alwaysOn)
 	for i := range 30 {
@@ -284,7 +284,8 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	}
 }
 
-// TestFilter_BeginsAhead: a filtered page is begun beside its owner, with the slice that it reads.
+// TestFilter_BeginsAhead: a filtered page is prefetched while its owner is read, with the slice
+// that it reads.
 func TestFilter_BeginsAhead(t *testing.T) {
 	r, _ := long(t, 100, linkAt(70))
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// dying is a store whose process dies before it fixes a setting.
+// dying is a store whose process dies before it stores a setting.
 type dying struct {
 	backend.Store
 	before string
@@ -29,8 +29,8 @@ func (d *dying) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 	return d.Store.PutSettingIfAbsent(ctx, name, value)
 }
 
-// Where the first process on a new store dies between two settings, the next ones
-// start, read each other's cursors, and resume from them at once.
+// TestNew_AfterTheFirstProcessDied: if the first process on a new store dies between two
+// settings, the next ones start, read each other's cursors, and resume from them at once.
 func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestNew_AfterTheFirstProcessDied(t *testing.T) {
 	}
 }
 
-// unkept is a store of a program that does not say since when it has changes.
+// unkept is a store of a version that does not record since when it has changes.
 type unkept struct{ backend.Store }
 
 func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
@@ -63,11 +63,11 @@ func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []by
 	return u.Store.PutSettingIfAbsent(ctx, name, value)
 }
 
-// A store that has a user already may have had changes that were not kept: a
-// cursor of the minute in which it got a program that keeps them cannot be
-// resumed from.
+// TestNew_OnAStoreWithOneUserTellsNothingOfBefore: a store that has a user already may have had
+// changes that were not kept. A cursor of the minute in which it was opened by a version that
+// keeps them cannot be resumed from.
 func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
-	h, wall := datedHouse(t, func(s backend.Store) backend.Store { return &unkept{s} })
+	h, wall := datedFixture(t, func(s backend.Store) backend.Store { return &unkept{s} })
 	h.User("u:acme:ann", principal.Public)
 	h.Note("first", principal.Private)
 	h.Quiet()

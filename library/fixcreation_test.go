@@ -40,7 +40,7 @@ func (h *holding) CommitPrincipal(ctx context.Context, c *principal.Commit) (com
 	return h.Store.CommitPrincipal(ctx, c)
 }
 
-// creations are keyed creations of two inputs, by name "" of a generated name.
+// creations are keyed creations of two inputs, by name; "" generates a name.
 var creations = []struct {
 	name   string
 	create func(h *backendtest.Fixture, key, name, title string) error
@@ -63,7 +63,7 @@ var creations = []struct {
 	}},
 }
 
-// anotherProcess is a second process on the store of the house.
+// anotherProcess is a second process on the store of the fixture.
 func anotherProcess(h *backendtest.Fixture) *backendtest.Fixture {
 	h.T.Helper()
 	o := &backendtest.Fixture{T: h.T, Store: h.Store, Runtime: sched.NewReal()}
@@ -94,8 +94,9 @@ func countLive(h *backendtest.Fixture) (n int) {
 	return n + r.Contents
 }
 
-// The first of two inputs is about to create when the second comes: one of them
-// creates, and the other one is a mismatch, whatever both create.
+// TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce: the second of two inputs comes just
+// before the first creates. One of them creates, and the other one is a mismatch, whatever both
+// create.
 func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 	for _, first := range creations {
 		for _, second := range creations {
@@ -133,8 +134,8 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 	}
 }
 
-// An input whose attempt was refused leaves its key to another, which may be
-// refused too, and so on.
+// TestCreate_RefusedInputsLeaveTheirKeyToEachOther: an input whose attempt was refused frees
+// its key for another, which may be refused too, and so on.
 func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
@@ -156,7 +157,7 @@ func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 	h.WantClean()
 }
 
-// unwilling is a store that makes no state of something that exists.
+// unwilling is a store that refuses to change anything that exists.
 type unwilling struct {
 	backend.Store
 	refuses bool
@@ -178,7 +179,8 @@ func (u *unwilling) CommitPrincipal(ctx context.Context, c *principal.Commit) (c
 	return u.Store.CommitPrincipal(ctx, c)
 }
 
-// Inputs of one key and one name whose attempts failed leave the name to each other.
+// TestCreate_FailedInputsLeaveTheirNameToEachOther: inputs of one key and one name whose
+// attempts failed free the name for each other.
 func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {

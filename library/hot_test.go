@@ -21,9 +21,9 @@ type busy struct{ commit.Journal }
 
 func (busy) MayDefer() bool { return false }
 
-// A position that an item leaves is remembered with the widest visibility that
-// the item had there. Entries of it may be in the buckets of that visibility,
-// though the item became narrower before it moved.
+// TestMove_RemembersTheWidestVisibilityOfThePositionLeft: a position that an item leaves is
+// remembered with the widest visibility that the item had there. Entries of it may be in the
+// buckets of that visibility, even if the item became narrower before it moved.
 func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -39,7 +39,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h, m := meddledTown(t)
+			h, m := meddledFixture(t)
 			config := backend.Config{
 				Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
 				Tuning: library.Tuning{HotMoves: 1, HotPause: time.Hour},

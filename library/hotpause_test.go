@@ -20,9 +20,9 @@ import (
 // hotPause is how long a hot item keeps its position in these tests.
 const hotPause = time.Minute
 
-// hotTown is several processes of one store in which every item is hot after
-// its first move. Their background work runs only when a test calls DoDue.
-type hotTown struct {
+// hotProcesses are several processes of one store in which every item is hot after its first
+// move. Their background work runs only when a test calls DoDue.
+type hotProcesses struct {
 	*backendtest.Gateways
 	passed    time.Duration // on all clocks, since the start
 	processes []*hotProcess
@@ -30,14 +30,14 @@ type hotTown struct {
 
 type hotProcess struct {
 	*backendtest.Fixture
-	town  *hotTown
+	town  *hotProcesses
 	clock *backendtest.GatewayClock
 	// ahead is how far its wall clock is ahead of the store's.
 	ahead time.Duration
 }
 
-func newHotTown(t *testing.T) *hotTown {
-	town := &hotTown{Gateways: backendtest.NewGateways(t)}
+func newHotTown(t *testing.T) *hotProcesses {
+	town := &hotProcesses{Gateways: backendtest.NewGateways(t)}
 	p := town.open(0)
 	p.User("u:acme:ann", principal.Public)
 	p.User("u:acme:ben", principal.Public)
@@ -45,7 +45,7 @@ func newHotTown(t *testing.T) *hotTown {
 }
 
 // open starts a process that knows how far its clock is ahead.
-func (town *hotTown) open(ahead time.Duration) *hotProcess {
+func (town *hotProcesses) open(ahead time.Duration) *hotProcess {
 	town.T.Helper()
 	clock := &backendtest.GatewayClock{Real: sched.NewReal()}
 	town.T.Cleanup(clock.Close)
@@ -63,7 +63,7 @@ func (town *hotTown) open(ahead time.Duration) *hotProcess {
 }
 
 // at puts all clocks to a time since the start.
-func (town *hotTown) at(passed time.Duration) {
+func (town *hotProcesses) at(passed time.Duration) {
 	for _, p := range town.processes {
 		p.clock.Later.Add(int64(passed - town.passed))
 		p.clock.Set(town.Start.Add(passed + p.ahead))
@@ -107,9 +107,9 @@ func (p *hotProcess) wantMoved(id library.ContentID, moved bool) {
 	}
 }
 
-// wantClean checks that nothing is under way, though no process drained, and that
-// all libraries are right.
-func (town *hotTown) wantClean() {
+// wantClean checks that nothing is in flight, though no process drained, and that all libraries
+// are correct.
+func (town *hotProcesses) wantClean() {
 	town.T.Helper()
 	for _, p := range town.processes {
 		if err := p.Journal.Beat(town.T.Context()); err != nil {
@@ -122,8 +122,8 @@ func (town *hotTown) wantClean() {
 	}
 }
 
-// A hot item that made its deferred move rests for a whole pause from then on,
-// although the position it moved to is older.
+// TestHotPause_BeginsWithTheDeferredMove: a hot item that made its deferred move rests for a
+// whole pause from then on, although the position it moved to is older.
 func TestHotPause_BeginsWithTheDeferredMove(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
@@ -187,16 +187,16 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 	p.wantMoved(id, false)
 	inFlightLists, err := town.Store.InFlightLists(t.Context())
 	if err != nil || len(inFlightLists) != 1 || inFlightLists[0].ID != p.Journal.InFlightList() {
-		t.Errorf("the lanes after the take-over: %+v, %v", inFlightLists, err)
+		t.Errorf("the lists after the take-over: %+v, %v", inFlightLists, err)
 	}
 	town.at(hotPause)
 	p.due(id, true)
 	town.wantClean()
 }
 
-// A process died between its change of a hot item's visibility and the fan-out.
-// Resuming the change updates the libraries at once, at the position that the item
-// has; only the move waits.
+// TestHotPause_ResumeEnforcesBeforeTheMove: a process died between its change of a hot item's
+// visibility and the fan-out. Resuming the change updates the libraries at once, at the
+// position that the item has; only the move waits.
 func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
@@ -225,8 +225,8 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	town.wantClean()
 }
 
-// The pause is the same for processes whose clocks differ, where they know by
-// how much.
+// TestHotPause_HoldsForClocksThatDiffer: the pause is the same for processes whose clocks
+// differ, if they know by how much.
 func TestHotPause_HoldsForClocksThatDiffer(t *testing.T) {
 	town := newHotTown(t)
 	a, b := town.processes[0], town.open(-5*time.Second)
@@ -258,8 +258,9 @@ func TestHotPause_HoldsForClocksThatDiffer(t *testing.T) {
 	town.wantClean()
 }
 
-// After a clock is set back, an item that moved by the clock of before waits one
-// pause at most, whether it was changed before or after the correction.
+// TestHotPause_IsTheLongestWaitAfterAClockIsSetBack: after a clock is set back, an item that
+// moved by the former clock waits at most one pause, whether it was changed before or after the
+// correction.
 func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{5 * time.Second, 30 * time.Second, time.Hour} {
 		t.Run("changed after "+back.String(), func(t *testing.T) {
@@ -319,8 +320,8 @@ var errRefused = errors.New("the change could not be recorded")
 
 func (refusing) Begin(context.Context, commit.Entry) error { return errRefused }
 
-// A move that is put off and cannot be recorded anew fails, so that the entry it
-// comes from stays.
+// TestMove_FailsWhereItCannotBePutOff: a move that is deferred again and cannot be recorded
+// fails, so that its former entry is kept.
 func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
@@ -338,8 +339,9 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	town.wantClean()
 }
 
-// A move waits while the positions that the item has left are not settled: each
-// enforcement deletes all of them. Once they are settled, it is made.
+// TestMove_WaitsForUnsettledPositions: a move waits while the former positions of the item are
+// not settled, because each index update deletes all of them. Once they are settled, it is
+// made.
 func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]

@@ -14,10 +14,10 @@ import (
 	"carrel/principal"
 )
 
-// counter is the row that the changes of these tests count up.
+// counter is the row that the changes of these tests increment.
 var counter = library.RowKey{Kind: 200, Key: "counter"}
 
-// counted counts the row of an item up, and reports what it has counted.
+// counted increments the row of an item, and reports its new value.
 func counted(id library.ContentID, change func(e *library.Edit)) library.ItemChange {
 	return library.ItemChange{
 		ID: id, Path: "contentId", Editors: true,

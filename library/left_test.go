@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// What a change says of the buckets that an item has left concerns only those in
-// which it stood while its principal was a member.
+// TestBecame_MembershipBeginsAnew: the buckets that a change reports as left are only those in
+// which the item was while its principal was a member.
 func TestBecame_MembershipBeginsAnew(t *testing.T) {
 	// The item was PUBLIC for a while, up to 40, and is PRIVATE now.
 	h := &Header{
@@ -25,13 +25,13 @@ func TestBecame_MembershipBeginsAnew(t *testing.T) {
 		wantSince clock.Instant
 		wantLeft  Buckets
 	}{
-		{"who was none", Member{}, Viewing, 50, 0},
-		{"who has stayed one throughout", Member{Role: Viewing, Seq: 2, Since: 10}, Editing, 10, all &^ narrow},
-		{"who has been one since it was PRIVATE again", Member{Role: Viewing, Seq: 4, Since: 45}, Editing, 45, 0},
-		{"who has left before it was PUBLIC and comes back", Member{Role: Viewing, Leaving: true, Seq: 2, Since: 10, Left: narrow}, Viewing, 50, 0},
-		{"who has left while it was PUBLIC and comes back", Member{Role: Viewing, Leaving: true, Seq: 3, Since: 10, Left: all}, Viewing, 50, all &^ narrow},
-		{"who has been one throughout and leaves", Member{Role: Viewing, Seq: 2, Since: 10}, NoRole, 10, all},
-		{"who has been one since it was PRIVATE again and leaves", Member{Role: Viewing, Seq: 4, Since: 45}, NoRole, 45, narrow},
+		{"was no member", Member{}, Viewing, 50, 0},
+		{"was a member throughout", Member{Role: Viewing, Seq: 2, Since: 10}, Editing, 10, all &^ narrow},
+		{"member since it was PRIVATE again", Member{Role: Viewing, Seq: 4, Since: 45}, Editing, 45, 0},
+		{"left before it was PUBLIC and is added again", Member{Role: Viewing, Leaving: true, Seq: 2, Since: 10, Left: narrow}, Viewing, 50, 0},
+		{"left while it was PUBLIC and is added again", Member{Role: Viewing, Leaving: true, Seq: 3, Since: 10, Left: all}, Viewing, 50, all &^ narrow},
+		{"was a member throughout and leaves", Member{Role: Viewing, Seq: 2, Since: 10}, NoRole, 10, all},
+		{"member since it was PRIVATE again, and leaves", Member{Role: Viewing, Seq: 4, Since: 45}, NoRole, 45, narrow},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.before.Principal = "u:t:ben"

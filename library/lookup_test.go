@@ -14,8 +14,8 @@ import (
 	"carrel/principal"
 )
 
-// nodesTold is what a node is, as short text.
-func nodesTold(nodes []library.Node) []string {
+// nodesText returns nodes as short texts.
+func nodesText(nodes []library.Node) []string {
 	list := make([]string, len(nodes))
 	for i, n := range nodes {
 		switch n := n.(type) {
@@ -56,7 +56,7 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, nodesTold(got)); diff != "" {
+			if diff := cmp.Diff(c.want, nodesText(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -75,7 +75,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestManyLookups: a loader may ask for more than one list of a store takes.
+// TestManyLookups: a loader may request more than one list of a store accepts.
 func TestManyLookups(t *testing.T) {
 	r := backendtest.NewRows(t)
 	var principals []principal.ID
@@ -94,10 +94,10 @@ func TestManyLookups(t *testing.T) {
 	r.Must(err)
 	for i := range principals {
 		if ps[i].PrincipalID() != principals[i] || cs[i].ID != contents[i] {
-			t.Fatalf("place %d holds %s and %s", i, ps[i].PrincipalID(), cs[i].ID)
+			t.Fatalf("index %d has %s and %s", i, ps[i].PrincipalID(), cs[i].ID)
 		}
 		if want := i == 229; (ss[i].Role == library.Viewing) != want {
-			t.Errorf("standing %d: %+v", i, ss[i])
+			t.Errorf("permissions %d: %+v", i, ss[i])
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"carrel/principal"
 )
 
-// mutation is a mutation of any domain, with an input that gives every field.
+// mutation is a mutation of any domain, with an input that sets every field.
 type mutation struct {
 	name string
 	// path is where its input names what changes, or for a creation the tenant.
@@ -147,9 +147,9 @@ func (r *groupReads) MembershipsOf(ctx context.Context, q principal.MembershipsQ
 	return r.Store.MembershipsOf(ctx, q)
 }
 
-// mutationTown has a PRIVATE item and a PRIVATE group, which cleo may manage through the
-// group team alone.
-func mutationTown(t *testing.T) (*backendtest.Fixture, *groupReads) {
+// mutationFixture has a PRIVATE item and a PRIVATE group, which cleo may manage only through
+// the group team.
+func mutationFixture(t *testing.T) (*backendtest.Fixture, *groupReads) {
 	reads := &groupReads{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		reads.Store = s
@@ -173,7 +173,7 @@ func eachMutation(t *testing.T, test func(t *testing.T, m mutation)) {
 	}
 }
 
-// callAs calls a mutation of what it is made for.
+// callAs calls a mutation with its own target.
 func (m *mutation) callAs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, key *string) error {
 	return m.call(mutationCall{t.Context(), h.Service, v, m.target(), key})
 }
@@ -212,7 +212,7 @@ func (m *mutation) cleo() *principal.Viewer {
 
 func TestMutation_InputHasTheHashThatStoresKeep(t *testing.T) {
 	eachMutation(t, func(t *testing.T, m mutation) {
-		h, _ := mutationTown(t)
+		h, _ := mutationFixture(t)
 		if m.partition == "" {
 			backendtest.WantFaults(t, m.callAs(t, h, m.cleo(), nil))
 			return
@@ -227,7 +227,7 @@ func TestMutation_InputHasTheHashThatStoresKeep(t *testing.T) {
 func TestMutation_RefusesInTheSameOrder(t *testing.T) {
 	long := strings.Repeat("k", 129)
 	eachMutation(t, func(t *testing.T, m mutation) {
-		h, _ := mutationTown(t)
+		h, _ := mutationFixture(t)
 		bad := func(v *principal.Viewer) error { return m.call(mutationCall{t.Context(), h.Service, v, "-", &long}) }
 		backendtest.WantFaults(t, bad(backendtest.Anonymous()), "UNAUTHENTICATED")
 		want := []string{"INVALID " + m.path, "INVALID idempotencyKey"}
@@ -248,7 +248,7 @@ func TestMutation_RefusesInTheSameOrder(t *testing.T) {
 
 func TestMutation_ForgetsWhatWasReadForTheViewer(t *testing.T) {
 	eachMutation(t, func(t *testing.T, m mutation) {
-		h, reads := mutationTown(t)
+		h, reads := mutationFixture(t)
 		v := m.cleo()
 		resolve := func() {
 			if _, err := h.Service.GroupsOf(t.Context(), v); err != nil {
@@ -271,7 +271,7 @@ func TestMutation_OfARightLostInTheSameRequestIsRefused(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			h, _ := mutationTown(t)
+			h, _ := mutationFixture(t)
 			v := m.cleo()
 			if _, err := h.Service.GroupsOf(t.Context(), v); err != nil {
 				t.Fatal(err)

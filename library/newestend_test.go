@@ -17,8 +17,7 @@ import (
 	"carrel/principal"
 )
 
-// interrupted is a store whose reads of a page let something happen before them,
-// once each.
+// interrupted is a store that runs functions of a test before reads of a page, once each.
 type interrupted struct {
 	backend.Store
 	beforeItems  func()
@@ -95,7 +94,7 @@ type movesDuringReading struct {
 	size  int // of the page
 	set   func(r *backendtest.Rows, s *interrupted)
 	want  []string
-	then  []string // what the last cursor leads to, once all fan-outs are over
+	then  []string // what follows the last cursor, once all fan-outs are done
 }
 
 func allMovesDuringReading() []movesDuringReading {
@@ -169,9 +168,9 @@ func allMovesDuringReading() []movesDuringReading {
 	}
 }
 
-// TestNewestEnd_ShowsItemsThatMoveDuringTheReading: a page that reaches the end
-// of the library shows everything that was in it throughout, once. What has
-// moved since is met again from its last cursor.
+// TestNewestEnd_ShowsItemsThatMoveDuringTheReading: a page that reaches the end of the library
+// shows everything that was in it throughout, once. What has moved since follows its last
+// cursor.
 func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 	for _, c := range allMovesDuringReading() {
 		for _, descending := range []bool{false, true} {
@@ -200,8 +199,8 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 	}
 }
 
-// TestNewestEnd_EveryCursorLeadsToTheRest: also the cursor of an edge beyond the
-// newest position that the page began with.
+// TestNewestEnd_EveryCursorLeadsToTheRest: this includes the cursor of an edge beyond the
+// newest position of the page's start.
 func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
@@ -223,8 +222,8 @@ func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 	}
 }
 
-// TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk: items that have moved and
-// do not fit are met behind the last cursor.
+// TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk: items that have moved and do not fit
+// follow the last cursor.
 func TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
@@ -274,8 +273,8 @@ func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 	}
 }
 
-// TestNewestEnd_WalkOfManyPagesShowsNothingTwice: the bound of a walk holds for
-// its later pages, also where the first was read beyond it.
+// TestNewestEnd_WalkOfManyPagesShowsNothingTwice: the bound of a walk applies to its later
+// pages, even if the first was read beyond it.
 func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
@@ -285,8 +284,8 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	}
 	store := &interrupted{Store: r.Store}
 	r.Service = r.OpenProcess(store)
-	// The first page needs a second slice; before it all but one of what is left
-	// moves, so that the page reaches beyond the newest position it began with.
+	// The first page needs a second slice. Before it all but one of the remaining items move, so
+	// that the page reaches beyond the newest position of its start.
 	store.beforeSlice = func() {
 		for i := 14; i < 19; i++ {
 			moveItem(r, numberedID(i), clock.Instant(800+i))
@@ -297,7 +296,7 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	if !more {
 		t.Fatal("the walk ends early")
 	}
-	// What moves now is left out of the walk, also what it has not shown yet.
+	// Items that move now are omitted from the walk, even if it has not shown them yet.
 	moveItem(r, numberedID(0), 900)
 	rest, more, next := readTowardsNewer(r, false, 6, next)
 	wantSame(r, nil, rest)
@@ -311,8 +310,8 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestEmptyLastPage_GoesOnWithoutABound: a walk whose last page is empty, because
-// what was left has moved, is not stranded.
+// TestEmptyLastPage_GoesOnWithoutABound: a walk continues after an empty last page, whose items
+// have all moved.
 func TestEmptyLastPage_GoesOnWithoutABound(t *testing.T) {
 	for _, descending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("descending %v", descending), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"carrel/library/storetest"
 )
 
-// Lists that only a later version can read, as a whole or in a part, are named, and
-// keep no other back.
+// TestOpenLanes_NamesWhatItCannotRead: lists that only a later version can read, completely or
+// in part, are named, and do not affect the others.
 func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
 	store := backendtest.New(t, nil).Store
 	known := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:a", Base: 1, Scope: commit.ScopeAll}
@@ -37,6 +37,6 @@ func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
 		t.Errorf("unreadable: %v", err)
 	}
 	if len(inFlightLists) != 2 || inFlightLists[0].ID != "1-good" || inFlightLists[1].ID != "5-good" || len(inFlightLists[0].Entries) != 1 {
-		t.Errorf("lanes: %+v", inFlightLists)
+		t.Errorf("lists: %+v", inFlightLists)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// TestWhoSeesAnItem is the table of docs/visibility.md in full: who asks,
-// the item's visibility, the item's tenant.
+// TestWhoSeesAnItem is the complete table of docs/visibility.md: the viewer, the item's
+// visibility, the item's tenant.
 func TestWhoSeesAnItem(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
@@ -53,7 +53,7 @@ func TestWhoSeesAnItem(t *testing.T) {
 					}
 					ss, err := r.Service.PermissionsOf(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (ss[0] != nil) != want[i] {
-						t.Errorf("standing with %s: %v, %v; want one: %v", id, ss, err, want[i])
+						t.Errorf("permissions on %s: %v, %v; want one: %v", id, ss, err, want[i])
 					}
 				}
 			}
@@ -153,7 +153,7 @@ func TestWhatAViewerMayDo(t *testing.T) {
 	}
 }
 
-// TestRolesThroughManyGroups: more groups than one list of a store takes.
+// TestRolesThroughManyGroups: more groups than one list of a store accepts.
 func TestRolesThroughManyGroups(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")

@@ -21,17 +21,16 @@ import (
 	"carrel/principal"
 )
 
-// openings is a store that tells which libraries are opened.
+// openings is a store that reports which libraries are opened.
 type openings struct {
 	backend.Store
-	// begun has each owner whose library is opened, and read each whose slice
-	// was read.
+	// begun receives each owner whose library is opened, and read each whose slice was read.
 	begun, read chan principal.ID
-	// fails is what happens instead, where it is not nil.
+	// fails, if it is not nil, is called instead.
 	fails func(ctx context.Context) error
-	// lost: libraries are told not to be complete.
+	// lost: libraries are reported as incomplete.
 	lost bool
-	// confirms is what happens when memberships are confirmed.
+	// confirms is called when memberships are confirmed.
 	confirms func()
 
 	mu sync.Mutex
@@ -80,19 +79,19 @@ func (o *openings) Confirm(ctx context.Context, claims []principal.MemberOf) ([]
 	return o.Store.Confirm(ctx, claims)
 }
 
-// set changes what happens from now on.
+// set changes the behaviour from now on.
 func (o *openings) set(how func(o *openings)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	how(o)
 }
 
-// fail has the next openings do something else.
+// fail sets what the next openings do instead.
 func (o *openings) fail(how func(ctx context.Context) error) {
 	o.set(func(o *openings) { o.fails = how })
 }
 
-// take is how many there were since the last time.
+// take returns how many there were since the last call.
 func (o *openings) take() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +106,7 @@ func (o *openings) take() int {
 	return n
 }
 
-// meets waits for an opening that a test is sure of.
+// meets waits for an opening that the test expects.
 func meets(t *testing.T, c <-chan principal.ID, owner string) {
 	t.Helper()
 	select {
@@ -120,8 +119,8 @@ func meets(t *testing.T, c <-chan principal.ID, owner string) {
 	}
 }
 
-// pagesOf is a house with a store that tells of its pages: ann's library has
-// items of all visibilities, ben is in the group all, which has them too.
+// pagesOf is a fixture whose store reports its pages: ann's library has items of all
+// visibilities, and ben is in the group all, which has them too.
 func pagesOf(t *testing.T) (*backendtest.Fixture, *openings) {
 	var store *openings
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = newOpenings(s); return store })
@@ -137,8 +136,8 @@ func pagesOf(t *testing.T) (*backendtest.Fixture, *openings) {
 	return h, store
 }
 
-// TestAPageThatWasBegunIsTheSame: whatever is asked, and by whom, a page shows
-// the same where it was begun before it was asked for, and is opened once.
+// TestAPageThatWasBegunIsTheSame: a prefetched page shows the same as any other page of the
+// same viewer and arguments, and is opened once.
 func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 	h, store := pagesOf(t)
 	viewers := map[string]func() *principal.Viewer{
@@ -188,7 +187,7 @@ func TestAPageThatWasBegunIsTheSame(t *testing.T) {
 	}
 }
 
-// shown is what there is to see of a page.
+// shown returns what a page shows.
 func shown(c *library.LibraryConnection) []any {
 	all := []any{c.Bucket.String(), c.PageInfo.HasNextPage, c.PageInfo.HasPreviousPage}
 	for _, e := range c.Edges {
@@ -197,8 +196,7 @@ func shown(c *library.LibraryConnection) []any {
 	return all
 }
 
-// TestAPageIsBegunBesideItsOwner: the owner is waited for no longer than the
-// slice is, which was asked for at the same time.
+// TestAPageIsBegunBesideItsOwner: the owner and the slice are read at the same time.
 func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
@@ -214,7 +212,7 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 		}
 	})
 	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
-	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q) // it is begun already
+	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q) // it was started already
 	meets(t, store.begun, "u:acme:ann")
 	if _, err := h.Service.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
 		t.Fatal(err)
@@ -236,9 +234,9 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 		}
 	}
 	if n := store.take(); n != 1 {
-		t.Errorf("beside a page without entries it was opened %d times", n)
+		t.Errorf("for a page without entries it was opened %d times", n)
 	}
-	// It was for the one page that asked for it.
+	// It was for the one page that requested it.
 	if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +245,8 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 	}
 }
 
-// TestWhatHappensAfterAPageWasBegun: what was withdrawn since is not shown, and
-// what has come is told to who follows on from the page.
+// TestWhatHappensAfterAPageWasBegun: what was withdrawn since the start of the prefetch is not
+// shown, and what has come is delivered to followers from the page.
 func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := newOpenings(g.Store)
@@ -282,16 +280,16 @@ func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 	}
 	f := here.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
 	here.Note("end", principal.Private, "u:acme:ben=VIEWER")
-	var told []string
-	for len(told) < 5 && !slices.Contains(told, "+end") {
-		told = append(told, f.NextEvent())
+	var events []string
+	for len(events) < 5 && !slices.Contains(events, "+end") {
+		events = append(events, f.NextEvent())
 	}
-	if !slices.Contains(told, "+late") || !slices.Contains(told, "-gone") {
-		t.Errorf("told was %v", told)
+	if !slices.Contains(events, "+late") || !slices.Contains(events, "-gone") {
+		t.Errorf("the events were %v", events)
 	}
 }
 
-// TestAChangeForgetsWhatWasBegun: a mutation's answer shows what it has left.
+// TestAChangeForgetsWhatWasBegun: the answer of a mutation shows its result.
 func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
@@ -311,7 +309,7 @@ func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 	}
 }
 
-// TestWhatABegunPageMeets is told to who asks for it, and by nobody else.
+// TestWhatABegunPageMeets: only the caller that reads the page gets the error of its prefetch.
 func TestWhatABegunPageMeets(t *testing.T) {
 	h, store := pagesOf(t)
 	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
@@ -338,7 +336,7 @@ func TestWhatABegunPageMeets(t *testing.T) {
 		store.fail(nil)
 		defer func() {
 			if cause := fmt.Sprint(recover()); !strings.Contains(cause, "of the driver") || !strings.Contains(cause, "openings") {
-				t.Errorf("who asks for the page meets %q", cause)
+				t.Errorf("the reader of the page gets %q", cause)
 			}
 		}()
 		page, err := h.Service.Library(t.Context(), v, "u:acme:ann", q)
@@ -353,7 +351,7 @@ func TestWhatABegunPageMeets(t *testing.T) {
 		store.set(func(o *openings) { o.confirms = nil })
 		defer func() {
 			if cause := fmt.Sprint(recover()); !strings.Contains(cause, "of the driver") {
-				t.Errorf("who asks for the page meets %q", cause)
+				t.Errorf("the reader of the page gets %q", cause)
 			}
 		}()
 		page, err := h.Service.Library(t.Context(), v, "g:acme:all", q)
@@ -391,7 +389,7 @@ func TestWhatABegunPageMeets(t *testing.T) {
 	})
 }
 
-// TestNothingIsBegunInVain for what will not be read.
+// TestNothingIsBegunInVain: pages that will not be read are not prefetched.
 func TestNothingIsBegunInVain(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
@@ -403,14 +401,14 @@ func TestNothingIsBegunInVain(t *testing.T) {
 	}
 	h.Service.End()
 	h.Service.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
-	h.Runtime.Close() // waits for what was begun
+	h.Runtime.Close() // waits for the prefetches
 	if n := store.take(); n != 0 {
 		t.Errorf("%d libraries were opened", n)
 	}
 }
 
-// TestPrefetches_OnlyWhereTheStoreIsRemote: beside a store in this process a task
-// costs more than the slice.
+// TestPrefetches_OnlyWhereTheStoreIsRemote: with a store in this process a task costs more than
+// the slice.
 func TestPrefetches_OnlyWhereTheStoreIsRemote(t *testing.T) {
 	h, store := pagesOf(t)
 	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})

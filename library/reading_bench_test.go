@@ -35,7 +35,7 @@ func BenchmarkPage(b *testing.B) {
 		{"middle, oldest first", backendtest.Ann, library.LibraryQuery{PageArgs: backendtest.FirstAfter(20, &middleASC)}, false},
 		{"middle with both flags", backendtest.Ann, library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: backendtest.FirstAfter(20, &middle)}, false},
 		{"anonymous", backendtest.Anonymous, library.LibraryQuery{Descending: true}, false},
-		{"with standings", backendtest.Bob, library.LibraryQuery{Descending: true, WithPermissions: true}, false},
+		{"with permissions", backendtest.Bob, library.LibraryQuery{Descending: true, WithPermissions: true}, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -101,7 +101,7 @@ func TestOwnersThatMayNotBeSeen(t *testing.T) {
 		{"logged-in group, anonymous", backendtest.Anonymous(), "g:acme:team", false},
 		{"logged-in group, other tenant", backendtest.Eve(), "g:acme:team", false},
 		{"logged-in group, same tenant", backendtest.Bob(), "g:acme:team", true},
-		{"a fence is nobody", backendtest.Globe(), "u:acme:void", false},
+		{"a fence is no principal", backendtest.Globe(), "u:acme:void", false},
 		{"absent", backendtest.Globe(), "u:acme:nobody", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestCountStopsAtTheLimit(t *testing.T) {
 	}
 	conn := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 	if conn.Edges != nil {
-		t.Errorf("entries nobody asked for: %v", backendtest.NamesOf(conn))
+		t.Errorf("entries that were not requested: %v", backendtest.NamesOf(conn))
 	}
 	count, err := r.Service.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount, Exact: true}); err != nil || count != want {

@@ -34,8 +34,8 @@ func (r *serialReads) MembersPage(ctx context.Context, id library.ContentID, aft
 	return r.Store.MembersPage(ctx, id, after, limit, serial)
 }
 
-// Whoever finishes a change of another process has seen no acknowledgement of its
-// compare-and-set, so that only a serial reading is sure to show it.
+// TestResume_ReadsSerially: a process that finishes a change of another has seen no
+// acknowledgement of its compare-and-set, so that only a serial read is sure to return it.
 func TestResume_ReadsSerially(t *testing.T) {
 	reads := &serialReads{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store {

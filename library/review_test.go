@@ -76,8 +76,8 @@ func (m *meddled) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error 
 	return m.Store.ApplyIndex(ctx, e)
 }
 
-// meddledTown is town on a store that a test changes.
-func meddledTown(t *testing.T) (*backendtest.Fixture, *meddled) {
+// meddledFixture is a fixture on a store that a test changes.
+func meddledFixture(t *testing.T) (*backendtest.Fixture, *meddled) {
 	m := &meddled{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { m.Store = s; return m })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
@@ -86,10 +86,10 @@ func meddledTown(t *testing.T) (*backendtest.Fixture, *meddled) {
 	return h, m
 }
 
-// TestADeadlineLeavesTheOutcomeUnknown: a compare-and-set whose answer did not
-// come in time may have been applied; nobody may be told that it was not.
+// TestADeadlineLeavesTheOutcomeUnknown: a compare-and-set whose answer did not come in time may
+// have been applied; no caller may get the answer that it was not.
 func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
-	h, m := meddledTown(t)
+	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(*library.ContentCommit) (commit.Verdict, error) {
@@ -99,17 +99,17 @@ func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 	_, err := h.Share("u:acme:ann", id, "u:acme:ben")
 	backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
 	if !fault.MayHaveCommitted(err) {
-		t.Errorf("the error does not tell that the change may have been made: %v", err)
+		t.Errorf("the error does not say that the change may have been made: %v", err)
 	}
 	m.on(func() { m.commit = nil })
 	h.WantClean()
 }
 
-// TestAnEntryStaysUntilItsStateIsRead: where only the writers told that a
-// compare-and-set had applied, a quorum read may not show it yet. What was
-// enforced from such a reading must not end the entry.
+// TestAnEntryStaysUntilItsStateIsRead: if only the writers show that a compare-and-set was
+// applied, a quorum read may not return its state yet. An index update from such a reading must
+// not end the entry.
 func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
-	h, m := meddledTown(t)
+	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public)
 	h.Quiet()
 	base := h.Content(id).Seq
@@ -144,8 +144,8 @@ func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "a")
 }
 
-// TestUnseenMembersAreToldToNobody: who does not manage an item or a group gets
-// the same answer about an unseen principal, whether it is in or not.
+// TestUnseenMembersAreToldToNobody: viewers who do not manage an item or a group get the same
+// answer about an unseen principal, whether it is a member or not.
 func TestUnseenMembersAreToldToNobody(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
@@ -159,17 +159,17 @@ func TestUnseenMembersAreToldToNobody(t *testing.T) {
 		_, err = h.Set(backendtest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	}
-	// Their managers may, because only they could take it out again.
+	// Their managers may, because only they could remove it again.
 	if _, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
 		t.Error(err)
 	}
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
 }
 
-// TestAShareThatWasMadeIsToldSo: the places of those it was shared with are
-// extras, whose reading must not make a decided share look refused.
+// TestAShareThatWasMadeIsToldSo: the edges of the principals it was shared with are extras. An
+// error of reading them must not make a decided share look refused.
 func TestAShareThatWasMadeIsToldSo(t *testing.T) {
-	h, m := meddledTown(t)
+	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
@@ -183,8 +183,8 @@ func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 	}
 }
 
-// TestRepeatedSharesHideWhoIsUnseenNow: a repetition shows objects as they are
-// now, and nothing of those that are out of sight.
+// TestRepeatedSharesHideWhoIsUnseenNow: a repetition shows objects in their present state, and
+// none that the viewer may no longer see.
 func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
@@ -192,7 +192,7 @@ func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 	for n, want := range []int{2, 1} {
 		out, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), in)
 		if err != nil || len(out.Edges) != want {
-			t.Errorf("share %d tells %d edges, want %d; %v", n, len(out.Edges), want, err)
+			t.Errorf("share %d has %d edges, want %d; %v", n, len(out.Edges), want, err)
 		}
 		if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
 			t.Fatal(err)
@@ -200,21 +200,21 @@ func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 	}
 }
 
-// TestCarriedSharesShowInTheirOwnLibraries: a share that another carried is
-// answered once its own actor's library has it, however long others take.
+// TestCarriedSharesShowInTheirOwnLibraries: a share that another one carried is answered once
+// its own actor's library has it, however long others take.
 func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
-	h, m := meddledTown(t)
+	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public, "u:acme:cleo=VIEWER")
 	h.Quiet()
 	stuck, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(release)
-	told := sync.OnceFunc(func() { close(stuck) })
+	reached := sync.OnceFunc(func() { close(stuck) })
 	m.on(func() {
 		m.applyIndex = func(e *library.IndexUpdate) {
 			for _, row := range e.Rows {
 				if row.Principal == "u:acme:cleo" {
-					told()
+					reached()
 					<-goOn
 				}
 			}
@@ -223,7 +223,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 		t.Fatal(err)
 	}
-	<-stuck // the walk over the members stands at cleo's library
+	<-stuck // the walk over the members has reached cleo's library
 	sent, mayCommit := make(chan struct{}), make(chan struct{})
 	first := sync.OnceFunc(func() { close(sent); <-mayCommit })
 	m.on(func() {
@@ -233,7 +233,7 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 		}
 	})
 	var wg sync.WaitGroup
-	// ann's share holds the queue while the two others come together behind it.
+	// ann's share holds the queue while the two others wait behind it.
 	wg.Go(func() { _, _ = h.Share("u:acme:ann", id, "u:acme:ann", "u:acme:zoe") })
 	<-sent
 	h.User("u:acme:one", principal.Public)

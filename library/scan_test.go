@@ -22,9 +22,8 @@ func wantSame(r *backendtest.Rows, want, got []string) {
 	}
 }
 
-// walkAll pages through a library, with first and after or with last and
-// before, and gives the names in the order of the connection. It checks what
-// every page must keep.
+// walkAll pages through a library, with first and after or with last and before, and returns
+// the names in the order of the connection. It checks what must be true of every page.
 func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q library.LibraryQuery, size int, forwards bool) []string {
 	r.T.Helper()
 	var all []string
@@ -50,7 +49,7 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 		if more && len(c.Edges) < size && len(r.Elsewhere) == 0 {
 			r.T.Fatalf("a page of %d has %d edges and says that there are more", size, len(c.Edges))
 		}
-		// On the way back, an item that has moved on is not met.
+		// In the opposite direction, an item that has moved on is not met.
 		if met := countInPlace(r, all); q.OtherSide && behind != (met > 0) {
 			r.T.Errorf("page %d: the other side's flag is %v after %d items", pages, behind, met)
 		}
@@ -66,7 +65,7 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 	}
 }
 
-// countInPlace counts those of the names whose entries are where the items are.
+// countInPlace counts the names whose entries are at the positions of the items.
 func countInPlace(r *backendtest.Rows, names []string) (n int) {
 	for _, name := range names {
 		if !r.Elsewhere[name] {
@@ -93,9 +92,9 @@ func wantEnds(r *backendtest.Rows, c *library.LibraryConnection, from *string) {
 	}
 }
 
-// TestPagesAgainstASortedList compares all ways of paging with the plain
-// sorted list of what should be shown, in libraries full of items that are
-// hidden, gone, elsewhere or due.
+// TestPagesAgainstASortedList compares all ways of paging with the plain sorted list of what
+// must be shown, in libraries full of items that are hidden, deleted, at other positions or
+// expired.
 func TestPagesAgainstASortedList(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve")
@@ -115,8 +114,8 @@ func TestPagesAgainstASortedList(t *testing.T) {
 		fates := []string{"", "", "", "", "moved", "narrowed", "deleted", "expired", "left"}
 		towardsNewer := forwards != q.Descending
 		if towardsNewer {
-			// A walk that begins at the newest end may show it anywhere on its first
-			// page; see TestFreshPage.
+			// A walk that starts at the newest end may show it anywhere on its first page; see
+			// TestFreshPage.
 			fates = append(fates, "elsewhere")
 		}
 		r.Elsewhere = map[string]bool{}
@@ -163,8 +162,7 @@ type drawnItem struct {
 	sharers []principal.ID
 }
 
-// drawItem stores an item that may have gone through something that the
-// owner's library does not show yet.
+// drawItem stores an item that may have had changes that the owner's library does not show yet.
 func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.ContentID, fate string) drawnItem {
 	d := drawnItem{name: id.Name(), fate: fate}
 	d.at = clock.Instant(rapid.IntRange(1, 30).Draw(rt, "position"))
@@ -177,7 +175,7 @@ func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.C
 	}
 	r.Item(id, d.at, d.vis, members...)
 	switch fate {
-	case "moved": // and enforced: it stands where it should
+	case "moved": // and applied: its entry is at its position
 		d.at += 100
 		r.Change(id, moveTo(d.at))
 		r.ApplyIndex(id, owner)
@@ -198,7 +196,7 @@ func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.C
 	return d
 }
 
-// wantShown is what a whole walk shows, said as plainly as can be.
+// wantShown returns what a whole walk must show, as plainly as possible.
 func wantShown(items []drawnItem, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) []string {
 	shown := slices.Clone(items)
 	shown = slices.DeleteFunc(shown, func(d drawnItem) bool {
@@ -244,9 +242,9 @@ func numberedID(i int) library.ContentID {
 	return library.ContentID(fmt.Sprintf("c:acme:n%02d", i))
 }
 
-// staleRoom is a library in which n02 has moved to the newest end, but its
-// entry has not, and n00 has moved behind it and stands in both places.
-func staleRoom(t *testing.T) *backendtest.Rows {
+// staleFixture is a library in which n02 has moved to the newest end, but its entry has not,
+// and n00 has moved after it and has entries at both positions.
+func staleFixture(t *testing.T) *backendtest.Rows {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 6)
@@ -257,25 +255,25 @@ func staleRoom(t *testing.T) *backendtest.Rows {
 	return r
 }
 
-// TestFreshPage: a page without a cursor that starts at the newest end shows
-// each item once, in the order in which the items stand.
+// TestFreshPage: a page without a cursor that starts at the newest end shows each item once, in
+// the order of the items' positions.
 func TestFreshPage(t *testing.T) {
-	r := staleRoom(t)
+	r := staleFixture(t)
 	newestFirst := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)})
 	r.WantNames(newestFirst, "n02", "n00", "n05", "n04", "n03", "n01")
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.Last(10)}), "n01", "n03", "n04", "n05", "n00", "n02")
 	asked := r.Repairs.Take()
 	for _, id := range []library.ContentID{"c:acme:n00", "c:acme:n02"} {
 		if asked[id] != "u:acme:ann" {
-			t.Errorf("the repair of the stale entry of %s was not asked for", id)
+			t.Errorf("the repair of the stale entry of %s was not requested", id)
 		}
 	}
-	// The page goes on from where the items stand.
+	// The page continues from the items' positions.
 	cursor := newestFirst.Edges[1].Cursor()
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
 }
 
-// TestOtherPages: every other page shows an item only where it stands.
+// TestOtherPages: every other page shows an item only at its position.
 func TestOtherPages(t *testing.T) {
 	want := []string{"n01", "n03", "n04", "n05", "n00"}
 	for _, c := range []struct {
@@ -287,7 +285,7 @@ func TestOtherPages(t *testing.T) {
 		{"descending backwards", true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := staleRoom(t)
+			r := staleFixture(t)
 			got := walkAll(r, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: c.descending, OtherSide: true}, 2, c.forwards)
 			if c.descending {
 				slices.Reverse(got)
@@ -297,8 +295,8 @@ func TestOtherPages(t *testing.T) {
 	}
 }
 
-// TestWalkTowardsNewer: what moves or comes during a walk towards newer entries
-// is left out of it, and is got from the last page's cursor.
+// TestWalkTowardsNewer: what moves or is added during a walk towards newer entries is omitted,
+// and follows the last page's cursor.
 func TestWalkTowardsNewer(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -13,8 +13,8 @@ import (
 	"carrel/principal"
 )
 
-// TestBudget: a page among very many entries that may not be seen ends all the
-// same, and goes on from there.
+// TestBudget: a page among very many entries that may not be seen ends all the same, and the
+// next one continues from there.
 func TestBudget(t *testing.T) {
 	const size, budget = 1, 55
 	for _, c := range []struct {
@@ -73,8 +73,8 @@ func TestBudget(t *testing.T) {
 				} else {
 					r.WantNames(conn, want...)
 				}
-				// What was scanned last is on the other side; far back the
-				// budget ends, and the flag says that there may be something.
+				// The entry scanned last is on the other side; far back the budget is used up, and the flag
+				// says that there may be something.
 				if wantOther := page > 2; other != wantOther {
 					t.Errorf("page %d: the other side's flag is %v", page, other)
 				}
@@ -115,7 +115,7 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 			}
 		})
 	}
-	t.Run("none after what is gone, beside another of its position", func(t *testing.T) {
+	t.Run("none after a deleted one, with another at its position", func(t *testing.T) {
 		r.T = t
 		r.Principals("u:acme:eva")
 		for _, id := range []library.ContentID{"c:acme:a", "c:acme:b"} {
@@ -148,8 +148,8 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 	})
 }
 
-// TestCursorOfWhatIsGone: a cursor marks a place, whatever becomes of the item
-// that stood there.
+// TestCursorOfWhatIsGone: a cursor marks a position, whatever becomes of the item that was
+// there.
 func TestCursorOfWhatIsGone(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
@@ -173,7 +173,7 @@ func TestRevocationIsEffectiveAtOnce(t *testing.T) {
 		name   string
 		change func(h *library.Header)
 	}{
-		{"turned PRIVATE where it stands", func(h *library.Header) { h.Visibility = principal.Private }},
+		{"changed to PRIVATE at its position", func(h *library.Header) { h.Visibility = principal.Private }},
 		{"turned PRIVATE and moved", func(h *library.Header) { h.Visibility, h.Position = principal.Private, 2000 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

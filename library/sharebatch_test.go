@@ -17,8 +17,8 @@ import (
 	"carrel/principal"
 )
 
-// besideLastCommit is a store whose first commit of an item is sent once
-// something else has happened.
+// besideLastCommit is a store that sends the first commit of an item only after it has run a
+// function of a test.
 type besideLastCommit struct {
 	backend.Store
 	mu        sync.Mutex
@@ -39,15 +39,15 @@ func (s *besideLastCommit) Commit(ctx context.Context, c *library.ContentCommit)
 	return s.Store.Commit(ctx, c)
 }
 
-// beforeCommit has something happen before the next commit of an item is sent.
+// beforeCommit sets a function to run before the next commit of an item is sent.
 func (s *besideLastCommit) beforeCommit(id library.ContentID, meanwhile func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id, s.meanwhile = id, meanwhile
 }
 
-// batchTown is a town in which shares of one item can be made to wait together.
-func batchTown(t *testing.T) (*backendtest.Fixture, *besideLastCommit) {
+// batchFixture is a fixture in which shares of one item can be made to wait together.
+func batchFixture(t *testing.T) (*backendtest.Fixture, *besideLastCommit) {
 	t.Helper()
 	store := &besideLastCommit{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
@@ -58,14 +58,14 @@ func batchTown(t *testing.T) (*backendtest.Fixture, *besideLastCommit) {
 	return h, store
 }
 
-// waitForShares returns once so many shares of an item wait for their turn.
+// waitForShares returns once this many shares of an item wait for their turn.
 func waitForShares(h *backendtest.Fixture, id library.ContentID, n int) {
 	for h.Service.SharesWaiting(id) < n && h.T.Context().Err() == nil {
 		runtime.Gosched()
 	}
 }
 
-// wantRoles compares the roles of principals on an item, as the item has them.
+// wantRoles compares the roles of principals in the rows of an item.
 func wantRoles(h *backendtest.Fixture, id library.ContentID, want map[principal.ID]library.ContentRole) {
 	h.T.Helper()
 	for p, role := range want {
@@ -83,10 +83,10 @@ func wantRoles(h *backendtest.Fixture, id library.ContentID, want map[principal.
 	}
 }
 
-// A share that is refused gives nobody a role, though others that wait with it
-// are decided in one commit.
+// TestShareBatch_RefusedShareGivesNoRole: a share that is refused grants no role, even if
+// others that wait with it are decided in one commit.
 func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
-	h, store := batchTown(t)
+	h, store := batchFixture(t)
 	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
@@ -99,7 +99,7 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 		wg.Go(func() {
 			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if err != nil || out.FanOut.Libraries != 1 {
-				t.Errorf("the share beside it: %+v, %v", out, err)
+				t.Errorf("the other share: %+v, %v", out, err)
 			}
 		})
 		waitForShares(h, id, 2)
@@ -114,17 +114,18 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 	h.WantClean()
 }
 
-// A share with an idempotency key carries no others: a commit has one request
-// row. Were it refused, what it carried would be answered as done and not be.
+// TestShareBatch_KeyedShareCarriesNoOthers: a share with an idempotency key carries no others,
+// because a commit has one request row. If it were refused, the shares that it carries would be
+// answered as done without being done.
 func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
-	h, store := batchTown(t)
+	h, store := batchFixture(t)
 	id := h.Note("a", principal.Public)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	var wg sync.WaitGroup
-	// ann's share comes to wait while ben's is being decided. ben's loses against
-	// another process, which takes the item out of his sight.
+	// ann's share waits while ben's is being decided. ben's loses against another process, which
+	// makes the item invisible to him.
 	store.beforeCommit(id, func() {
 		wg.Go(func() {
 			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
@@ -148,8 +149,7 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 	h.WantClean()
 }
 
-// outOfTurn is a runtime in which the time of one caller passes while it waits
-// for its turn.
+// outOfTurn is a runtime in which the time of one caller runs out while it waits for its turn.
 type outOfTurn struct {
 	patient
 	next    atomic.Bool // the next caller of Lock is the one
@@ -164,10 +164,10 @@ func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), er
 	return r.patient.Lock(ctx, key, queue)
 }
 
-// A share that another one carries has the outcome of that one, although its own
-// time passes while it waits for its turn.
+// TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch: a share that another one carries has the
+// outcome of that one, even if its own time runs out while it waits.
 func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
-	h, store := batchTown(t)
+	h, store := batchFixture(t)
 	rt := &outOfTurn{patient: patient{h.Runtime}, timesUp: make(chan struct{})}
 	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	other := sched.NewReal()
@@ -184,7 +184,7 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 			}
 		})
 		waitForShares(h, id, 1)
-		// ben's share loses, and takes the other one along when it tries again.
+		// ben's share loses, and carries the other one when it tries again.
 		if _, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}
@@ -205,10 +205,10 @@ func (lossy) Commit(context.Context, *library.ContentCommit) (commit.Verdict, er
 	return commit.Verdict{}, fault.Uncertain(fault.Unavailablef(nil, "the answer was lost"))
 }
 
-// A share that is refused is answered so, though the outcome of those in its batch
-// is unknown.
+// TestShareBatch_RefusedShareIsNotOfUnknownOutcome: a share that is refused is answered so,
+// even if the outcome of others in its batch is unknown.
 func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
-	h, store := batchTown(t)
+	h, store := batchFixture(t)
 	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
@@ -221,7 +221,7 @@ func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 		wg.Go(func() {
 			_, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
-				t.Errorf("the share beside it: %v", err)
+				t.Errorf("the other share: %v", err)
 			}
 		})
 		waitForShares(h, id, 2)

@@ -6,8 +6,9 @@ import (
 	"carrel/principal"
 )
 
-// A share whose caller was told that it is not made is not made by others later,
-// even if they look before the caller has taken it out of the table.
+// TestShareTable_ShareOfWhoGaveUpIsNotCarried: a share whose caller got the answer that it is
+// not made is not made by others later, even if they look before the caller has removed it from
+// the table.
 func TestShareTable_ShareOfWhoGaveUpIsNotCarried(t *testing.T) {
 	table := &shareTable{waiting: map[ContentID][]*shareJob{}}
 	share := func(with principal.ID) *shareJob {
@@ -17,7 +18,7 @@ func TestShareTable_ShareOfWhoGaveUpIsNotCarried(t *testing.T) {
 	table.wait(gaveUp)
 	table.wait(lead)
 	if table.isTaken(gaveUp) {
-		t.Fatal("nobody has taken it yet")
+		t.Fatal("no job has taken it yet")
 	}
 	if batch := table.take(lead, nil); len(batch) != 1 || batch[0] != lead {
 		t.Errorf("%d shares are carried, want the one that did not give up", len(batch))
@@ -26,6 +27,6 @@ func TestShareTable_ShareOfWhoGaveUpIsNotCarried(t *testing.T) {
 		t.Error("it is carried by its own turn after all")
 	}
 	if !table.isTaken(lead) {
-		t.Error("a share that is carried is told to be given up")
+		t.Error("a share that is carried is reported as given up")
 	}
 }

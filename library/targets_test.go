@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// TestTargets: an operator may want fewer principals in one call than any may
-// name; more are TOO_MANY, and nothing is done.
+// TestTargets: an operator may allow fewer principals in one call than the maximum; more are
+// TOO_MANY, and nothing is done.
 func TestTargets(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Group("g:acme:ours", "u:acme:ann", principal.Public)

@@ -50,7 +50,7 @@ func (h urls) mustCreate(v *principal.Viewer, name, url string) {
 	}
 }
 
-// move gives an item another URL; "" takes it away.
+// move gives an item another URL; "" removes it.
 func (h urls) move(svc *repair.Service, v *principal.Viewer, id, url string) error {
 	to := &url
 	if url == "" {
@@ -60,7 +60,7 @@ func (h urls) move(svc *repair.Service, v *principal.Viewer, id, url string) err
 	return err
 }
 
-// wantAt compares which item answers to a URL in a tenant; "" is none.
+// wantAt compares which item a URL names in a tenant; "" is none.
 func (h urls) wantAt(url, tenant, want string) {
 	h.T.Helper()
 	item, err := h.Service.ContentByURL(h.T.Context(), backendtest.Anonymous(), url, &tenant)
@@ -122,7 +122,7 @@ func TestMoveContent_TheNewURLNamesTheItemAndTheOldOneNone(t *testing.T) {
 	}
 	after := h.Content("c:acme:one")
 	if after.Version != before.Version || after.LastModified != before.LastModified || after.Position != before.Position {
-		t.Errorf("a move has touched the version or the place: %+v, before %+v", after, before)
+		t.Errorf("a move has changed the version or the position: %+v, before %+v", after, before)
 	}
 	if err := h.create(h.Service, ann, "two", pageA, nil); err != nil {
 		t.Errorf("the URL that was given up is not free: %v", err)
@@ -190,8 +190,8 @@ func TestURL_OfADeletedItemIsFreeAtOnce(t *testing.T) {
 	h.WantClean()
 }
 
-// An item that has expired is deleted before its URL goes to another one, also where its
-// expiry has not been carried out.
+// TestURL_OfAnExpiredItemIsFree: an item that has expired is deleted before another one gets
+// its URL, even if its expiry has not been carried out.
 func TestURL_OfAnExpiredItemIsFree(t *testing.T) {
 	h := newURLs(t, nil)
 	soon := clock.Of(time.Now().Add(time.Hour))
@@ -207,7 +207,7 @@ func TestURL_OfAnExpiredItemIsFree(t *testing.T) {
 	h.wantAt(pageA, "acme", "c:acme:two")
 }
 
-// losing is a store whose commits of items fail while it is told so.
+// losing is a store whose commits of items fail while a flag is set.
 type losing struct {
 	backend.Store
 	refuse atomic.Bool
@@ -222,8 +222,8 @@ func (l *losing) Commit(ctx context.Context, c *library.ContentCommit) (commit.V
 	return l.Store.Commit(ctx, c)
 }
 
-// A claim that its item has not followed keeps others out for half a minute. After that who
-// wants the URL fences the item and takes it.
+// TestURL_AnAbandonedClaimLapses: a claim that its item has not followed reserves the URL for
+// half a minute. After that another item that wants the URL fences the former one and takes it.
 func TestURL_AnAbandonedClaimLapses(t *testing.T) {
 	store := &losing{}
 	h := newURLs(t, func(s backend.Store) backend.Store { store.Store = s; return store })
@@ -251,7 +251,8 @@ func TestURL_AnAbandonedClaimLapses(t *testing.T) {
 	}
 }
 
-// Of those who want one URL at the same time one gets it, and all others are answered TAKEN.
+// TestURL_OneOfManyGetsIt: of several concurrent requests for one URL one gets it, and all
+// others get TAKEN.
 func TestURL_OneOfManyGetsIt(t *testing.T) {
 	h := newURLs(t, nil)
 	const many = 12

@@ -17,7 +17,7 @@ import (
 	"carrel/principal"
 )
 
-// watching remembers what a Service told.
+// watching records what a Service reports.
 type watching struct {
 	library.Unwatched
 	mu            sync.Mutex
@@ -25,12 +25,12 @@ type watching struct {
 	left          int
 	stale, unseen int
 
-	following, told, cutOff int
-	walks, carried, failed  int
+	following, delivered, cutOff int
+	walks, carried, failed       int
 }
 
 func (w *watching) Follows(n int) { w.count(func() { w.following += n }) }
-func (w *watching) Delivered()    { w.count(func() { w.told++ }) }
+func (w *watching) Delivered()    { w.count(func() { w.delivered++ }) }
 func (w *watching) CutOff()       { w.count(func() { w.cutOff++ }) }
 
 func (w *watching) count(add func()) {
@@ -67,7 +67,7 @@ func (w *watching) Hid(stale, unseen int) {
 }
 
 func TestHiddenEntriesAreTold(t *testing.T) {
-	r := staleRoom(t) // n02 has moved, its entry has not, and n00 stands in two places
+	r := staleFixture(t) // n02 has moved, its entry has not, and n00 has entries at two positions
 	past := backendtest.RowsStart - 1
 	r.Change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
 	r.Change("c:acme:n05", func(h *library.Header) { h.State = commit.Deleted })
@@ -86,7 +86,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			if w.stale != tc.stale || w.unseen != tc.unseen {
-				t.Errorf("%d stale and %d unseen entries were told, want %d and %d", w.stale, w.unseen, tc.stale, tc.unseen)
+				t.Errorf("%d stale and %d unseen entries were reported, want %d and %d", w.stale, w.unseen, tc.stale, tc.unseen)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.stale+w.unseen > 0 {
-			t.Errorf("%d stale and %d unseen entries were told of a library that is right", w.stale, w.unseen)
+			t.Errorf("%d stale and %d unseen entries were reported for a correct library", w.stale, w.unseen)
 		}
 	})
 }
@@ -120,10 +120,10 @@ func TestFanOutsAreTold(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.lags) != 3 || w.left != 0 {
-		t.Errorf("%d fan-outs were told, %d of them left to the background", len(w.lags), w.left)
+		t.Errorf("%d fan-outs were reported, %d of them handed to the background", len(w.lags), w.left)
 	}
 	if w.walks != 3 || w.carried != 0 || w.failed != 0 {
-		t.Errorf("%d fan-outs were begun for one mutation each, %d for others too, %d have failed; want 3, 0, 0", w.walks, w.carried, w.failed)
+		t.Errorf("%d fan-outs were started for one mutation each, %d for others too, %d have failed; want 3, 0, 0", w.walks, w.carried, w.failed)
 	}
 	for _, lag := range w.lags {
 		if lag < 0 || lag > time.Minute {
@@ -132,7 +132,7 @@ func TestFanOutsAreTold(t *testing.T) {
 	}
 }
 
-// slowLibrary holds up what is written into the library of a principal.
+// slowLibrary delays writes to the library of a principal.
 type slowLibrary struct {
 	backend.Store
 	of      principal.ID
@@ -147,8 +147,8 @@ func (s *slowLibrary) ApplyIndex(ctx context.Context, e *library.IndexUpdate) er
 	return s.Store.ApplyIndex(ctx, e)
 }
 
-// Changes of an item that come while one of its fan-outs runs cost one walk together, and
-// their actors do not wait for it.
+// TestFanOuts_ThatWaitAreDoneInOneWalk: changes of an item that come during one of its fan-outs
+// cost one walk together, and their actors do not wait for it.
 func TestFanOuts_ThatWaitAreDoneInOneWalk(t *testing.T) {
 	slow := &slowLibrary{of: "u:acme:ben", release: make(chan struct{})}
 	h := backendtest.New(t, func(s backend.Store) backend.Store {

@@ -10,18 +10,18 @@ import (
 	"carrel/principal"
 )
 
-// away is a bulletin that cannot be reached. It comes back when it was asked in
-// vain too often by a process that ends, which would ask for ever otherwise.
+// away is a notifier that cannot be reached. It works again when a process that ends has called
+// it too often in vain; otherwise the process would call for ever.
 type away struct {
 	library.Notifier
-	asked  chan struct{} // by whoever cannot be answered
+	called chan struct{} // on calls that fail
 	ending atomic.Bool
 	vain   atomic.Int64 // since then
 }
 
 func (a *away) Announce(ctx context.Context, what library.Announcement) error {
 	select {
-	case a.asked <- struct{}{}:
+	case a.called <- struct{}{}:
 	default:
 	}
 	if a.ending.Load() && a.vain.Add(1) > 10 {
@@ -30,16 +30,16 @@ func (a *away) Announce(ctx context.Context, what library.Announcement) error {
 	return backendtest.ErrDown
 }
 
-// TestAProcessEndsWithoutItsBulletin: what could not be announced while the
-// store is down is tried once more, and does not keep the process.
+// TestAProcessEndsWithoutItsBulletin: what could not be announced while the store is down is
+// tried once more, and does not delay the end of the process.
 func TestAProcessEndsWithoutItsBulletin(t *testing.T) {
 	g := backendtest.NewGateways(t)
-	notifier := &away{Notifier: g.Store, asked: make(chan struct{}, 1)}
+	notifier := &away{Notifier: g.Store, called: make(chan struct{}, 1)}
 	g.Notifier = notifier
 	here, clock := g.Open(0, false)
 	here.User("u:acme:ann", principal.Public)
 	here.Note("a", principal.Private)
-	<-notifier.asked
+	<-notifier.called
 	here.Service.End()
 	notifier.ending.Store(true)
 	clock.Close()

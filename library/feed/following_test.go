@@ -40,7 +40,7 @@ func TestAFollowerIsToldWhatHappens(t *testing.T) {
 	f.WantNothing(h, "u:acme:ben")
 }
 
-// TestWhatIsToldIsTheEdgeOfAPage: the edge told is that of a page read then,
+// TestWhatIsToldIsTheEdgeOfAPage: the edge of an event is that of a page read at the same time;
 // its cursor works in either order.
 func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
 	h := backendtest.Town(t)
@@ -57,7 +57,7 @@ func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(conn.Edges[0].Node, edge.Node); diff != "" || edge.Role != library.Editing {
-		t.Errorf("the edge's role is %s, its node (-page +told):\n%s", edge.Role, diff)
+		t.Errorf("the edge's role is %s, its node (-page +event):\n%s", edge.Role, diff)
 	}
 	for _, descending := range []bool{false, true} {
 		q := library.LibraryQuery{PageArgs: backendtest.FirstAfter(5, backendtest.Ptr(edge.Cursor())), Descending: descending}
@@ -68,8 +68,8 @@ func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
 	}
 }
 
-// TestRemovalsAreToldWhereTheItemStood: readers of a bucket hear of what leaves
-// that bucket, and of nothing that was never in it.
+// TestRemovalsAreToldWhereTheItemStood: readers of a bucket get events for what leaves that
+// bucket, and for nothing that was never in it.
 func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Group("g:beta:club", "u:beta:zed", principal.Public)
@@ -113,8 +113,8 @@ func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
 	}
 }
 
-// TestALoggedInItemIsNeverInAnothersTenant: readers of the LOGGEDIN bucket of
-// another tenant's library never met it, so they do not hear that it is gone.
+// TestALoggedInItemIsNeverInAnothersTenant: readers of the LOGGEDIN bucket of another tenant's
+// library have never seen it, so they get no event when it is removed.
 func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
 	h := backendtest.Town(t)
 	h.User("u:beta:yan", principal.Public)
@@ -126,8 +126,8 @@ func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
 	f.WantNothing(h, "u:beta:zed")
 }
 
-// TestAnAdministratorHearsOfWhatItSees: it reads the PRIVATE bucket of its
-// tenant's libraries, of other tenants' items only what it may see.
+// TestAnAdministratorHearsOfWhatItSees: an administrator reads the PRIVATE bucket of its
+// tenant's libraries, and of other tenants' items only those that it may see.
 func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
 	h := backendtest.Town(t)
 	f := h.Follow(&principal.Viewer{User: "u:beta:root", Admin: true}, "u:beta:zed", "")
@@ -143,8 +143,8 @@ func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
 	f.WantNothing(h, "u:beta:zed")
 }
 
-// TestAFollowerResumes: what was missed is told first, in order, each item
-// once, and then what happens.
+// TestAFollowerResumes: missed changes are delivered first, in order, each item once, and then
+// new ones.
 func TestAFollowerResumes(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
@@ -155,7 +155,7 @@ func TestAFollowerResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := h.Follow(backendtest.As(owner), owner, conn.Edges[0].Cursor())
-		// They happened within the minute that a cursor tells.
+		// They happened within the minute that a cursor contains.
 		f.Want("+a", "+b", "+c")
 		f.Close()
 	}
@@ -171,7 +171,7 @@ func TestAFollowerResumes(t *testing.T) {
 	f.Want("+b2", "+a3", "-c")
 	h.Update(b, "b3", 0)
 	f.Want("+b3")
-	// So is what was told within the minute of the cursor, as it is now.
+	// So is what was delivered within the minute of the cursor, in its present state.
 	again := h.Follow(backendtest.As(owner), owner, f.LastCursor)
 	again.Want("+a3", "-c", "+b3")
 	h.Update(a, "a4", 0)
@@ -223,8 +223,8 @@ func TestAFollowerMustReadAgain(t *testing.T) {
 	}
 }
 
-// TestAFollowersRightsAreThoseOfTheMoment: whoever reads another bucket by now
-// must read again, whoever may not see the owner any more is told no more.
+// TestAFollowersRightsAreThoseOfTheMoment: a follower that reads another bucket by now must
+// read again; one that may not see the owner any more gets nothing more.
 func TestAFollowersRightsAreThoseOfTheMoment(t *testing.T) {
 	h := backendtest.Town(t)
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
@@ -244,8 +244,8 @@ func TestAFollowersRightsAreThoseOfTheMoment(t *testing.T) {
 	sees.Want("![NOT_FOUND]")
 }
 
-// TestASlowFollowerIsCutOff: it is told so, can resume, and others do not
-// notice.
+// TestASlowFollowerIsCutOff: a slow follower gets an error, can resume, and does not affect
+// others.
 func TestASlowFollowerIsCutOff(t *testing.T) {
 	h := backendtest.Town(t)
 	slow, fast := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", ""), h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
@@ -270,8 +270,8 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 	again.Want("+hot299")
 }
 
-// TestAHotItemIsToldInItsPlace: updates whose move is deferred touch no
-// library, and are told all the same.
+// TestAHotItemIsToldInItsPlace: updates whose move is deferred change no library, and are
+// delivered all the same.
 func TestAHotItemIsToldInItsPlace(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("hot", principal.Private, "u:acme:ben=VIEWER")
@@ -295,7 +295,7 @@ func TestAHotItemIsToldInItsPlace(t *testing.T) {
 	f.WantNothing(h, "u:acme:ben")
 }
 
-// TestRepairsTellNothing: what is enforced once more as it stood is no news.
+// TestRepairsTellNothing: an index update that changes nothing causes no event.
 func TestRepairsTellNothing(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER")

@@ -12,10 +12,9 @@ import (
 	"carrel/principal"
 )
 
-// TestAnEventsCursorStandsForWhatWasTold: what another gateway has changed
-// without announcing it is found by the next full look, when a good minute of
-// its own changes has been told already. Whoever resumes after one of those must
-// be told of it.
+// TestAnEventsCursorStandsForWhatWasTold: a change that another gateway did not announce is
+// found by the next full look, after more than a minute of this gateway's own changes was
+// delivered. A follower that resumes after one of those must get it.
 func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	here, clock := g.Open(0, false)
@@ -25,13 +24,13 @@ func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
 	its.Set(g.Start.Add(time.Minute - time.Second))
 	other.Note("late", principal.Private)
 	clock.Set(g.Start.Add(2*time.Minute + time.Millisecond))
-	here.Note("told", principal.Private)
-	f.Want("+told")
+	here.Note("own", principal.Private)
+	f.Want("+own")
 	f.Close()
-	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+late", "+told")
+	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+late", "+own")
 }
 
-// heldUp is a bulletin that keeps whoever announces first until it is let go.
+// heldUp is a notifier that blocks the first announcement until it is released.
 type heldUp struct {
 	library.Notifier
 	once          sync.Once
@@ -46,9 +45,8 @@ func (h *heldUp) Announce(ctx context.Context, a library.Announcement) error {
 	return h.Notifier.Announce(ctx, a)
 }
 
-// TestWhatWasNeverAnnouncedIsNotTooOld: a process that is held up between a
-// change and its announcement, for longer than announcements stand, announces it
-// all the same.
+// TestWhatWasNeverAnnouncedIsNotTooOld: a process that is held up between a change and its
+// announcement, for longer than announcements are kept, announces it all the same.
 func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	here, _ := g.Open(0, false)
@@ -58,7 +56,7 @@ func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	here.User("u:acme:ann", principal.Public)
 	here.User("u:acme:ben", principal.Public)
 	f := here.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
-	other.Note("first", principal.Private) // in the library of ann alone
+	other.Note("first", principal.Private) // in ann's library only
 	<-held.reached
 	other.Note("late", principal.Private, "u:acme:ben=VIEWER")
 	its.Set(g.Start.Add(time.Minute))
@@ -66,8 +64,8 @@ func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	f.Want("+late")
 }
 
-// TestANewStoreHasAllItsChanges: a store that was made by a gateway whose clock is
-// ahead is followed through others from the first cursor on.
+// TestANewStoreHasAllItsChanges: a store that was created by a gateway whose clock is ahead is
+// followed through others from the first cursor on.
 func TestANewStoreHasAllItsChanges(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	g.Open(2*time.Minute, false)
@@ -81,8 +79,8 @@ func TestANewStoreHasAllItsChanges(t *testing.T) {
 	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+first", "+missed")
 }
 
-// TestClocksApart: what is changed, read and followed through gateways whose
-// clocks are minutes apart is told all the same, as long as they know it.
+// TestClocksApart: what is changed, read and followed through gateways whose clocks are minutes
+// apart is delivered all the same, as long as the difference is known.
 func TestClocksApart(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	right, _ := g.Open(0, false)
@@ -104,8 +102,8 @@ func TestClocksApart(t *testing.T) {
 	right.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", conn.Edges[0].Cursor()).Want("+a", "+b", "+c")
 }
 
-// TestACursorOfATimeToCome: after a clock has gone back, what is changed since
-// stands before the time of older cursors.
+// TestACursorOfATimeToCome: after a clock was set back, new changes are dated before older
+// cursors.
 func TestACursorOfATimeToCome(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
@@ -145,8 +143,8 @@ func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []
 	return s.Store.ReadMany(ctx, ids, members)
 }
 
-// TestWhoHasLostItsRightsIsNotShownWhatCameAfter, not even where it loses them
-// while it is told.
+// TestWhoHasLostItsRightsIsNotShownWhatCameAfter: a follower is not shown what came after it
+// lost its rights, even if it loses them during the delivery.
 func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
 	var store *trap
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &trap{Store: s}; return store })
@@ -166,9 +164,8 @@ func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
 	f.Want("![RESYNC]")
 }
 
-// TestWhatAPageHasShownIsTakenBack: a client may look at a page while it
-// follows. What that shows and has left since is told, also where the client was
-// told once before that it had left.
+// TestWhatAPageHasShownIsTakenBack: a client may read a page while it follows. It gets an event
+// for an item that the page shows and that has left since, even if it got one before.
 func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
@@ -187,9 +184,9 @@ func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 	f.WantNothing(h, owner)
 }
 
-// TestWhatAPageMayHaveLeftOutIsToldAgain: an event shows an item as it is, which
-// may be ahead of the library. Until the library has followed, a page leaves the
-// item out unless it reaches the newest end.
+// TestWhatAPageMayHaveLeftOutIsToldAgain: an event shows the present state of an item, which
+// may be ahead of the library. Until the library has it, a page omits the item unless it
+// reaches the newest end.
 func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
 	var store *stuck
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })

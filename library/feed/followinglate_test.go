@@ -8,10 +8,9 @@ import (
 	"carrel/principal"
 )
 
-// TestWhoCameLateNeverHadIt: while the change that withdrew an item is not
-// done everywhere, entries that may stand are deleted in every library that the
-// item comes to. Those who read such a library do not hear of it: it tells who
-// has a role on what they may not see.
+// TestWhoCameLateNeverHadIt: while the change that withdrew an item is not done everywhere,
+// entries that may exist are deleted in every library to which the item is added. Readers of
+// such a library get no event: it would reveal who has a role on items that they may not see.
 func TestWhoCameLateNeverHadIt(t *testing.T) {
 	var store *stuck
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })

@@ -13,14 +13,13 @@ import (
 	"carrel/principal"
 )
 
-// gated is a store in which the changes of one library are read when a test
-// lets them.
+// gated is a store in which the changes of one library are read only when a test allows it.
 type gated struct {
 	backend.Store
 	owner principal.ID
 	met   atomic.Bool
-	// read is closed when they have been read for the first time; whoever has read
-	// them gets them, or err, when free is closed.
+	// read is closed when they have been read for the first time; that reader gets them, or err,
+	// when free is closed.
 	read, free chan struct{}
 	err        error
 	// ended has why the reader did not wait for that.
@@ -48,7 +47,7 @@ func (s *gated) Changes(ctx context.Context, owner principal.ID, after library.C
 	}
 }
 
-// begun is what came of a Follow that runs beside the test.
+// begun is the result of a Follow that runs concurrently with the test.
 type begun struct {
 	f   library.Following
 	err error
@@ -63,8 +62,8 @@ func beginFollowing(h *backendtest.Fixture, ctx context.Context, user string) <-
 	return came
 }
 
-// TestWhoLeavesTakesNobodyAlong: those who follow a library wait for one look at
-// its changes. Who has begun it leaves at once, and the others do not notice.
+// TestWhoLeavesTakesNobodyAlong: followers of a library wait for one look at its changes. The
+// one that has started it leaves at once, and the others are not affected.
 func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := gateChanges(g, "u:acme:ann", nil)
@@ -81,21 +80,21 @@ func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 	<-k.Waits
 	leave()
 	if b := <-first; b.err == nil {
-		t.Error("who has left follows")
+		t.Error("the follower that has left still follows")
 		b.f.Close()
 	}
 	close(store.free)
 	b := <-second
 	if b.err != nil {
-		t.Fatalf("who has stayed does not follow: %v", b.err)
+		t.Fatalf("the other follower does not follow: %v", b.err)
 	}
 	defer b.f.Close()
 	here.Note("a", principal.Private)
 	(&backendtest.Follower{T: t, Following: b.f}).Want("+a")
 }
 
-// TestAProcessEndsWhileALibraryIsLookedAt: nobody waits for a look at a library
-// that the last of its followers has left.
+// TestAProcessEndsWhileALibraryIsLookedAt: a process does not wait for a look at a library that
+// the last of its followers has left.
 func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := gateChanges(g, "u:acme:ann", nil)
@@ -106,7 +105,7 @@ func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	<-store.read
 	leave()
 	if b := <-first; b.err == nil {
-		t.Error("who has left follows")
+		t.Error("the follower that has left still follows")
 		b.f.Close()
 	}
 	if err := <-store.ended; !errors.Is(err, context.Canceled) {
@@ -116,8 +115,8 @@ func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	clock.Close()
 }
 
-// TestAFailedLookIsNobodysWhoComesLater: it is told to those who waited for it.
-// Who comes after it looks anew, though one of those has not left yet.
+// TestAFailedLookIsNobodysWhoComesLater: followers that waited for a failed look get its error.
+// A later follower looks again, even if one of those has not left yet.
 func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := gateChanges(g, "u:acme:ann", backendtest.ErrDown)
@@ -136,16 +135,16 @@ func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
 	close(k.Free)
 	backendtest.WantFaults(t, (<-second).err, "UNAVAILABLE")
 	if late.err != nil {
-		t.Fatalf("who comes later does not follow: %v", late.err)
+		t.Fatalf("a later follower does not follow: %v", late.err)
 	}
 	defer late.f.Close()
 	here.Note("a", principal.Private)
 	(&backendtest.Follower{T: t, Following: late.f}).Want("+a")
 }
 
-// TestAFollowerIsNotToldWhatWasBefore: what other processes have changed before
-// a library was looked at for the first time is nothing that happens from then
-// on, though they announce it meanwhile. What that look has missed is told.
+// TestAFollowerIsNotToldWhatWasBefore: changes by other processes before the first look at a
+// library are not delivered, even if they are announced meanwhile. What that look has missed is
+// delivered.
 func TestAFollowerIsNotToldWhatWasBefore(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	other, _ := g.Open(0, false)
@@ -161,8 +160,8 @@ func TestAFollowerIsNotToldWhatWasBefore(t *testing.T) {
 	<-store.read
 	other.Note("meanwhile", principal.Private, "u:acme:ben=VIEWER")
 	witness.Want("+meanwhile")
-	// All that there was before the first of these was announced with it at the
-	// latest, and is done with when the second is heard of.
+	// Everything before the first of these was announced with it at the latest, and was processed
+	// when the second arrives.
 	for _, title := range []string{"next", "last"} {
 		other.Note(title, principal.Private)
 		witness.Want("+" + title)

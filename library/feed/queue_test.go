@@ -11,8 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// TestWhatWasMissedComesFirst: all of it, whatever comes while it is put into
-// the queue. A cursor told in between would stand for what was not told yet.
+// TestWhatWasMissedComesFirst: all missed changes come first, whatever comes while they are
+// queued. A cursor that was delivered in between would cover changes that were not delivered
+// yet.
 func TestWhatWasMissedComesFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
 	f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]pending{}}
@@ -46,7 +47,7 @@ func TestWhatWasMissedComesFirst(t *testing.T) {
 	}
 	for i, id := range f.queue[:most] {
 		if id != missed[i].Content {
-			t.Fatalf("%s is told in the place of %s, of %d that were missed", id, missed[i].Content, most)
+			t.Fatalf("%s is delivered instead of %s, of %d that were missed", id, missed[i].Content, most)
 		}
 	}
 	if slices.ContainsFunc(f.queue[most:], func(id library.ContentID) bool { return f.waiting[id].At <= most }) {

@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// A gateway whose clock ran an hour ahead dates what it changes by the corrected
-// clock at once: whoever follows can resume from the events.
+// TestFollow_ResumesAfterTheClockIsSetBack: a gateway whose clock was an hour ahead dates its
+// changes by the corrected clock at once, so that followers can resume from the events.
 func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	h, wall := g.Open(0, true)
@@ -35,7 +35,7 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	if at := rows.Header.MTS; at > clock.Of(g.Start).Add(time.Second) {
 		t.Errorf("an item made after the correction is dated %s", at)
 	}
-	// The item of before is changed later than it was made.
+	// The earlier item is changed after its creation.
 	before, err := h.Store.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
 	if err != nil {
 		t.Fatal(err)
@@ -50,8 +50,8 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// A gateway that looks for the changes of others finds them after its own clock,
-// which ran an hour ahead, is corrected.
+// TestFollow_FindsChangesOfOthersAfterTheClockIsSetBack: a gateway finds the changes of others
+// after its own clock, which was an hour ahead, is corrected.
 func TestFollow_FindsChangesOfOthersAfterTheClockIsSetBack(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	here, clock := g.Open(0, false)
@@ -73,7 +73,8 @@ func TestFollow_FindsChangesOfOthersAfterTheClockIsSetBack(t *testing.T) {
 	f.Want("+late")
 }
 
-// What is announced is forgotten after its time although the clock is set back.
+// TestAnnouncements_EndAfterTheClockIsSetBack: an announcement is removed after its time
+// although the clock is set back.
 func TestAnnouncements_EndAfterTheClockIsSetBack(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	h, clock := g.Open(0, false)

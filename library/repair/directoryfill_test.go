@@ -17,8 +17,8 @@ import (
 	"carrel/principal"
 )
 
-// TestFindBesideWrongRows: rows that no header justifies show nobody, the audit
-// tells of them, and a rebuild of the directory mends it.
+// TestFindBesideWrongRows: rows that no header justifies show no principal, the audit reports
+// them, and a rebuild of the directory repairs it.
 func TestFindBesideWrongRows(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
@@ -49,8 +49,8 @@ func TestFindBesideWrongRows(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestTheScrubberMendsTheDirectory: what is missing comes back and what is wrong
-// goes, once, and not while a change is in flight.
+// TestTheScrubberMendsTheDirectory: missing rows are written and wrong rows removed, once, and
+// not while a change is in flight.
 func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
@@ -77,29 +77,29 @@ func TestTheScrubberMendsTheDirectory(t *testing.T) {
 	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
-	// One row of bravo's; those of charlie's are left to the change in flight.
+	// One row of bravo; those of charlie are not repaired because of the change in flight.
 	if n := scrubAll(h); n != 1 {
-		t.Errorf("%d mended beside a change in flight", n)
+		t.Errorf("%d repaired during a change in flight", n)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "w")
 	h.WantFound(backendtest.As("u:acme:who"), "charlie")
 	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
-	// Two rows that were missing, two that no name has any more.
+	// Two rows that were missing, two of names that no principal has any more.
 	if n := scrubAll(h); n != 4 {
-		t.Errorf("%d mended", n)
+		t.Errorf("%d repaired", n)
 	}
 	if n := scrubAll(h); n != 0 {
-		t.Errorf("%d mended again", n)
+		t.Errorf("%d repaired again", n)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "charlie", "u")
 	h.WantAudited()
 }
 
-// TestFillDirectory: the directory of a store that was made before there was one
-// is filled when it is first missed, once, and the rows of whoever comes
-// meanwhile are written by that change.
+// TestFillDirectory: the directory of a store that was created before there was one is filled
+// at the first search, once. Principals that are created meanwhile get their rows by that
+// change.
 func TestFillDirectory(t *testing.T) {
 	older := &olderStore{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { older.Store = s; return older })
@@ -115,12 +115,12 @@ func TestFillDirectory(t *testing.T) {
 	}
 	older.down.Store(true)
 	_, err = backendtest.Search(h.Service, "acme", nil)(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{})
-	var told *fault.Error
-	if !errors.As(err, &told) || told.Code != fault.Unavailable || told.RetryAfter <= 0 {
+	var got *fault.Error
+	if !errors.As(err, &got) || got.Code != fault.Unavailable || got.RetryAfter <= 0 {
 		t.Fatalf("while it cannot be filled: %v", err)
 	}
 	older.down.Store(false)
-	// The attempt that fails ends first, and who joins it is told so.
+	// The attempt that fails ends first, and the callers that wait for it get its error.
 	for tries := 0; fault.CodeOf(err) == fault.Unavailable && tries < 10; tries++ {
 		_, err = backendtest.Search(h.Service, "acme", nil)(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{})
 	}
@@ -135,8 +135,8 @@ func TestFillDirectory(t *testing.T) {
 	h.WantAudited()
 }
 
-// olderStore forgets what a program without a directory would not have written,
-// or fails to write it.
+// olderStore drops what a version without a directory would not have written, or fails to write
+// it.
 type olderStore struct {
 	backend.Store
 	without, down atomic.Bool
@@ -182,6 +182,6 @@ func TestRenameUnfinished(t *testing.T) {
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "u")
 	rows, err := h.Store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
 	if err != nil || len(rows) > 0 {
-		t.Errorf("the rows of the former name stand: %+v, %v", rows, err)
+		t.Errorf("the rows of the former name still exist: %+v, %v", rows, err)
 	}
 }

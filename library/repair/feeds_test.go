@@ -37,8 +37,8 @@ func wantNewest(t *testing.T, svc *repair.Service, want ...string) {
 	}
 }
 
-// damage makes feeds that do not say what items and pastes say: an entry is lost of each
-// kind, and there are others without right.
+// damage makes feeds that differ from items and pastes: an entry of each kind is missing, and
+// there are others without justification.
 func damage(t *testing.T, h *backendtest.Fixture) {
 	t.Helper()
 	public := h.Content("c:acme:public")
@@ -62,14 +62,14 @@ func damage(t *testing.T, h *backendtest.Fixture) {
 	}
 }
 
-// TestFeeds_AreMended: the audit finds what is missing in a feed and what is there without
-// right, and both a rebuild and the scrubber mend it.
+// TestFeeds_AreMended: the audit finds what is missing in a feed and what is unjustified, and
+// both a rebuild and the scrubber repair it.
 func TestFeeds_AreMended(t *testing.T) {
-	for name, mend := range map[string]func(t *testing.T, h *backendtest.Fixture){
+	for name, repairAll := range map[string]func(t *testing.T, h *backendtest.Fixture){
 		"by a rebuild": func(t *testing.T, h *backendtest.Fixture) {
 			r, err := h.ServiceAfter(0).RebuildAll(t.Context(), func(int, int) {})
 			if err != nil || r.Repaired != 3 {
-				t.Errorf("rebuilt: %+v, %v; want 3 mended", r, err)
+				t.Errorf("rebuilt: %+v, %v; want 3 repaired", r, err)
 			}
 		},
 		"by the scrubber of the same process": func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.Service) },
@@ -90,7 +90,7 @@ func TestFeeds_AreMended(t *testing.T) {
 			if err != nil || r.Mismatches != 4 || r.Pastes != 2 {
 				t.Errorf("the audit: %+v, %v; want 4 mismatches", r, err)
 			}
-			mend(t, h)
+			repairAll(t, h)
 			h.WantAudited()
 			wantNewest(t, h.Service, "public")
 			page, err := h.Pastes.Latest(t.Context(), backendtest.First(10))
@@ -101,8 +101,8 @@ func TestFeeds_AreMended(t *testing.T) {
 	}
 }
 
-// TestFeeds_OfAnOlderStoreAreFilled: items that were made before there were feeds are listed
-// when somebody asks.
+// TestFeeds_OfAnOlderStoreAreFilled: items that were created before there were feeds are listed
+// at the first request.
 func TestFeeds_OfAnOlderStoreAreFilled(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
@@ -122,8 +122,8 @@ func TestFeeds_OfAnOlderStoreAreFilled(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestFeeds_ReadersRemoveWhatWasDeleted: an entry whose item was deleted goes when it is met,
-// and one of an item that is private stays.
+// TestFeeds_ReadersRemoveWhatWasDeleted: readers remove the entry of a deleted item, and keep
+// that of a private one.
 func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
@@ -147,7 +147,8 @@ func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {
 	}
 }
 
-// TestFeeds_LeaveOutWhatHasExpired, from its instant on.
+// TestFeeds_LeaveOutWhatHasExpired checks that feeds omit an item from the instant at which it
+// expires.
 func TestFeeds_LeaveOutWhatHasExpired(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)

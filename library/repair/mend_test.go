@@ -18,16 +18,16 @@ import (
 	"carrel/principal"
 )
 
-// losing is a store in which libraries can be lost, and a rebuild be held up.
+// losing is a store in which libraries can be lost, and rebuilds delayed.
 type losing struct {
 	backend.Store
 	mu   sync.Mutex
 	lost map[principal.ID]bool
-	// hold, where it is set, is called by each rebuild as it begins.
+	// hold, if it is set, is called by each rebuild at its start.
 	hold func() error
 }
 
-func losingHouse(t *testing.T) (*backendtest.Fixture, *losing) {
+func losingFixture(t *testing.T) (*backendtest.Fixture, *losing) {
 	t.Helper()
 	var store *losing
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
@@ -84,8 +84,8 @@ func (l *losing) Recorded(ctx context.Context, p principal.ID) (bool, error) {
 	return l.Store.Recorded(ctx, p)
 }
 
-// TestRebuildingWhatIsWholeChangesNothing: no state is raised where everything
-// that is written shows.
+// TestRebuildingWhatIsWholeChangesNothing: no state is restamped if everything that is written
+// shows.
 func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 	h := backendtest.Town(t)
 	var ids []library.ContentID
@@ -117,15 +117,15 @@ func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
 	h.WantClean()
 }
 
-// scrubAll has the scrubber go over everything once.
+// scrubAll runs the scrubber over everything once.
 func scrubAll(h *backendtest.Fixture) int {
 	h.T.Helper()
 	_, mismatches := scrubEverything(h.T, h.Service)
 	return mismatches
 }
 
-// TestTheScrubberMends plants what no header justifies, and takes away what one
-// does, at timestamps before and after those of the states.
+// TestTheScrubberMends inserts rows that no header justifies, and removes rows that one does,
+// with timestamps before and after those of the states.
 func TestTheScrubberMends(t *testing.T) {
 	const item, ben = library.ContentID("c:acme:x"), principal.ID("u:acme:ben")
 	type plant struct {
@@ -202,7 +202,7 @@ func raisedAbove(t *testing.T, h *backendtest.Fixture, id library.ContentID) lib
 	return rows.Header
 }
 
-// TestTheScrubberMendsMemberships: of groups, likewise.
+// TestTheScrubberMendsMemberships does the same with the memberships of groups.
 func TestTheScrubberMendsMemberships(t *testing.T) {
 	h := backendtest.Town(t)
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
@@ -232,11 +232,11 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 	}
 }
 
-// TestRebuildsOnTheFlyAreBounded: readers of many missing libraries have few of
-// them rebuilt at a time, and get all of them in the end.
+// TestRebuildsOnTheFlyAreBounded: readers of many missing libraries have only a few rebuilt at
+// a time, and all of them in the end.
 func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	const libraries, atOnce = 12, 4
-	h, store := losingHouse(t)
+	h, store := losingFixture(t)
 	ids := make([]principal.ID, libraries)
 	for n := range ids {
 		ids[n] = principal.ID(fmt.Sprintf("u:acme:%d", n))
@@ -281,10 +281,10 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	}
 }
 
-// TestARebuildThatFailsIsNotBegunByEveryReader: who comes before the time at
-// which readers were told to come back does not begin another one.
+// TestARebuildThatFailsIsNotBegunByEveryReader: a reader that comes before the time at which
+// readers may retry does not start another one.
 func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
-	h, store := losingHouse(t)
+	h, store := losingFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	store.lose("u:acme:ann")
 	var begun atomic.Int32
@@ -296,16 +296,17 @@ func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 		_, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != fault.Unavailable || e.RetryAfter == 0 {
-			t.Errorf("a reader is told %v", err)
+			t.Errorf("a reader gets %v", err)
 		}
 	}
 	if n := begun.Load(); n != 1 {
-		t.Errorf("%d rebuilds were begun", n)
+		t.Errorf("%d rebuilds were started", n)
 	}
 }
 
-// A repair is asked for by a reader, and what it read may be right again by the
-// time the repair is made: the entry is judged by the item's header of then.
+// TestRepairEntry_JudgesByTheHeader: a reader requests a repair of an entry, which may be
+// correct again by the time of the repair: the repair compares the entry with the item's header
+// then.
 func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
@@ -330,7 +331,7 @@ func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := entries(); !slices.Equal(got, right) {
-			t.Errorf("a repair of what is right in the bucket %s left %v", b, got)
+			t.Errorf("after a repair of a correct entry the bucket %s has %v", b, got)
 		}
 	}
 	h.WantClean()

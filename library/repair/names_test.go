@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-// scrubEverything makes all steps of a scrubber until it begins again.
+// scrubEverything makes all steps of a scrubber until it is back at the beginning.
 func scrubEverything(t *testing.T, svc *repair.Service) (settled, mismatches int) {
 	t.Helper()
 	var at repair.ScrubPlace
@@ -62,7 +62,7 @@ func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 // A store of an earlier version has no claims. The audit reports that; the scrubber, a
 // rebuild, and the end of a copy make them.
 func TestNames_WithoutClaimsGetThem(t *testing.T) {
-	for name, mend := range map[string]func(t *testing.T, s *repair.Service) int{
+	for name, repairAll := range map[string]func(t *testing.T, s *repair.Service) int{
 		"scrubbing": func(t *testing.T, s *repair.Service) int { _, n := scrubEverything(t, s); return n },
 		"rebuilding": func(t *testing.T, s *repair.Service) int {
 			r, err := s.RebuildAll(t.Context(), func(int, int) {})
@@ -85,19 +85,20 @@ func TestNames_WithoutClaimsGetThem(t *testing.T) {
 			if err != nil || r.Mismatches != 3 || r.Claims != 0 {
 				t.Fatalf("the audit found %+v, %v", r, err)
 			}
-			if n := mend(t, h.Service); n != 3 {
+			if n := repairAll(t, h.Service); n != 3 {
 				t.Errorf("%d claims were made, want 3", n)
 			}
 			h.WantClean()
-			if n := mend(t, h.Service); name != "deriving" && n != 0 {
+			if n := repairAll(t, h.Service); name != "deriving" && n != 0 {
 				t.Errorf("%d claims were made again", n)
 			}
 		})
 	}
 }
 
-// Two users of an earlier version share an address. The first to be seen has the claim, the
-// audit reports the other one, and nothing takes the address from either.
+// TestNames_SharedAddressesAreReported: two users of an earlier version share an address. The
+// first one checked gets the claim, the audit reports the other one, and neither loses the
+// address.
 func TestNames_SharedAddressesAreReported(t *testing.T) {
 	h := named(t)
 	dropAllClaims(t, h)
@@ -120,8 +121,8 @@ func TestNames_SharedAddressesAreReported(t *testing.T) {
 	}
 }
 
-// The claim of an interrupted change stays until it lapses; then the scrubber removes it.
-// Claims whose records hold their keys stay.
+// TestNames_StaleClaimsAreRemoved: the claim of an interrupted change is kept until it expires;
+// then the scrubber removes it. Claims whose records own their keys are kept.
 func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 	h := named(t)
 	claims := claim.New(h.Store, h.Runtime)
@@ -138,7 +139,7 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 			t.Errorf("the audit found %+v, %v, want %d stale claims", r, err, step.stale)
 		}
 		if settled, mismatches := scrubEverything(t, step.svc); settled != step.settle || mismatches != 0 {
-			t.Errorf("the scrubber settled %d and mended %d, want %d and 0", settled, mismatches, step.settle)
+			t.Errorf("the scrubber settled %d and repaired %d, want %d and 0", settled, mismatches, step.settle)
 		}
 	}
 	if c, err := h.Store.ReadClaim(t.Context(), key, true); err != nil || c != (claim.Claim{}) {
@@ -147,10 +148,10 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 	h.WantClean()
 }
 
-// Leases whose claims are lost get them again, of confirmed leases and of pending ones. The
-// audit reports the former.
+// TestNames_LeasesWithoutClaimsGetThem: lost claims are made again, for confirmed leases and
+// for pending ones. The audit reports the former.
 func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
-	for name, mend := range map[string]func(t *testing.T, s *repair.Service){
+	for name, repairAll := range map[string]func(t *testing.T, s *repair.Service){
 		"scrubbing": func(t *testing.T, s *repair.Service) {
 			if _, n := scrubEverything(t, s); n != 3 {
 				t.Errorf("%d claims were made, want 3", n)
@@ -198,7 +199,7 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 			if err != nil || r.Mismatches != 2 || r.Leases != 2 || !strings.Contains(r.Details[0], confirmed.ID+" has a key without a claim") {
 				t.Errorf("the audit found %+v, %v, want the two claims of the confirmed lease missing", r, err)
 			}
-			mend(t, h.Service)
+			repairAll(t, h.Service)
 			for key, want := range map[string]string{"a": confirmed.ID, "b": confirmed.ID, "c": pending.ID, "d": ""} {
 				if c, err := h.Store.ReadClaim(ctx, claim.Leased(key), true); err != nil || c.Record != want {
 					t.Errorf("the claim of %s: %+v, %v, want one of %q", key, c, err, want)

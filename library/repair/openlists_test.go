@@ -34,8 +34,8 @@ func (d *damagedLists) InFlightLists(ctx context.Context) ([]commit.InFlightList
 
 const benID = principal.ID("u:acme:ben")
 
-// damagedHouse is a house of ann, ben and a group, with an item shared with ben.
-func damagedHouse(t *testing.T) (*backendtest.Fixture, *damagedLists, *library.ContentRows) {
+// damagedFixture is a fixture of ann, ben and a group, with an item shared with ben.
+func damagedFixture(t *testing.T) (*backendtest.Fixture, *damagedLists, *library.ContentRows) {
 	t.Helper()
 	var store *damagedLists
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
@@ -105,18 +105,18 @@ var derivedMistakes = []struct {
 	}},
 }
 
-// The list that cannot be read may hold whatever was changed just now. What was
-// changed long ago is mended.
+// TestScrub_GoesOnWhereAListCannotBeRead: the list that cannot be read may contain recent
+// changes. What was changed long ago is repaired.
 func TestScrub_GoesOnWhereAListCannotBeRead(t *testing.T) {
 	for _, c := range derivedMistakes {
 		t.Run(c.name, func(t *testing.T) {
-			h, store, rows := damagedHouse(t)
+			h, store, rows := damagedFixture(t)
 			if err := c.plant(t, h, rows); err != nil {
 				t.Fatal(err)
 			}
 			store.damaged = true
 			if n := scrubAll(h); n != 0 {
-				t.Errorf("%d rows were mended that may be of changes under way", n)
+				t.Errorf("%d rows were repaired that may be of changes in flight", n)
 			}
 			r, err := h.Service.Audit(t.Context())
 			if err != nil || r.Mismatches == 0 || !slices.Equal(r.UnreadableLists, []commit.ListID{"damaged"}) {
@@ -124,7 +124,7 @@ func TestScrub_GoesOnWhereAListCannotBeRead(t *testing.T) {
 			}
 			h.Service = h.ServiceAfter(11 * time.Minute)
 			if n := scrubAll(h); n == 0 {
-				t.Error("what was changed long ago is not mended")
+				t.Error("what was changed long ago is not repaired")
 			}
 			if r, err = h.Service.Audit(t.Context()); err != nil || r.Mismatches != 0 || r.Clean() {
 				t.Errorf("afterwards the audit reports %+v, %v", r, err)
@@ -135,9 +135,10 @@ func TestScrub_GoesOnWhereAListCannotBeRead(t *testing.T) {
 	}
 }
 
-// Items on a list that can be read are left to those who finish them, as ever.
+// TestScrub_LeavesItemsOfReadableListsAlone: items on a list that can be read are not repaired,
+// as usual.
 func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
-	h, store, rows := damagedHouse(t)
+	h, store, rows := damagedFixture(t)
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	store.damaged = true
 	h.Service = h.ServiceAfter(11 * time.Minute)
 	if n := scrubAll(h); n != 0 {
-		t.Errorf("%d rows were mended of an item with a change in flight", n)
+		t.Errorf("%d rows were repaired of an item with a change in flight", n)
 	}
 }
 
@@ -165,7 +166,7 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 	}
 }
 
-// brokenLists is a store that does not answer what is in flight.
+// brokenLists is a store that fails to return what is in flight.
 type brokenLists struct {
 	backend.Store
 	broken bool

@@ -15,7 +15,7 @@ import (
 	"carrel/principal"
 )
 
-// impatient is a runtime in which waits for a while end at once.
+// impatient is a runtime in which timed waits end at once.
 type impatient struct {
 	*sched.Real
 }
@@ -24,10 +24,10 @@ func (impatient) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool
 	return sched.NewReal().Wait(ctx, l, min(d, time.Millisecond))
 }
 
-// A rebuild that takes longer than an answer goes on. The mutation says so, and
-// its repetition is told the outcome.
+// TestRebuildLibrary_GoesOnAfterItsAnswer: a rebuild that takes longer than an answer
+// continues. The mutation says so, and its repetition returns the outcome.
 func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
-	h, store := losingHouse(t)
+	h, store := losingFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	h.Note("one", principal.Private)
 	h.Quiet()
@@ -56,10 +56,10 @@ func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 		out, err := rebuild()
 		if err == nil {
 			if out.Restored != 1 || out.Removed != 0 {
-				t.Errorf("the repetition is told %+v", out)
+				t.Errorf("the repetition returns %+v", out)
 			}
 			if out, err = rebuild(); err == nil && out.Restored != 0 {
-				t.Errorf("another rebuild is told %+v", out)
+				t.Errorf("another rebuild returns %+v", out)
 			}
 			return
 		}
@@ -70,7 +70,7 @@ func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
 	t.Fatal("the rebuild does not end")
 }
 
-// impatientService is a Service of the house that waits for nothing.
+// impatientService is a Service of the fixture that does not wait.
 func impatientService(h *backendtest.Fixture) *repair.Service {
 	h.T.Helper()
 	svc := backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: impatient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
@@ -78,10 +78,10 @@ func impatientService(h *backendtest.Fixture) *repair.Service {
 	return svc
 }
 
-// A count alone reads no entries. Of a library that is lost it is not zero: the library
-// is rebuilt first, or the count is UNAVAILABLE.
+// TestLibraryCount_OfALostLibraryIsNotZero: a count alone reads no entries. For a lost library
+// it is not zero: the library is rebuilt first, or the count is UNAVAILABLE.
 func TestLibraryCount_OfALostLibraryIsNotZero(t *testing.T) {
-	h, store := losingHouse(t)
+	h, store := losingFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	h.Note("one", principal.Private)
 	h.Quiet()

@@ -21,22 +21,22 @@ import (
 
 const rebuildOwner principal.ID = "u:acme:ann"
 
-// rebuilding is the store of one process. It counts what rebuilds of the library
-// do, and calls what a test has set as they do it.
+// rebuilding is the store of one process. It counts what rebuilds of the library do, and calls
+// functions of a test as they do it.
 type rebuilding struct {
 	*losing
-	unrecorded bool                   // the record is missing
-	at         func(mended int) error // at each item that is mended
-	sweeping   func(page int) error   // at each page of a sweep
-	others     int                    // number of items without members that are listed first
+	unrecorded bool                     // the record is missing
+	at         func(repaired int) error // at each item that is repaired
+	sweeping   func(page int) error     // at each page of a sweep
+	others     int                      // number of items without members that are listed first
 
-	counting                    sync.Mutex
-	mended, pages, scans, notes int
-	opened, asOf                clock.Instant // when Recorded was first called, and the asOf of SetBuilt
+	counting                      sync.Mutex
+	repaired, pages, scans, notes int
+	opened, asOf                  clock.Instant // when Recorded was first called, and the asOf of SetBuilt
 }
 
-// tell counts, and calls what is set for it.
-func (r *rebuilding) tell(count *int, call func(int) error) error {
+// count increments a counter, and calls the function that is set for it.
+func (r *rebuilding) count(count *int, call func(int) error) error {
 	r.counting.Lock()
 	*count++
 	n := *count
@@ -49,7 +49,7 @@ func (r *rebuilding) tell(count *int, call func(int) error) error {
 
 func (r *rebuilding) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
 	if s.Limit > 1 {
-		if err := r.tell(&r.pages, r.sweeping); err != nil {
+		if err := r.count(&r.pages, r.sweeping); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +76,7 @@ func (r *rebuilding) ScanContents(ctx context.Context, after library.ContentID, 
 
 func (r *rebuilding) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	if len(q.Members) == 1 && q.Members[0] == rebuildOwner && q.Request == nil {
-		if err := r.tell(&r.mended, r.at); err != nil {
+		if err := r.count(&r.repaired, r.at); err != nil {
 			return nil, err
 		}
 	}
@@ -113,8 +113,8 @@ type clockAhead struct {
 
 func (c clockAhead) Now() time.Time { return c.Real.Now().Add(c.by) }
 
-// rebuildHouse has a library of so many items, and of stray entries.
-type rebuildHouse struct {
+// rebuildFixture has a library of a number of items, and of stray entries.
+type rebuildFixture struct {
 	*backendtest.Fixture
 	lost *losing
 	ids  []library.ContentID
@@ -122,11 +122,11 @@ type rebuildHouse struct {
 
 const rebuildItems, rebuildStrays = 330, 3
 
-func newRebuildHouse(t *testing.T) *rebuildHouse {
+func newRebuildFixture(t *testing.T) *rebuildFixture {
 	t.Helper()
-	h, lost := losingHouse(t)
+	h, lost := losingFixture(t)
 	h.User(string(rebuildOwner), principal.Public)
-	r := &rebuildHouse{Fixture: h, lost: lost}
+	r := &rebuildFixture{Fixture: h, lost: lost}
 	for n := range rebuildItems {
 		r.ids = append(r.ids, h.Note(fmt.Sprintf("%03d", n), principal.Private))
 	}
@@ -135,7 +135,7 @@ func newRebuildHouse(t *testing.T) *rebuildHouse {
 }
 
 // gateway is another process on the store.
-func (h *rebuildHouse) gateway(ahead time.Duration) (*repair.Service, *rebuilding) {
+func (h *rebuildFixture) gateway(ahead time.Duration) (*repair.Service, *rebuilding) {
 	h.T.Helper()
 	store := &rebuilding{losing: h.lost}
 	svc := backendtest.Open(h.T, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
@@ -143,8 +143,8 @@ func (h *rebuildHouse) gateway(ahead time.Duration) (*repair.Service, *rebuildin
 	return svc, store
 }
 
-// damage takes entries of these items out of the library, and puts strays in.
-func (h *rebuildHouse) damage(items ...int) {
+// damage removes the entries of these items from the library, and adds strays.
+func (h *rebuildFixture) damage(items ...int) {
 	h.T.Helper()
 	for _, n := range items {
 		entry := h.entry(n)
@@ -154,13 +154,13 @@ func (h *rebuildHouse) damage(items ...int) {
 	}
 }
 
-func (h *rebuildHouse) entry(n int) library.Entry {
+func (h *rebuildFixture) entry(n int) library.Entry {
 	head := h.Content(h.ids[n])
 	return library.Entry{Position: head.Position, Content: head.ID, MTS: head.MTS, Role: library.Manages}
 }
 
-// strays are entries where their items have never been.
-func (h *rebuildHouse) strays() {
+// strays adds entries at positions at which their items have never been.
+func (h *rebuildFixture) strays() {
 	h.T.Helper()
 	for n := range rebuildStrays {
 		rows, err := h.Store.Read(h.T.Context(), h.ids[n], library.ContentQuery{Members: []principal.ID{rebuildOwner}})
@@ -174,7 +174,7 @@ func (h *rebuildHouse) strays() {
 	}
 }
 
-// from fails from a count on.
+// from returns a function that fails from a count on.
 func from(least int) func(int) error {
 	return func(n int) error {
 		if n >= least {
@@ -184,8 +184,8 @@ func from(least int) func(int) error {
 	}
 }
 
-// interrupt begins a rebuild that fails as it mends the item of a number.
-func (h *rebuildHouse) interrupt(at int, unrecorded bool) {
+// interrupt starts a rebuild that fails at the repair of the item of a number.
+func (h *rebuildFixture) interrupt(at int, unrecorded bool) {
 	h.T.Helper()
 	svc, store := h.gateway(0)
 	store.unrecorded, store.at = unrecorded, from(at)
@@ -193,14 +193,14 @@ func (h *rebuildHouse) interrupt(at int, unrecorded bool) {
 }
 
 // fails rebuilds, and is interrupted.
-func (h *rebuildHouse) fails(svc *repair.Service) {
+func (h *rebuildFixture) fails(svc *repair.Service) {
 	h.T.Helper()
 	if _, _, err := svc.Rebuild(h.T.Context(), rebuildOwner); !errors.Is(err, backendtest.ErrDown) {
 		h.T.Fatalf("a rebuild that is interrupted: %v", err)
 	}
 }
 
-func (h *rebuildHouse) progress() []byte {
+func (h *rebuildFixture) progress() []byte {
 	h.T.Helper()
 	note, err := h.Store.RebuildNote(h.T.Context(), rebuildOwner)
 	if err != nil {
@@ -209,13 +209,13 @@ func (h *rebuildHouse) progress() []byte {
 	return note
 }
 
-// A rebuild that was interrupted is continued by another process: what had been
-// restored is not read again, and the outcome is that of the whole rebuild.
+// TestRebuild_IsContinuedByAnotherProcess: another process continues an interrupted rebuild.
+// What was restored is not read again, and the outcome is that of the whole rebuild.
 func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 	for _, unrecorded := range []bool{false, true} {
 		for _, reader := range []bool{false, true} {
 			t.Run(fmt.Sprintf("unrecorded %v, reader %v", unrecorded, reader), func(t *testing.T) {
-				h := newRebuildHouse(t)
+				h := newRebuildFixture(t)
 				h.damage(5, 320)
 				h.strays()
 				h.interrupt(250, unrecorded)
@@ -234,9 +234,9 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 						t.Errorf("the repetition returned %+v, %v", out, err)
 					}
 				}
-				// Two pages of a hundred were kept; strays are read twice more.
-				if most := rebuildItems - 200 + 2*rebuildStrays; store.mended > most {
-					t.Errorf("%d items were mended after the interruption, want at most %d", store.mended, most)
+				// The progress of two pages of a hundred was stored; strays are read twice more.
+				if most := rebuildItems - 200 + 2*rebuildStrays; store.repaired > most {
+					t.Errorf("%d items were repaired after the interruption, want at most %d", store.repaired, most)
 				}
 				if h.progress() != nil {
 					t.Error("the progress is kept beyond the end")
@@ -247,12 +247,12 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 	}
 }
 
-// A rebuild that is interrupted as it looks for strays has restored everything,
-// and what it has removed is counted.
+// TestRebuild_IsContinuedWhereEverythingIsRestored: a rebuild that is interrupted while it
+// searches for strays has restored everything, and what it has removed is counted.
 func TestRebuild_IsContinuedWhereEverythingIsRestored(t *testing.T) {
 	for _, strays := range []int{0, rebuildStrays} {
 		t.Run(fmt.Sprintf("%d strays", strays), func(t *testing.T) {
-			h := newRebuildHouse(t)
+			h := newRebuildFixture(t)
 			h.damage(5, 320)
 			if strays > 0 {
 				h.strays()
@@ -265,18 +265,18 @@ func TestRebuild_IsContinuedWhereEverythingIsRestored(t *testing.T) {
 			if restored != 2 || removed != strays || err != nil {
 				t.Errorf("%d restored, %d removed: %v", restored, removed, err)
 			}
-			if store.mended != 0 {
-				t.Errorf("%d items were mended again", store.mended)
+			if store.repaired != 0 {
+				t.Errorf("%d items were repaired again", store.repaired)
 			}
 			h.WantClean()
 		})
 	}
 }
 
-// A rebuild that is interrupted again and again gets further each time, also by a
-// process whose clock is behind.
+// TestRebuild_IsContinuedByAClockBehind: a rebuild that is interrupted again and again makes
+// progress each time, also by a process whose clock is behind.
 func TestRebuild_IsContinuedByAClockBehind(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	h.interrupt(150, false)
 	svc, store := h.gateway(-30 * time.Minute)
 	store.at = from(150)
@@ -285,15 +285,15 @@ func TestRebuild_IsContinuedByAClockBehind(t *testing.T) {
 	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
-	if store.mended != rebuildItems-200 {
-		t.Errorf("%d items were mended", store.mended)
+	if store.repaired != rebuildItems-200 {
+		t.Errorf("%d items were repaired", store.repaired)
 	}
 }
 
-// Deleting the progress of a rebuild makes it begin again, also where the library
-// was marked as complete all the time.
+// TestRebuild_BeginsAgainWhenItsProgressIsDeleted: deleting the progress of a rebuild makes it
+// start again, even if the library was marked as complete all the time.
 func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	h.damage(5, 320)
 	svc, store := h.gateway(0)
 	store.at = func(n int) error {
@@ -309,16 +309,16 @@ func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
-	if store.mended < 250+rebuildItems {
-		t.Errorf("%d items were mended", store.mended)
+	if store.repaired < 250+rebuildItems {
+		t.Errorf("%d items were repaired", store.repaired)
 	}
 	h.WantClean()
 }
 
-// A rebuild is dated by the store's clock: the progress of a gateway whose clock is
-// ahead would outlast a deletion of the library.
+// TestRebuild_IsDatedByTheClockOfTheStore: the progress of a gateway whose clock is ahead would
+// outlast a deletion of the library.
 func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	const ahead = 10 * time.Minute
 	store := &rebuilding{losing: h.lost, at: from(150)}
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{},
@@ -334,9 +334,10 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	}
 }
 
-// Where every item of the store is looked at, the progress is kept every ten pages.
+// TestRebuild_KeepsProgressAmongItemsOfOthers: when every item of the store is read, the
+// progress is stored every ten pages.
 func TestRebuild_KeepsProgressAmongItemsOfOthers(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	svc, store := h.gateway(0)
 	store.unrecorded, store.others, store.at = true, 1300, from(1)
 	h.fails(svc)
@@ -354,10 +355,10 @@ func TestRebuild_KeepsProgressAmongItemsOfOthers(t *testing.T) {
 	h.WantClean()
 }
 
-// The marks of a rebuild hold as of its beginning, before anything was read, so
-// that whatever is deleted from then on takes them along.
+// TestRebuild_MarksAsOfItsBeginning: the marks of a rebuild are as of its start, before
+// anything was read, so that a deletion from then on removes them too.
 func TestRebuild_MarksAsOfItsBeginning(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	svc, first := h.gateway(0)
 	first.at = from(150)
 	h.fails(svc)
@@ -377,36 +378,37 @@ func TestRebuild_MarksAsOfItsBeginning(t *testing.T) {
 	}
 }
 
-// A rebuild is begun anew where its progress says nothing of the library, of now.
+// TestRebuild_IsBegunAnew: a rebuild starts again if its progress does not describe the present
+// library.
 func TestRebuild_IsBegunAnew(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		unrecorded bool // before
 		ahead      time.Duration
-		meanwhile  func(h *rebuildHouse, store *rebuilding) error
+		meanwhile  func(h *rebuildFixture, store *rebuilding) error
 	}{
-		{name: "the library was deleted", meanwhile: func(h *rebuildHouse, store *rebuilding) error {
+		{name: "the library was deleted", meanwhile: func(h *rebuildFixture, store *rebuilding) error {
 			// As a store does with what is deleted by hand.
 			h.lost.lose(rebuildOwner)
 			return h.Store.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()))
 		}},
-		{name: "the record was deleted", meanwhile: func(h *rebuildHouse, store *rebuilding) error {
+		{name: "the record was deleted", meanwhile: func(h *rebuildFixture, store *rebuilding) error {
 			store.unrecorded = true
 			return nil
 		}},
-		{name: "the record was missing, and is there", unrecorded: true, meanwhile: func(*rebuildHouse, *rebuilding) error { return nil }},
-		{name: "the progress is an hour old", ahead: time.Hour + time.Second, meanwhile: func(*rebuildHouse, *rebuilding) error { return nil }},
-		{name: "the progress cannot be read", meanwhile: func(h *rebuildHouse, _ *rebuilding) error {
+		{name: "the record was missing, and is there", unrecorded: true, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
+		{name: "the progress is an hour old", ahead: time.Hour + time.Second, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
+		{name: "the progress cannot be read", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
 			return h.Store.PutRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()), []byte("\xffof another version"))
 		}},
-		{name: "the rebuild was completed", meanwhile: func(h *rebuildHouse, _ *rebuilding) error {
+		{name: "the rebuild was completed", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
 			svc, _ := h.gateway(0)
 			_, _, err := svc.Rebuild(h.T.Context(), rebuildOwner)
 			return err
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newRebuildHouse(t)
+			h := newRebuildFixture(t)
 			h.interrupt(250, c.unrecorded)
 			svc, store := h.gateway(c.ahead)
 			if err := c.meanwhile(h, store); err != nil {
@@ -416,8 +418,8 @@ func TestRebuild_IsBegunAnew(t *testing.T) {
 			if restored, _, err := svc.Rebuild(t.Context(), rebuildOwner); restored != 2 || err != nil {
 				t.Errorf("%d were restored: %v", restored, err)
 			}
-			if store.mended != rebuildItems {
-				t.Errorf("%d items were mended, want %d", store.mended, rebuildItems)
+			if store.repaired != rebuildItems {
+				t.Errorf("%d items were repaired, want %d", store.repaired, rebuildItems)
 			}
 			if h.progress() != nil {
 				t.Error("the progress is kept beyond the end")

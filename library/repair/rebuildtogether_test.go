@@ -12,25 +12,25 @@ import (
 	"carrel/principal"
 )
 
-// A library that is deleted in the middle of its rebuild is rebuilt as a whole,
-// and so is one whose record is.
+// TestRebuild_NoticesADeletionInTheMiddle: a library that is deleted during its rebuild is
+// rebuilt completely, and so is one whose record is.
 func TestRebuild_NoticesADeletionInTheMiddle(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		at     int
 		page   int
-		delete func(h *rebuildHouse, store *rebuilding)
+		delete func(h *rebuildFixture, store *rebuilding)
 	}{
-		{"of the library, early", 150, 0, func(h *rebuildHouse, _ *rebuilding) { h.deleteLibrary() }},
-		{"of the library, when all is restored", rebuildItems, 0, func(h *rebuildHouse, _ *rebuilding) { h.deleteLibrary() }},
-		{"of the library, at the end", 0, 6, func(h *rebuildHouse, _ *rebuilding) { h.deleteLibrary() }},
-		{"of the record", 150, 0, func(h *rebuildHouse, store *rebuilding) {
+		{"of the library, early", 150, 0, func(h *rebuildFixture, _ *rebuilding) { h.deleteLibrary() }},
+		{"of the library, when all is restored", rebuildItems, 0, func(h *rebuildFixture, _ *rebuilding) { h.deleteLibrary() }},
+		{"of the library, at the end", 0, 6, func(h *rebuildFixture, _ *rebuilding) { h.deleteLibrary() }},
+		{"of the record", 150, 0, func(h *rebuildFixture, store *rebuilding) {
 			store.unrecorded = true
 			h.damage(320)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newRebuildHouse(t)
+			h := newRebuildFixture(t)
 			svc, store := h.gateway(0)
 			once := func(at int) func(int) error {
 				return func(n int) error {
@@ -50,8 +50,8 @@ func TestRebuild_NoticesADeletionInTheMiddle(t *testing.T) {
 	}
 }
 
-// deleteLibrary takes all entries, the mark and the progress away.
-func (h *rebuildHouse) deleteLibrary() {
+// deleteLibrary removes all entries, the mark and the progress.
+func (h *rebuildFixture) deleteLibrary() {
 	for n := range h.ids {
 		h.damage(n)
 	}
@@ -61,10 +61,10 @@ func (h *rebuildHouse) deleteLibrary() {
 	}
 }
 
-// Two gateways rebuild one library that was lost, at the same time. The second one
-// continues what the first has begun, and completes it; the first one sees that.
+// TestRebuild_ByTwoGateways: two gateways rebuild one lost library at the same time. The second
+// one continues what the first has started, and completes it; the first one notices that.
 func TestRebuild_ByTwoGateways(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	h.lost.lose(rebuildOwner)
 	first, slow := h.gateway(0)
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -85,15 +85,15 @@ func TestRebuild_ByTwoGateways(t *testing.T) {
 	if _, _, err := second.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
-	if quick.mended != rebuildItems-100 {
-		t.Errorf("the second gateway mended %d items", quick.mended)
+	if quick.repaired != rebuildItems-100 {
+		t.Errorf("the second gateway repaired %d items", quick.repaired)
 	}
 	close(release)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if slow.mended != 200 {
-		t.Errorf("the first gateway mended %d items", slow.mended)
+	if slow.repaired != 200 {
+		t.Errorf("the first gateway repaired %d items", slow.repaired)
 	}
 	if h.progress() != nil {
 		t.Error("the progress is kept beyond the end")
@@ -101,16 +101,16 @@ func TestRebuild_ByTwoGateways(t *testing.T) {
 	h.WantClean()
 }
 
-// A rebuild that sees that another gateway has begun one later continues that
-// one, and is not complete before it.
+// TestRebuild_ContinuesTheLaterOne: a rebuild that notices that another gateway has started one
+// later continues that one, and is not complete before it.
 func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	svc, store := h.gateway(0)
 	store.at = func(n int) error {
 		if n != 150 {
 			return nil
 		}
-		// The note is gone for a moment, so that the other gateway begins another one.
+		// The note is gone for a moment, so that the other gateway starts another rebuild.
 		if err := h.Store.DropRebuildNote(t.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
 			t.Error(err)
 		}
@@ -123,14 +123,13 @@ func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
 	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
-	if most := 200 + rebuildItems; store.mended != most {
-		t.Errorf("%d items were mended, want %d", store.mended, most)
+	if most := 200 + rebuildItems; store.repaired != most {
+		t.Errorf("%d items were repaired, want %d", store.repaired, most)
 	}
 	h.WantClean()
 }
 
-// dropped is a store in which a test looks at the library whenever entries have
-// been dropped.
+// dropped is a store in which a test reads the library whenever entries have been dropped.
 type dropped struct {
 	*rebuilding
 	look func()
@@ -142,10 +141,11 @@ func (d *dropped) DropEntries(ctx context.Context, p principal.ID, es []library.
 	return err
 }
 
-// An item that is moved during a rebuild is in the library at every moment: the
-// rebuild drops the entry at the old position only when there is one at the new.
+// TestRebuild_NeverLosesAnItemThatMoves: an item that is moved during a rebuild is in the
+// library at every moment. The rebuild drops the entry at the old position only when there is
+// one at the new.
 func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
-	h := newRebuildHouse(t)
+	h := newRebuildFixture(t)
 	counted := &rebuilding{losing: h.lost}
 	store := &dropped{rebuilding: counted, look: func() {
 		n, err := h.Store.CountLibrary(t.Context(), rebuildOwner, principal.Private, 2*rebuildItems)
@@ -167,9 +167,8 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 	store.look()
 }
 
-// move decides that an item moves, as a process does that dies before it moves
-// the entries.
-func (h *rebuildHouse) move(n int) {
+// move decides a move of an item, like a process that dies before it moves the entries.
+func (h *rebuildFixture) move(n int) {
 	h.T.Helper()
 	head := h.Content(h.ids[n])
 	was := library.Superseded{Position: head.Position, Widest: head.Widest}
