@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// searched is within how many schedules an ablation must be found. The rarest one is
-	// found within 33,000.
+	// searched is the number of schedules within which an ablation must be found. The rarest one
+	// is found within 33,000.
 	searched = 60_000
 	// huntWithin is how long the search for one ablation may take.
 	huntWithin = 5 * time.Minute
-	// everybodyFollows is the chance, in 1024, that libraries are followed where only
-	// followers notice what is wrong.
+	// everybodyFollows is the chance, in 1024, that libraries are followed in schedules whose
+	// violations only followers notice.
 	everybodyFollows = 1024
 )
 
@@ -32,8 +32,8 @@ var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKe
 
 var reportFlag = flag.String("report", "", "the file into which TestHunt writes what it has found")
 
-// hunted is what TestHunt reports. TestAblations believes a report only if it names the
-// ablation that was asked for.
+// hunted is the report of TestHunt. TestAblations accepts a report only if it names the
+// requested ablation.
 type hunted struct {
 	Without   string     `json:"without"`
 	Schedules int        `json:"schedules"`
@@ -48,9 +48,9 @@ func replay(seed uint64) string {
 	return fmt.Sprintf("make sim SEED=%d WITHOUT=%s", seed, without)
 }
 
-// TestHunt looks for a first violation. Without a rule there must be one, of a kind that
-// the protocol promises to prevent; with all of them there must be none, whether
-// libraries are followed or not.
+// TestHunt looks for a first violation. Without a rule there must be one, of a kind that the
+// protocol promises to prevent; with all rules there must be none, whether libraries are
+// followed or not.
 func TestHunt(t *testing.T) {
 	if underRace {
 		t.Log("one task at a time has no data races: played without the detector")
@@ -102,8 +102,8 @@ func TestHunt(t *testing.T) {
 	}
 }
 
-// hunt plays schedules, from a seed on of every so many, until one ends with a violation that
-// counts. Where every seed is meant, it plays those about libraries.
+// hunt plays every so many schedules from a seed on, until one ends with a violation that
+// counts. If every is 1, it plays those about libraries.
 func (h *hunted) hunt(ctx context.Context, m *Machine, first, every, most uint64, counts func(Violation) bool) {
 	played := uint64(0)
 	for seed := first; played < most && h.Found == nil; seed += every {
@@ -119,10 +119,9 @@ func (h *hunted) hunt(ctx context.Context, m *Machine, first, every, most uint64
 	}
 }
 
-// TestAblations breaks one rule of the protocol at a time: the simulator must find a
-// wrong library, page, follower or lease, or something left over. That shows that the rule is
-// needed, and that its loss would be noticed. With the same patches, and all rules
-// followed, nothing may be found.
+// TestAblations breaks one rule of the protocol at a time: the simulator must find a wrong
+// library, page, follower or lease, or leftovers. That shows that the rule is needed, and that
+// its loss would be noticed. With the same patches and all rules in force nothing may be found.
 func TestAblations(t *testing.T) {
 	if underRace {
 		t.Log("one task at a time has no data races: played without the detector")

@@ -19,7 +19,7 @@ type Actor struct {
 	jitter uint64
 	// slowest and fastest are the least and the most that skew has been.
 	slowest, fastest time.Duration
-	// deadlines: what the product bounds in time is bounded.
+	// deadlines: the product's time limits apply.
 	deadlines bool
 	locks     map[string]*lock
 	store     *Client
@@ -46,9 +46,8 @@ func (s *Scheduler) NewActor(name string, skew time.Duration, jitter uint64) *Ac
 // Spawn starts a task of the actor for an operation.
 func (a *Actor) Spawn(op *Operation, body func()) { a.s.spawn(a, op, body) }
 
-// Crash ends the process: none of its tasks makes another step. Requests that
-// it has sent may still arrive. The running task is told by a panic when it is
-// of this actor.
+// Crash ends the process: none of its tasks makes another step. Requests that it has sent may
+// still arrive. If the running task is of this actor, Crash ends it by a panic.
 func (a *Actor) Crash() {
 	if a.dead {
 		return
@@ -79,8 +78,8 @@ func (a *Actor) Now() time.Time {
 	return epoch.Add(a.s.now + a.skew)
 }
 
-// clock is what the actor's wall clock shows, without looking at it: Now may set
-// it back a little.
+// clock returns the actor's wall clock without the side effect of Now, which may set it back a
+// little.
 func (a *Actor) clock() time.Time { return epoch.Add(a.s.now + a.skew) }
 
 // Elapsed is the actor's monotonic clock.
@@ -99,7 +98,7 @@ func (a *Actor) Go(body func()) {
 // Latch is a new latch, shut.
 func (a *Actor) Latch() sched.Latch { return &latch{a: a} }
 
-// Open opens the latch and wakes who waits.
+// Open opens the latch and wakes those who wait.
 func (l *latch) Open() {
 	if l.open || l.a.dead {
 		return
@@ -111,7 +110,7 @@ func (l *latch) Open() {
 	l.waiters = nil
 }
 
-// IsOpen tells whether it is open.
+// IsOpen reports whether it is open.
 func (l *latch) IsOpen() bool { return l.open }
 
 // Wait blocks until the latch opens, d has passed or ctx has ended.
@@ -128,12 +127,12 @@ func (a *Actor) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool,
 	lt.waiters = append(lt.waiters, t)
 	a.block(ctx, d)
 	if d > 0 {
-		// A follower waits for news with a bound; without one it waits for its own
-		// reads, which are part of what it is shown.
+		// A follower waits for changes for a limited time; without a limit it waits for its own
+		// reads, which are part of what it shows.
 		t.waited = a.s.steps
 	}
 	if lt.open {
-		// Where the context has ended too, either may be noticed first.
+		// If the context has ended too, either may be noticed first.
 		if err := ctx.Err(); err != nil && a.s.chance(512) {
 			return false, err
 		}

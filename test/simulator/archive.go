@@ -15,7 +15,7 @@ import (
 // broken off at any of its steps, like everything else.
 var _ archive.Store = (*Client)(nil)
 
-// ReadRows reads rows of a chapter. A place is the number of rows before it.
+// ReadRows reads rows of a chapter. A position is the number of rows before it.
 func (c *Client) ReadRows(ctx context.Context, chapter archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	from := 0
 	if after != nil {
@@ -59,7 +59,7 @@ func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
 			p.archive(add)
 		}
 	case archive.ChapterDues:
-		for _, d := range st.standingDues() {
+		for _, d := range st.currentDues() {
 			add(archive.Row{Due: &d})
 		}
 	case archive.ChapterTexts:
@@ -120,8 +120,8 @@ func (p *contentPart) archive(add func(archive.Row)) {
 	}
 }
 
-// PutRows puts rows as they are; the second half of them may come late or never.
-// What comes late is older than anything decided since, and loses against it.
+// PutRows puts rows as they are; the second half of them may come late or never. Late rows are
+// older than anything decided since, and lose against it.
 func (c *Client) PutRows(ctx context.Context, rows []archive.Row) error {
 	mine := slices.Clone(rows)
 	half := len(mine) / 2

@@ -12,21 +12,21 @@ import (
 	"carrel/principal"
 )
 
-// The kinds of violations. Those of the first five are what the protocol
-// promises its users, and what an ablation must lead to.
+// The kinds of violations. The first five break promises of the protocol to its users, and an
+// ablation must lead to one of them.
 const (
 	wrongLibrary  = "wrong library"   // the derived rows are not what the headers justify
 	leftOver      = "left over"       // a leaving row, an unsettled position, an entry in flight
 	lostChange    = "lost change"     // an answer that is not true
 	wrongPage     = "wrong page"      // a reader saw what it must not, or something twice
-	wrongFollower = "wrong follower"  // a subscriber was told what it must not, or not all
-	falseAnswer   = "false answer"    // COMPLETE was said where it was not
+	wrongFollower = "wrong follower"  // a subscriber got an event that it must not get, or missed one
+	falseAnswer   = "false answer"    // COMPLETE was answered when it was not
 	brokenHeader  = "broken header"   // the chain of states is not what operations explain
 	noHint        = "no hint"         // an item that expires, and no hint of it
 	noEnd         = "no end"          // changes under way are never finished
 	defect        = "defect"          // a panic
 	disagreement  = "audit disagrees" // the product's own audit says otherwise
-	lostKey       = "lost key"        // a key was taken from who holds it, or is held by nobody
+	lostKey       = "lost key"        // a key was taken from its holder, or is held without one
 	wrongLease    = "wrong lease"     // an answer about a lease that is not true
 	wrongText     = "wrong text"      // a text, or an answer about one, that is not what was saved
 	wrongPaste    = "wrong paste"     // a paste, or an answer about one, that is not what was stored
@@ -49,8 +49,8 @@ type expected struct {
 	content  library.ContentID
 }
 
-// inBucket says where an item belongs, from docs/visibility.md and in its
-// own words: the judge shares no code with the judged.
+// inBucket reports whether an item belongs in a bucket, according to docs/visibility.md. The
+// checks share no code with the product.
 func inBucket(b library.Bucket, v principal.Visibility, itemTenant, ownerTenant string) bool {
 	switch v {
 	case principal.Public:
@@ -64,18 +64,18 @@ func inBucket(b library.Bucket, v principal.Visibility, itemTenant, ownerTenant 
 // tenant is the middle part of an id.
 func tenant(id string) string { return strings.Split(id, ":")[1] }
 
-// audit compares all derived cells with what the headers justify, once nothing
-// is under way any more.
+// audit compares all derived cells with what the headers justify, when nothing is in flight any
+// more.
 func (st *Store) audit(report func(kind, format string, args ...any)) {
 	for _, l := range st.inFlightLists {
 		if l.holds() {
-			report(leftOver, "lane %x still holds %s", l.id, entryList(l.blocks))
+			report(leftOver, "list %x still holds %s", l.id, entryList(l.blocks))
 		}
 	}
 	for _, p := range st.contents {
 		st.auditContent(p, report)
 		for _, m := range p.members {
-			st.library(m.Principal) // also of those who have no derived row at all
+			st.library(m.Principal) // principals that have no derived row at all, too
 		}
 	}
 	for _, p := range st.principals {
@@ -113,7 +113,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 	}
 	if h.State == commit.Live {
 		if h.Position != h.LastModified {
-			report(leftOver, "%s: stands at %d, last modified %d", p.id, h.Position, h.LastModified)
+			report(leftOver, "%s: is at %d, last modified %d", p.id, h.Position, h.LastModified)
 		}
 		if h.Managers != managers || h.Members != members {
 			report(brokenHeader, "%s: counts %d managers and %d members, has %d and %d", p.id, h.Managers, h.Members, managers, members)
@@ -190,7 +190,7 @@ func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string,
 		if c.live {
 			got = append(got, expected{c.bucket, c.entry.Position, c.entry.Content})
 			if role := st.roleOn(c.entry.Content, lib.id); role != c.entry.Role {
-				report(wrongLibrary, "%s: the entry of %s tells role %v, it is %v", lib.id, c.entry.Content, c.entry.Role, role)
+				report(wrongLibrary, "%s: the entry of %s has role %v, want %v", lib.id, c.entry.Content, c.entry.Role, role)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func (st *Store) auditShared(lib *libraryPart, report func(kind, format string, 
 			}
 		}
 		if want != got {
-			report(wrongLibrary, "content_by_principal of %s tells role %v on %s, it is %v", lib.id, got, p.id, want)
+			report(wrongLibrary, "content_by_principal of %s has role %v on %s, want %v", lib.id, got, p.id, want)
 		}
 	}
 }
@@ -238,12 +238,12 @@ func (st *Store) auditGroups(lib *libraryPart, report func(kind, format string, 
 			}
 		}
 		if want != got {
-			report(wrongLibrary, "groups_by_member of %s tells role %v in %s, it is %v", lib.id, got, p.id, want)
+			report(wrongLibrary, "groups_by_member of %s has role %v in %s, want %v", lib.id, got, p.id, want)
 		}
 	}
 }
 
-// entryList tells entries for a trace.
+// entryList formats entries for a trace.
 func entryList(blocks [][]byte) string {
 	es, _ := commit.Decode(blocks) // the product wrote them
 	var b strings.Builder

@@ -11,8 +11,7 @@ import (
 
 var _ library.Notifier = (*Client)(nil)
 
-// announcementCell is what a process announces. It is kept for ever: what is
-// old says nothing.
+// announcementCell is the announcement of a process. It is kept for ever: old ones are ignored.
 type announcementCell struct {
 	cell
 	library.Announcement
@@ -22,7 +21,7 @@ func compareAnnouncement(c *announcementCell, process commit.ListID) int {
 	return cmp.Compare(c.Process, process)
 }
 
-// Announce replaces the announcement of a process, unless a later one stands.
+// Announce replaces the announcement of a process, unless a later one is stored.
 func (c *Client) Announce(ctx context.Context, a library.Announcement) error {
 	a.Touched, a.Updated = slices.Clone(a.Touched), slices.Clone(a.Updated)
 	return c.write(ctx, "Announce", "", func() {

@@ -16,7 +16,7 @@ func compareClaim(c claim.Claim, k claim.Key) int {
 // claimGroup is the Paxos group of a claim.
 func claimGroup(k claim.Key) string { return "claim " + k.Space + " " + k.Name }
 
-// claimAt returns the claim of a key, the zero one where there is none.
+// claimAt returns the claim of a key, the zero one if there is none.
 func (st *Store) claimAt(k claim.Key) claim.Claim {
 	if i, ok := find(st.claims, k, compareClaim); ok {
 		return st.claims[i]
@@ -26,19 +26,19 @@ func (st *Store) claimAt(k claim.Key) claim.Claim {
 
 // ReadClaim reads a claim.
 func (c *Client) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
-	var stands claim.Claim
+	var current claim.Claim
 	err := c.read(ctx, "ReadClaim", func() {
 		if serial && c.a != nil {
 			c.st.decide(claimGroup(k))
 		}
-		stands = c.st.claimAt(k)
+		current = c.st.claimAt(k)
 	})
-	return stands, err
+	return current, err
 }
 
-// PutClaim stores a claim where there is none, or in the place of the one with a token.
+// PutClaim stores a claim if there is none, or replaces the one with a token.
 func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token) (claim.Claim, error) {
-	var stands claim.Claim
+	var current claim.Claim
 	var token *claim.Token
 	if over != nil {
 		copied := *over
@@ -54,9 +54,9 @@ func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token)
 			c.st.claims[i] = n
 			c.st.claimChanged(n.Key)
 		}
-		stands = c.st.claimAt(n.Key)
+		current = c.st.claimAt(n.Key)
 	}, nil)
-	return stands, err
+	return current, err
 }
 
 // DropClaim removes the claim of a key if it is the record's and has the token.

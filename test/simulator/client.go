@@ -14,7 +14,7 @@ import (
 type Client struct {
 	st *Store
 	a  *Actor // nil: an ordinary backend, without switches and faults
-	// calls counts the calls made; inject, where set, says what befalls one.
+	// calls counts the calls; inject, if it is set, decides the fault of one.
 	calls  int
 	record func(call string)
 	inject func(n int) Fault
@@ -35,14 +35,14 @@ func NewClient(st *Store, a *Actor) *Client {
 	return c
 }
 
-// Fault is what befalls a store call.
+// Fault is what happens to a store call.
 type Fault uint8
 
-// The faults. Those of writes that the caller is not told the truth about have
-// an error that satisfies MayHaveCommitted where the write is conditional.
+// The faults. If a conditional write returns a false error, the error satisfies
+// MayHaveCommitted.
 const (
 	NoFault      Fault = iota
-	Refused            // an error, and nothing happened: told truly
+	Refused            // an error, and nothing happened: the error is true
 	Lost               // an error; the write never arrives
 	Late               // an error; the write arrives later
 	AppliedError       // an error although the write was applied
@@ -61,16 +61,15 @@ func (f Fault) String() string { return faultNames[f] }
 
 // Faults say how many of the calls of a schedule go wrong.
 type Faults struct {
-	Budget  int    // faults left
+	Budget  int    // remaining faults
 	Chance  uint64 // in 1024, for each call
-	Crashes int    // deaths left
+	Crashes int    // remaining crashes
 	Stall   uint64 // in 1024: a call takes long
 	Reads   bool   // reads fail too
 	Outage  uint64 // in 1024: a write that fails is the first of several
 }
 
-// slowAnswer is the chance, in 1024, that what replicas have read takes long to be
-// answered.
+// slowAnswer is the chance, in 1024, that the answers of replicas take long.
 const slowAnswer = 64
 
 // slowCall is the chance, in 1024, that a call of a slow task takes long.
@@ -78,7 +77,7 @@ const slowCall = 400
 
 var errStore = errors.New("simulated store: no answer")
 
-// draw decides what befalls the next call.
+// draw decides the fault of the next call.
 func (c *Client) draw(write, conditional bool) Fault {
 	n := c.calls
 	c.calls++
@@ -122,8 +121,8 @@ func (c *Client) draw(write, conditional bool) Fault {
 	return fault
 }
 
-// begin is the way of a call to the store: others run meanwhile. The cause is
-// what the caller is told where the call fails.
+// begin is the way of a call to the store: other tasks run meanwhile. cause is the error that
+// the caller gets if the call fails.
 func (c *Client) begin(ctx context.Context, call string, write, conditional bool, m *message) (fault Fault, cause error) {
 	c.a.check()
 	if err := ctx.Err(); err != nil {
@@ -143,7 +142,7 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	if d := c.stall(ctx, t, conditional); d == 0 {
 		s.giveWay(t)
 	} else if c.a.block(ctx, d); ctx.Err() != nil {
-		// The caller does not wait any longer. What it has sent may arrive all the same.
+		// The caller gives up. What it has sent may arrive all the same.
 		c.st.struck++
 		c.st.givenUp++
 		fault, cause = Refused, ctx.Err()
@@ -172,7 +171,7 @@ func (c *Client) stall(ctx context.Context, t *task, conditional bool) time.Dura
 	}
 	s, chance := c.st.s, c.st.faults.Stall
 	if conditional {
-		// What goes through consensus is what waits for others.
+		// Calls that go through consensus wait for others.
 		chance *= 4
 	}
 	if t.slow && s.slow > 0 {
@@ -231,8 +230,8 @@ func (c *Client) read(ctx context.Context, call string, look func()) error {
 	return nil
 }
 
-// write carries a write out. rest, where given, is the second part of one that
-// is atomic only in its parts; partition is set for conditional writes.
+// write runs a write. rest, if it is set, is the second part of a write that is atomic only in
+// its parts; partition is set for conditional writes.
 func (c *Client) write(ctx context.Context, call, partition string, apply, rest func()) error {
 	both := apply
 	if rest != nil {

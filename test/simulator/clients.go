@@ -38,8 +38,8 @@ func (r *run) process(name string) *process {
 	return p
 }
 
-// start lets a client begin, or go on, through a process: a new one, or one
-// that serves others already.
+// start lets a client start or continue through a process: a new one, or one that serves others
+// already.
 func (r *run) start(c *client) {
 	c.p, c.running = r.shared(), true
 	if c.p == nil {
@@ -70,8 +70,8 @@ func (r *run) start(c *client) {
 	})
 }
 
-// shared is a living process that serves another client; nil where there is
-// none, or where the seed wants a new one.
+// shared returns a live process that serves another client; nil if there is none, or if the
+// seed wants a new one.
 func (r *run) shared() *process {
 	chance := uint64(400)
 	if r.together {
@@ -117,7 +117,7 @@ func (r *run) operate(p *process, o *Operation) {
 		r.leave = append(r.leave, cancel)
 	}
 	for range 3 {
-		r.st.tracef("%s begins %v", p.a.name, o)
+		r.st.tracef("%s starts %v", p.a.name, o)
 		o.call(ctx, p, r.s)
 		r.st.tracef("%s ends %v: %v", p.a.name, o, o.err)
 		if o.lease != nil {
@@ -130,8 +130,8 @@ func (r *run) operate(p *process, o *Operation) {
 			break
 		}
 	}
-	// Where readings do not repair, one by which a repetition is answered may show what
-	// the next one does not.
+	// If readings do not repair, the reading that answers a repetition may show what the next one
+	// does not.
 	if o.outcome == answered && o.content != "" && r.st.repairs {
 		r.hist.answered(o)
 	}
@@ -145,11 +145,11 @@ func (r *run) operate(p *process, o *Operation) {
 func (r *run) walk(p *process) {
 	s := r.s
 	viewers := []principal.ID{"", ann, bob, cid}
-	w := &reader{sight: sight{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
+	w := &reader{view: view{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
 	w.drawWay(s)
 	r.awaitExpiry(p)
 	if r.copies.Size > 0 {
-		w.owner = r.w.principals[s.pick(2)] // who was read before
+		w.owner = r.w.principals[s.pick(2)] // was read before
 		if s.chance(400) {
 			_ = p.a.After(r.ctx, time.Duration(s.pick(1<<s.pick(36)))*time.Nanosecond)
 		}
@@ -160,23 +160,23 @@ func (r *run) walk(p *process) {
 	}
 }
 
-// awaitExpiry has a reader come when an item has just ended, or is about to:
-// until it is deleted, it is the reader who must not show it.
+// awaitExpiry has a reader come when an item has just expired or is about to: until it is
+// deleted, readers must hide it themselves.
 func (r *run) awaitExpiry(p *process) {
 	for _, c := range r.st.contents {
 		if c.header.State != commit.Live || c.header.ExpiresAt == nil {
 			continue
 		}
-		left := c.header.ExpiresAt.Time().Sub(p.a.clock())
-		if left > -time.Second && left < 30*time.Second && r.s.chance(700) {
-			_ = p.a.After(r.ctx, left+time.Duration(r.s.pick(1000)-100)*time.Millisecond)
+		rest := c.header.ExpiresAt.Time().Sub(p.a.clock())
+		if rest > -time.Second && rest < 30*time.Second && r.s.chance(700) {
+			_ = p.a.After(r.ctx, rest+time.Duration(r.s.pick(1000)-100)*time.Millisecond)
 			return
 		}
 	}
 }
 
-// recoverer is a process that takes over all lanes without waiting for anybody
-// to be dead, a few times.
+// recoverer is a process that takes over all lists a few times, without waiting for their
+// owners to be dead.
 func (r *run) recoverer() {
 	p := r.process("recoverer")
 	p.a.Spawn(nil, func() {

@@ -201,8 +201,7 @@ func putMembers(list, rows []library.Member) []library.Member {
 	return slices.Clip(list)
 }
 
-// putRequest puts a row where its key belongs: rows are in order of their keys,
-// however they came.
+// putRequest adds a row in the order of the keys, whatever the order of the calls.
 func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.RequestRow {
 	list = slices.Clone(list)
 	i, found := slices.BinarySearchFunc(list, row.Key, func(r commit.RequestRow, key commit.RequestKey) int {
@@ -215,8 +214,8 @@ func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.Reques
 	return slices.Insert(list, i, row)
 }
 
-// Settle removes what is settled; the positions and each row are conditional
-// writes of their own.
+// Settle removes what is settled; the positions and each row are conditional writes of their
+// own.
 func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
 	mine := *s
 	mine.Positions = slices.Clone(s.Positions)
@@ -265,7 +264,7 @@ func (st *Store) settleHeader(s *library.Settlement) {
 		h := p.header
 		p.header = library.Header{State: commit.Deleted, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
 		p.header.ID = h.ID
-		st.tracef("  buried")
+		st.tracef("  purged")
 	}
 }
 

@@ -14,7 +14,7 @@ const copiesFrom = 1 << 32
 var revealing = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opExpire,
 	opMembers, opMembers, opShare, opRemove, opDelete}
 
-// copyWatcher notes what is served from copies.
+// copyWatcher counts what is served from copies.
 type copyWatcher struct {
 	library.Unwatched
 	r *run
@@ -42,8 +42,8 @@ func (st *Store) buildForCopies(s *Scheduler) world {
 	return w
 }
 
-// drawCopies decides what kind of schedule it is. A few processes serve readers, again and
-// again, while others change what they read.
+// drawCopies draws the parameters of a schedule about copies. A few processes serve readers,
+// again and again, while others change what they read.
 func (r *run) drawCopies() {
 	s := r.s
 	r.drawTuning()

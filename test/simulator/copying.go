@@ -15,9 +15,9 @@ import (
 // copyTries is how often an operator makes a copy again that was broken off.
 const copyTries = 20
 
-// copyStore has an operator copy the store to a new one, by processes that die
-// and a store that fails, and judges the copy like the store itself. Nothing is
-// under way, and nobody uses the store any more.
+// copyStore has an operator copy the store to a new one, with processes that die and a store
+// that fails, and checks the copy like the store itself. Nothing is in flight, and nobody uses
+// the store any more.
 func (r *run) copyStore() {
 	for _, p := range r.procs {
 		p.a.Crash()
@@ -59,7 +59,7 @@ func (r *run) copyStore() {
 	to.audit(func(kind, format string, args ...any) { r.report(kind, "in the copy: "+format, args...) })
 }
 
-// copier runs a process on the copy until it has done what it is for, or dies.
+// copier runs a process on the copy until it has finished, or dies.
 func (r *run) copier(to *Store, do func(a *Actor, c *Client)) {
 	a := r.s.NewActor("copier", 0, 0)
 	done := false
@@ -71,7 +71,7 @@ func (r *run) copier(to *Store, do func(a *Actor, c *Client)) {
 	a.Crash()
 }
 
-// copyOnce is what the operator's command does.
+// copyOnce does what the operator's command does.
 func (r *run) copyOnce(a *Actor, from, to *Client) error {
 	compared, err := archive.Copy(r.ctx, a, from, to, func(archive.Progress) {})
 	if err != nil {
@@ -114,8 +114,8 @@ func (r *run) keysOfCopy(to *Store) {
 	}
 }
 
-// finishCopied takes over what a process on the copy has begun and not finished:
-// there too items expire.
+// finishCopied takes over what a process on the copy has started and not finished: items expire
+// there too.
 func (r *run) finishCopied(a *Actor, c *Client) {
 	p := &process{a: a, c: c}
 	if err := p.boot(r.ctx, r.tune); err != nil {
@@ -139,7 +139,7 @@ func inOrder(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// rowsAsText tells rows apart.
+// rowsAsText returns a text that is different for different rows.
 func rowsAsText(rows []archive.Row) string {
 	text := ""
 	for i := range rows {

@@ -15,8 +15,8 @@ type Scenario struct {
 	before []*Operation
 	op     *Operation
 	tune   library.Tuning
-	// prepare changes the store before anything runs; after repairs what no
-	// recovery is there to repair, when it is over.
+	// prepare changes the store before anything runs; after runs at the end and repairs what no
+	// recovery repairs.
 	prepare func(*Store)
 	after   func(ctx context.Context, p *process) error
 	// linger is how long the process lives on after the answer at least.
@@ -31,7 +31,7 @@ type CallPoint struct {
 	Call string
 }
 
-// CrashFaults are what befalls each call.
+// CrashFaults are the faults for each call.
 var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
 
 // crashWorld is the world of all scenarios.
@@ -59,8 +59,8 @@ func (o *Operation) again() Operation {
 	return copied
 }
 
-// Record plays a scenario undisturbed and tells the store calls that its
-// process makes from the beginning of the operation until nothing is under way.
+// Record plays a scenario without faults and returns the store calls of its process from the
+// start of the operation until nothing is in flight.
 func (m *Machine) Record(ctx context.Context, sc *Scenario, seed uint64) ([]CallPoint, []Violation) {
 	var points []CallPoint
 	found := m.playScenario(ctx, sc, seed, true, func(c *Client) {
@@ -70,8 +70,8 @@ func (m *Machine) Record(ctx context.Context, sc *Scenario, seed uint64) ([]Call
 	return points, found
 }
 
-// Crash plays a scenario with a fault at one call; it tells the name of the
-// call that the fault befell, empty where that was never made.
+// Crash plays a scenario with a fault at one call. It returns the name of that call, empty if
+// it was never made.
 func (m *Machine) Crash(ctx context.Context, sc *Scenario, seed uint64, at CallPoint, fault Fault) (string, []Violation) {
 	befell := ""
 	found := m.playScenario(ctx, sc, seed, false, func(c *Client) {
@@ -123,7 +123,7 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	r.users[0].p.c.inject, r.users[0].p.c.record = nil, nil
 	r.clear()
 	if !r.seen(noEnd, defect) {
-		r.judge()
+		r.verify()
 	}
 	if undisturbed && (op.outcome != answered && !sc.refused || sc.refused && op.outcome != refused) {
 		r.report(lostChange, "undisturbed, %v was answered: %v", &op, op.err)

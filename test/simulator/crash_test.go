@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// crashSeeds are played of each scenario: the order of what runs at once
-// differs between them.
+// crashSeeds is the number of seeds played for each scenario: they differ in the order of
+// concurrent steps.
 const crashSeeds = 3
 
 // lost takes bob's library away, as an operator might.
@@ -25,8 +25,8 @@ func lost(st *Store) {
 // every state, and by the clocks of the gateways in half a second.
 var byHand = int64(clock.Of(epoch.Add(time.Hour + time.Second/2)))
 
-// deleted deletes bob's library by hand: what is written of the states that
-// stand does not show.
+// deleted deletes bob's library by hand: writing the present states again has no visible
+// effect.
 func deleted(st *Store) {
 	lib := st.library(bob)
 	for _, cell := range lib.entries {

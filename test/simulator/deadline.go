@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// deadline is a context that ends at a simulated time. It ends for whoever looks
-// at it after that time, and wakes whoever waits with it.
+// deadline is a context that ends at a simulated time. It has ended for every check after that
+// time, and wakes those who wait with it.
 type deadline struct {
 	context.Context
 	a        *Actor
@@ -14,8 +14,8 @@ type deadline struct {
 	canceled bool
 }
 
-// Deadline bounds ctx by a simulated duration. In a schedule without deadlines
-// it leaves ctx as it is: then what takes long ends by itself.
+// Deadline limits ctx by a simulated duration. In a schedule without deadlines it returns ctx
+// unchanged: then slow calls end by themselves.
 func (a *Actor) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if !a.deadlines {
 		return ctx, func() {}

@@ -13,8 +13,8 @@ import (
 // ApplyIndexBatch is 1: the finest interleaving.
 func (c *Client) ApplyIndexBatch() int { return 1 }
 
-// ApplyIndex writes the derived rows of one principal: its library, atomically,
-// and apart from it what it has a role on.
+// ApplyIndex writes the derived rows of one principal: its library, atomically, and separately
+// the record of what it has a role on.
 func (c *Client) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	mine := *e
 	h := *e.Header
@@ -133,14 +133,14 @@ func (c *Client) CountLibrary(ctx context.Context, owner principal.ID, b library
 	return n, err
 }
 
-// Built tells whether the library is complete.
+// Built reports whether the library is complete.
 func (c *Client) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	built := false
 	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built.live })
 	return built, err
 }
 
-// Recorded tells whether what is shared with owner is recorded completely.
+// Recorded reports whether the record of what is shared with owner is complete.
 func (c *Client) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	recorded := false
 	err := c.read(ctx, "Recorded", func() { recorded = c.st.library(owner).recorded.live })
@@ -200,8 +200,8 @@ func (c *Client) DropLibrary(ctx context.Context, owner principal.ID, asOf clock
 	})
 }
 
-// DropEntries deletes entries at the timestamps they were read with, so that
-// what was written since stays.
+// DropEntries deletes entries at the timestamps with which they were read, so that later writes
+// are kept.
 func (c *Client) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	mine := slices.Clone(es)
 	return c.spread(ctx, "DropEntries", func(st *Store) {

@@ -23,7 +23,7 @@ func compareFound(c *foundCell, r principal.DirectoryRow) int {
 		cmp.Compare(c.row.Name, r.Name), cmp.Compare(c.row.Principal, r.Principal))
 }
 
-// found gives the cell of a row, making an empty one.
+// found returns the cell of a row, which it creates if needed.
 func (st *Store) found(k principal.DirectoryKey, id principal.ID) *foundCell {
 	key := principal.DirectoryRow{DirectoryKey: k, Principal: id}
 	i, ok := find(st.directory, key, compareFound)
@@ -95,7 +95,7 @@ func (c *Client) ReadDirectory(ctx context.Context, p principal.ID, keys []princ
 	return rows, err
 }
 
-// ScanDirectory reads rows of all tenants, in the order of their places.
+// ScanDirectory reads rows of all tenants, in the order of their positions.
 func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	err = c.read(ctx, "ScanDirectory", func() {
 		for _, cell := range c.st.directory {
@@ -113,7 +113,7 @@ func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (ro
 	return rows, next, err
 }
 
-// placeOfFound is a text in whose order the rows stand.
+// placeOfFound returns a text that orders the rows.
 func placeOfFound(r *principal.DirectoryRow) string {
 	list := "b"
 	if r.Whole {
@@ -134,7 +134,7 @@ func (c *Client) DropDirectory(ctx context.Context, rows []principal.DirectoryRo
 	}, nil)
 }
 
-// DirectoryFilled tells whether the directory is complete.
+// DirectoryFilled reports whether the directory is complete.
 func (c *Client) DirectoryFilled(ctx context.Context) (bool, error) {
 	filled := false
 	err := c.read(ctx, "DirectoryFilled", func() { filled = c.st.filled })
@@ -146,9 +146,9 @@ func (c *Client) SetDirectoryFilled(ctx context.Context) error {
 	return c.write(ctx, "SetDirectoryFilled", "", func() { c.st.filled = true }, nil)
 }
 
-// auditDirectory compares the rows of the directory with the names that
-// principals have. The names of schedules are single words in small letters, so
-// that the judge needs none of the rules by which the judged takes names apart.
+// auditDirectory compares the rows of the directory with the names of principals. The names in
+// schedules are single words in lower case, so that the check needs none of the product's rules
+// for splitting names.
 func (st *Store) auditDirectory(report func(kind, format string, args ...any)) {
 	var want, got []principal.DirectoryRow
 	for _, p := range st.principals {

@@ -8,26 +8,23 @@
 // plays schedules; a run is one of them (schedule.go, draw.go).
 //
 // # The world
-//
-// There are two tenants, t and o. Ann and bob are users of t, cid is one of o, and
-// boss is an administrator of t. A group holds some of them; in some schedules a
-// second group is nested in it, or it in that one. One or two items are there at
-// the start; others are created or imported (world.go). Clients make a few
-// operations each: they create, change, share, import, remove and delete, change
-// groups and names, and read libraries in every order and direction. In many
-// schedules they also do what they have no right to, tell a version that is not
-// the current one, hand an item over to somebody else, or repeat what they did
-// with an idempotency key (plan.go, operation.go, clients.go, reader.go). Some
-// follow libraries (follower.go). At the end of some schedules the whole store is
-// copied to another one (copying.go).
+// There are two tenants, t and o. Ann and bob are users of t, cid is one of o, and boss is an
+// administrator of t. Some of them are members of a group; in some schedules a second group is
+// nested in it, or it in that one. One or two items exist at the start; others are created or
+// imported (world.go). Clients make a few operations each: they create, change, share, import,
+// remove and delete, change groups and names, and read libraries in every order and direction.
+// In many schedules they also try what they have no right to, send a version that is not the
+// current one, transfer an item to somebody else, or repeat an operation with an idempotency
+// key (plan.go, operation.go, clients.go, reader.go). Some follow libraries (follower.go). At
+// the end of some schedules the whole store is copied to another one (copying.go).
 //
 // One schedule in eight is about the keys of leases instead. Clients acquire overlapping
 // leases, and confirm, cancel and read them around their deadlines (leasecalls.go). In the
 // end all leases are swept, and a lone contender takes the keys that are free.
 //
 // Another one in eight is about the texts of items. Clients save, publish and read revisions,
-// make and switch branches, and suggest and decide, beside changes of titles, visibility and
-// members (pageplan.go, pagecalls.go). Two hours later the scrubber removes what is garbage.
+// create and switch branches, and suggest and decide, while others change titles, visibility
+// and members (pageplan.go, pagecalls.go). Two hours later the scrubber removes garbage.
 //
 // Schedules from seed 4294967296 on are about pages that are served from copies of headers
 // (copies.go). Readers read the same libraries again and again, while others change them. Their store has three
@@ -35,48 +32,44 @@
 //
 // # What goes wrong
 //
-// Every store call and every wait is a point at which the scheduler may let
-// another task go on (scheduler.go). There a write may fail, be applied without
-// an answer, arrive late, or arrive after it was answered with an error; a call
-// may take so long that its deadline passes; a client may leave; a process may
-// die (client.go, actor.go, deadline.go). The clocks of processes disagree, and
-// recoverers take over the work of processes that still live. Deadlines,
-// slowness, faults and crashes differ from schedule to schedule: a schedule with
-// everything in it would show little of each.
+// Every store call and every wait is a point at which the scheduler may continue another task
+// (scheduler.go). There a write may fail, be applied without an answer, arrive late, or arrive
+// after it was answered with an error; a call may take so long that its deadline passes; a
+// client may leave; a process may die (client.go, actor.go, deadline.go). The clocks of
+// processes disagree, and recoverers take over the work of live processes. Deadlines, slowness,
+// faults and crashes differ from schedule to schedule: a schedule with everything in it would
+// show little of each.
 //
-// # Who judges
+// # What is checked
 //
-// When nothing is under way any more, the judges compare the store and all
-// answers with the history, which is every state that was ever decided
-// (history.go):
+// When nothing is in flight any more, the checks compare the store and all answers with the
+// history, which contains every state that was ever decided (history.go):
 //
-//   - audit.go: every library holds what the items say, every item that expires
-//     has its hint, and nothing is left over.
-//   - history.go: what was answered as done was done, once; what was refused was
-//     not; every state follows from the one before it.
-//   - rights.go: whoever changed something had the right to; whoever had it
-//     throughout was not refused.
-//   - reader.go, sight.go: nobody was shown what it might not see, no expired
-//     item, and no item twice in a walk; nothing was missing that was at rest.
+//   - audit.go: every library has the entries that the items require, every item that expires
+//     has its hint, and nothing else remains.
+//   - history.go: what was answered as done was done, once; what was refused was not; every
+//     state follows from the one before it.
+//   - rights.go: every change was made by somebody who had the right to; nobody was refused who
+//     had it throughout.
+//   - reader.go, view.go: nobody was shown what it may not see, no expired item, and no item
+//     twice in a walk; no item was missing that did not change.
 //   - resume.go: the last cursor of a walk leads to what has changed since.
-//   - follower.go: whoever follows a library holds what it has.
-//   - leasehistory.go: whoever was given keys holds all of them, at every step.
-//   - leasejudge.go: every answer about a lease is what the lease was meanwhile.
-//   - pagejudge.go: every state of a page is what its operation makes of the one before it.
-//   - pageanswers.go: every answer about a text is true; pageplan.go: in the end rows and
-//     texts fit.
-//   - judge.go: the product's own audit and its pages say the same.
+//   - follower.go: the state of every follower is that of its library.
+//   - leasehistory.go: a client that got keys holds all of them, at every step.
+//   - leasecheck.go: every answer about a lease is true of a state of the lease at that time.
+//   - pagecheck.go: every state of a page is the result of its operation on the one before it.
+//   - pageanswers.go: every answer about a text is true; pageplan.go: in the end rows and texts
+//     match.
+//   - check.go: the product's own audit and its pages agree.
 //
-// The judges know nothing of how the product works. Where this package calls
-// library.InBucket or IndexUpdate.Derive, it does so as a backend, and the judges
-// use neither.
+// The checks know nothing of how the product works. The package calls library.InBucket and
+// IndexUpdate.Derive only as a backend; the checks use neither.
 //
 // # How it is kept honest
 //
-// TestAblations switches one rule of the protocol off at a time, by a patch of the
-// source, and a violation must then be found within 20,000 schedules. The comment of
-// package ablations says how to add one. "make sim SEED=n WITHOUT=name" replays a
-// schedule with an ablation. TestWorldIsReached counts that what is described here
-// happens. TestCrashPoints fails every operation at every store
-// call. TestConformance holds the simulated store to the contract of all stores.
+// TestAblations switches one rule of the protocol off at a time, by a patch of the source, and
+// a violation must then be found. The comment of package ablations says how to add one. "make
+// sim SEED=n WITHOUT=name" replays a schedule with an ablation. TestWorldIsReached checks that
+// everything described here happens. TestCrashPoints fails every operation at every store call.
+// TestConformance runs the conformance suite of all stores on the simulated store.
 package simulator

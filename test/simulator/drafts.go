@@ -23,7 +23,7 @@ func compareDraft(d page.DraftRow, k draftName) int {
 // draftGroup is the Paxos group of the drafts of a user.
 func draftGroup(user principal.ID) string { return "drafts " + string(user) }
 
-// draftAt returns a draft, the zero one where there is none.
+// draftAt returns a draft, the zero one if there is none.
 func (st *Store) draftAt(k draftName) page.DraftRow {
 	i, found := find(st.drafts, k, compareDraft)
 	if !found {
@@ -34,7 +34,7 @@ func (st *Store) draftAt(k draftName) page.DraftRow {
 	return d
 }
 
-// putDraft stores a draft in the place of any of its key.
+// putDraft stores a draft, and replaces one with its key.
 func (st *Store) putDraft(d page.DraftRow) {
 	i, found := find(st.drafts, draftName{d.User, d.Name}, compareDraft)
 	if found {
@@ -70,7 +70,7 @@ func (c *Client) ReadDrafts(ctx context.Context, user principal.ID, names []stri
 	return drafts, err
 }
 
-// PutDraft stores a draft where there is none, or in the place of the one with a token.
+// PutDraft stores a draft if there is none, or replaces the one with a token.
 func (c *Client) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
 	d.Value = slices.Clone(d.Value)
 	var token *page.TextID

@@ -6,7 +6,7 @@ import (
 	"carrel/library"
 )
 
-// draw decides what kind of schedule it is.
+// draw decides the kind of schedule.
 func (r *run) draw() {
 	s := r.s
 	users, slow := 1+s.pick(3), uint64(0)
@@ -87,8 +87,8 @@ func (r *run) drawTuning() {
 	}
 }
 
-// drawFaults decides what goes wrong; recoverers are processes that take over
-// all lanes, whoever lives.
+// drawFaults draws what goes wrong; recoverers are processes that take over all lists, even of
+// live processes.
 func (r *run) drawFaults() {
 	s := r.s
 	s.jump = []uint64{0, 2, 24}[s.pick(3)]
@@ -102,7 +102,7 @@ func (r *run) drawFaults() {
 		r.recoverers = 1 + s.pick(2)
 	}
 	if s.chance(256) {
-		// Processes that die while others take over what they have under way.
+		// Processes die while others take over what they have in flight.
 		f.Budget, f.Chance, f.Crashes, f.Stall = 4, 48, 3, 48
 		r.recoverers = 2
 	}

@@ -41,20 +41,20 @@ func (st *Store) feedCell(k timeline.Change) *feedCell {
 	return st.feeds[i]
 }
 
-// FixBucket stores a day of a feed where there is none.
+// FixBucket stores a day of a feed if there is none.
 func (c *Client) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
-	var stands timeline.Bucket
+	var current timeline.Bucket
 	err := c.write(ctx, "FixBucket", feedGroup(feed), func() {
 		for _, row := range c.st.buckets {
 			if row.feed == feed && row.bucket.Day == b.Day {
-				stands = row.bucket
+				current = row.bucket
 				return
 			}
 		}
 		c.st.buckets = append(c.st.buckets, bucketRow{feed, b})
-		stands = b
+		current = b
 	}, nil)
-	return stands, err
+	return current, err
 }
 
 // ListBuckets lists the days of a feed, the newest first.

@@ -14,27 +14,27 @@ import (
 	"carrel/principal"
 )
 
-// follower is a client that keeps a library before its user's eyes: it reads
-// it, follows it, applies what it is told, and resumes from its last cursor
-// when a process dies or the connection ends.
+// follower is a client that keeps a copy of a library up to date: it reads it, follows it,
+// applies the events, and resumes from its last cursor when a process dies or the connection
+// ends.
 type follower struct {
-	sight
+	view
 	p       *process
 	running bool
-	// held says that holds is what the library was once, and has been since: it
-	// is not while the library must be read again.
+	// held reports that holds was the content of the library once, and has been updated since: it
+	// is false while the library must be read again.
 	held   bool
 	holds  []string // as shown, by id
-	cursor *string  // the last one got; nil where the library was empty
+	cursor *string  // the last one received; nil if the library was empty
 	// leave ends the connection.
-	leave context.CancelFunc
-	told  []telling
+	leave    context.CancelFunc
+	received []delivery
 	// blind: the owner is not to be seen any more.
 	blind bool
 }
 
-// telling is what a follower was told, with the steps in which it was decided.
-type telling struct {
+// delivery is an event that a follower received, with the steps in which it was decided.
+type delivery struct {
 	start, end int
 	id         library.ContentID
 	placed     bool
@@ -42,11 +42,11 @@ type telling struct {
 	begins bool
 }
 
-// hearBeyond is how long after the last change everything must have been told:
-// two rounds of looking at every library, with what they take.
+// hearBeyond is how long after the last change every event must have been received: two rounds
+// of reading every library, and the time they take.
 const hearBeyond = 150 * time.Second
 
-// drawFollowers decides who follows what.
+// drawFollowers draws the followers.
 func (r *run) drawFollowers() {
 	s := r.s
 	if !s.chance(r.m.Following) {
@@ -54,7 +54,7 @@ func (r *run) drawFollowers() {
 	}
 	viewers := []principal.ID{"", ann, bob, cid}
 	for range 1 + s.pick(2) {
-		f := &follower{sight: sight{owner: r.w.principals[s.pick(len(r.w.principals))], viewer: viewers[s.pick(4)]}}
+		f := &follower{view: view{owner: r.w.principals[s.pick(len(r.w.principals))], viewer: viewers[s.pick(4)]}}
 		if r.w.focus != "" && s.chance(700) {
 			f.owner = r.w.focus
 		}
@@ -62,7 +62,7 @@ func (r *run) drawFollowers() {
 	}
 }
 
-// follow lets a follower begin, or go on, through a process.
+// follow lets a follower start or continue, through a process.
 func (r *run) follow(f *follower, p *process) {
 	f.p, f.running = p, true
 	var ctx context.Context
@@ -72,7 +72,7 @@ func (r *run) follow(f *follower, p *process) {
 		if p.boot(ctx, r.tune) != nil {
 			return
 		}
-		// A store that does not answer is asked again, not for ever.
+		// It retries a limited number of times if the store does not answer.
 		for range 20 {
 			if r.connect(ctx, f) || ctx.Err() != nil {
 				return
@@ -82,8 +82,7 @@ func (r *run) follow(f *follower, p *process) {
 	})
 }
 
-// connect follows until the connection ends. It tells whether there is no more
-// to be done.
+// connect follows until the connection ends. It reports whether the follower has finished.
 func (r *run) connect(ctx context.Context, f *follower) bool {
 	svc, s := f.p.svc, r.s
 	// An empty page has no cursor: then one follows first, and reads after.
@@ -106,7 +105,7 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 		}
 	}
 	for fresh := true; ; {
-		t := telling{start: s.steps, begins: fresh}
+		t := delivery{start: s.steps, begins: fresh}
 		s.current.waited = 0
 		c, err := following.Next(ctx)
 		if err != nil {
@@ -114,13 +113,13 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 		}
 		t.start, t.end = max(t.start, s.current.waited), s.steps
 		f.apply(c, &t)
-		r.st.tracef("%q is told of %s's library: %+v, holds %v", f.viewer, f.owner, t, f.holds)
+		r.st.tracef("%q receives of %s's library: %+v, holds %v", f.viewer, f.owner, t, f.holds)
 		if !r.settling && s.chance(500) {
 			// The connection breaks, and is made again.
 			_ = f.p.a.After(ctx, time.Duration(s.pick(1<<s.pick(30)))*time.Nanosecond)
 			return false
 		}
-		// It looks at a page once more, while it goes on following.
+		// It reads a page once more, while it continues to follow.
 		fresh = s.chance(100)
 		if fresh && r.readWhole(ctx, f) != nil {
 			return false
@@ -128,7 +127,7 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 	}
 }
 
-// refused is what a follower makes of the end of a connection.
+// refused handles the end of a connection.
 func (r *run) refused(f *follower, err error) bool {
 	r.st.tracef("%q hears no more of %s: %v", f.viewer, f.owner, err)
 	switch {
@@ -178,7 +177,7 @@ func (f *follower) place(e *library.LibraryEdge) {
 }
 
 // apply does as a client would.
-func (f *follower) apply(c library.LibraryChange, t *telling) {
+func (f *follower) apply(c library.LibraryChange, t *delivery) {
 	switch c := c.(type) {
 	case *library.LibraryEntryPlaced:
 		f.place(c.Edge)
@@ -189,7 +188,7 @@ func (f *follower) apply(c library.LibraryChange, t *telling) {
 		f.remove(c.ContentID)
 		t.id = c.ContentID
 	}
-	f.told = append(f.told, *t)
+	f.received = append(f.received, *t)
 }
 
 // refollow lets followers whose processes have died go on through others.
@@ -205,8 +204,8 @@ func (r *run) refollow() {
 	}
 }
 
-// listen gives followers the time to hear everything, and judges what they hold
-// then. Nothing is under way.
+// listen gives followers the time to receive everything, and checks their state then. Nothing
+// is in flight.
 func (r *run) listen() {
 	if len(r.followers) == 0 {
 		return
@@ -228,8 +227,8 @@ func (r *run) listen() {
 	}
 }
 
-// hearAgain lets the followers come back to the last process, after everything
-// was recovered, and judges what they hold when they have heard all they missed.
+// hearAgain lets the followers reconnect to the last process, after everything was recovered,
+// and checks their state when they have received everything they missed.
 func (r *run) hearAgain() {
 	last := r.procs[len(r.procs)-1]
 	if len(r.followers) == 0 || last.a.dead || last.svc == nil {
@@ -243,9 +242,9 @@ func (r *run) hearAgain() {
 	r.listen()
 }
 
-// expectHeld is what a follower must hold when nothing changes any more.
+// expectHeld returns the state that a follower must have when nothing changes any more.
 func (r *run) expectHeld(f *follower) []string {
-	now := readPage{sight: f.sight, start: r.s.steps, end: r.s.steps}
+	now := readPage{view: f.view, start: r.s.steps, end: r.s.steps}
 	var held []string
 	for _, c := range r.st.contents {
 		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(clock.Of(epoch.Add(r.s.now))) {
@@ -256,16 +255,16 @@ func (r *run) expectHeld(f *follower) []string {
 	return held
 }
 
-// check judges what a follower was told by the history: nothing that it might
-// not see then, no removal of what had never been there for it, and none twice
-// unless it may have been there between.
+// check compares the events of a follower with the history: none shows what it may not see
+// then, none removes what it could never have had, and none removes an item twice unless it may
+// have come back in between.
 func (f *follower) check(h *History, report func(kind, format string, args ...any)) {
 	removed := map[library.ContentID]int{}
-	for _, t := range f.told {
+	for _, t := range f.received {
 		if t.begins {
 			clear(removed)
 		}
-		p := readPage{sight: f.sight, start: t.start, end: t.end}
+		p := readPage{view: f.view, start: t.start, end: t.end}
 		if t.placed {
 			if !h.mayHaveSeen(&p, t.id) {
 				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)
@@ -278,9 +277,9 @@ func (f *follower) check(h *History, report func(kind, format string, args ...an
 		switch {
 		case h.mayHaveSeen(&p, t.id):
 		case again:
-			report(wrongFollower, "%q was told twice that %s has left the library of %s", f.viewer, t.id, f.owner)
+			report(wrongFollower, "%q received twice that %s has left the library of %s", f.viewer, t.id, f.owner)
 		default:
-			report(wrongFollower, "%q was told that %s has left the library of %s, where it never might see it", f.viewer, t.id, f.owner)
+			report(wrongFollower, "%q received that %s has left the library of %s, where it never could see it", f.viewer, t.id, f.owner)
 		}
 		removed[t.id] = t.start
 	}

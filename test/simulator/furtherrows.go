@@ -13,8 +13,8 @@ func compareRow(r library.Row, k library.RowKey) int {
 	return cmp.Or(cmp.Compare(r.Kind, k.Kind), cmp.Compare(r.Key, k.Key))
 }
 
-// putFurther puts rows in the place of those with their keys, and takes away those without
-// a value. The list is replaced, never changed.
+// putFurther replaces rows by those with the same keys, and removes those without a value. The
+// list is replaced, never changed.
 func putFurther(list, rows []library.Row) []library.Row {
 	if len(rows) == 0 {
 		return list

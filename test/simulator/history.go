@@ -12,8 +12,8 @@ import (
 	"carrel/principal"
 )
 
-// History is what was decided: every state of every partition, in order, with
-// the step at which it began and the operation that made it.
+// History contains what was decided: every state of every partition, in order, with the step at
+// which it was decided and the operation that made it.
 type History struct {
 	s          *Scheduler
 	contents   []*contentHistory
@@ -25,12 +25,11 @@ type History struct {
 	replicated bool
 	// latest is the latest time that some clock of a process may have shown.
 	latest func() clock.Instant
-	// lost are the keys that were lost by those who held them, and other states of leases
-	// that must not be.
+	// lost are keys that their holders lost, and other wrong states of leases.
 	lost []string
 	// broken are states of pastes that must not be.
 	broken []string
-	// connected are those who follow the public pastes now.
+	// connected are the present followers of the public pastes.
 	connected []*pasteFollower
 }
 
@@ -42,8 +41,8 @@ type contentHistory struct {
 // contentState is a state of an item, in force until the next one.
 type contentState struct {
 	step int
-	// seen is the step from which every quorum reading shows it, or a later one: that of its
-	// decision where there are no replicas, never before a quorum of them has it.
+	// seen is the step from which every quorum reading returns the state, or a later one: without
+	// replicas the step of its decision, with replicas that at which a quorum of them has it.
 	seen    int
 	version int
 	at      time.Duration
@@ -199,12 +198,12 @@ func (s *principalState) role(p principal.ID) principal.GroupRole {
 	return principal.NotInGroup
 }
 
-// check judges the answers: what was answered as done was so at some moment
-// while it ran, what was refused never was, and nothing was done twice.
+// check checks the answers: what was answered as done was so at some moment while it ran, what
+// was refused never was, and nothing was done twice.
 func (h *History) check(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, o := range ops {
 		if o.lease != nil || o.page != nil || o.paste != nil {
-			continue // checkLeases and checkPages judge those
+			continue // see checkLeases and checkPages
 		}
 		made := h.made(o)
 		switch o.outcome {
@@ -255,8 +254,8 @@ func (h *History) made(o *Operation) int {
 			}
 		}
 	case opShare:
-		// Shares that wait together are decided together, by one of them:
-		// checkRights judges whose roles were given.
+		// Shares that wait together are decided together, by one of them: checkRights checks whose
+		// roles were set.
 	default:
 		for _, s := range h.of(o.content).states {
 			if s.op == o {
@@ -267,8 +266,7 @@ func (h *History) made(o *Operation) int {
 	return n
 }
 
-// held tells whether what the operation asks for was so at some moment while
-// it ran.
+// held reports whether what the operation requests was so at some moment while it ran.
 func (h *History) held(o *Operation) bool {
 	if o.kind == opRebuild || o.kind == opRead {
 		return true
@@ -305,7 +303,7 @@ func (s *principalState) wanted(o *Operation) bool {
 	return true
 }
 
-// wanted tells whether the state is what the operation asks for.
+// wanted reports whether the state is what the operation requests.
 func (s *contentState) wanted(o *Operation) bool {
 	h := &s.header
 	if o.kind == opDelete {
@@ -362,7 +360,7 @@ func (c *contentHistory) unbroken() error {
 	return nil
 }
 
-// mayEnd checks that an item ends by a delete, or where it had an end.
+// mayEnd checks that an item ends by a delete, or by its expiry.
 func mayEnd(h *library.Header, op *Operation) error {
 	if op != nil && op.kind == opDelete || h.ExpiresAt != nil {
 		return nil
@@ -400,11 +398,10 @@ func follows(before, after *contentState) error {
 // with something to spare for clocks.
 const ownWithin = 4 * time.Second
 
-// checkAnswer holds an answer to its word, at the step at which it is given:
-// where the fan-out is said to be complete, no library that it concerns shows a
-// place that the item had only before, and whoever has stayed a member since is
-// shown it. The actor's own library follows before any answer, unless something
-// went wrong or took long.
+// checkAnswer checks an answer at the step at which it is returned. If the fan-out is reported
+// as complete, no library that it concerns shows the item at a position that it had only
+// before, and everybody who has been a member since is shown it. The actor's own library is
+// updated before any answer, unless something went wrong or took long.
 func (st *Store) checkAnswer(h *History, o *Operation, report func(kind, format string, args ...any)) {
 	states := h.of(o.content).states
 	made := len(states)
@@ -446,7 +443,7 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner principa
 	}
 }
 
-// stoodThere tells whether some of the states justifies an entry.
+// stoodThere reports whether one of the states justifies an entry.
 func stoodThere(states []contentState, owner principal.ID, c *entryCell) bool {
 	for i := range states {
 		s := &states[i]

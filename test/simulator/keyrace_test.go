@@ -12,9 +12,9 @@ import (
 // keyRaces are the seeds of creations that use one key at the same time.
 const keyRaces = 4000
 
-// keyRace plays two creations of one viewer and key with two inputs, each
-// through a gateway of its own or a shared one, with faults, crashes and
-// recoverers. It tells how many items were created.
+// keyRace plays two creations by one viewer with one key and two inputs, each through a gateway
+// of its own or a shared one, with faults, crashes and recoverers. It returns how many items
+// were created.
 func (m *Machine) keyRace(ctx context.Context, seed uint64, named bool) (created int, found []Violation) {
 	key := "key"
 	r := m.begin(ctx, seed, crashWorld)
@@ -44,7 +44,7 @@ func (m *Machine) keyRace(ctx context.Context, seed uint64, named bool) (created
 	}
 	r.clear()
 	if !r.seen(noEnd, defect) {
-		r.judge()
+		r.verify()
 	}
 	for _, part := range m.st.contents {
 		if part.header.State == commit.Live && part.header.ID != item {

@@ -17,7 +17,7 @@ func (st *Store) inFlightList(id commit.ListID) *listCell {
 	return st.inFlightLists[i]
 }
 
-// PutInFlightList replaces a lane's list; one without blocks is deleted.
+// PutInFlightList replaces a list; one without blocks is deleted.
 func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	blocks := slices.Clone(l.Blocks)
 	keepsEmpty := len(c.st.replicas) > 0
@@ -29,27 +29,26 @@ func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) err
 			cell.blocks = blocks
 		}
 		if st.Trace != nil {
-			st.tracef("  lane %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
+			st.tracef("  list %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
 		}
 	}, nil)
 }
 
-// InFlightLists reads all lanes.
+// InFlightLists reads all lists.
 func (c *Client) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	var inFlightLists []commit.InFlightList
 	err := c.read(ctx, "InFlightLists", func() { inFlightLists = c.listsSeen("InFlightLists") })
 	return inFlightLists, err
 }
 
-// InFlight reads all lanes.
+// InFlight reads all lists.
 func (c *Client) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	var inFlightLists []commit.InFlightList
 	err := c.read(ctx, "InFlight", func() { inFlightLists = c.listsSeen("InFlight") })
 	return inFlightLists, err
 }
 
-// holds reports whether the lane has entries: an empty one may be kept until its process
-// ends.
+// holds reports whether the list has entries: an empty one may be kept until its process ends.
 func (l *listCell) holds() bool { return l.live && len(l.blocks) > 0 }
 
 func (st *Store) currentLists() []commit.InFlightList {
@@ -62,12 +61,12 @@ func (st *Store) currentLists() []commit.InFlightList {
 	return inFlightLists
 }
 
-// DeleteInFlightList deletes a lane at the timestamp it was read with, so that a list
-// written since stays.
+// DeleteInFlightList deletes a list at the timestamp with which it was read, so that a later
+// write is kept.
 func (c *Client) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
 	return c.spread(ctx, "DeleteInFlightList", func(st *Store) {
 		st.inFlightList(id).del(stamp)
-		st.tracef("  lane %.6x dropped at %d", id, stamp)
+		st.tracef("  list %.6x dropped at %d", id, stamp)
 	}, nil)
 }
 
@@ -82,8 +81,8 @@ func (st *Store) due(d commit.Due) *dueCell {
 	return st.dues[i]
 }
 
-// standingDues are the hints that were not removed, earliest first.
-func (st *Store) standingDues() []commit.Due {
+// currentDues returns the hints that were not removed, earliest first.
+func (st *Store) currentDues() []commit.Due {
 	var dues []commit.Due
 	for _, c := range st.dues {
 		if c.live {
@@ -102,7 +101,7 @@ func (c *Client) PutDue(ctx context.Context, d commit.Due) error {
 func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	var dues []commit.Due
 	err := c.read(ctx, "DueUntil", func() {
-		dues = slices.DeleteFunc(c.st.standingDues(), func(d commit.Due) bool { return d.At > until })
+		dues = slices.DeleteFunc(c.st.currentDues(), func(d commit.Due) bool { return d.At > until })
 		dues = dues[:min(len(dues), limit)]
 	})
 	return dues, err
@@ -115,7 +114,7 @@ func (c *Client) DropDue(ctx context.Context, d commit.Due) error {
 
 // PutCreationIfAbsent fixes the id of a creation.
 func (c *Client) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	var standing commit.Creation
+	var current commit.Creation
 	var old *commit.Creation
 	if replace != nil {
 		copied := *replace
@@ -126,30 +125,30 @@ func (c *Client) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, re
 		switch {
 		case i < 0 && old == nil:
 			c.st.creations = append(c.st.creations, cr)
-			standing = cr
+			current = cr
 		case i >= 0 && old != nil && c.st.creations[i] == *old:
 			c.st.creations[i] = cr
-			standing = cr
+			current = cr
 		case i >= 0:
-			standing = c.st.creations[i]
+			current = c.st.creations[i]
 		}
 	}, nil)
-	return standing, err
+	return current, err
 }
 
-// PutSettingIfAbsent stores a value under a name unless one stands.
+// PutSettingIfAbsent stores a value under a name unless one is stored.
 func (c *Client) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
-	var standing []byte
+	var current []byte
 	mine := slices.Clone(value)
 	err := c.write(ctx, "PutSettingIfAbsent", "setting "+name, func() {
 		for _, s := range c.st.settings {
 			if s.name == name {
-				standing = slices.Clone(s.value)
+				current = slices.Clone(s.value)
 				return
 			}
 		}
 		c.st.settings = append(c.st.settings, setting{name, mine})
-		standing = slices.Clone(mine)
+		current = slices.Clone(mine)
 	}, nil)
-	return standing, err
+	return current, err
 }

@@ -10,14 +10,14 @@ import (
 	"carrel/principal"
 )
 
-// leaseCall is what an operation asks about keys, and what it was answered.
+// leaseCall is the input of an operation on keys, and its answer.
 type leaseCall struct {
 	keys []string // of acquireLease; isKeyAvailable has one
 	ttl  int      // in milliseconds
 	// of is the lease that is confirmed, cancelled or read; foreign: with another token.
 	of      *granted
 	foreign bool
-	// wait, where set, is how long the client waits before it; else that is drawn.
+	// wait, if it is set, is how long the client waits before the call; otherwise that is drawn.
 	wait *time.Duration
 
 	// began is the time of the process when it was called last, and struck the number of
@@ -30,7 +30,7 @@ type leaseCall struct {
 	available bool
 }
 
-// granted is a lease whose token a client was told.
+// granted is a lease whose token a client has received.
 type granted struct {
 	id       lease.ID
 	token    string
@@ -82,8 +82,8 @@ func (o *Operation) askLeases(ctx context.Context, p *process) (err error) {
 	return err
 }
 
-// aim decides which lease an operation is about, when it begins, and waits until shortly
-// before or after the deadline of it in many cases.
+// aim decides which lease an operation is about, when it starts, and in many cases waits until
+// shortly before or after its deadline.
 func (r *run) aim(p *process, o *Operation) {
 	s, c := r.s, o.lease
 	switch {
@@ -121,12 +121,12 @@ func (r *run) aim(p *process, o *Operation) {
 // that of another one.
 func (r *run) awaitDeadline(p *process, g *granted) {
 	by := r.procs[r.s.pick(len(r.procs))].a.clock()
-	left := g.deadline.Time().Sub(by)
-	if left <= 0 {
+	rest := g.deadline.Time().Sub(by)
+	if rest <= 0 {
 		return
 	}
 	spread := []int{20, 200, 2000}[r.s.pick(3)]
-	_ = p.a.After(r.ctx, max(left+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
+	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
 }
 
 // planLeases draws the operations of a schedule that is about keys.
@@ -188,7 +188,7 @@ func (st *Store) buildForLeases(*Scheduler) world {
 	return w
 }
 
-// drawLeases decides what kind of schedule it is, of those that are about keys.
+// drawLeases draws the parameters of a schedule about keys.
 func (r *run) drawLeases() {
 	s := r.s
 	r.ops = planLeases(s, 3+s.pick(7), 1+s.pick(5))

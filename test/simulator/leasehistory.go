@@ -15,8 +15,8 @@ import (
 type leaseHistory struct {
 	id     lease.ID
 	states []leaseState
-	// told: a client was given it with its token, and holds its keys.
-	told bool
+	// answered: a client got it with its token, and holds its keys.
+	answered bool
 }
 
 // leaseState is a state of a lease, in force until the next one. A removed row has state 0.
@@ -30,7 +30,7 @@ type leaseState struct {
 	op       *Operation
 }
 
-// unansweredFor is how long a lease may last that its client was not told of.
+// unansweredFor is how long a lease may last without its client having received it.
 const unansweredFor = 30 * time.Second
 
 // live reports whether the lease may hold keys.
@@ -113,7 +113,7 @@ func (st *Store) leaseChanged(r lease.Row, by *Operation) {
 	st.keysStay()
 }
 
-// readLeaseRow reads what the judges need of a row.
+// readLeaseRow reads the parts of a row that the checks need.
 func readLeaseRow(r lease.Row) leaseState {
 	if r.Seq == 0 {
 		return leaseState{}
@@ -149,12 +149,12 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 	switch {
 	case before.state == 0:
 		if after.seq != 1 || after.state != lease.Pending && after.state != lease.Refused {
-			return "a lease begins as pending, or refused"
+			return "a lease starts as pending, or refused"
 		}
 		if after.deadline > after.created.Add(unansweredFor) {
 			return "it lasts longer than it may before it has its keys"
 		}
-		// A row that comes late may come back, when its time is over.
+		// A row that comes late may reappear, if its time is over.
 		if ended && after.state == lease.Pending && after.deadline > h.latest() {
 			return "it has ended before"
 		}
@@ -165,7 +165,7 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 	case before.state != lease.Pending:
 		return "it had ended, or was permanent"
 	case after.seq != before.seq+1:
-		return "a number was left out"
+		return "a number was skipped"
 	case !slices.Equal(before.keys, after.keys):
 		return fmt.Sprintf("the keys are %v, and were %v", after.keys, before.keys)
 	case after.state == lease.Pending:
@@ -176,19 +176,19 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 	return ""
 }
 
-// mayLast says why a pending lease must not be given its whole time; "": it may. It is
-// given it once, when it has its keys, before its client is told.
+// mayLast returns why a pending lease must not get its whole time; "": it may. It gets it once,
+// when it has its keys, before its client receives it.
 func (h *History) mayLast(l *leaseHistory, before, after *leaseState) string {
 	switch {
 	case before.seq != 1 || after.deadline <= before.deadline:
 		return "nothing has changed, or its time for a second time"
-	case l.told:
-		return "a client has been told that it ends sooner"
+	case l.answered:
+		return "a client has received an earlier deadline"
 	}
 	return ""
 }
 
-// claimChanged takes down where the claim of a key points to.
+// claimChanged records which lease the claim of a key points to.
 func (st *Store) claimChanged(k claim.Key) {
 	if st.history == nil || k != claim.Leased(k.Name) {
 		return
@@ -199,13 +199,13 @@ func (st *Store) claimChanged(k claim.Key) {
 	st.keysStay()
 }
 
-// keysStay checks that whoever holds keys holds all of them: their claims point to a lease
-// that is confirmed, and to one that a client was given and that has not ended.
+// keysStay checks that every holder of keys holds all of them: their claims point to a lease
+// that is confirmed, or to one that a client has received and that has not ended.
 func (st *Store) keysStay() {
 	h := st.history
 	for _, l := range h.leases {
 		now := l.now()
-		if now.state != lease.Confirmed && (now.state != lease.Pending || !l.told) {
+		if now.state != lease.Confirmed && (now.state != lease.Pending || !l.answered) {
 			continue
 		}
 		if k := st.lacks(l); k != "" && len(h.lost) == 0 {

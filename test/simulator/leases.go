@@ -15,7 +15,7 @@ func compareLease(r lease.Row, id lease.ID) int { return cmp.Compare(r.ID, id) }
 // leaseGroup is the Paxos group of a lease.
 func leaseGroup(id lease.ID) string { return "lease " + string(id) }
 
-// leaseAt returns the row of a lease, the zero one where there is none.
+// leaseAt returns the row of a lease, the zero one if there is none.
 func (st *Store) leaseAt(id lease.ID) lease.Row {
 	if i, ok := find(st.leases, id, compareLease); ok {
 		return copyLease(st.leases[i])
@@ -41,28 +41,28 @@ func (st *Store) putLease(r lease.Row) {
 
 // ReadLease reads a lease.
 func (c *Client) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
-	var stands lease.Row
+	var current lease.Row
 	err := c.read(ctx, "ReadLease", func() {
 		if c.a != nil {
 			c.st.decide(leaseGroup(id))
 		}
-		stands = c.st.leaseAt(id)
+		current = c.st.leaseAt(id)
 	})
-	return stands, err
+	return current, err
 }
 
-// CommitLease stores a lease in the place of the one with the Seq before.
+// CommitLease stores a lease, and replaces the one with the Seq before.
 func (c *Client) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
-	var stands lease.Row
+	var current lease.Row
 	mine, by := copyLease(r), c.running()
 	err := c.write(ctx, "CommitLease", leaseGroup(r.ID), func() {
 		if c.st.leaseAt(mine.ID).Seq == mine.Seq-1 {
 			c.st.putLease(mine)
 			c.st.leaseChanged(mine, by)
 		}
-		stands = c.st.leaseAt(mine.ID)
+		current = c.st.leaseAt(mine.ID)
 	}, nil)
-	return stands, err
+	return current, err
 }
 
 // DropLease removes a lease with this Seq.

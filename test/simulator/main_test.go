@@ -16,12 +16,12 @@ import (
 var (
 	// overlaid reports that this program was built with the patches of all ablations.
 	overlaid bool
-	// without is the name of the ablation that is asked for; empty: none is.
+	// without is the name of the requested ablation; empty: none.
 	without = os.Getenv(ablations.Variable)
 )
 
-// TestMain runs the tests. Where an ablation is asked for, it builds these tests with the
-// patches and runs those in the place of its own.
+// TestMain runs the tests. If an ablation is requested, it builds these tests with the patches
+// and runs those instead.
 func TestMain(m *testing.M) {
 	if without != "" {
 		if _, err := ablations.Find(without); err != nil {

@@ -64,19 +64,19 @@ var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMember
 
 func (k opKind) String() string { return opNames[k] }
 
-// imports tells whether the operation is one of the operator's import, which asks
-// nobody for rights and knows no keys.
+// imports reports whether the operation is one of the operator's import, which checks no rights
+// and has no keys.
 func (k opKind) imports() bool { return k == opImport || k == opImportMembers }
 
-// ofPrincipal tells whether the operation changes a user or a group.
+// ofPrincipal reports whether the operation changes a user or a group.
 func (k opKind) ofPrincipal() bool {
 	return k == opGroup || k >= opCreateUser && k <= opUpdateGroup || k.deletes()
 }
 
-// deletes tells whether the operation deletes a user or a group.
+// deletes reports whether the operation deletes a user or a group.
 func (k opKind) deletes() bool { return k == opDeleteUser || k == opDeleteGroup }
 
-// outcomeOf says what a caller knows of its operation.
+// outcomeOf is what a caller knows of its operation.
 type outcomeOf uint8
 
 const (
@@ -86,7 +86,7 @@ const (
 	uncertain                   // an error that says nothing of that
 )
 
-// Operation is one call of a client, with what it was answered.
+// Operation is one call of a client, with its answer.
 type Operation struct {
 	kind       opKind
 	n          int // its number: names what it writes
@@ -134,7 +134,7 @@ func (o *Operation) String() string {
 	return s
 }
 
-// call makes the call on a Service; it does not return where the process dies.
+// call makes the call on a Service; it does not return if the process dies.
 func (o *Operation) call(ctx context.Context, p *process, s *Scheduler) {
 	if o.repeated = o.start > 0; !o.repeated {
 		o.start = s.steps
@@ -152,17 +152,17 @@ func (o *Operation) call(ctx context.Context, p *process, s *Scheduler) {
 		out, err = o.do(ctx, p.svc)
 	}
 	o.end, o.err = s.steps, err
-	o.outcome = judgeAnswer(err)
+	o.outcome = outcomeOfError(err)
 	if o.repeated && o.outcome == refused {
-		// What is refused is the repetition; the first call may have done it.
+		// The repetition is refused; the first call may have done it.
 		o.outcome = uncertain
 	}
 	o.concerning = err == nil && out != nil && out.FanOut.Libraries > 0
 	o.complete = o.concerning && out.FanOut.Complete
 }
 
-// judgeAnswer tells what an answer says of the change.
-func judgeAnswer(err error) outcomeOf {
+// outcomeOfError returns what an answer says about the change.
+func outcomeOfError(err error) outcomeOf {
 	switch {
 	case err == nil:
 		return answered
@@ -256,7 +256,7 @@ func (o *Operation) groupChanges() []principal.GroupMemberChange {
 	return list
 }
 
-// ofMembers tells whether the operation concerns only those whose rows it writes.
+// ofMembers reports whether the operation concerns only the principals whose rows it writes.
 func (k opKind) ofMembers() bool { return k == opShare || k == opMembers || k == opRemove }
 
 func (o *Operation) changes() []library.ContentMemberChange {

@@ -14,8 +14,8 @@ import (
 // root is the folder of the module.
 var root = filepath.Join("..", "..")
 
-// TestOverlay_NamesTheAblationThatDoesNotApply: each patch must match once, and who moves
-// or repeats a patched line learns which ablation it breaks.
+// TestOverlay_NamesTheAblationThatDoesNotApply: each patch must match once. An author who moves
+// or repeats a patched line learns which ablation breaks.
 func TestOverlay_NamesTheAblationThatDoesNotApply(t *testing.T) {
 	last := ablations.All[len(ablations.All)-1]
 	patch := last.Patches[0]
@@ -42,7 +42,7 @@ func TestOverlay_NamesTheAblationThatDoesNotApply(t *testing.T) {
 			}
 			_, err = ablations.Overlay(copied, t.TempDir())
 			if err == nil || !strings.Contains(err.Error(), last.Name) || !strings.Contains(err.Error(), patch.File) {
-				t.Errorf("the patch applies, or who must mend it is not said: %v", err)
+				t.Errorf("the patch applies, or the error does not say which one to fix: %v", err)
 			}
 		})
 	}
@@ -75,25 +75,25 @@ func copyOfSources(t *testing.T) string {
 
 var ruleRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([a-z-]+)` \\| [^|]+ \\|$")
 
-// TestAblations_AreInTheDocumentation: the documents of the protocols say of each ablation
-// which rule it breaks, and what goes wrong then.
+// TestAblations_AreInTheDocumentation: the documents of the protocols describe for each
+// ablation which rule it breaks, and what goes wrong then.
 func TestAblations_AreInTheDocumentation(t *testing.T) {
-	var told, names []string
+	var documented, names []string
 	for _, document := range []string{"write-protocol.md", "unique-names.md", "pastes.md"} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", document))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range ruleRow.FindAllStringSubmatch(string(text), -1) {
-			told = append(told, row[1])
+			documented = append(documented, row[1])
 		}
 	}
 	for _, a := range ablations.All {
 		names = append(names, a.Name)
 	}
-	slices.Sort(told)
+	slices.Sort(documented)
 	slices.Sort(names)
-	if !slices.Equal(told, names) {
-		t.Errorf("docs/write-protocol.md, docs/unique-names.md and docs/pastes.md have the ablations\n%q\nand there are\n%q", told, names)
+	if !slices.Equal(documented, names) {
+		t.Errorf("docs/write-protocol.md, docs/unique-names.md and docs/pastes.md have the ablations\n%q\nand there are\n%q", documented, names)
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"carrel/principal"
 )
 
-// editsPage tells whether an operation needs the right to edit.
+// editsPage reports whether an operation needs the right to edit.
 func (o *Operation) editsPage() bool {
 	return o.page != nil && o.kind != opSuggest && o.kind != opText && !(o.kind == opDecide && o.page.decision == page.Withdraw)
 }
 
-// checkPages judges the answers about texts.
+// checkPages checks the answers about texts.
 func (h *History) checkPages(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, c := range h.contents {
 		for i := 1; i < len(c.states); i++ {
@@ -37,7 +37,7 @@ func (h *History) checkPages(ops []*Operation, report func(kind, format string, 
 		if o.page == nil {
 			continue
 		}
-		if wrong := h.judgePage(o); wrong != "" {
+		if wrong := h.verifyPage(o); wrong != "" {
 			report(wrongText, "%v was answered %v: %s", o, o.err, wrong)
 		}
 	}
@@ -57,28 +57,28 @@ func (h *History) madePage(o *Operation) (made []*pageState) {
 	return made
 }
 
-// judgePage says what is wrong with an answer; "": nothing.
-func (h *History) judgePage(o *Operation) string {
+// verifyPage returns what is wrong with an answer; "": nothing.
+func (h *History) verifyPage(o *Operation) string {
 	made := h.madePage(o)
 	switch {
 	case o.kind == opText:
-		return h.judgeText(o)
+		return h.verifyText(o)
 	case len(made) > 1:
 		return fmt.Sprintf("it was made %d times", len(made))
 	case o.outcome == refused && len(made) > 0:
 		return "it was made all the same"
 	case o.outcome == refused:
-		return h.judgePageRefused(o)
+		return h.verifyPageRefused(o)
 	case o.outcome != answered:
 		return ""
 	case len(made) == 0:
-		return h.judgeNothing(o)
+		return h.verifyNothing(o)
 	}
-	return o.judgeMade(made[0])
+	return o.verifyMade(made[0])
 }
 
-// judgeMade compares an answer with the state that the operation has made.
-func (o *Operation) judgeMade(made *pageState) string {
+// verifyMade compares an answer with the state that the operation has made.
+func (o *Operation) verifyMade(made *pageState) string {
 	c := o.page
 	if v := c.revision; v != nil {
 		stored := made.revision(v.Branch, v.Locale, v.Number)
@@ -100,9 +100,9 @@ func (o *Operation) judgeMade(made *pageState) string {
 	return ""
 }
 
-// judgeNothing judges an answer of an operation that has made no state: all was as it asks
-// for, at some moment.
-func (h *History) judgeNothing(o *Operation) string {
+// verifyNothing checks an answer of an operation that has made no state: everything was as
+// requested, at some moment.
+func (h *History) verifyNothing(o *Operation) string {
 	c := o.page
 	for _, s := range h.pagesDuring(o) {
 		switch {
@@ -129,8 +129,8 @@ func (h *History) pagesDuring(o *Operation) (pages []*pageState) {
 	return pages
 }
 
-// judgePageRefused judges a conflict: there must have been one.
-func (h *History) judgePageRefused(o *Operation) string {
+// verifyPageRefused checks a conflict: there must have been one.
+func (h *History) verifyPageRefused(o *Operation) string {
 	c := o.page
 	conflict := func(is func(s *pageState) bool) string {
 		if slices.ContainsFunc(h.pagesDuring(o), is) {
@@ -173,9 +173,9 @@ func (h *History) foundThroughout(o *Operation) bool {
 	})
 }
 
-// judgeText judges a text that was read: it was current while it was read, and it has the
-// body that was saved.
-func (h *History) judgeText(o *Operation) string {
+// verifyText checks a text that was read: it was current while it was read, and it has the body
+// that was saved.
+func (h *History) verifyText(o *Operation) string {
 	if o.outcome != answered {
 		if fault.CodeOf(o.err) == fault.NotFound && h.liveThroughout(o) {
 			return "the item existed all the time"
@@ -212,8 +212,8 @@ func (h *History) liveThroughout(o *Operation) bool {
 	return !slices.ContainsFunc(states, func(s contentState) bool { return s.header.State != commit.Live })
 }
 
-// shownThroughout reports whether everybody was shown a text of the item in the locale that
-// an operation asks for as long as it ran, in one branch.
+// shownThroughout reports whether everybody was shown a text of the item in the requested
+// locale for as long as the operation ran, in one branch.
 func (h *History) shownThroughout(o *Operation, pages []*pageState) bool {
 	states := h.of(o.content).during(o.start, o.end)
 	if slices.ContainsFunc(states, func(s contentState) bool {

@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// pageCall is what an operation asks about the text of an item, and what it was answered.
+// pageCall is the input of an operation on the text of an item, and its answer.
 type pageCall struct {
 	branch   *int
 	locale   string // "" is none
@@ -23,8 +23,8 @@ type pageCall struct {
 	number   int // of publishRevision
 	copyFrom *int
 	long     bool // the body is stored as a text of its own
-	// based: the base is the current revision as the client has seen it just before; aimed:
-	// what is published or shown is something that the client has seen.
+	// based: the base is the current revision as the client has just read it; aimed: the client
+	// has read what it publishes or shows.
 	based, aimed bool
 	base         *int
 	// of is the suggestion that is decided, "" until it is chosen.
@@ -52,7 +52,7 @@ func (c *pageCall) String() string {
 	return s + fmt.Sprintf(" number %d publish %t working %t decision %d force %t of %q", c.number, c.publish, c.working, c.decision, c.force, c.of)
 }
 
-// ofPage tells whether the operation changes the page of an item.
+// ofPage reports whether the operation changes the page of an item.
 func (k opKind) ofPage() bool { return k >= opSave && k <= opDecide }
 
 // bodyOf returns the body of the text with a title. A long one is not in its row.
@@ -120,8 +120,8 @@ func (o *Operation) readText(ctx context.Context, p *process, v *principal.Viewe
 	return err
 }
 
-// look decides what an operation is about that a client has to have read before: the base
-// of a text, what is published, or the suggestion to decide.
+// look reads what an operation needs before: the base of a text, what is published, or the
+// suggestion to decide.
 func (r *run) look(p *process, o *Operation) {
 	c := o.page
 	if o.kind == opDecide && c.of == "" {
@@ -136,7 +136,7 @@ func (r *run) look(p *process, o *Operation) {
 	}
 	now, ok := r.hist.pageNow(o.content)
 	if !ok || o.start > 0 {
-		return // a repetition asks for the same
+		return // a repetition requests the same
 	}
 	if l := now.line(c.branchIn(now), c.locale); c.based && l.current != page.None {
 		c.base = &l.current
@@ -155,7 +155,7 @@ func (r *run) look(p *process, o *Operation) {
 	}
 }
 
-// branchIn returns the branch that a call is about, where the page is as given.
+// branchIn returns the branch of a call, for a page.
 func (c *pageCall) branchIn(now *pageState) int {
 	if c.branch != nil {
 		return *c.branch

@@ -55,7 +55,7 @@ func (st *Store) makeNote(id library.ContentID) {
 	}
 }
 
-// drawPages decides what kind of schedule it is, of those that are about texts.
+// drawPages draws the parameters of a schedule about texts.
 func (r *run) drawPages() {
 	s := r.s
 	r.drawTuning()
@@ -127,7 +127,7 @@ func (r *run) planPages(n int) []*Operation {
 	return ops
 }
 
-// drawPage draws what an operation on a text asks for.
+// drawPage draws the input of an operation on a text.
 func drawPage(s *Scheduler, kind opKind, locales int) *pageCall {
 	c := &pageCall{locale: []string{"en", "de"}[s.pick(locales)], aimed: s.chance(800)}
 	branch := func(least uint64) *int {
@@ -158,8 +158,8 @@ func drawPage(s *Scheduler, kind opKind, locales int) *pageCall {
 	return c
 }
 
-// scrubTexts has the scrubber look at everything two hours later, and judges what is left:
-// the texts that rows refer to, and no others.
+// scrubTexts has the scrubber check everything two hours later, and checks what remains: the
+// texts that rows refer to, and no others.
 func (r *run) scrubTexts(ctx context.Context, p *process) error {
 	r.s.now += 2 * time.Hour
 	if err := scrubAll(ctx, p.svc); err != nil {
@@ -192,7 +192,7 @@ func (r *run) scrubTexts(ctx context.Context, p *process) error {
 	return nil
 }
 
-// bodyOf returns the body of a text; "" where it is not stored.
+// bodyOf returns the body of a text; "" if it is not stored.
 func (st *Store) bodyOf(t pageText) string {
 	if t.id == (page.TextID{}) {
 		return t.body

@@ -13,14 +13,14 @@ import (
 	"carrel/principal"
 )
 
-// pageState is the page of an item in one state, read from its rows. The judge reads them
-// by itself, and shares no code with package page.
+// pageState is the page of an item in one state, read from its rows. The check reads them
+// itself, and shares no code with package page.
 type pageState struct {
 	begun                        bool
 	own                          string // the item's own locale
 	last, current, working, open int
 	copied                       []int // the branch that each branch from 2 on is a copy of
-	// shown is what the head tells of the revisions that visitors see.
+	// shown is what the head says about the revisions that visitors see.
 	shown       string
 	lines       []pageLine
 	revisions   []pageRevision
@@ -61,7 +61,7 @@ type pageSuggestion struct {
 	revision int
 }
 
-// errPageRow is the error of a row that the judge cannot read.
+// errPageRow is the error of a row that the check cannot read.
 var errPageRow = errors.New("a row of its page cannot be read")
 
 // decodePage reads a page from its head and its rows, which are in order of kinds and keys.
@@ -141,7 +141,7 @@ func readSuggestion(in *commit.Reader, key string) pageSuggestion {
 	return g
 }
 
-// mustShow returns what the head must tell of the revisions that visitors see: the title of
+// mustShow returns what the head must say about the revisions that visitors see: the title of
 // the one in the item's own locale, and all numbers in order of their locales.
 func (s *pageState) mustShow() string {
 	title, shown := "", ""
@@ -168,7 +168,7 @@ func (s *pageState) texts() (all []pageText) {
 	return all
 }
 
-// line returns the line of a locale, that of none where it has no revision.
+// line returns the line of a locale, an empty one if it has no revision.
 func (s *pageState) line(branch int, locale string) pageLine {
 	for _, l := range s.lines {
 		if l.branch == branch && l.locale == locale {
@@ -178,10 +178,10 @@ func (s *pageState) line(branch int, locale string) pageLine {
 	return pageLine{branch, locale, page.None, page.None, page.None}
 }
 
-// put stores a line in the place of that of its locale.
+// put stores a line, and replaces that of its locale.
 func (s *pageState) put(l pageLine) {
-	for i, stands := range s.lines {
-		if stands.branch == l.branch && stands.locale == l.locale {
+	for i, current := range s.lines {
+		if current.branch == l.branch && current.locale == l.locale {
 			s.lines[i] = l
 			return
 		}
@@ -189,7 +189,7 @@ func (s *pageState) put(l pageLine) {
 	s.lines = append(s.lines, l)
 }
 
-// revision returns a revision; nil where there is none.
+// revision returns a revision; nil if there is none.
 func (s *pageState) revision(branch int, locale string, number int) *pageRevision {
 	for i, v := range s.revisions {
 		if v.branch == branch && v.locale == locale && v.number == number {
@@ -199,7 +199,7 @@ func (s *pageState) revision(branch int, locale string, number int) *pageRevisio
 	return nil
 }
 
-// suggestion returns a suggestion; nil where there is none.
+// suggestion returns a suggestion; nil if there is none.
 func (s *pageState) suggestion(id string) *pageSuggestion {
 	for i, g := range s.suggestions {
 		if g.id == id {
@@ -217,8 +217,8 @@ func (s *pageState) clone() *pageState {
 	return &c
 }
 
-// pageNow returns the page of an item as it was decided last; ok is false where the item
-// does not exist.
+// pageNow returns the page of an item as it was last decided; ok is false if the item does not
+// exist.
 func (h *History) pageNow(id library.ContentID) (now *pageState, ok bool) {
 	states := h.of(id).states
 	if len(states) == 0 || states[len(states)-1].header.State != commit.Live {

@@ -13,10 +13,10 @@ import (
 	"carrel/principal"
 )
 
-// pasteCall is what an operation asks about pastes, and what it was answered.
+// pasteCall is the input of an operation on pastes, and its answer.
 type pasteCall struct {
 	private bool
-	long    bool          // the body is stored beside the row
+	long    bool          // the body is stored apart from the row
 	lasts   time.Duration // until it expires, from the first call on; 0: for ever
 	expires clock.Instant
 	// What an update changes. The title and the body are named after the operation.
@@ -34,7 +34,7 @@ type pasteCall struct {
 	// faults up to then.
 	began  clock.Instant
 	struck int
-	// calm are the pastes that nothing was under way of when a list was begun.
+	// calm are the pastes of which nothing was in flight when a list was started.
 	calm []paste.ID
 
 	got    *paste.Paste
@@ -43,7 +43,7 @@ type pasteCall struct {
 	seen   []seenPaste
 }
 
-// pasted is a paste whose secret a client was told.
+// pasted is a paste whose secret a client has received.
 type pasted struct {
 	id      paste.ID
 	secret  string

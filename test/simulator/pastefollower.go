@@ -10,35 +10,35 @@ import (
 	"carrel/paste"
 )
 
-// pasteFollower is told of new public pastes, by one subscription.
+// pasteFollower receives new public pastes, by one subscription.
 type pasteFollower struct {
-	p       *process
-	start   time.Duration // when it was asked for, in true time
-	running bool
-	told    []paste.ID
+	p        *process
+	start    time.Duration // of the subscription, in true time
+	running  bool
+	received []paste.ID
 	// resumed: it went on from a cursor. owed are pastes that it had missed then.
 	resumed bool
 	owed    []paste.ID
-	// place is where it went on from, and joined when it was connected, in true time.
+	// place is where it resumed, and joined when it was connected, in true time.
 	place  timeline.Entry
 	joined time.Duration
 	leave  context.CancelFunc
 }
 
 const (
-	// listedSoon is within what time of its creation a paste is listed so that each follower
-	// must hear of it.
+	// listedSoon is the time after its creation within which a paste must be listed for each
+	// follower to receive it.
 	listedSoon = 30 * time.Second
-	// listedBefore is how long before somebody follows a paste was listed that they are not
-	// told of: a process that has followers already looks every second.
+	// listedBefore is how long before the start of a subscription a paste must be listed not to be
+	// delivered: a process that has followers already reads every second.
 	listedBefore = 10 * time.Second
 	// hearPastes is longer than the time after which a process knows all days, and has looked
 	// at them.
 	hearPastes = 95 * time.Second
 )
 
-// followPastes lets somebody follow the public pastes, through a process of its own or one
-// that serves others. after, where set, is the follower that it goes on from.
+// followPastes starts a follower of the public pastes, through a process of its own or one that
+// serves others. after, if it is set, is the follower that it continues.
 func (r *run) followPastes(after *pasteFollower) {
 	p := r.shared()
 	if p == nil {
@@ -53,8 +53,8 @@ func (r *run) followPastes(after *pasteFollower) {
 		}
 		f.start = r.s.now
 		var cursor *string
-		if after != nil && len(after.told) > 0 {
-			last := r.hist.ofPaste(after.told[len(after.told)-1])
+		if after != nil && len(after.received) > 0 {
+			last := r.hist.ofPaste(after.received[len(after.received)-1])
 			f.place = last.states[1].entry(last.id)
 			sealed := p.pastes.CursorAt(f.place)
 			cursor, f.resumed = &sealed, true
@@ -83,7 +83,7 @@ func (r *run) followPastes(after *pasteFollower) {
 	r.followings = append(r.followings, f)
 }
 
-// hearPastes takes what a follower is told, and judges it.
+// hearPastes receives the pastes of a follower, and checks them.
 func (r *run) hearPastes(ctx context.Context, f *pasteFollower, following *paste.Follower) {
 	for {
 		start, began := r.s.steps, clock.Of(f.p.a.clock())
@@ -94,21 +94,21 @@ func (r *run) hearPastes(ctx context.Context, f *pasteFollower, following *paste
 			return
 		}
 		start = max(start, r.s.current.waited)
-		r.st.tracef("a follower is told of %s", got.ID)
+		r.st.tracef("a follower receives %s", got.ID)
 		h := r.hist.ofPaste(got.ID)
 		switch {
-		case slices.Contains(f.told, got.ID):
-			r.report(wrongFollower, "%s was told twice", got.ID)
+		case slices.Contains(f.received, got.ID):
+			r.report(wrongFollower, "%s was received twice", got.ID)
 		case !h.states[1].bornPublic:
-			r.report(wrongFollower, "%s was told, and was not public from the first", got.ID)
+			r.report(wrongFollower, "%s was received, and was not public at first", got.ID)
 		case !f.resumed && h.alwaysListed() && h.listedAt > 0 && h.listedAt+listedBefore < f.start:
-			r.report(wrongFollower, "%s was told, and was there before", got.ID)
+			r.report(wrongFollower, "%s was received, and existed before", got.ID)
 		case !h.some(start, r.s.steps, func(s *pasteState) bool {
 			return s.listed() && s.readable(began.Add(-backwards)) && s.version == got.Version
 		}):
-			r.report(wrongFollower, "%s was told, and was not public then", got.ID)
+			r.report(wrongFollower, "%s was received, and was not public then", got.ID)
 		}
-		f.told = append(f.told, got.ID)
+		f.received = append(f.received, got.ID)
 		if !r.settling && r.s.chance(200) {
 			// The connection breaks, and is made again.
 			f.leave()
@@ -118,7 +118,7 @@ func (r *run) hearPastes(ctx context.Context, f *pasteFollower, following *paste
 	}
 }
 
-// entry is what the feed has of a state.
+// entry returns the feed's entry of a state.
 func (s *pasteState) entry(id paste.ID) timeline.Entry {
 	return timeline.Entry{Created: s.created, ID: string(id)}
 }
@@ -129,8 +129,8 @@ func (p *pasteHistory) alwaysListed() bool {
 	return !slices.ContainsFunc(p.states[1:], func(s pasteState) bool { return !s.listed() })
 }
 
-// mustHear reports whether a follower must be told of a paste that was listed before a time:
-// one that was stored while it was connected, or that it had missed when it resumed.
+// mustHear reports whether a follower must receive a paste that was listed before a time: one
+// that was stored while it was connected, or that it had missed when it resumed.
 func (f *pasteFollower) mustHear(p *pasteHistory, before time.Duration) bool {
 	first := &p.states[min(1, len(p.states)-1)]
 	switch {
@@ -144,7 +144,8 @@ func (f *pasteFollower) mustHear(p *pasteHistory, before time.Duration) bool {
 	return slices.Contains(p.connected, f) && p.listedAt <= first.at+listedSoon
 }
 
-// listenPastes gives followers the time to hear everything, and judges what they were told.
+// listenPastes gives followers the time to receive everything, and checks what they have
+// received.
 func (r *run) listenPastes() {
 	if len(r.followings) == 0 {
 		return
@@ -157,10 +158,10 @@ func (r *run) listenPastes() {
 		if !f.running || f.p.a.dead {
 			continue
 		}
-		r.m.reached("follower of pastes judged")
+		r.m.reached("follower of pastes checked")
 		for _, h := range r.hist.pastes {
-			if f.mustHear(h, end-hearPastes) && h.now().readable(r.latestClock()) && !slices.Contains(f.told, h.id) {
-				r.report(wrongFollower, "%s was never told", h.id)
+			if f.mustHear(h, end-hearPastes) && h.now().readable(r.latestClock()) && !slices.Contains(f.received, h.id) {
+				r.report(wrongFollower, "%s was never received", h.id)
 			}
 		}
 	}

@@ -115,7 +115,8 @@ func (st *Store) pasteChanged(r paste.Row, by *Operation) {
 	p.states = append(p.states, after)
 }
 
-// readPasteRow reads what the judges need of a row. The text of a long body is not in it.
+// readPasteRow reads the parts of a row that the checks need. The text of a long body is not in
+// it.
 func readPasteRow(r paste.Row) pasteState {
 	if r.Seq == 0 {
 		return pasteState{}
@@ -155,7 +156,7 @@ func (h *History) mayFollowPaste(p *pasteHistory, before, after *pasteState) str
 		}
 		return ""
 	case after.seq != before.seq+1:
-		return "a number was left out"
+		return "a number was skipped"
 	case after.mts <= before.mts:
 		return "its timestamp does not rise"
 	case after.created != before.created:
@@ -169,39 +170,39 @@ func (h *History) mayFollowPaste(p *pasteHistory, before, after *pasteState) str
 	case after.state == commit.Deleted:
 		return h.mayEnd(p, before, after)
 	case after.secret != before.secret || after.author != before.author || after.bornPublic != before.bornPublic:
-		return "what never changes has changed"
+		return "an immutable field has changed"
 	}
 	return mayChange(p, before, after)
 }
 
-// mayBegin judges the first state of a paste, or of one whose row was removed.
+// mayBegin checks the first state of a paste, or of one whose row was removed.
 func (h *History) mayBegin(p *pasteHistory, after *pasteState) string {
 	o := after.op
 	switch {
 	case after.seq != 1:
-		return "a paste begins at seq 1"
+		return "a paste starts at seq 1"
 	case len(p.states) > 1 && after.state == commit.Live:
 		return "it has been there before"
 	case after.state == commit.Void:
 		return ""
 	case after.state != commit.Live || after.version != 1 || after.bornPublic == after.private:
-		return "no paste begins so"
+		return "no paste starts like this"
 	case o == nil || o.kind != opPaste:
-		return "nobody has asked for it"
+		return "no operation has requested it"
 	case after.title != o.title || after.private != o.paste.private || after.expires != o.paste.expires:
-		return "it is not what was asked for"
+		return "it is not what was requested"
 	}
 	return ""
 }
 
-// mayEnd judges the end of a paste: who had its secret has deleted it, or its time had come.
+// mayEnd checks the end of a paste: somebody with its secret has deleted it, or it has expired.
 func (h *History) mayEnd(p *pasteHistory, before, after *pasteState) string {
 	o := after.op
 	switch {
 	case after.version != before.version+1:
 		return "its version does not rise"
 	case after.title != "" || after.body != "" || after.secret != [sha256.Size]byte{} || after.author != "":
-		return "something is left of what was in it"
+		return "some of its content remains"
 	case before.expires != 0 && before.expires <= h.latest():
 		return ""
 	case o == nil || o.kind != opDeletePaste || o.paste.of.id != p.id || o.paste.foreign:
@@ -210,7 +211,7 @@ func (h *History) mayEnd(p *pasteHistory, before, after *pasteState) string {
 	return ""
 }
 
-// mayChange judges a change of a paste, or a state that fences one.
+// mayChange checks a change of a paste, or a state that fences one.
 func mayChange(p *pasteHistory, before, after *pasteState) string {
 	same := *after
 	same.step, same.at, same.seq, same.mts, same.op, same.body = before.step, before.at, before.seq, before.mts, before.op, before.body
@@ -220,14 +221,14 @@ func mayChange(p *pasteHistory, before, after *pasteState) string {
 	o := after.op
 	switch {
 	case o == nil || o.kind != opEditPaste || o.paste.of.id != p.id || o.paste.foreign:
-		return "nobody with its secret has asked for it"
+		return "no operation with its secret has requested it"
 	case after.version != before.version+1:
 		return "its version does not rise by one"
 	case o.paste.version != nil && *o.paste.version != before.version:
 		return "another version was expected"
 	case !o.paste.retitles && after.title != before.title, !o.paste.toggles && after.private != before.private,
 		!o.paste.postpones && after.expires != before.expires, !o.paste.rewrites && after.long != before.long:
-		return "something has changed that nobody asked for"
+		return "something has changed that no operation requested"
 	}
 	return ""
 }

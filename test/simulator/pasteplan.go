@@ -22,7 +22,7 @@ var pasteKinds = [...]opKind{opPaste, opPaste, opPaste, opPaste, opEditPaste, op
 // untilMidnight is from the beginning of a schedule to a midnight, if it begins shortly before.
 var untilMidnight = epoch.Add(time.Hour).Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(epoch)
 
-// drawPastes decides what kind of schedule it is, of those that are about pastes.
+// drawPastes draws the parameters of a schedule about pastes.
 func (r *run) drawPastes() {
 	s := r.s
 	if s.chance(400) {
@@ -134,12 +134,12 @@ func (r *run) awaitPasteEnd(p *process, of *pasted) {
 	if ends == 0 {
 		return
 	}
-	left := ends.Time().Sub(r.procs[r.s.pick(len(r.procs))].a.clock())
-	if left <= 0 || left > time.Minute {
+	rest := ends.Time().Sub(r.procs[r.s.pick(len(r.procs))].a.clock())
+	if rest <= 0 || rest > time.Minute {
 		return
 	}
 	spread := []int{20, 200, 2000}[r.s.pick(3)]
-	_ = p.a.After(r.ctx, max(left+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
+	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
 }
 
 // latestDay is the day that a process is in, by its clock.

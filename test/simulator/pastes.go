@@ -26,7 +26,7 @@ func compareBody(b bodyRow, ref paste.BodyRef) int {
 	return cmp.Or(cmp.Compare(b.ref.Paste, ref.Paste), bytes.Compare(b.ref.Body[:], ref.Body[:]))
 }
 
-// pasteAt returns the row of a paste, the zero one where there is none.
+// pasteAt returns the row of a paste, the zero one if there is none.
 func (st *Store) pasteAt(id paste.ID) paste.Row {
 	if i, ok := find(st.pastes, id, comparePaste); ok {
 		return copyPaste(st.pastes[i])
@@ -62,14 +62,14 @@ func (st *Store) putBody(b bodyRow) {
 
 // ReadPaste reads a paste serially.
 func (c *Client) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
-	var stands paste.Row
+	var current paste.Row
 	err := c.read(ctx, "ReadPaste", func() {
 		if c.a != nil {
 			c.st.decide(pasteGroup(id))
 		}
-		stands = c.st.pasteAt(id)
+		current = c.st.pasteAt(id)
 	})
-	return stands, err
+	return current, err
 }
 
 // ReadPastes reads pastes as they are decided.
@@ -83,18 +83,18 @@ func (c *Client) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, e
 	return rows, err
 }
 
-// CommitPaste stores a paste in the place of the one with the Seq before.
+// CommitPaste stores a paste, and replaces the one with the Seq before.
 func (c *Client) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
-	var stands paste.Row
+	var current paste.Row
 	mine, by := copyPaste(r), c.running()
 	err := c.write(ctx, "CommitPaste", pasteGroup(r.ID), func() {
 		if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 {
 			c.st.putPaste(mine)
 			c.st.pasteChanged(mine, by)
 		}
-		stands = c.st.pasteAt(mine.ID)
+		current = c.st.pasteAt(mine.ID)
 	}, nil)
-	return stands, err
+	return current, err
 }
 
 // DropPaste removes a paste with this Seq.

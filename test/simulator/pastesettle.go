@@ -12,8 +12,8 @@ import (
 	"carrel/paste"
 )
 
-// settlePastes has time pass until everything has expired that expires, and then until the
-// rows of what has ended are removed, and judges what is left.
+// settlePastes lets time pass until everything that expires has expired, and then until the
+// rows of what has ended are removed, and checks what remains.
 func (r *run) settlePastes(ctx context.Context, p *process) error {
 	r.s.now += 2 * time.Hour
 	for _, more := range []time.Duration{0, day + 2*time.Minute} {
@@ -42,7 +42,7 @@ func (r *run) settlePastes(ctx context.Context, p *process) error {
 			r.report(leftOver, "the row of %s is there, in state %d", h.id, now.state)
 		}
 	}
-	if d := r.st.standingDues(); len(d) > 0 {
+	if d := r.st.currentDues(); len(d) > 0 {
 		r.report(leftOver, "hints of pastes: %+v", d)
 	}
 	return nil
@@ -60,7 +60,7 @@ func (r *run) listed() []*pasteHistory {
 	return all
 }
 
-// entry is what the feed must have of a paste.
+// entry returns the entry that the feed must have of a paste.
 func (p *pasteHistory) entry() timeline.Entry {
 	now := p.now()
 	return timeline.Entry{Created: now.created, ID: string(p.id), Until: now.expires}
@@ -88,7 +88,7 @@ func (r *run) checkFeed() {
 		if !slices.ContainsFunc(r.st.buckets, func(b bucketRow) bool {
 			return b.feed == c.p.Feed && b.bucket.Day == c.p.Day && c.p.Day == timeline.DayOf(c.entry.Created) && c.p.Shard < b.bucket.Shards
 		}) {
-			r.report(wrongFeed, "the entry %+v is in %+v, where nobody looks", c.entry, c.p)
+			r.report(wrongFeed, "the entry %+v is in %+v, which is never read", c.entry, c.p)
 		}
 	}
 	for _, p := range want {

@@ -9,9 +9,10 @@ import (
 	"carrel/principal"
 )
 
-// kinds are the operations of a schedule, with their weights; churn those of
-// one that is about few rows changed again and again, moves those of one that
-// is about hot items, shares those of one in which many share an item, ends those of one in which items expire, names those of one about what principals are called, gone those of one about deletions of principals.
+// kinds are the operations of a schedule, with their weights. churn are those of a schedule that
+// changes few rows again and again, moves of one about hot items, shares of one in which many
+// share an item, ends of one in which items expire, names of one about the names of principals,
+// gone of one about deletions of principals.
 var (
 	kinds = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility,
 		opShare, opShare, opMembers, opMembers, opMembers, opMembers, opRemove, opRemove, opDelete,
@@ -52,7 +53,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 	return ops
 }
 
-// fill draws what an operation asks for.
+// fill draws the input of an operation.
 func (w *world) fill(s *Scheduler, o *Operation) {
 	someone := func() principal.ID {
 		if w.focus != "" {
@@ -96,7 +97,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opRebuild:
 		o.content, o.group = "", someone()
 	case opUpdateUser:
-		// Few names, so that some come back.
+		// Few names, so that some are repeated.
 		o.content, o.group, o.title = "", bob, "name"+string(rune('a'+s.pick(3)))
 	case opUpdateGroup:
 		o.content, o.group, o.title = "", w.groups[s.pick(len(w.groups))], "name"+string(rune('a'+s.pick(3)))
@@ -113,7 +114,8 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	}
 }
 
-// joiner is somebody who may come into a group, or go: another group among them.
+// joiner returns a principal that may be added to a group, or removed: another group among
+// them.
 func (w *world) joiner(s *Scheduler, group principal.ID) principal.ID {
 	who := []principal.ID{bob, cid}
 	for _, g := range w.groups {
@@ -127,8 +129,8 @@ func (w *world) joiner(s *Scheduler, group principal.ID) principal.ID {
 	return who[s.pick(len(who))]
 }
 
-// crowd has others act than those who always may: people who have no right to
-// it, or may lose it, and who tell which version they have seen.
+// crowd makes others act than those who always may: people who have no right to, or may lose
+// it, and who send the version that they have seen.
 func (w *world) crowd(s *Scheduler, o *Operation) {
 	switch o.kind {
 	case opTitle, opVisibility, opDelete, opExpire, opMembers, opShare, opGroup:

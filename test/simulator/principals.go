@@ -13,7 +13,7 @@ func byGroupMember(m principal.GroupMemberRow, p principal.ID) int {
 	return cmp.Compare(m.Principal, p)
 }
 
-// row is the member row of a principal, Seq 0 where there is none.
+// row returns the member row of a principal, Seq 0 if there is none.
 func (p *principalPart) row(member principal.ID) principal.GroupMemberRow {
 	if p != nil {
 		if i, ok := find(p.members, member, byGroupMember); ok {

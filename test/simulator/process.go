@@ -23,23 +23,23 @@ type process struct {
 	leases *lease.Service
 	pages  *page.Service
 	pastes *paste.Service
-	api    library.API // svc, with bounds on what only reads
+	api    library.API // svc, with time limits on reads
 	j      *journal.Journal
 	// started opens when it has started, or failed to.
 	started sched.Latch
 	failed  error
-	// announces: it tells others what it changes. Where nobody follows anything
-	// it need not, and schedules are shorter.
+	// announces: it announces its changes. If nothing is followed it need not, and schedules are
+	// shorter.
 	announces bool
 	// copies says how its pages are served from copies of headers.
 	copies library.HeaderCache
 	watch  library.Watcher
-	// leaves: it was told to drain.
+	// leaves: it has started to drain.
 	leaves bool
 }
 
-// boot starts the process, or waits until it has started. It does not take over
-// lanes: in a cluster others live.
+// boot starts the process, or waits until it has started. It does not take over lists: in a
+// cluster others live.
 func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	if p.started != nil {
 		_, err := p.a.Wait(ctx, p.started, 0)
@@ -66,6 +66,5 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	return nil
 }
 
-// takeOver takes over all lanes but its own, whether their owners are dead or
-// not.
+// takeOver takes over all lists but its own, whether their owners are dead or not.
 func (p *process) takeOver(ctx context.Context) error { return p.j.Recover(ctx, p.svc) }

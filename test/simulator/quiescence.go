@@ -8,9 +8,8 @@ import (
 	"carrel/library"
 )
 
-// live lets the living finish what they have under way: with no process dead,
-// everything must end by itself.
-// linger is how long they live at least.
+// live lets the live processes finish what they have in flight: if no process dies, everything
+// must end by itself. linger is how long they live at least.
 func (r *run) live(linger time.Duration) {
 	least, end := r.s.now+linger, r.s.now+time.Hour
 	r.until("the living", func() bool { return r.s.now >= least && r.quiet() || r.s.now > end })
@@ -20,11 +19,11 @@ func (r *run) live(linger time.Duration) {
 				return
 			}
 		}
-		r.report(noEnd, "an hour later, with no process dead: lanes %v, late %d", r.inFlightLists(), len(r.st.late))
+		r.report(noEnd, "an hour later, with no process dead: lists %v, late %d", r.inFlightLists(), len(r.st.late))
 	}
 }
 
-// drain ends the living in good order: what they have under way is finished,
+// drain ends the live processes in good order: what they have in flight is finished, and
 // deferred moves are made at once.
 func (r *run) drain() {
 	r.drained = r.s.steps
@@ -43,11 +42,11 @@ func (r *run) drain() {
 	end := r.s.now + time.Hour
 	r.until("draining", func() bool { return r.draining() == 0 || r.s.now > end })
 	if n := r.draining(); n > 0 {
-		r.report(noEnd, "an hour later, %d of %d processes have not drained: lanes %v", n, len(r.procs), r.inFlightLists())
+		r.report(noEnd, "an hour later, %d of %d processes have not drained: lists %v", n, len(r.procs), r.inFlightLists())
 	}
 }
 
-// draining counts the processes that were told to drain and still live.
+// draining counts the live processes that have started to drain.
 func (r *run) draining() int {
 	n := 0
 	for _, p := range r.procs {
@@ -58,7 +57,7 @@ func (r *run) draining() int {
 	return n
 }
 
-// quiet tells whether nothing is under way.
+// quiet reports whether nothing is in flight.
 func (r *run) quiet() bool { return r.st.quiet() }
 
 func (st *Store) quiet() bool {
@@ -78,8 +77,8 @@ func (r *run) inFlightLists() string {
 	return list
 }
 
-// clear ends all processes and has a last one take over what they left, until
-// nothing is under way. Late writes go on arriving meanwhile, and after.
+// clear ends all processes and has a last one take over their work, until nothing is in flight.
+// Late writes continue to arrive meanwhile, and after.
 func (r *run) clear() {
 	for _, p := range r.procs {
 		p.a.Crash()
@@ -93,7 +92,7 @@ func (r *run) clear() {
 			return
 		}
 		for range 50 {
-			// Where it fails it is called again: time may have passed a wait.
+			// If it fails it is repeated: a wait may have timed out.
 			if failed = last.takeOver(r.ctx); failed == nil && r.quiet() {
 				if r.after != nil {
 					failed = r.after(r.ctx, last)
@@ -110,12 +109,12 @@ func (r *run) clear() {
 		r.report(noEnd, "the last recovery: %v", failed)
 	}
 	if !r.quiet() {
-		r.report(noEnd, "after the last recovery: lanes %v, late %d", r.inFlightLists(), len(r.st.late))
+		r.report(noEnd, "after the last recovery: lists %v, late %d", r.inFlightLists(), len(r.st.late))
 	}
 }
 
-// calm are the items that nothing is under way of: no operation, nothing on a
-// lane, and no write that comes late.
+// calm returns the items of which nothing is in flight: no operation, no entry on a list, and
+// no late write.
 func (r *run) calm() []library.ContentID {
 	if len(r.st.late) > 0 {
 		return nil

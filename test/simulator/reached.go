@@ -6,8 +6,8 @@ import (
 	"carrel/library"
 )
 
-// reached counts what has happened in schedules, so that a test can see that
-// the world is as wide as it is said to be.
+// reached counts what has happened in schedules, so that a test can check that the world is as
+// varied as described.
 func (m *Machine) reached(what string) {
 	if m.Reached == nil {
 		m.Reached = map[string]int{}
@@ -15,7 +15,7 @@ func (m *Machine) reached(what string) {
 	m.Reached[what]++
 }
 
-// count notes what has happened in a schedule, at its end.
+// count records what has happened in a schedule, at its end.
 func (r *run) count() {
 	if r.st.givenUp > 0 {
 		r.m.reached("a call given up")

@@ -25,8 +25,8 @@ func TestCopiesAreReached(t *testing.T) {
 	t.Log(m.Reached)
 }
 
-// TestWorldIsReached: what the world is said to hold happens in it, often enough
-// that a bug in it would be met.
+// TestWorldIsReached: everything that the world is said to contain happens in it, often enough
+// to find a bug in it.
 func TestWorldIsReached(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()

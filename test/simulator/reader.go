@@ -13,16 +13,16 @@ import (
 
 // readPage is one page that a reader was shown.
 type readPage struct {
-	sight
+	view
 	start, end int
-	// from is what the serving process's clock showed when the page was asked for.
+	// from is the serving process's clock when the page was requested.
 	from  time.Time
 	items []library.ContentID // in the order of the walk
 	shown []shownItem         // the same
-	more  bool                // it told that the walk goes on
-	other bool                // it told that there is something on the other side
-	// unbounded: it has reached the newest end and told that the walk goes on, because items that have
-	// moved did not fit. The next page begins a walk of its own.
+	more  bool                // it reported that the walk continues
+	other bool                // it reported that there is something on the other side
+	// unbounded: it has reached the newest end and reported that the walk continues, because items
+	// that have moved did not fit. The next page starts a walk of its own.
 	unbounded bool
 }
 
@@ -44,29 +44,28 @@ func (i *shownItem) of(owner principal.ID) func(*contentState) bool {
 
 // reader walks through a library, page by page, by one of the ways.
 type reader struct {
-	sight
+	view
 	// descending is newest first; backward pages with last and before.
 	descending, backward bool
-	// counts: the reader asks how many entries the bucket has.
+	// counts: the reader requests the number of entries of the bucket.
 	counts bool
 	pages  []readPage
 	count  library.Count
 	bucket library.Bucket
-	// next is where a client goes on from; nil: from the beginning.
+	// next is the cursor from which a client continues; nil: from the beginning.
 	next *string
-	// ended: the last page told that the walk is over.
+	// ended: the last page reported that the walk is over.
 	ended bool
-	// calm are the items that nothing was under way of when the walk began: they
-	// must be in it, unless they change meanwhile.
+	// calm are the items of which nothing was in flight when the walk started: they must be in it,
+	// unless they change meanwhile.
 	calm []library.ContentID
 }
 
-// towardsNewer tells whether the walk goes to newer entries: then a cursor of it
-// carries a bound.
+// towardsNewer reports whether the walk goes to newer entries: then its cursors contain a
+// bound.
 func (r *reader) towardsNewer() bool { return r.descending == r.backward }
 
-// drawWay decides in which order and direction a reader walks, and what it asks
-// for besides.
+// drawWay draws the order and direction in which a reader walks, and what else it requests.
 func (r *reader) drawWay(s *Scheduler) {
 	r.descending, r.backward = s.chance(600), s.chance(300)
 	r.shared, r.counts = s.chance(128), s.chance(64)
@@ -75,7 +74,7 @@ func (r *reader) drawWay(s *Scheduler) {
 	}
 }
 
-// query is the page that a client asks for next.
+// query returns the page that a client requests next.
 func (r *reader) query(size int) library.LibraryQuery {
 	q := library.LibraryQuery{Descending: r.descending, IncludeShared: r.shared, OtherSide: r.counts}
 	if r.backward {
@@ -86,13 +85,13 @@ func (r *reader) query(size int) library.LibraryQuery {
 	return q
 }
 
-// read makes the walk, or goes on with it.
+// read makes the walk, or continues it.
 func (r *reader) read(ctx context.Context, p *process, size int) error {
 	for range 8 {
 		// Each page is a request of its own: a viewer keeps who it is for one.
 		v := &principal.Viewer{User: r.viewer, Admin: r.admin}
 		q := r.query(size)
-		shown := readPage{sight: r.sight, start: p.a.s.steps, from: p.a.clock()}
+		shown := readPage{view: r.view, start: p.a.s.steps, from: p.a.clock()}
 		if len(r.pages)%2 == 0 {
 			// Resolvers do so for every page whose owner is still to be read.
 			p.svc.Prefetch(ctx, v, r.owner, q)
@@ -120,7 +119,7 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 			shown.more, shown.other = shown.other, shown.more
 		}
 		shown.unbounded = shown.more && r.towardsNewer() && next != nil && r.unbounded(p, conn.Bucket, *next)
-		p.c.st.tracef("%s shows %v: %v in steps %d to %d, more: %v", p.a.name, r.sight, shown.items, shown.start, shown.end, shown.more)
+		p.c.st.tracef("%s shows %v: %v in steps %d to %d, more: %v", p.a.name, r.view, shown.items, shown.start, shown.end, shown.more)
 		r.pages = append(r.pages, shown)
 		r.next = next
 		if !shown.more {
@@ -144,7 +143,7 @@ func (r *reader) unbounded(p *process, bucket library.Bucket, sealed string) boo
 	return err == nil && !place.Bounded
 }
 
-// items are what the walk showed, in its order.
+// items returns what the walk showed, in its order.
 func (r *reader) items() []library.ContentID {
 	var all []library.ContentID
 	for _, p := range r.pages {
@@ -156,17 +155,17 @@ func (r *reader) items() []library.ContentID {
 // last is the step at which the walk ended.
 func (r *reader) last() int { return r.pages[len(r.pages)-1].end }
 
-// check judges what a reader was shown by the history.
+// check compares what a reader was shown with the history.
 func (r *reader) check(h *History, report func(kind, format string, args ...any)) {
 	for _, p := range r.pages {
 		for i, id := range p.items {
 			if slices.Contains(p.items[:i], id) {
-				report(wrongPage, "%v saw %s twice on one page", p.sight, id)
+				report(wrongPage, "%v saw %s twice on one page", p.view, id)
 			}
 			if !h.mayHaveSeen(&p, id) {
-				report(wrongPage, "%v saw %s in steps %d to %d, which it never might then", p.sight, id, p.start, p.end)
+				report(wrongPage, "%v saw %s in steps %d to %d, which it could not then", p.view, id, p.start, p.end)
 			} else if !h.mayHaveSeenAs(&p, id, p.shown[i].of(p.owner)) {
-				report(wrongPage, "%v saw %s in steps %d to %d as it was not then: %+v", p.sight, id, p.start, p.end, p.shown[i])
+				report(wrongPage, "%v saw %s in steps %d to %d as it was not then: %+v", p.view, id, p.start, p.end, p.shown[i])
 			}
 		}
 	}
@@ -174,19 +173,19 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 	for _, id := range r.calm {
 		if !slices.Contains(all, id) && h.mustHaveSeen(r, id) {
 			report(wrongPage, "%v was not shown %s in steps %d to %d, though nothing of it was under way",
-				r.sight, id, r.pages[0].start, r.last())
+				r.view, id, r.pages[0].start, r.last())
 		}
 	}
 	for i, id := range all {
 		if slices.Contains(all[:i], id) && !h.mayComeAgain(r, id) {
-			report(wrongPage, "%v saw %v in one walk (descending %v, backward %v)", r.sight, all, r.descending, r.backward)
+			report(wrongPage, "%v saw %v in one walk (descending %v, backward %v)", r.view, all, r.descending, r.backward)
 		}
 	}
 }
 
-// mayComeAgain reports whether one walk may meet an item twice: towards newer
-// entries, where it has moved to a position that is not beyond the bound. A
-// deferred move and a clock that is behind can make it do so.
+// mayComeAgain reports whether one walk may show an item twice: towards newer entries, if it
+// has moved to a position that is not beyond the bound. A deferred move and a clock that is
+// behind can make it do so.
 func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
 	if !r.towardsNewer() {
 		return false

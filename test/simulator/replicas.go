@@ -9,12 +9,12 @@ import (
 	"carrel/principal"
 )
 
-// A store may have three replicas of what pages are made of: the rows of items, the entries
-// of libraries, and the in-flight lists. Each replica that a call reads or writes is a step of
-// its own, and a call is answered when a quorum of them has done its part. The others get a
-// write at once, late or never; a write that was not acknowledged gets to any number of
-// them. The Store itself then holds what all replicas hold together, and the decisions of
-// conditional writes, which a quorum reading shows only once a quorum was sent them.
+// A store may have three replicas of what pages consist of: the rows of items, the entries of
+// libraries, and the in-flight lists. Each replica that a call reads or writes is a step of its
+// own, and a call is answered when a quorum of them has done its part. The others get a write
+// at once, late or never; a write that was not acknowledged gets to any number of them. The
+// Store itself then contains the union of all replicas, and the decisions of conditional
+// writes, which a quorum reading shows only after they were sent to a quorum.
 const (
 	replicaCount = 3
 	quorum       = 2
@@ -59,8 +59,8 @@ func (st *Store) stray(call string, apply func()) {
 	}
 }
 
-// spread carries out a write with a timestamp of its own at each replica. rest is what the
-// same call writes beside it, which has one copy.
+// spread sends a write with a timestamp of its own to each replica. rest is the other part of
+// the same call, which has one copy.
 func (c *Client) spread(ctx context.Context, call string, apply func(*Store), rest func()) error {
 	st := c.st
 	if !c.replicated() {
@@ -106,7 +106,7 @@ func (c *Client) spreadNow(m *message, at func(*Store) func(), rest func()) {
 	}
 	order := st.shuffled()
 	t.sending = m
-	now := st.asked(m.call)
+	now := st.requested(m.call)
 	for i, rep := range order[:now] {
 		if i > 0 {
 			st.s.giveWay(t)
@@ -121,14 +121,14 @@ func (c *Client) spreadNow(m *message, at func(*Store) func(), rest func()) {
 	c.end(false)
 }
 
-// asked is how many replicas answer a call.
-func (st *Store) asked(call string) int {
+// requested returns how many replicas answer a call.
+func (st *Store) requested(call string) int {
 	return quorum // of what a call asks
 }
 
 // each has as many replicas do a part of a call as answer it, one step each.
 func (c *Client) each(call string, read func(rep *Store)) {
-	for i, rep := range c.st.shuffled()[:c.st.asked(call)] {
+	for i, rep := range c.st.shuffled()[:c.st.requested(call)] {
 		if i > 0 {
 			c.st.s.giveWay(c.st.s.current)
 		}
@@ -162,8 +162,8 @@ func (c *Client) writeContent(ctx context.Context, call string, id library.Conte
 		}
 		return nil
 	}
-	// Also where it was refused: the round that finds that out has its replicas know the
-	// state by which it was.
+	// This applies to a refusal too: the round that finds it out makes its replicas learn the
+	// state that caused it.
 	c.acknowledge(id)
 	return nil
 }
@@ -211,30 +211,30 @@ func (st *Store) adopt(rep *Store, p contentPart) {
 	}
 }
 
-// part returns an item as a quorum reading shows it; nil where there is none.
+// part returns an item as a quorum reading shows it; nil if there is none.
 func (c *Client) part(id library.ContentID) *contentPart {
 	if !c.replicated() {
 		return c.st.content(id)
 	}
 	var newest *contentPart
-	var asked []*Store
+	var requested []*Store
 	c.each("header", func(rep *Store) {
-		asked = append(asked, rep)
+		requested = append(requested, rep)
 		if p := rep.content(id); p != nil && (newest == nil || p.version > newest.version) {
 			held := *p
 			newest = &held
 		}
 	})
 	if newest != nil && c.st.repairs {
-		for _, rep := range asked {
+		for _, rep := range requested {
 			c.st.adopt(rep, *newest)
 		}
 	}
 	return newest
 }
 
-// serialPart returns an item as a serial reading shows it, which finishes what is under way
-// and has a quorum know it.
+// serialPart returns an item as a serial reading shows it, which finishes what is in flight and
+// makes a quorum learn it.
 func (c *Client) serialPart(id library.ContentID) *contentPart {
 	if c.a != nil {
 		c.st.decide(string(id))
@@ -269,7 +269,7 @@ func (p *libraryPart) merge(other *libraryPart) {
 	}
 }
 
-// listsSeen returns the lanes as a quorum reading of a call shows them.
+// listsSeen returns the lists as a quorum reading of a call shows them.
 func (c *Client) listsSeen(call string) []commit.InFlightList {
 	if !c.replicated() {
 		return c.st.currentLists()
@@ -279,8 +279,8 @@ func (c *Client) listsSeen(call string) []commit.InFlightList {
 	return seen.currentLists()
 }
 
-// mergeLists takes over every lane of another replica that is newer. Of two of one timestamp
-// a deletion wins.
+// mergeLists takes over every newer list of another replica. Of two with one timestamp a
+// deletion wins.
 func (st *Store) mergeLists(other *Store) {
 	for _, theirs := range other.inFlightLists {
 		mine := st.inFlightList(theirs.id)
@@ -290,7 +290,7 @@ func (st *Store) mergeLists(other *Store) {
 	}
 }
 
-// anyQuorumHolds reports whether some quorum of the replicas shows a lane with entries.
+// anyQuorumHolds reports whether some quorum of the replicas shows a list with entries.
 func (st *Store) anyQuorumHolds() bool {
 	for without := range st.replicas {
 		seen := &Store{}

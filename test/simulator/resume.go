@@ -9,9 +9,9 @@ import (
 	"carrel/library"
 )
 
-// resumeWalks lets clients go on from where their walks towards newer entries
-// ended. They must be shown what has moved since, to beyond everything that
-// there was: the last cursor of a walk has no bound. Nothing is under way.
+// resumeWalks lets clients continue from where their walks towards newer entries ended. They
+// must be shown what has moved since: the last cursor of a walk has no bound. Nothing is in
+// flight.
 func (r *run) resumeWalks(p *process) {
 	for _, w := range r.walks {
 		if !w.towardsNewer() || !w.ended || w.next == nil {
@@ -22,18 +22,18 @@ func (r *run) resumeWalks(p *process) {
 			continue
 		}
 		r.m.reached("walk that goes on after its end")
-		again := &reader{sight: w.sight, descending: w.descending, backward: w.backward, next: w.next}
+		again := &reader{view: w.view, descending: w.descending, backward: w.backward, next: w.next}
 		err := again.read(r.ctx, p, cursor.DefaultPageSize)
 		if fault.ReasonOf(err) == fault.ReasonBadCursor {
 			continue // it reads another bucket by now
 		}
 		if err != nil {
-			r.report(wrongPage, "going on with a walk of %v: %v", w.sight, err)
+			r.report(wrongPage, "going on with a walk of %v: %v", w.view, err)
 			continue
 		}
 		for _, id := range moved {
 			if !slices.Contains(again.items(), id) {
-				r.report(wrongPage, "%v went on from the end of a walk and saw %v, not %s, which has moved since", w.sight, again.items(), id)
+				r.report(wrongPage, "%v went on from the end of a walk and saw %v, not %s, which has moved since", w.view, again.items(), id)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (r *run) resumeWalks(p *process) {
 // movedSince are the items that the reader must see now, and that have moved
 // beyond every position that there was when its walk ended.
 func (r *run) movedSince(w *reader) []library.ContentID {
-	now := readPage{sight: w.sight, start: r.s.steps, end: r.s.steps}
+	now := readPage{view: w.view, start: r.s.steps, end: r.s.steps}
 	newest := r.hist.newest(w.last())
 	var moved []library.ContentID
 	for _, c := range r.st.contents {

@@ -11,9 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// checkRights judges who has made what, by docs/visibility.md in its own
-// words: every state was made by somebody who had the right to in the state
-// before, and nobody was refused who had it throughout.
+// checkRights checks who has made what, according to docs/visibility.md: every state was made
+// by somebody who had the right to in the state before, and nobody was refused who had it
+// throughout.
 func (h *History) checkRights(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, c := range h.contents {
 		for i := 1; i < len(c.states); i++ {
@@ -31,7 +31,7 @@ func (h *History) checkRights(ops []*Operation, report func(kind, format string,
 	}
 	for _, o := range ops {
 		if o.outcome == refused && o.lease == nil && o.page == nil && o.paste == nil && h.neededNoRefusal(o) {
-			report(lostChange, "%v was refused with %v, by whom it was allowed to throughout", o, o.err)
+			report(lostChange, "%v was refused with %v, though it was allowed throughout", o, o.err)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 	switch {
 	case b.State != commit.Live:
 		if o.kind != opDelete {
-			return nil // its time was over: mayEnd judges that
+			return nil // it had expired: see mayEnd
 		}
 		needed = library.Manages
 	case a.Visibility != b.Visibility, !sameInstant(a.ExpiresAt, b.ExpiresAt):
@@ -86,8 +86,8 @@ func changedMembers(before, after *contentState) []principal.ID {
 	return changed
 }
 
-// mayChangeMember tells whether the operation that made a state, or a share that
-// it carried, may have changed the role of a principal.
+// mayChangeMember reports whether the operation that made a state, or a share that it carried,
+// may have changed the role of a principal.
 func (h *History) mayChangeMember(ops []*Operation, before, after *contentState, p principal.ID) bool {
 	o := after.op
 	if after.role(p) == library.NoRole && h.deletedBy(p, after.step) {
@@ -116,13 +116,13 @@ func (h *History) mayChangeMember(ops []*Operation, before, after *contentState,
 	return false
 }
 
-// names tells whether the operation asks for a role of a principal.
+// names reports whether the operation requests a role for a principal.
 func (o *Operation) names(p principal.ID, role library.ContentRole) bool {
 	return slices.ContainsFunc(o.members, func(m library.Member) bool { return m.Principal == p && m.Role == role })
 }
 
-// mayManageGroup tells whether the actor of an operation may have managed a
-// group at some moment up to a step, directly or through a group that does.
+// mayManageGroup reports whether the actor of an operation may have managed a group at some
+// moment up to a step, directly or through a group that does.
 func (h *History) mayManageGroup(o *Operation, group principal.ID, step int) bool {
 	through := append(h.groupsOf(o.viewer, o.start, step), o.viewer)
 	for _, st := range h.ofPrincipal(group).during(o.start, step) {
@@ -148,9 +148,8 @@ func (h *History) permittedInGroup(before, after *principalState) error {
 	return nil
 }
 
-// neededNoRefusal tells whether an operation was refused for want of rights or
-// for its version, though its actor managed the item, or it had that version, in
-// every state while it ran.
+// neededNoRefusal reports whether an operation was refused because of rights or of its version,
+// though its actor managed the item, or it had that version, in every state while it ran.
 func (h *History) neededNoRefusal(o *Operation) bool {
 	byVersion := fault.ReasonOf(o.err) == fault.ReasonVersion
 	if !byVersion && fault.CodeOf(o.err) != fault.Forbidden && fault.CodeOf(o.err) != fault.NotFound {

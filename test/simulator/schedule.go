@@ -7,13 +7,13 @@ import (
 	"carrel/library"
 )
 
-// Machine plays schedules, one after another; what can be used again is.
+// Machine plays schedules, one after another, and reuses what it can.
 type Machine struct {
 	s  *Scheduler
 	st *Store
 	// Following is the chance, in 1024, that somebody follows libraries.
 	Following uint64
-	// Trace, where set, is told every step.
+	// Trace, if it is set, is called with every step.
 	Trace func(format string, args ...any)
 	// Played counts schedules, Steps their steps, Commits the states decided.
 	Played, Steps, Commits, Faulty int
@@ -40,7 +40,7 @@ func NewMachine() *Machine {
 	return &Machine{s: s, st: NewStore(s), Following: someFollow}
 }
 
-// Close ends what the Machine keeps.
+// Close releases what the Machine keeps.
 func (m *Machine) Close() { m.s.Close() }
 
 // TraceHash is that of the last schedule.
@@ -69,7 +69,7 @@ type run struct {
 	recoverers int
 	// scrubs: a process looks for texts that no row refers to, while others write.
 	scrubs bool
-	// deadlines: what takes long is given up, by the product's own deadlines.
+	// deadlines: the product's own deadlines end what takes long.
 	deadlines bool
 	// brisk: clients pause about as long as the background does.
 	brisk bool
@@ -83,13 +83,12 @@ type run struct {
 	settling  bool
 	// leases are those that clients were given.
 	leases []*granted
-	// pastes are those whose secrets clients were told.
+	// pastes are those whose secrets clients have received.
 	pastes []*pasted
 	// pasteFollowers is how many follow the public pastes, and followings are all of them.
 	pasteFollowers int
 	followings     []*pasteFollower
-	// watched is the operation whose calls are counted from its beginning on,
-	// and onWatch is told when that is.
+	// watched is the operation whose calls are counted from its start, at which onWatch is called.
 	watched *Operation
 	onWatch func(*Client)
 	// after is what an operator does once everything was recovered.
@@ -103,7 +102,7 @@ func (r *run) report(kind, format string, args ...any) {
 	r.found = append(r.found, Violation{r.seed, kind, fmt.Sprintf(format, args...)})
 }
 
-// Play plays the schedule of a seed and tells what is wrong at its end.
+// Play plays the schedule of a seed and returns what is wrong at its end.
 func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 	build, draw := (*Store).build, (*run).draw
 	switch {
@@ -147,8 +146,7 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 	return r
 }
 
-// play runs the schedule: the operations with everything that befalls them,
-// then quiescence, then the judges.
+// play runs the schedule: the operations with all faults, then quiescence, then the checks.
 func (r *run) play() {
 	s := r.s
 	for _, c := range r.users {
@@ -183,11 +181,11 @@ func (r *run) play() {
 	r.clear()
 	r.hearAgain()
 	if !r.seen(noEnd, defect) {
-		r.judge()
+		r.verify()
 	}
 }
 
-// until runs to a condition; what stops it is a violation.
+// until runs to a condition; an error on the way is a violation.
 func (r *run) until(what string, done func() bool) bool {
 	if err := r.s.Run(done); err != nil {
 		kind := noEnd
@@ -200,8 +198,8 @@ func (r *run) until(what string, done func() bool) bool {
 	return true
 }
 
-// between is what happens beside tasks: late writes arrive, clients of dead
-// processes turn to a new one.
+// between runs between steps of tasks: late writes arrive, and clients of dead processes choose
+// a new one.
 func (r *run) between() {
 	if n := len(r.st.late); n > 0 && r.s.chance(r.lateness) {
 		r.st.arrive(r.s.pick(n))
@@ -231,7 +229,7 @@ func (r *run) between() {
 	}
 }
 
-// idle tells whether all clients have ended.
+// idle reports whether all clients have ended.
 func (r *run) idle() bool {
 	for _, c := range r.users {
 		if c.running && !c.p.a.dead || len(c.queue) > 0 {

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Scheduler runs tasks one at a time. Each task is a coroutine that gives
-// control back at store calls and Runtime waits, and there only; which one goes
-// next is decided by the seed. A Scheduler is used again for many runs: Reset
-// keeps its coroutines.
+// Scheduler runs tasks one at a time. Each task is a coroutine that yields at store calls and
+// Runtime waits, and nowhere else; the seed decides which one continues. A Scheduler is reused
+// for many runs: Reset keeps its coroutines.
 type Scheduler struct {
 	rng     *rand.Rand
 	pcg     *rand.PCG
@@ -27,10 +26,10 @@ type Scheduler struct {
 	current *task
 	latest  *task // the one that made the last step
 	failure error
-	// Between is called before each step: the place for what happens without a
-	// task, such as a crash or a late write.
+	// Between is called before each step, for events without a task, such as a crash or a late
+	// write.
 	Between func()
-	// Orphaned is told of a write that was on its way when its sender died.
+	// Orphaned is called with a write that was on its way when its sender died.
 	Orphaned func(*message)
 	// jump is the chance, in 1024, that time jumps to the next timer although
 	// tasks could run; stick the chance that the running task goes on.
@@ -39,7 +38,7 @@ type Scheduler struct {
 	slow uint64
 }
 
-// epoch is where simulated time begins.
+// epoch is the start of simulated time.
 var epoch = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // task is one thread of control of an actor.
@@ -71,13 +70,13 @@ type worker struct {
 // endOfTask unwinds a task whose process has died.
 type endOfTask struct{}
 
-// NewScheduler is a scheduler without a run; Reset starts one.
+// NewScheduler returns a scheduler without a run; Reset starts one.
 func NewScheduler() *Scheduler {
 	pcg := rand.NewPCG(0, 0)
 	return &Scheduler{pcg: pcg, rng: rand.New(pcg)}
 }
 
-// Reset begins a run with a seed. Whatever the last run left is ended.
+// Reset starts a run with a seed. What remains of the last run is ended.
 func (s *Scheduler) Reset(seed uint64) {
 	s.endAll(func(*task) bool { return true })
 	s.pcg.Seed(seed, 0x9e3779b97f4a7c15)
@@ -105,7 +104,7 @@ func (s *Scheduler) pick(n int) int { return int(s.rng.Uint64N(uint64(n))) }
 // note mixes what happened into the hash of the trace.
 func (s *Scheduler) note(v uint64) { s.hash = (s.hash ^ v) * 1099511628211 }
 
-// TraceHash tells runs apart: equal runs have equal hashes.
+// TraceHash identifies a run: equal runs have equal hashes.
 func (s *Scheduler) TraceHash() uint64 { return s.hash }
 
 // Steps is the number of steps of this run.
@@ -160,7 +159,7 @@ func (s *Scheduler) runTask(t *task) {
 	t.body()
 }
 
-// Run makes steps until done is true, or nothing can run and no timer is left.
+// Run makes steps until done returns true, or nothing can run and there is no timer.
 func (s *Scheduler) Run(done func() bool) error {
 	for s.failure == nil && !done() {
 		if s.steps++; s.steps > s.limit {
@@ -213,7 +212,7 @@ func (s *Scheduler) resume(t *task) {
 	}
 }
 
-// pause gives control back until the task is resumed.
+// pause yields until the task is resumed.
 func (s *Scheduler) pause(t *task) {
 	if !t.w.yield(struct{}{}) || t.actor.dead {
 		panic(endOfTask{})
@@ -247,8 +246,8 @@ func (s *Scheduler) wake(t *task) {
 	}
 }
 
-// wakeEnded wakes those whose contexts have ended. It is to be called after a
-// context was cancelled.
+// wakeEnded wakes tasks whose contexts have ended. It must be called after a context was
+// cancelled.
 func (s *Scheduler) wakeEnded() {
 	for i := 0; i < len(s.waiting); {
 		if t := s.waiting[i]; t.ended != nil && t.ended() != nil {
@@ -267,8 +266,8 @@ func (t *task) until() time.Duration {
 	return t.wakeAt
 }
 
-// passTime moves time to the next timer and wakes who waits for it. False:
-// there was none.
+// passTime moves time to the next timer and wakes its waiters. It returns false if there is
+// none.
 func (s *Scheduler) passTime() bool {
 	var next *task
 	var at time.Duration

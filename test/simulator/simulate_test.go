@@ -41,7 +41,7 @@ func newMachine() *Machine {
 	return m
 }
 
-// TestReplay plays one schedule and tells every step of it.
+// TestReplay plays one schedule and prints every step of it.
 func TestReplay(t *testing.T) {
 	m := newMachine()
 	defer m.Close()
@@ -51,7 +51,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// tally is what workers have found together.
+// tally adds up what workers have found.
 type tally struct {
 	mu     sync.Mutex
 	found  []Violation
@@ -60,7 +60,7 @@ type tally struct {
 	faulty int
 }
 
-// add takes over what a machine has found.
+// add adds what a machine has found.
 func (y *tally) add(m *Machine, found []Violation) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -77,7 +77,7 @@ func TestSchedules(t *testing.T) { play(t, *fromFlag, *everyFlag, *countFlag) }
 // replicas.
 func TestCopies(t *testing.T) { play(t, copiesFrom, 1, *copiesFlag) }
 
-// play plays schedules from a seed on, of every so many.
+// play plays every so many schedules from a seed on.
 func play(t *testing.T, from, every, count uint64) {
 	if underRace || testing.Short() {
 		count = min(count, sample)

@@ -16,9 +16,9 @@ import (
 	"carrel/principal"
 )
 
-// Store is the simulated store that all actors share: authoritative partitions
-// changed by conditional writes, and derived cells where the last write wins.
-// What the product sees of it is a Client.
+// Store is the simulated store that all actors share: authoritative partitions changed by
+// conditional writes, and derived cells in which the last write wins. The product accesses it
+// through a Client.
 type Store struct {
 	mu            sync.Mutex // for clients without a scheduler; never held across a switch
 	s             *Scheduler // nil: calls take effect at once, from any goroutine
@@ -47,8 +47,8 @@ type Store struct {
 
 	announcements []*announcementCell // by process
 	late          []*message          // writes that have not arrived yet
-	// replicas are three replicas of contents, libraries and lanes; none: there is one
-	// copy of everything. repairs: quorum readings repair the replicas that they have asked.
+	// replicas are three replicas of contents, libraries and lists; none: there is one copy of
+	// everything. repairs: quorum readings repair the replicas that they have read.
 	replicas []*Store
 	repairs  bool
 	faults   Faults
@@ -73,8 +73,8 @@ type cell struct {
 	live bool
 }
 
-// put tells whether a value written at ts wins. At equal timestamps a delete
-// beats an insert.
+// put reports whether a value written at ts wins. At equal timestamps a delete wins over an
+// insert.
 func (c *cell) put(ts int64) bool {
 	if ts <= c.ts {
 		return false
@@ -92,7 +92,7 @@ func (c *cell) del(ts int64) {
 
 type contentPart struct {
 	id       library.ContentID
-	version  int // rises with each conditional write, where there are replicas
+	version  int // rises with each conditional write, if there are replicas
 	header   library.Header
 	members  []library.Member // by id; replaced, never changed in place
 	rows     []library.Row    // by kind and key; likewise
@@ -164,8 +164,8 @@ type setting struct {
 	value []byte
 }
 
-// NewStore is an empty store. With a scheduler, every call through a Client is
-// a place where it may switch; without one, a Client is an ordinary backend.
+// NewStore returns an empty store. With a scheduler, every call through a Client is a point at
+// which it may switch tasks; without one, a Client is an ordinary backend.
 func NewStore(s *Scheduler) *Store { return &Store{s: s} }
 
 // Reset empties the store.
@@ -173,7 +173,7 @@ func (st *Store) Reset() {
 	*st = Store{s: st.s}
 }
 
-// find gives the place of a key in a sorted list.
+// find returns the index of a key in a sorted list.
 func find[T, K any](list []T, key K, compare func(T, K) int) (int, bool) {
 	return slices.BinarySearchFunc(list, key, compare)
 }
@@ -210,7 +210,7 @@ func (st *Store) makePrincipal(id principal.ID) *principalPart {
 	return st.principals[i]
 }
 
-// library gives the derived rows of a principal, empty ones if there are none.
+// library returns the derived rows of a principal, empty ones if there are none.
 func (st *Store) library(id principal.ID) *libraryPart {
 	i, ok := find(st.libraries, id, func(p *libraryPart, id principal.ID) int { return cmp.Compare(p.id, id) })
 	if !ok {
@@ -226,7 +226,7 @@ func compareEntry(c *entryCell, k *entryCell) int {
 		cmp.Compare(c.entry.Content, k.entry.Content))
 }
 
-// entry gives the cell of a key, making an empty one.
+// entry returns the cell of a key, which it creates if needed.
 func (p *libraryPart) entry(b library.Bucket, at clock.Instant, id library.ContentID) *entryCell {
 	key := &entryCell{bucket: b, entry: library.Entry{Position: at, Content: id}}
 	i, ok := find(p.entries, key, compareEntry)
@@ -241,7 +241,7 @@ func compareChange(c library.Change, k library.ChangeKey) int {
 	return cmp.Or(cmp.Compare(c.At, k.At), cmp.Compare(c.Content, k.Content), cmp.Compare(c.MTS, k.MTS))
 }
 
-// change puts a change, in the place of one with its key.
+// change stores a change, and replaces one with its key.
 func (p *libraryPart) change(c library.Change) {
 	i, ok := find(p.changes, c.ChangeKey, compareChange)
 	if ok {
@@ -281,9 +281,9 @@ func (st *Store) tracef(format string, args ...any) {
 	}
 }
 
-// decide is what a serial read does to the conditional writes under way on a
-// partition: each is applied now, or never will be, or has not reached its
-// first replica yet and stays under way.
+// decide is the effect of a serial read on the conditional writes in progress on a partition:
+// each is applied now, or never will be, or has not reached its first replica yet and stays in
+// progress.
 func (st *Store) decide(partition string) {
 	for i := 0; i < len(st.late); {
 		m := st.late[i]

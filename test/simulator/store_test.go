@@ -7,8 +7,8 @@ import (
 	"carrel/library/storetest"
 )
 
-// The simulated store is a backend like others: what the simulator finds on it
-// would be found on them.
+// TestConformance: the simulated store is a backend like others, so what the simulator finds on
+// it would be found on them.
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(*testing.T) backend.Store { return NewClient(NewStore(nil), nil) })
 	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return NewClient(NewStore(nil), nil) })

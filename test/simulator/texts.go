@@ -11,7 +11,7 @@ import (
 // compareText orders texts by their ids.
 func compareText(t page.Text, id page.TextID) int { return bytes.Compare(t.ID[:], id[:]) }
 
-// putText stores a text in the place of any of its id.
+// putText stores a text, and replaces one with its id.
 func (st *Store) putText(t page.Text) {
 	i, found := find(st.texts, t.ID, compareText)
 	if found {

@@ -34,7 +34,7 @@ const (
 	old    = library.ContentID("c:t:old")
 )
 
-// world is what a schedule plays in.
+// world is the setting of a schedule.
 type world struct {
 	principals []principal.ID
 	contents   []library.ContentID
@@ -44,7 +44,7 @@ type world struct {
 	// soon is the chance, in 1024, that an item that is given an end expires while
 	// others use it.
 	soon uint64
-	// focus, where set, is whom most changes of members are about.
+	// focus, if it is set, is the principal of most changes of members.
 	focus principal.ID
 }
 
@@ -100,7 +100,7 @@ func (st *Store) addPrincipal(id principal.ID, at clock.Instant) {
 	st.applyDirectory(&principal.DirectoryUpdate{Header: &p.header})
 }
 
-// addEverybody adds principals who were there from the start, and crew with ann and bob.
+// addEverybody adds principals who exist from the start, and crew with ann and bob.
 func (st *Store) addEverybody(principals []principal.ID) clock.Instant {
 	at := clock.Of(epoch)
 	for _, p := range append(slices.Clip(principals), crew) {

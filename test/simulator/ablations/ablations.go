@@ -27,17 +27,17 @@ const (
 
 // Ablation switches one rule of the write protocol off.
 type Ablation struct {
-	// Name is how a process is told of it, and how a replay names it.
+	// Name identifies it, for a process and for a replay.
 	Name string
-	// Without says what happens where the rule is off.
+	// Without says what happens without the rule.
 	Without string
 	// In says in which schedules the loss of the rule shows.
 	In      Schedules
 	Patches []Patch
 }
 
-// All are the rules that can be switched off. Patches of one place are in the order of
-// the table: a later one sees what an earlier one has put in.
+// All are the rules that can be switched off. Patches of the same source are in the order of
+// the table: a later one sees what an earlier one has inserted.
 var All = slices.Concat(protocol, copies)
 
 var protocol = []Ablation{
@@ -138,7 +138,7 @@ var protocol = []Ablation{
 		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn ErrTaken\n\t\tcase look.Status == Ended:\n"},
 	}},
 	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
-		{"test/simulator/leases.go", "\t\tstands = c.st.leaseAt(id)\n", "\t\tstands = c.st.ablatedLeaseAt(id)\n"},
+		{"test/simulator/leases.go", "\t\tcurrent = c.st.leaseAt(id)\n", "\t\tcurrent = c.st.ablatedLeaseAt(id)\n"},
 	}},
 	{"take-over-any-token", "a claim is replaced although it has changed since it was read", Leases, []Patch{
 		{"test/simulator/claims.go", "c.st.claims[i].Token == *token:", `(c.st.claims[i].Token == *token || ablated("take-over-any-token")):`},

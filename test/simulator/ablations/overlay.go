@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// added is where the files are that the overlay adds, below the directory of this package.
+// added is the directory of the files that the overlay adds, below that of this package.
 const added = "test/simulator/ablations/testdata/added"
 
 // Variable is the environment variable that names the rule that is off.

@@ -12,9 +12,9 @@ import (
 	"carrel/principal"
 )
 
-// judge is the end: what stands, what was answered, what was shown, and what
-// the product says of it.
-func (r *run) judge() {
+// verify checks the end of a schedule: the store, the answers, what was shown, and the
+// product's own audit.
+func (r *run) verify() {
 	r.st.audit(r.report)
 	r.hist.check(r.ops, r.report)
 	r.hist.checkRights(r.ops, r.report)
@@ -38,7 +38,7 @@ func (r *run) judge() {
 	}
 }
 
-// compare has the product audit and read what the judges have judged.
+// compare has the product audit and read what was checked.
 func (r *run) compare() {
 	p := r.procs[len(r.procs)-1]
 	done := false
@@ -61,7 +61,7 @@ func (r *run) compare() {
 	r.until("the audit", func() bool { return done })
 }
 
-// seen tells whether a violation of one of the kinds was found.
+// seen reports whether a violation of one of the kinds was found.
 func (r *run) seen(kinds ...string) bool {
 	for _, v := range r.found {
 		for _, k := range kinds {
@@ -73,7 +73,7 @@ func (r *run) seen(kinds ...string) bool {
 	return false
 }
 
-// expiring tells whether an item ends about now, so that clocks differ on it.
+// expiring reports whether an item expires about now, so that clocks differ on it.
 func (r *run) expiring() bool {
 	for _, c := range r.st.contents {
 		if at := c.header.ExpiresAt; at != nil && epoch.Add(r.s.now).Sub(at.Time()).Abs() < 10*time.Second {
@@ -98,11 +98,11 @@ func (r *run) readAll(p *process) {
 			if viewer != "" && viewer.IsGroup() {
 				viewer = ann
 			}
-			w := &reader{sight: sight{viewer: viewer, owner: owner}}
+			w := &reader{view: view{viewer: viewer, owner: owner}}
 			w.drawWay(r.s)
 			w.counts = r.s.chance(300)
 			if err := w.read(r.ctx, p, 1+r.s.pick(2)); err != nil {
-				r.report(wrongPage, "reading %v: %v", w.sight, err)
+				r.report(wrongPage, "reading %v: %v", w.view, err)
 				continue
 			}
 			r.compareRead(w)
@@ -113,7 +113,7 @@ func (r *run) readAll(p *process) {
 // compareRead compares a walk with what it must show when nothing changes.
 func (r *run) compareRead(w *reader) {
 	if want := r.expect(w); fmt.Sprint(want) != fmt.Sprint(w.items()) {
-		r.report(wrongPage, "%v saw %v, not %v", w.sight, w.items(), want)
+		r.report(wrongPage, "%v saw %v, not %v", w.view, w.items(), want)
 	}
 	if !w.counts {
 		return
@@ -125,18 +125,18 @@ func (r *run) compareRead(w *reader) {
 		}
 	}
 	if w.count.Value != n || !w.count.Exact {
-		r.report(wrongPage, "%v is told of %d entries in %v, there are %d", w.sight, w.count.Value, w.bucket, n)
+		r.report(wrongPage, "%v gets a count of %d entries in %v, there are %d", w.view, w.count.Value, w.bucket, n)
 	}
 	for i := range w.pages {
 		if w.pages[i].other != (i > 0) {
-			r.report(wrongPage, "%v is told on page %d that there is something before it: %v", w.sight, i, w.pages[i].other)
+			r.report(wrongPage, "%v reads on page %d that there is something before it: %v", w.view, i, w.pages[i].other)
 		}
 	}
 }
 
-// expect is what a walk must show when nothing changes.
+// expect returns what a walk must show when nothing changes.
 func (r *run) expect(w *reader) []library.ContentID {
-	now := readPage{sight: w.sight, start: r.s.steps, end: r.s.steps}
+	now := readPage{view: w.view, start: r.s.steps, end: r.s.steps}
 	var found []*contentPart
 	for _, c := range r.st.contents {
 		if r.hist.mayHaveSeen(&now, c.id) && c.header.Exists(clock.Of(epoch.Add(r.s.now))) {

@@ -14,26 +14,26 @@ import (
 	"carrel/principal"
 )
 
-// heardOfPaste judges the answer of an operation about pastes, at the moment of the answer.
+// heardOfPaste checks the answer of an operation on pastes, at the moment of the answer.
 func (r *run) heardOfPaste(o *Operation) {
 	c := o.paste
 	if o.kind == opPaste && o.err == nil && c.secret != "" {
 		r.pastes = append(r.pastes, &pasted{c.got.ID, c.secret, c.expires})
 	}
-	if wrong := r.judgePaste(o); wrong != "" {
+	if wrong := r.verifyPaste(o); wrong != "" {
 		r.report(wrongPaste, "%v was answered %v: %s", o, o.err, wrong)
 	}
 }
 
-// judgePaste says what is wrong with an answer; "": nothing.
-func (r *run) judgePaste(o *Operation) string {
+// verifyPaste returns what is wrong with an answer; "": nothing.
+func (r *run) verifyPaste(o *Operation) string {
 	switch {
 	case o.err != nil:
-		return r.judgePasteRefused(o)
+		return r.verifyPasteRefused(o)
 	case o.kind == opPaste:
-		return r.judgeCreatedPaste(o)
+		return r.verifyCreatedPaste(o)
 	case o.kind == opEditPaste:
-		return r.judgeUpdatedPaste(o)
+		return r.verifyUpdatedPaste(o)
 	case o.kind == opDeletePaste:
 		p := r.hist.ofPaste(o.paste.of.id)
 		if o.paste.foreign {
@@ -43,15 +43,15 @@ func (r *run) judgePaste(o *Operation) string {
 			return "the paste is there"
 		}
 	case o.kind == opReadPaste:
-		return r.judgeReadPaste(o)
+		return r.verifyReadPaste(o)
 	default:
-		return r.judgeLatest(o)
+		return r.verifyLatest(o)
 	}
 	return ""
 }
 
-// judgeCreatedPaste judges the success of createPaste.
-func (r *run) judgeCreatedPaste(o *Operation) string {
+// verifyCreatedPaste checks the success of createPaste.
+func (r *run) verifyCreatedPaste(o *Operation) string {
 	c := o.paste
 	p := r.hist.ofPaste(c.got.ID)
 	if len(p.states) < 2 {
@@ -60,7 +60,7 @@ func (r *run) judgeCreatedPaste(o *Operation) string {
 	first := &p.states[1]
 	switch {
 	case c.secret == "" && !o.repeated && o.key == nil:
-		return "the secret was not told"
+		return "the secret was not returned"
 	case c.secret != "" && sha256.Sum256([]byte(c.secret)) != first.secret:
 		return "the secret is another one"
 	case c.got.CreatedAt != first.created:
@@ -74,9 +74,9 @@ func (r *run) judgeCreatedPaste(o *Operation) string {
 	return ""
 }
 
-// judgeUpdatedPaste judges the success of updatePaste: the paste was what was asked for, and
-// is what was answered.
-func (r *run) judgeUpdatedPaste(o *Operation) string {
+// verifyUpdatedPaste checks the success of updatePaste: the paste had the requested state, and
+// has the one that was returned.
+func (r *run) verifyUpdatedPaste(o *Operation) string {
 	c := o.paste
 	if c.foreign {
 		return "it came with another secret"
@@ -92,7 +92,7 @@ func (r *run) judgeUpdatedPaste(o *Operation) string {
 	return ""
 }
 
-// shows reports whether a state is what an answer shows, but for the body.
+// shows reports whether an answer shows a state, except for the body.
 func (s *pasteState) shows(got *paste.Paste) bool {
 	var expires clock.Instant
 	if got.ExpiresAt != nil {
@@ -102,8 +102,8 @@ func (s *pasteState) shows(got *paste.Paste) bool {
 		got.CreatedAt == s.created && got.ModifiedAt == s.modified
 }
 
-// judgePasteRefused judges an error.
-func (r *run) judgePasteRefused(o *Operation) string {
+// verifyPasteRefused checks an error.
+func (r *run) verifyPasteRefused(o *Operation) string {
 	c := o.paste
 	if o.outcome == uncertain || fault.CodeOf(o.err) == fault.Unavailable || fault.ReasonOf(o.err) == fault.ReasonContention {
 		return ""
@@ -138,8 +138,8 @@ func (r *run) judgePasteRefused(o *Operation) string {
 	return ""
 }
 
-// judgeReadPaste judges what a reader of one paste saw.
-func (r *run) judgeReadPaste(o *Operation) string {
+// verifyReadPaste checks what a reader of one paste saw.
+func (r *run) verifyReadPaste(o *Operation) string {
 	c := o.paste
 	p := r.hist.ofPaste(c.of.id)
 	if c.got == nil || c.body == nil {
@@ -161,9 +161,9 @@ func (r *run) judgeReadPaste(o *Operation) string {
 	return ""
 }
 
-// judgeLatest judges what a reader of the list saw: only what was public and had not
-// expired, in order, each once, and everything that was there all the time.
-func (r *run) judgeLatest(o *Operation) string {
+// verifyLatest checks what a reader of the list saw: only pastes that were public and had not
+// expired, in order, each once, and all those that were there throughout.
+func (r *run) verifyLatest(o *Operation) string {
 	c := o.paste
 	for i, e := range c.seen {
 		p := r.hist.ofPaste(e.paste.ID)
@@ -188,7 +188,8 @@ func (r *run) judgeLatest(o *Operation) string {
 	return ""
 }
 
-// listedWithin is within what time of its creation an entry is put that no reader may miss.
+// listedWithin is the time after its creation within which an entry must be put so that no
+// reader may miss it.
 const listedWithin = 3 * time.Second
 
 // comparePastes orders pastes from the oldest on.
@@ -196,11 +197,11 @@ func comparePastes(a, b *paste.Paste) int {
 	return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// calmPastes are the pastes that are listed, that no change is under way of, and that a
-// process must therefore show. A day that another process has begun after its end is known
+// calmPastes returns the pastes that are listed, of which no change is in flight, and that a
+// process must therefore show. A day that another process has started after its end is known
 // everywhere half a minute later. An entry that is put more than listedWithin after its
-// creation by the clock of the reader, where nothing was, is known a quarter of a minute
-// later. Such pastes are left out until then.
+// creation by the clock of the reader, where there was none, is known a quarter of a minute
+// later. Such pastes are omitted until then.
 func (r *run) calmPastes(reader *process) []paste.ID {
 	if len(r.st.late) > 0 {
 		return nil
@@ -256,7 +257,7 @@ func (st *Store) feedHas(p *pasteHistory) int {
 	return n
 }
 
-// checkPastes judges at the end what was changed by whom.
+// checkPastes checks at the end what was changed by whom.
 func (r *run) checkPastes() {
 	for _, what := range r.hist.broken {
 		r.report(wrongPaste, "%s", what)
@@ -290,5 +291,5 @@ func (s *pasteState) fences(p *pasteHistory) bool {
 	return slices.ContainsFunc(p.states, func(before pasteState) bool { return before.seq == s.seq-1 && before.version == s.version })
 }
 
-// changesPastes tells whether the operation changes a paste.
+// changesPastes reports whether the operation changes a paste.
 func (k opKind) changesPastes() bool { return k == opPaste || k == opEditPaste || k == opDeletePaste }

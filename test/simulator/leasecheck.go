@@ -29,35 +29,35 @@ func (r *run) latestClock() clock.Instant {
 	return clock.Of(epoch.Add(r.s.now + fastest))
 }
 
-// heardOfLease judges the answer of an operation about keys, at the moment of the answer.
+// heardOfLease checks the answer of an operation on keys, at the moment of the answer.
 func (r *run) heardOfLease(o *Operation) {
 	if o.kind == opAcquire && o.err == nil && o.lease.token != "" {
 		r.leases = append(r.leases, &granted{o.lease.got.ID, o.lease.token, o.lease.got.Deadline})
-		r.hist.ofLease(o.lease.got.ID).told = true
+		r.hist.ofLease(o.lease.got.ID).answered = true
 		r.st.keysStay()
 	}
-	if wrong := r.judgeLease(o); wrong != "" {
+	if wrong := r.verifyLease(o); wrong != "" {
 		r.report(wrongLease, "%v was answered %v: %s", o, o.err, wrong)
 	}
 }
 
-// judgeLease says what is wrong with an answer; "": nothing.
-func (r *run) judgeLease(o *Operation) string {
+// verifyLease returns what is wrong with an answer; "": nothing.
+func (r *run) verifyLease(o *Operation) string {
 	switch c := o.lease; {
 	case o.kind == opAcquire:
-		return r.judgeAcquired(o)
+		return r.verifyAcquired(o)
 	case o.kind == opAvailable && o.err == nil:
-		return r.judgeAvailable(o)
+		return r.verifyAvailable(o)
 	case o.kind == opAvailable || o.outcome == uncertain || fault.CodeOf(o.err) == fault.Unavailable && o.err != nil:
 		return ""
 	case o.err != nil:
-		return r.judgeRefused(o)
+		return r.verifyRefused(o)
 	case c.got == nil:
 		return r.was(o, 0)
 	case c.foreign:
 		return "it came with another token"
 	default:
-		return r.judgeEnded(o)
+		return r.verifyEnded(o)
 	}
 }
 
@@ -72,8 +72,8 @@ func (r *run) was(o *Operation, states ...lease.State) string {
 	return fmt.Sprintf("the lease was never in one of the states %d while it ran, but in %+v", states, seen)
 }
 
-// judgeRefused judges an error of an operation on one lease.
-func (r *run) judgeRefused(o *Operation) string {
+// verifyRefused checks an error of an operation on one lease.
+func (r *run) verifyRefused(o *Operation) string {
 	code, reason := fault.CodeOf(o.err), fault.ReasonOf(o.err)
 	switch {
 	case code == fault.Forbidden:
@@ -95,8 +95,8 @@ func (r *run) judgeRefused(o *Operation) string {
 	return "no such error was to be expected"
 }
 
-// judgeEnded judges the success of an operation on one lease.
-func (r *run) judgeEnded(o *Operation) string {
+// verifyEnded checks the success of an operation on one lease.
+func (r *run) verifyEnded(o *Operation) string {
 	c := o.lease
 	now := r.hist.ofLease(c.of.id).now().state
 	switch {
@@ -110,8 +110,8 @@ func (r *run) judgeEnded(o *Operation) string {
 	return r.was(o, c.got.State)
 }
 
-// judgeAvailable judges whether a key is said to be free rightly.
-func (r *run) judgeAvailable(o *Operation) string {
+// verifyAvailable checks whether a key is free if the answer says so.
+func (r *run) verifyAvailable(o *Operation) string {
 	key := o.lease.keys[0]
 	switch {
 	case o.lease.available && r.hist.heldThroughout(key, o):
@@ -122,16 +122,16 @@ func (r *run) judgeAvailable(o *Operation) string {
 	return ""
 }
 
-// judgeAcquired judges the answer of acquireLease.
-func (r *run) judgeAcquired(o *Operation) string {
+// verifyAcquired checks the answer of acquireLease.
+func (r *run) verifyAcquired(o *Operation) string {
 	c := o.lease
 	if o.err == nil {
-		return r.judgeGranted(c)
+		return r.verifyGranted(c)
 	}
 	if r.st.struck == c.struck && !o.repeated {
-		// Where nothing went wrong, nothing of it is left when it is answered. A store that
-		// was slow for as long as the end of a lease may take leaves it as it is, and holds
-		// no key by it once the deadline has passed.
+		// If nothing went wrong, nothing of it remains when it is answered. A store that was slow for
+		// as long as ending a lease may take leaves it, and no key is held by it once the deadline
+		// has passed.
 		for _, l := range r.hist.leases {
 			if first := l.states[min(1, len(l.states)-1)]; first.op == o && l.now().live() && l.now().deadline > r.latestClock() {
 				return fmt.Sprintf("%s is in state %d", l.id, l.now().state)
@@ -157,9 +157,9 @@ func (r *run) judgeAcquired(o *Operation) string {
 	return ""
 }
 
-// judgeGranted judges the success of acquireLease: the lease has all its keys, or its time
-// is over.
-func (r *run) judgeGranted(c *leaseCall) string {
+// verifyGranted checks the success of acquireLease: the lease has all its keys, or its time is
+// over.
+func (r *run) verifyGranted(c *leaseCall) string {
 	l := r.hist.ofLease(c.got.ID)
 	switch now := l.now(); now.state {
 	case lease.Pending:
@@ -184,7 +184,7 @@ func (r *run) judgeGranted(c *leaseCall) string {
 	return ""
 }
 
-// checkLeases judges at the end what was changed by whom.
+// checkLeases checks at the end what was changed by whom.
 func (r *run) checkLeases() {
 	for _, what := range r.hist.lost {
 		r.report(lostKey, "%s", what)
@@ -199,8 +199,8 @@ func (r *run) checkLeases() {
 	r.checkKeyed()
 }
 
-// checkKeyed judges that one idempotency key gives one lease. A repetition may have come
-// while the first attempt was under way, which was refused after that.
+// checkKeyed checks that one idempotency key creates one lease. A repetition may have come
+// while the first attempt, which was then refused, was in progress.
 func (r *run) checkKeyed() {
 	type request struct {
 		viewer principal.ID
@@ -244,8 +244,8 @@ func madeBy(l *leaseHistory, s *leaseState) string {
 	return ""
 }
 
-// sweepAll has time pass until every lease is swept, and then until its row is removed,
-// and judges what is left: the confirmed leases with their claims, and nothing else.
+// sweepAll lets time pass until every lease is swept, and then until its row is removed, and
+// checks what remains: the confirmed leases with their claims, and nothing else.
 func (r *run) sweepAll(ctx context.Context, p *process) error {
 	r.s.now = max(r.s.now, r.lastDeadline()) + 2*time.Minute
 	if err := p.j.ExpireDue(ctx, p.svc); err != nil {
@@ -266,7 +266,7 @@ func (r *run) sweepAll(ctx context.Context, p *process) error {
 	if err := scrubAll(ctx, p.svc); err != nil {
 		return err
 	}
-	if d := r.st.standingDues(); len(d) > 0 {
+	if d := r.st.currentDues(); len(d) > 0 {
 		r.report(wrongLease, "hints of leases: %+v", d)
 	}
 	held := map[string]lease.ID{}

@@ -10,8 +10,8 @@ import (
 	"carrel/page"
 )
 
-// pageFollows checks what one step of a live item does to its page: what the operation that
-// made it asks for, and nothing else. changed reports that readers see it.
+// pageFollows checks what one step of a live item does to its page: what its operation
+// requests, and nothing else. changed reports that readers see it.
 func pageFollows(before, after *contentState) (changed bool, err error) {
 	o := after.op
 	if o == nil || o.page == nil || !pageDiffers(before, after) {
@@ -57,7 +57,7 @@ func samePage(before, after *contentState) bool {
 	})
 }
 
-// describePage tells a page, with its rows in one order.
+// describePage formats a page, with its rows in a fixed order.
 func describePage(s *pageState) string {
 	var rows []string
 	for _, l := range s.lines {
@@ -74,8 +74,8 @@ func describePage(s *pageState) string {
 	return fmt.Sprintf("%t %q %d %d %d %d %v %s", s.begun, s.own, s.last, s.current, s.working, s.open, s.copied, strings.Join(rows, ", "))
 }
 
-// pageStep applies an operation to the page that there was before it, by BEHAVIOUR 6 in its
-// own words. Ids of texts are drawn by the product, so they are taken from what is.
+// pageStep applies an operation to the page before it, according to BEHAVIOUR 6. The product
+// draws the ids of texts, so they are taken from the result.
 type pageStep struct {
 	o        *Operation
 	want, is *pageState

@@ -10,14 +10,14 @@ import (
 	"carrel/principal"
 )
 
-// sight is who looks at whose library, and how.
-type sight struct {
+// view is who reads whose library, and how.
+type view struct {
 	viewer, owner principal.ID // no viewer: anonymous
 	admin         bool         // the viewer administers its tenant
 	shared        bool         // includeShared
 }
 
-func (s sight) String() string {
+func (s view) String() string {
 	how := ""
 	if s.admin {
 		how = ", an administrator,"
@@ -31,13 +31,13 @@ func (s sight) String() string {
 // clockSlack is by how much the clock of a process may go back while it reads.
 const clockSlack = 100 * time.Millisecond
 
-// mayHaveSeen tells whether the viewer might be shown the item in the owner's
-// library at some moment while the page was read.
+// mayHaveSeen reports whether the viewer might be shown the item in the owner's library at some
+// moment while the page was read.
 func (h *History) mayHaveSeen(p *readPage, id library.ContentID) bool {
 	return h.mayHaveSeenAs(p, id, func(*contentState) bool { return true })
 }
 
-// mayHaveSeenAs tells whether it might be shown it as it was in some of its states.
+// mayHaveSeenAs reports whether it might be shown it in one of some states.
 func (h *History) mayHaveSeenAs(p *readPage, id library.ContentID, as func(*contentState) bool) bool {
 	states := h.of(id).during(p.start, p.end)
 	if !h.alive(p.owner, p.start, p.end) {
@@ -55,17 +55,17 @@ func (h *History) mayHaveSeenAs(p *readPage, id library.ContentID, as func(*cont
 	return false
 }
 
-// expired tells whether the item had ended for sure by the clock of whoever
+// expired reports whether the item had certainly expired by the clock of the process that
 // served it.
 func (s *contentState) expired(clock time.Time) bool {
 	at := s.header.ExpiresAt
 	return at != nil && !clock.IsZero() && !clock.Before(at.Time().Add(clockSlack))
 }
 
-// mustHaveSeen tells whether the item was all the same, and to be shown, from
-// the first page of a walk to the last.
+// mustHaveSeen reports whether the item was unchanged, and had to be shown, from the first page
+// of a walk to the last.
 func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
-	all := readPage{sight: r.sight, start: r.pages[0].start, end: r.last()}
+	all := readPage{view: r.view, start: r.pages[0].start, end: r.last()}
 	for _, p := range h.principals {
 		if len(p.during(all.start, all.end)) > 1 {
 			return false
@@ -74,11 +74,10 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 	return len(h.of(id).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
 }
 
-// sees is docs/visibility.md for libraries, in its own words: the owner and
-// its group's members see all, an administrator of the tenant what it may see
-// itself, the tenant what is LOGGEDIN of the tenant's own, everybody what is
-// PUBLIC; with includeShared also what the viewer has a role on. Roles through
-// groups are read after the item, so they may be of a later state of it.
+// sees implements docs/visibility.md for libraries: the owner and its group's members see all,
+// an administrator of the tenant what it may see itself, the tenant what is LOGGEDIN of the
+// tenant's own, everybody what is PUBLIC; with includeShared also what the viewer has a role
+// on. Roles through groups are read after the item, so they may be of a later state of it.
 func (h *History) sees(p *readPage, st *contentState, later []contentState) bool {
 	switch {
 	case st.header.Visibility == principal.Public:
@@ -124,7 +123,7 @@ func (h *History) groupsOf(id principal.ID, start, end int) []principal.ID {
 	return groups
 }
 
-// has tells whether a principal is a member in a state of a group.
+// has reports whether a principal is a member in a state of a group.
 func (s *principalState) has(p principal.ID) bool {
 	return s.header.State != commit.Deleted && s.role(p) != principal.NotInGroup
 }
