@@ -1,15 +1,13 @@
-// Package web serves two pages, built from npm and embedded in the binary, from
-// the gateway's own origin: GraphiQL at / and the reference client at /app; and
-// in development the demo viewers that both can ask as.
+// Package web serves two pages, built by npm and embedded in the binary, from the gateway's own
+// origin: GraphiQL at / and the reference client at /app, and in development the demo viewers
+// for both.
 //
-// It answers for the pages, their assets, their cache headers and the policies
-// the browser holds them to. It must not know how tokens are made or how
-// /graphql answers: the one comes in through Options, the other is called by
-// the pages.
+// It is responsible for the pages, their assets, their cache headers and their content security
+// policies. It must not know how tokens are made or how /graphql answers: tokens come in
+// through Options, and the pages call /graphql.
 //
-// The build is optional: where npm was missing, dist holds nothing but its
-// .keep; then a plain HTML form stands in for GraphiQL, and the client is not
-// there.
+// The build is optional: without npm, dist contains only its .keep. Then a plain HTML form
+// replaces GraphiQL, and there is no client.
 package web
 
 import (
@@ -35,18 +33,17 @@ var dist embed.FS
 //go:embed form.html
 var form string
 
-// The marks stand in the pages where something of the answer belongs: its
-// nonce (vite.config.js writes the same word), and whether there are demo
-// viewers to ask for, "demo" or "none" (app/index.html has it), and which pages
-// are served, of "graphiql app", so that they link to no page that is not there.
+// The marks in the pages that are replaced in each answer: by its nonce (vite.config.js writes
+// the same word), by whether there are demo viewers, "demo" or "none" (app/index.html has it),
+// and by which pages are served, of "graphiql app", so that they link only to pages that exist.
 const (
 	nonceMark   = "CARREL-NONCE"
 	viewersMark = "CARREL-VIEWERS"
 	pagesMark   = "CARREL-PAGES"
 )
 
-// appRoot is where the reference client stands: every path below it that is no
-// file is a place in the client, and answers with its page.
+// appRoot is the path of the reference client: every path below it that is not a file is a
+// place in the client, and is answered with its page.
 const appRoot = "/app"
 
 // Viewer is somebody the page can ask as.
@@ -57,23 +54,22 @@ type Viewer struct {
 	Token string `json:"token"`
 }
 
-// Options say what the handler serves. What is off answers 404.
+// Options configures the handler. What is off is answered with 404.
 type Options struct {
 	// Dev switches GraphiQL and the demo viewers on.
 	Dev bool
-	// GraphiQL switches it on without them: unless asked for, production does not
-	// explain its schema.
+	// GraphiQL enables GraphiQL without Dev: by default, production does not explain its schema.
 	GraphiQL bool
 	// App switches the reference client on. It holds no secret and hands out no
 	// tokens, so production may serve it.
 	App bool
-	// Viewers mints a token for each demo viewer. It is called for every answer
-	// of /dev/viewers, which is 404 without Dev or where Viewers is nil, and 403
-	// under any name but the machine's own, such as localhost.
+	// Viewers mints a token for each demo viewer. It is called for every answer of /dev/viewers,
+	// which is 404 without Dev or if Viewers is nil, and 403 under any host name but the machine's
+	// own, such as localhost.
 	Viewers func() ([]Viewer, error)
 }
 
-// Built tells whether the binary holds the pages; otherwise a plain form is served.
+// Built reports whether the binary contains the pages; otherwise a plain form is served.
 func Built() bool {
 	_, err := fs.Stat(dist, "dist/index.html")
 	return err == nil
@@ -92,8 +88,8 @@ func Handler(opts Options) http.Handler {
 func handler(opts Options, built fs.FS) http.Handler {
 	opts.GraphiQL = opts.GraphiQL || opts.Dev
 	s := &site{files: map[string][]byte{}}
-	// A file that cannot be read is left out: it then answers 404, as it would
-	// have if the build had not made it.
+	// A file that cannot be read is skipped: it is then answered with 404, as if the build had not
+	// made it.
 	_ = fs.WalkDir(built, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			return err
@@ -145,11 +141,11 @@ type site struct {
 	viewers       func() ([]Viewer, error)
 }
 
-// inApp tells whether a path is the reference client's.
+// inApp reports whether a path belongs to the reference client.
 func inApp(name string) bool { return name == appRoot || strings.HasPrefix(name, appRoot+"/") }
 
-// pageAt is the page that stands at a path, with its policy; empty where there
-// is none. A name in a folder of assets is a file or nothing.
+// pageAt returns the page at a path, with its policy; empty if there is none. A name in a
+// folder of assets is a file or nothing.
 func (s *site) pageAt(name string) (page string, policy func(nonce string) string) {
 	switch {
 	case name == "/":
@@ -181,11 +177,11 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isViewers:
 		s.serveViewers(w, r)
 	default:
-		told := "none"
+		viewers :=  "none"
 		if s.viewers != nil && byLoopbackName(r) {
-			told = "demo"
+			viewers =  "demo"
 		}
-		servePage(w, r, strings.ReplaceAll(page, viewersMark, told), policy)
+		servePage(w, r, strings.ReplaceAll(page, viewersMark, viewers), policy)
 	}
 }
 
@@ -204,9 +200,8 @@ func byLoopbackName(r *http.Request) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// servePage writes the page with a nonce of its own. No cache keeps the answer,
-// and none is told that what it has is still good: a nonce that is used again
-// could be known beforehand.
+// servePage writes the page with a nonce of its own. The answer must not be cached or
+// revalidated: a nonce that is used again could be known beforehand.
 func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(nonce string) string) {
 	nonce := rand.Text()
 	h := w.Header()
@@ -216,12 +211,12 @@ func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(
 	page = strings.ReplaceAll(page, nonceMark, nonce)
 	h.Set("Content-Length", strconv.Itoa(len(page)))
 	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, page) // whoever has gone needs no page
+		_, _ = io.WriteString(w, page) // an error means that the client has gone
 	}
 }
 
-// serveFile writes an asset. Those in a folder assets have a hash of their content in
-// the name, so a name never changes what it stands for.
+// serveFile writes an asset. Files in a folder assets have a hash of their content in the name,
+// so the content of a name never changes.
 func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	h := w.Header()
 	// A worker is held to the policy its own script came with, and needs nothing;
@@ -262,19 +257,19 @@ func mediaType(name string) string {
 	}
 }
 
-// outside is what everything is held to: nothing that could be framed, sent
-// elsewhere or based elsewhere, and nothing that is not named after it.
+// outside is the policy of everything: it must not be framed, must not send forms or have a
+// base elsewhere, and may load only what is listed.
 const outside = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// ofThisAnswer lets scripts and styles in by the nonce of the answer alone, not
-// by where they come from. What a script with the nonce imports comes with it.
+// ofThisAnswer allows scripts and styles only by the nonce of the answer, whatever their
+// origin. Imports of a script with the nonce are allowed too.
 func ofThisAnswer(nonce string) string {
 	return outside + "; connect-src 'self'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
 }
 
-// graphiqlPolicy is wider where GraphiQL needs it: its fonts and Monaco's images
-// are data: addresses inside their style sheets, and Monaco has workers. That
-// Monaco's styles need nothing more is the work of src/policy.js.
+// graphiqlPolicy is wider, as GraphiQL needs: its fonts and Monaco's images are data: addresses
+// inside their style sheets, and Monaco has workers. src/policy.ts makes Monaco's styles need
+// nothing more.
 func graphiqlPolicy(nonce string) string {
 	return ofThisAnswer(nonce) + "; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
 }
@@ -285,9 +280,9 @@ func appPolicy(nonce string) string {
 	return ofThisAnswer(nonce) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
-// serveViewers answers with tokens, so only the page itself may ask: a browser
-// tells in Sec-Fetch-Site when another site's page does, and in Host under which
-// name this page was opened.
+// serveViewers answers with tokens, so only the page itself may request them: a browser sends
+// in Sec-Fetch-Site whether another site's page does, and in Host the name under which this
+// page was opened.
 func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -297,7 +292,7 @@ func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
-		http.Error(w, "only the page of this origin is told the demo viewers", http.StatusForbidden)
+		http.Error(w, "only a page of this origin may read the demo viewers", http.StatusForbidden)
 		return
 	}
 	viewers, err := s.viewers()

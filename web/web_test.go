@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// built stands for what vite makes of the page.
+// built returns what vite makes of the page.
 func built() fstest.MapFS {
 	return fstest.MapFS{
 		".keep":                      {},
@@ -146,8 +146,8 @@ func TestWhatIsOffIsNotThere(t *testing.T) {
 	}
 }
 
-// The page is told whether there are demo viewers, so that it need not ask for
-// what does not exist.
+// TestClientIsToldOfDemoViewers: the page contains whether there are demo viewers, so that it
+// need not request what does not exist.
 func TestClientIsToldOfDemoViewers(t *testing.T) {
 	for want, opts := range map[string]Options{
 		`data-viewers="demo"`: {Dev: true, App: true, Viewers: demoViewers},
@@ -159,7 +159,7 @@ func TestClientIsToldOfDemoViewers(t *testing.T) {
 	}
 }
 
-// The pages link to each other only where both are served.
+// TestPages_KnowWhichOthersAreServed: the pages link to each other only if both are served.
 func TestPages_KnowWhichOthersAreServed(t *testing.T) {
 	for _, tc := range []struct {
 		opts       Options
@@ -211,7 +211,7 @@ func TestDevelopmentServesThePageOfThisBuild(t *testing.T) {
 
 var nonceInPolicy = regexp.MustCompile(`; script-src 'nonce-([A-Z2-7]+)'; style-src 'nonce-([A-Z2-7]+)'(;|$)`)
 
-// nonceOf is what lets scripts and styles in: the nonce, and nothing beside it.
+// nonceOf returns what allows scripts and styles: the nonce, and nothing else.
 func nonceOf(t *testing.T, policy string) string {
 	t.Helper()
 	nonces := nonceInPolicy.FindStringSubmatch(policy)
@@ -221,8 +221,7 @@ func nonceOf(t *testing.T, policy string) string {
 	return nonces[1]
 }
 
-// TestNoncesCannotBeGuessed: of 26 letters of 32 each, any of which may stand
-// anywhere, that is 130 bits.
+// TestNoncesCannotBeGuessed: 26 letters of 32 each, at any position, have 130 bits.
 func TestNoncesCannotBeGuessed(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app"} {
@@ -272,10 +271,10 @@ func TestPagesAreNotKept(t *testing.T) {
 		} {
 			answer, body := ask(t, h, "GET", page, header)
 			if answer.StatusCode != http.StatusOK || !strings.Contains(body, nonceOf(t, answer.Header.Get("Content-Security-Policy"))) {
-				t.Errorf("%s, asked for %s: %d %s", page, name, answer.StatusCode, body)
+				t.Errorf("%s, request of %s: %d %s", page, name, answer.StatusCode, body)
 			}
 			if got := answer.Header.Get("Cache-Control"); got != "no-store" {
-				t.Errorf("%s, asked for %s: Cache-Control is %q", page, name, got)
+				t.Errorf("%s, request of %s: Cache-Control is %q", page, name, got)
 			}
 		}
 	}
@@ -372,9 +371,8 @@ func TestViewersAreToldToThePageOnly(t *testing.T) {
 	}
 }
 
-// TestViewers_OnlyUnderALoopbackName: a page of another name that was made to
-// resolve to this machine is not given tokens, and the client is not told that
-// there are any.
+// TestViewers_OnlyUnderALoopbackName: a page of another name that was made to resolve to this
+// machine gets no tokens, and the client does not learn that there are any.
 func TestViewers_OnlyUnderALoopbackName(t *testing.T) {
 	h := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
 	for host, status := range map[string]int{
@@ -388,7 +386,7 @@ func TestViewers_OnlyUnderALoopbackName(t *testing.T) {
 		}
 		want := map[int]string{200: `data-viewers="demo"`, 403: `data-viewers="none"`}[status]
 		if _, page := ask(t, h, "GET", "/app", http.Header{"Host": {host}}); !strings.Contains(page, want) {
-			t.Errorf("as %q the client is not told %s", host, want)
+			t.Errorf("as %q the client does not get %s", host, want)
 		}
 	}
 }

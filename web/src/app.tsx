@@ -36,7 +36,7 @@ export function App() {
       end: listener.end,
     };
   }, []);
-  // A subscription goes on as whoever began it, so another viewer ends it.
+  // A subscription keeps the viewer with which it started, so a change of the viewer ends it.
   const change = (name: string) => {
     end(`Ended, because ${name} is asking now instead of ${chosen.name}. Run it again to listen as ${name}.`);
     choose(name);
@@ -128,8 +128,8 @@ function about(state: State, chosen: Viewer): string {
   return chosen.description;
 }
 
-// useViewers loads the demo viewers and keeps the choice for this tab of the
-// browser. "Anonymous" can be chosen even where the list cannot be had.
+// useViewers loads the demo viewers and keeps the choice for this tab of the browser.
+// "Anonymous" can be chosen even if the list is not available.
 function useViewers() {
   const [viewers, setViewers] = useState([ANONYMOUS]);
   const [state, setState] = useState<State>('loading');

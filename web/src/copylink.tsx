@@ -1,9 +1,10 @@
-// The button that copies a link to the open tab, and what a link does at the start of the page.
+// The button that copies a link to the open tab, and the effect of a link at the start of the
+// page.
 import { useEffect, useRef } from 'react';
 import { pick, ToolbarButton, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { makeLink } from './link.ts';
 
-// say shows the user what has become of the link.
+// say shows the user the result.
 export function CopyLink({ say }: { say: (words: string) => void }) {
   const { queryEditor, variableEditor, operationName } = useGraphiQL(pick('queryEditor', 'variableEditor', 'operationName'));
   const copy = async () => {

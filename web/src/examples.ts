@@ -17,6 +17,6 @@ const first = ['LibraryPage', 'NextPage', 'Share', 'Update', 'Remove', 'LibraryC
 
 export const exampleTabs = first.flatMap((name) => examples.filter((example) => nameOf(example) === name));
 
-// GraphiQL fills the variables editor of the first tab from initialVariables
-// only, and from what it has stored where the page was open before.
+// GraphiQL fills the variables editor of the first tab from initialVariables only, and from
+// what it has stored if the page was open before.
 export const firstVariables = exampleTabs[0]?.variables;

@@ -41,7 +41,7 @@ function ExamplesPanel() {
   );
 }
 
-// sources says where the variables of an example come from.
+// sources lists the origins of the variables of an example.
 function sources({ from = {} }: Example): string[] {
   return Object.entries(from).map(([variable, [source, ...path]]) => `${variable}: ${path.join('.')} of ${source}`);
 }

@@ -24,7 +24,7 @@ export function asksForDocs(search: string): boolean {
   return new URLSearchParams(search).has('docs');
 }
 
-// tidy lays JSON out over several lines; what is no JSON stays as it is.
+// tidy formats JSON over several lines; other text is unchanged.
 function tidy(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -33,15 +33,15 @@ function tidy(text: string): string {
   }
 }
 
-// Made is a link, with the names of the values that were left out of it, or why there is none.
+// Made is a link, with the names of the values that were omitted, or why there is none.
 export type Made = { link: string; leftOut: string[] } | { refused: string };
 
-// maxLink is what servers and chat programs take as an address, in characters.
+// maxLink is the maximum length of an address for servers and chat programs, in characters.
 export const maxLink = 8000;
 
-// makeLink returns a link that opens the operation at the address of the page. Headers are no part
-// of it, and values that are secrets by their names or their form are left out: whoever opens the
-// link fills in their own.
+// makeLink returns a link that opens the operation at the address of the page. It contains no
+// headers, and omits values that are secrets by their names or their form: users of the link
+// fill in their own.
 export function makeLink(page: string, { query, variables, operationName }: Link): Made {
   const leftOut = new Set<string>();
   let document: DocumentNode;
@@ -68,7 +68,7 @@ export function makeLink(page: string, { query, variables, operationName }: Link
 }
 
 const secretName = /token|secret|password|authorization|credential/i;
-// A JSON Web Token, which is what the gateway takes.
+// A JSON Web Token, which the gateway accepts.
 const token = /eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/;
 
 function isSecret(name: string, value: string): boolean {

@@ -1,21 +1,20 @@
-// The policy of the page (web.go) lets a style element in by the nonce of this
-// answer alone, and no style attribute that was read out of markup. Monaco knows
-// of neither: it makes style elements without a nonce, and draws its lines as
-// markup with a style attribute at each. This module stands between the two, so
-// that the policy need not be opened for whatever else comes to be in the page.
-// ADR 23 says why here. It must be loaded before Monaco is.
+// The policy of the page (web.go) allows style elements only with the nonce of this answer, and
+// no style attribute from markup. Monaco does not support either: it creates style elements
+// without a nonce, and draws its lines as markup with style attributes. This module adapts
+// Monaco to the policy, so that the policy need not be relaxed for everything else in the page.
+// ADR 23 gives the reasons. It must be loaded before Monaco.
 
 import type { Environment } from 'monaco-editor';
 
-// nonceOf is the nonce that vite has told the page; a browser shows it to
-// scripts as a property, never as an attribute.
+// nonceOf returns the nonce that vite has put into the page; a browser shows it to scripts as a
+// property, never as an attribute.
 function nonceOf(page: Document): string {
   return page.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 }
 
-// nameStyles gives every style element that a script makes the nonce of the
-// page. A script that runs here may set styles in any case: what the policy
-// refuses is a style element out of text, and such a one does not come this way.
+// nameStyles sets the nonce of the page on every style element that a script creates. A script
+// that runs here may set styles in any case: the policy refuses style elements in markup, which
+// are not created this way.
 function nameStyles(page: Document) {
   const nonce = nonceOf(page);
   const make = page.createElement.bind(page);
@@ -27,9 +26,8 @@ function nameStyles(page: Document) {
   page.createElement = named as typeof page.createElement;
 }
 
-// Drawing is markup that Monaco has made itself. All of it passes one of the
-// policies of Trusted Types that Monaco asks MonacoEnvironment for, and nothing
-// else does.
+// Drawing is markup that Monaco has created itself. All of it passes through one of the
+// policies of Trusted Types that Monaco requests from MonacoEnvironment, and nothing else does.
 class Drawing {
   readonly markup: string;
 
@@ -47,8 +45,8 @@ export const createTrustedTypesPolicy: Environment['createTrustedTypesPolicy'] =
   return { name, ...others, createHTML: (markup) => new Drawing(createHTML(markup)) };
 };
 
-// In Monaco's markup neither texts nor attributes hold a bare < or >, so a tag
-// ends where it seems to.
+// In Monaco's markup neither texts nor attributes contain a bare < or >, so a tag ends where it
+// seems to.
 const tags = /<[a-z][^<>]*>/gi;
 const attribute = / style="([^"]*)"/i;
 const kept = 'data-drawn';
@@ -73,8 +71,8 @@ const places = {
   afterend: 'after',
 } as const;
 
-// takeDrawings has elements take a drawing where they take markup. Any other
-// markup goes the way it always has.
+// takeDrawings makes elements accept a drawing instead of markup. Any other markup is handled
+// as always.
 function takeDrawings(kind: Element) {
   const { set, ...rest } = Object.getOwnPropertyDescriptor(kind, 'innerHTML') ?? {};
   Object.defineProperty(kind, 'innerHTML', {

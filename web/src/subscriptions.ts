@@ -8,8 +8,8 @@ export type Fetcher = GraphiQLProps['fetcher'];
 export type Params = Parameters<Fetcher>[0];
 export type Headers = Record<string, string>;
 
-// Observable is what GraphiQL takes as the answers to a subscription. Of the ways
-// to subscribe that its type allows, GraphiQL uses the one with a sink.
+// Observable is GraphiQL's type of the answers to a subscription. Of the ways to subscribe that
+// it allows, GraphiQL uses the one with a sink.
 type Observable = Extract<Awaited<ReturnType<Fetcher>>, { subscribe: unknown }>;
 
 interface Sink {
@@ -17,8 +17,8 @@ interface Sink {
   complete: () => void;
 }
 
-// Opening holds the headers that a socket is opened with: first, and, if the gateway
-// refuses the token before any event, renewed; null where there is no other token.
+// Opening contains the headers with which a socket is opened: first, and, if the gateway
+// refuses the token before any event, renewed; null if there is no other token.
 interface Opening {
   first: Headers;
   renewed: () => Promise<Headers | null>;
@@ -29,8 +29,8 @@ export interface Listener {
   end(why: string): void;
 }
 
-// isSubscription tells whether the operation chosen is one. What cannot be read
-// is not: the gateway says what is wrong with it.
+// isSubscription reports whether the chosen operation is a subscription. Text that cannot be
+// parsed is none: the gateway reports what is wrong with it.
 export function isSubscription({ query, operationName }: Params): boolean {
   try {
     return getOperationAST(parse(query), operationName)?.operation === 'subscription';
@@ -39,19 +39,15 @@ export function isSubscription({ query, operationName }: Params): boolean {
   }
 }
 
-// What a socket is closed with when its token is not, or no longer, good.
+// The code that closes a socket whose token is not, or no longer, valid.
 const FORBIDDEN = 4403;
 
 // End ends one subscription, with a last answer to show or with none.
 type End = (result: ExecutionResult | null) => void;
 
-// createListener answers with the two verbs of subscriptions:
-//
-//   listen(params, opening)  an observable, as GraphiQL wants one
-//   end(why)                 ends whatever listens, and shows why
-//
-// told(listening) is called when the first socket is there and when the last has
-// gone.
+// createListener returns the two functions of subscriptions: listen(params, opening), which
+// returns an observable for GraphiQL, and end(why), which ends all subscriptions and shows why.
+// told(listening) is called when the first socket is open and when the last one is closed.
 export function createListener({ told }: { told(listening: boolean): void }): Listener {
   const running = new Set<End>();
   const listening = new Set<End>();
@@ -111,7 +107,7 @@ export function createListener({ told }: { told(listening: boolean): void }): Li
   };
 }
 
-// again asks for a token that is good; failing to get one is having none.
+// again requests a valid token; null if that fails.
 async function again({ renewed }: Opening): Promise<Headers | null> {
   try {
     return await renewed();
@@ -146,7 +142,7 @@ interface Closing {
   message?: string;
 }
 
-// closing is how a socket was closed, as far as a fault tells.
+// closing returns how a socket was closed, as far as the error says.
 function closing(fault: unknown): Closing {
   return (fault ?? {}) as Closing;
 }

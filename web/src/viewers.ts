@@ -1,5 +1,5 @@
-// Who is asking. The server mints a fresh token for each demo viewer; it does
-// so in development only, elsewhere /dev/viewers does not exist.
+// The viewers. The server mints a fresh token for each demo viewer. It does so in development
+// only; elsewhere /dev/viewers does not exist.
 import { failed, isSubscription, type Fetcher, type Headers, type Listener, type Params } from './subscriptions.ts';
 
 export interface Viewer {
@@ -14,11 +14,11 @@ export async function loadViewers(): Promise<Viewer[]> {
   return (await answer.json()).viewers;
 }
 
-// createFetcher sends operations to /graphql as whoever currentToken names, and
-// gives subscriptions to listen. An Authorization header typed into the headers
-// editor wins over the menu. Tokens expire: after a 401 to a token of the menu,
-// renewToken is asked once for a new one and the operation is sent again. That
-// is safe for mutations too: a 401 is answered before anything is executed.
+// createFetcher sends operations to /graphql with the token of currentToken, and passes
+// subscriptions to listen. An Authorization header in the headers editor overrides the menu.
+// Tokens expire: after a 401 to a token of the menu, renewToken is called once and the
+// operation is sent again. That is safe for mutations too: a 401 is answered before anything is
+// executed.
 interface Asking {
   currentToken(): string;
   renewToken(): Promise<string>;

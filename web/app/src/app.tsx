@@ -1,5 +1,4 @@
-// The page around the pages: who is reading, where to go, and what is wrong
-// with the network.
+// The frame around the pages: the viewer, the navigation, and what is wrong with the network.
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import type { ModifierDetails } from '@apollo/client/cache';
@@ -37,7 +36,7 @@ export function App() {
   const me = useMe();
   const say = useSay();
   const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile' | 'deleteAccount'>();
-  // Signing in does not close what is open: typed text outlives a token.
+  // Signing in does not close what is open: typed text is kept when a token expires.
   const signIn = useOpening<'sign-in'>();
   const askToSignIn = () => signIn.show('sign-in');
   const [made, setMade] = useState('');
@@ -47,10 +46,10 @@ export function App() {
   const created = (item: CreatedItem, group: GroupName | null) => {
     if (!me) return;
     const library = (held: object, { DELETE }: ModifierDetails) => ('edges' in held && here().id !== me.id ? DELETE : held);
-    // The library tells of it, or reads it, if it is shown; if not, it is read anew.
+    // If the library is shown, it gets an event or reads the item; if not, it is read again.
     client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library } });
     setMade(item.id);
-    // Whoever has turned to something else meanwhile is left there.
+    // If the reader has moved on meanwhile, nothing is opened.
     if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
     say(group ? `“${item.title}” is in your library, and shared with ${group.displayName}.` : `“${item.title}” is in your library.`);
   };
@@ -161,8 +160,8 @@ function Banner({ me, onSignIn, onCreate }: BannerProps) {
   const { signedIn, name, claims } = useSession();
   const [theme, chooseTheme] = usePreference('theme', themes);
   const stepTheme = () => chooseTheme(themes[themes.indexOf(theme) + 1] ?? themes[0]);
-  // Until the gateway has said who it is, or where it cannot, the ways are open
-  // to whom the token names; not to somebody whom it does not know.
+  // Until the gateway has said who the viewer is, or if it cannot, the links are shown to the
+  // user that the token names; not to one that the gateway does not know.
   const id = me === undefined ? claims?.id : me?.id;
   const current = (yes: boolean) => (yes ? 'page' : undefined);
   return (
@@ -239,14 +238,13 @@ function Warnings({ expired, onSignIn }: { expired: boolean; onSignIn: () => voi
   );
 }
 
-// justLoaded tells whether the browser has loaded the page for who reads it now:
-// signing in begins with a new App.
+// justLoaded reports whether the browser has loaded the page for the present viewer: signing in
+// starts with a new App.
 let justLoaded = true;
 
-// useFocusOnArrival moves focus to a page when the reader comes to it, as a
-// browser does when it loads one. Who loads the entrance signed in is led on from
-// it and has come to one page only: focus is left at its top, where the Tab key
-// begins.
+// useFocusOnArrival moves focus to a page when the reader navigates to it, as a browser does
+// when it loads one. A signed-in reader who loads the start page is redirected and has
+// navigated to one page only: focus stays at its top, where the Tab key starts.
 function useFocusOnArrival(place: Place, signedIn: boolean): RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);
   const last = useRef(place);

@@ -1,5 +1,5 @@
-// What an example is. All of them fit the data of `make run` (package demo), and a test runs each
-// against a gateway with these data.
+// The type of the examples. All of them fit the data of `make run` (package demo), and a test
+// runs each against a gateway with these data.
 
 // An Example is one operation.
 export interface Example {
@@ -7,13 +7,13 @@ export interface Example {
   query: string;
   // Its variables as JSON, as they are shown.
   variables?: string;
-  // The demo viewer to try it as. What is answered depends on who asks.
+  // The demo viewer to run it as. The answer depends on the viewer.
   as: string;
-  // Where variables come from: the name of an earlier example, and the path in its answer.
+  // The origin of variables: the name of an earlier example, and the path in its answer.
   from?: Record<string, [example: string, ...path: (string | number)[]]>;
 }
 
-// A Task is what somebody wants to do, with the operations for it in their order.
+// A Task is a task of a user, with the operations for it in their order.
 export interface Task {
   title: string;
   examples: Example[];

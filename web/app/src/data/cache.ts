@@ -1,6 +1,5 @@
-// How what was read is kept: one record for each user, group and item, so that
-// a change shows wherever the item does, and one stretch for each library and
-// way to look at it.
+// How data that was read is cached: one record for each user, group and item, so that a change
+// shows wherever the item does, and one stretch of entries for each library and view.
 import { InMemoryCache, type ApolloCache, type FieldPolicy, type Reference } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { dropEntry, joinPage, placeEntry, settle, type Asked, type Edge, type Stretch } from './entries.ts';
@@ -22,7 +21,7 @@ export interface HeldStretch extends Stretch<HeldEdge> {
   shared: boolean;
 }
 
-// Head is what is kept of a library that was asked for no entries.
+// Head is what is cached of a library of which no entries were requested.
 interface Head {
   __typename: 'LibraryConnection';
   edges?: undefined;
@@ -67,14 +66,13 @@ const libraryPolicy: FieldPolicy<HeldStretch | Head, Incoming | Head> = {
   keyArgs: (args) => (args?.first === 0 ? 'library:head' : ['orderBy', ['direction'], 'includeShared']),
   read(existing, { canRead, readField }) {
     if (!existing?.edges) return existing;
-    // What was deleted is in no list any more.
+    // A deleted item is in no list any more.
     return { ...existing, edges: existing.edges.filter((edge) => canRead(readField('node', edge))) };
   },
   merge(existing, incoming, { args }) {
     if (!incoming.edges) return incoming;
-    // When the items were changed cannot be read here: where the library's owner
-    // has made one of them, its record is merged before theirs. settleView does
-    // it, once all are there.
+    // The time of the items' changes cannot be read here: if the library's owner has created
+    // one of them, its record is merged before theirs. settleView does it, once all are there.
     const edges = incoming.edges.map((edge) => ({ ...edge, key: edge.node.__ref }));
     const asked: Asked = { direction: args?.orderBy.direction, after: args?.after, before: args?.before };
     const joined = joinPage(existing?.edges && existing, { edges, pageInfo: incoming.pageInfo }, asked);
@@ -92,8 +90,8 @@ export function heldView(cache: ApolloCache, view: View): HeldStretch | undefine
   return found[0];
 }
 
-// settleView writes down where the entries of a view stand. It is called after
-// every page that was read, before their items can change.
+// settleView records the positions of the entries of a view. It is called after every page that
+// was read, before their items can change.
 export function settleView(cache: ApolloCache, view: View) {
   const timeOf = (key: string) => cache.readFragment({ id: key, fragment: ChangedFragmentDoc })?.lastModified;
   eachStretch(cache, view, (stretch) => settle(stretch, timeOf));
@@ -106,10 +104,9 @@ export interface Outcome {
   newest: boolean;
 }
 
-// applyChange takes one event of libraryChanged into a view. It answers with
-// the id of the item concerned; whether an entry has come or moved, which it has
-// not where the event tells what is known already; whether it stands in the
-// stretch now; and whether at the newest end of the library.
+// applyChange applies one event of libraryChanged to a view. It returns the id of the item;
+// whether an entry was added or moved, which is false if the event contains nothing new;
+// whether it is in the stretch now; and whether it is at the newest end of the library.
 export function applyChange(cache: ApolloCache, view: View, change: LibraryChange): Outcome {
   if (change.__typename === 'LibraryEntryRemoved') {
     takeOut(cache, view, change.contentId);
@@ -119,7 +116,7 @@ export function applyChange(cache: ApolloCache, view: View, change: LibraryChang
   const key = keyOf(cache, node.id);
   const placed: HeldEdge & { time: string } = { __typename, cursor, node: { __ref: key }, key, time: node.lastModified };
   const outcome = { id: node.id, moved: false, shown: false, newest: false };
-  // Nobody is shown the item as it is now where it was before.
+  // In one batch, so that nobody sees the present item at its former position.
   cache.batch({
     update() {
       settleView(cache, view);
@@ -161,7 +158,7 @@ export function keepItems(cache: ApolloCache, edges: readonly { node: EntryFragm
   cache.batch({ update: () => edges.forEach(({ node }) => writeNewer(cache, node)) });
 }
 
-// keyOf is what the cache calls the record of an item.
+// keyOf returns the cache's key of an item's record.
 function keyOf(cache: ApolloCache, id: string): string {
   return cache.identify({ __typename: 'Content', id }) ?? '';
 }

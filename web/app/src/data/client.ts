@@ -1,6 +1,6 @@
-// The connection to the gateway of one session: operations over HTTP, changes
-// over a websocket, and what was read. Another session has another, so that
-// nothing one viewer has read is ever shown to the next.
+// The connection of one session to the gateway: operations over HTTP, changes over a websocket,
+// and the cache. Another session has another, so that nothing one viewer has read is ever shown
+// to the next.
 import { ApolloClient, HttpLink } from '@apollo/client';
 import { print } from 'graphql';
 import { createClient as createSocket } from 'graphql-ws';
@@ -13,8 +13,8 @@ import { answered } from './network.ts';
 // What a socket is closed with when its token is missing or no longer good.
 const refusedToken = new Set<unknown>([4401, 4403]);
 
-// unauthenticated is what a refused socket means where no other token is to be
-// had, in the words of an operation: it is not asked again.
+// unauthenticated is the error of a refused socket if there is no other token, in the form of
+// an operation's error: it is not retried.
 const unauthenticated = [{ message: 'The token is not accepted.', extensions: { code: 'UNAUTHENTICATED' } }];
 
 interface Access {
@@ -25,17 +25,16 @@ interface Access {
 
 export interface Connection {
   client: ApolloClient;
-  // listen begins to hear of a library's changes, listenPastes of new public pastes.
-  // Both answer with a stop.
+  // listen subscribes to a library's changes, listenPastes to new public pastes. Both return a
+  // function that ends the subscription.
   listen(id: string, after: string | null, sink: Sink<LibraryChange>): () => void;
   listenPastes(after: string | null, sink: Sink<PasteSummaryFragment>): () => void;
   close(): void;
 }
 
-// connect(…) takes
-//   token()    the bearer token, or '' for an anonymous viewer
-//   renew()    a promise of a fresh token, or of '' where there is none to be had
-//   expired()  is called when the gateway refuses the token for good
+// connect(…) takes token(), which returns the bearer token, or '' for an anonymous viewer;
+// renew(), which returns a promise of a fresh token, or of '' if there is none; and expired(),
+// which is called when the gateway refuses the token permanently.
 export function connect({ token, renew, expired }: Access): Connection {
   const cache = createCache();
   const client = new ApolloClient({
@@ -46,7 +45,7 @@ export function connect({ token, renew, expired }: Access): Connection {
   const changes = print(cache.transformDocument(LibraryChangedDocument));
   const pastes = print(cache.transformDocument(PasteCreatedDocument));
 
-  // subscribe passes on what an operation tells: the change that a result holds.
+  // subscribe passes on the change in each result of an operation.
   const subscribe = <Result, Change>(query: string, variables: Record<string, unknown>, changeOf: (result: Result) => Change, sink: Sink<Change>) => {
     const forget = socket.onceConnected(sink.opened);
     const stop = socket.client.subscribe<Result>(
@@ -129,9 +128,8 @@ function openSocket(token: Access['token']) {
   };
 }
 
-// authorized is fetch with the session's token. After a 401 a fresh token is
-// asked for once; that is safe for mutations too, since a 401 is answered before
-// anything is executed.
+// authorized is fetch with the session's token. After a 401 it requests a fresh token once.
+// That is safe for mutations too, because a 401 is answered before anything is executed.
 function authorized({ token, renew, expired }: Access): typeof fetch {
   const send = async (address: RequestInfo | URL, options: RequestInit | undefined, bearer: string) => {
     const headers = { ...options?.headers, ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) };

@@ -43,8 +43,7 @@ const leastRelevance = 5;
 const marks = /[{}()[\];=<>]/g;
 const leastMarks = 0.02;
 
-// guessLanguage returns the language that a text seems to be in, null where it
-// could be none.
+// guessLanguage returns the language that a text seems to be in, null if there is none.
 export function guessLanguage(text: string): string | null {
   const sample = text.slice(0, sampled);
   if ((sample.match(marks)?.length ?? 0) < leastMarks * sample.length) return null;

@@ -1,20 +1,20 @@
-// What can be asked of any connection: those of people and groups, which unlike
-// libraries are read in one direction only.
+// Functions on connections of people and groups, which unlike libraries are read in one
+// direction only.
 
 interface Connection<Edge> {
   edges: readonly Edge[];
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
-// hasNone tells whether a connection is known to hold nothing. A page that was
-// cut short by the read budget may be empty while more follows.
+// hasNone reports whether a connection is known to be empty. A page that the read budget cut
+// short may be empty while more follows.
 export function hasNone({ edges, pageInfo }: Connection<unknown>): boolean {
   return edges.length === 0 && !pageInfo.hasNextPage;
 }
 
-// someEdge walks a connection, page by page, until an edge is the one that is
-// looked for. read(after) is a promise of the page behind a cursor, and of the
-// first one for null; what breaks it breaks the walk.
+// someEdge walks through a connection, page by page, until isWanted accepts an edge.
+// read(after) returns a promise of the page after a cursor, and of the first one for null; its
+// errors end the walk.
 export async function someEdge<Edge>(read: (after: string | null) => Promise<Connection<Edge>>, isWanted: (edge: Edge) => boolean): Promise<boolean> {
   let after: string | null = null;
   do {

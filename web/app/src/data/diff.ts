@@ -14,12 +14,12 @@ export interface Fold {
 
 export const isChange = ({ before, after }: Row) => before !== after;
 
-// maxCells bounds the table of the longest common subsequence. What is larger is
-// compared as one block.
+// maxCells limits the table of the longest common subsequence. Larger texts are compared as one
+// block.
 const maxCells = 4_000_000;
 
-// compare returns the rows of two texts. Lines that both have stand beside each
-// other, and so do a line and the one that has taken its place.
+// compare returns the rows of two texts. Lines that both have are in one row, and so are a line
+// and its replacement.
 export function compare(before: string, after: string): Row[] {
   const [a, b] = [linesOf(before), linesOf(after)];
   let start = 0;
@@ -52,7 +52,7 @@ function middle(a: string[], b: string[]): Row[] {
   return rows;
 }
 
-// common returns the places of a longest common subsequence, in both texts.
+// common returns the positions of a longest common subsequence, in both texts.
 function common(a: string[], b: string[]): [number, number][] {
   const width = b.length + 1;
   if ((a.length + 1) * width > maxCells) return [];
@@ -71,7 +71,7 @@ function common(a: string[], b: string[]): [number, number][] {
   return pairs;
 }
 
-// fold leaves out the lines that are the same, except some beside each change.
+// fold leaves out the lines that are the same, except some around each change.
 export function fold(rows: readonly Row[], around = 2): (Row | Fold)[] {
   const near = new Uint8Array(rows.length);
   rows.forEach((row, index) => {

@@ -28,7 +28,7 @@ interface DraftInput extends PlainText {
   expectedVersion: number;
 }
 
-// DraftGateway is what a session asks of the gateway, for one branch and locale of
+// DraftGateway are the calls of the gateway that a session needs, for one branch and locale of
 // an item.
 export interface DraftGateway<Revision extends Published> {
   read(): Promise<{ draft: StoredDraft | null; current: Revision | null }>;

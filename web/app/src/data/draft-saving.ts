@@ -6,12 +6,13 @@ import type { DraftStore } from './draft-state.ts';
 // delay is how long after the last key a draft is saved, in milliseconds.
 export const delay = 800;
 
-// Later calls a function after some milliseconds, unless what it returns is called.
+// Later calls a function after some milliseconds, unless the function it returns is called
+// before.
 export type Later = (act: () => void, ms: number) => () => void;
 
 export interface DraftSaving {
   edit(change: Partial<PlainText>): void;
-  // flush saves what was typed, and returns whether all of it is saved.
+  // flush saves the typed text, and returns whether all of it is saved.
   flush(): Promise<boolean>;
   // resave stores the text once more, with another base or over another version.
   resave(): Promise<boolean>;
@@ -48,8 +49,7 @@ export function draftSaving<Revision extends Published>(store: DraftStore<Revisi
   };
 }
 
-// saveAll saves until nothing that was typed meanwhile is left, and returns
-// whether it has.
+// saveAll saves until nothing typed meanwhile is unsaved, and returns whether it has succeeded.
 async function saveAll<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
   try {
     while (store.isDirty()) {
@@ -79,7 +79,7 @@ async function saveOnce<Revision extends Published>(store: DraftStore<Revision>,
     store.set({ saving: 'failed', faults: userErrors });
     return false;
   }
-  // A text that was made from nothing is given what is current as its base.
+  // A text that was written without a base gets the current revision as its base.
   const overtaken = draft.isStale || (stored.base === null && draft.baseRevision !== null);
   stored.text = text;
   stored.version = draft.version;
@@ -89,8 +89,8 @@ async function saveOnce<Revision extends Published>(store: DraftStore<Revision>,
   return true;
 }
 
-// mayGoOn handles a draft that has another version than was expected, and returns
-// whether saving goes on.
+// mayGoOn handles a draft that has another version than expected, and returns whether saving
+// continues.
 async function mayGoOn<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
   const { stored } = store;
   const { draft, current } = await gateway.read();
@@ -98,8 +98,8 @@ async function mayGoOn<Revision extends Published>(store: DraftStore<Revision>, 
     store.set({ elsewhere: draft, saving: 'failed' });
     return false;
   }
-  // It was this session that stored it, or the draft was published or discarded
-  // elsewhere: then the text begins another one.
+  // This session has stored it, or the draft was published or discarded elsewhere: then the
+  // text starts another one.
   stored.version = draft?.version ?? 0;
   store.set({ current, hasDraft: draft !== null });
   return true;

@@ -1,6 +1,6 @@
-// A text while it is edited. It is saved as a draft a moment after the last key,
-// and published when its author says so. What others save or publish meanwhile is
-// noticed and never overwritten unasked.
+// A text while it is edited. It is saved as a draft a moment after the last key, and published
+// on request. What others save or publish meanwhile is noticed and never overwritten without
+// asking.
 import { hasCode, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
 import { draftSaving, type Later } from './draft-saving.ts';
 import { draftStore, type DraftState, type DraftStore } from './draft-state.ts';

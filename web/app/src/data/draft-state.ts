@@ -18,7 +18,7 @@ export interface DraftState<Revision> {
   base: Revision | null;
   // Another revision has become current since: publishing waits for a decision.
   stale: boolean;
-  // The draft that was saved in another window, where it is not this text.
+  // The draft that was saved in another window, if it differs from this text.
   elsewhere: StoredDraft | null;
 }
 
@@ -40,7 +40,7 @@ export interface DraftStore<Revision> {
   stored: StoredText;
   // isDirty reports whether the text differs from what is stored.
   isDirty(): boolean;
-  // begin edits a draft, or else the current revision, in place of what was shown.
+  // begin starts to edit a draft, or else the current revision.
   begin(draft: StoredDraft | null, current: Revision | null): void;
   // compareWith shows the revision that is current now beside the text and its base.
   compareWith(current: Revision | null): Promise<void>;

@@ -1,17 +1,14 @@
-// What a client holds of one library: a stretch of it, without gaps, in the
-// order of its connection. Pages join it at either end; changes that the
-// gateway tells of move entries within it. Nothing here knows GraphQL or
-// Apollo, so that every rule can be tried without them.
+// The entries of one library that a client has: a stretch without gaps, in the order of its
+// connection. Pages are joined at either end; events of the gateway move entries within it.
+// This module knows neither GraphQL nor Apollo, so that every rule can be tested without them.
 //
-// A stretch is { direction, edges, pageInfo, newest } and is never changed in
-// place. newest is the cursor that was made last, from which the gateway tells
-// what has happened since.
+// A stretch is { direction, edges, pageInfo, newest } and is never modified in place. newest is
+// the cursor that was made last, from which the gateway returns what has happened since.
 //
-// An edge has, beside what the gateway answered, the key of its item, and the
-// time of the item's last change when the edge was made. The item is a record
-// that others read and change too; it may be newer than its place here, until
-// the gateway tells where it has moved to. Times are RFC 3339 in UTC with
-// microseconds, so that text compares right.
+// In addition to the fields from the gateway, an edge has the key of its item, and the time of
+// the item's last change when the edge was made. The item is a record that is shared with other
+// views; it may be newer than its position here, until the gateway reports where it has moved.
+// Times are RFC 3339 in UTC with microseconds, so that they compare as text.
 
 export type Direction = 'ASC' | 'DESC';
 
@@ -28,7 +25,7 @@ interface PageInfo {
   endCursor: string | null;
 }
 
-// Page is what the gateway answers of a library.
+// Page is a page of a library from the gateway.
 export interface Page<E extends Edge> {
   edges: readonly E[];
   pageInfo: PageInfo;
@@ -39,20 +36,19 @@ export interface Stretch<E extends Edge> extends Page<E> {
   newest: string | null;
 }
 
-// Asked is where a page was asked for: after a cursor, before one, or with neither.
+// Asked is the position of a requested page: after a cursor, before one, or with neither.
 export interface Asked {
   direction: Direction;
   after?: string | null | undefined;
   before?: string | null | undefined;
 }
 
-// mostHeld is how many entries a stretch keeps: a page far down stays quick,
-// and what was left behind is read again on the way back.
+// mostHeld is how many entries a stretch keeps: a page far down stays fast, and entries that
+// were dropped are read again on the way back.
 export const mostHeld = 300;
 
-// joinPage adds a page that was read after the stretch's end or before its
-// start. A page from anywhere else, or asked for with neither, begins a new one.
-// An item met twice is held once.
+// joinPage adds a page that was read after the stretch's end or before its start. Any other
+// page, or one without a cursor, starts a new stretch. An item that is in both is kept once.
 export function joinPage<E extends Edge>(held: Stretch<E> | undefined, page: Page<E>, { direction, after = null, before = null }: Asked): Stretch<E> {
   const { edges, pageInfo } = page;
   const incoming = { direction, edges, pageInfo, newest: pageInfo.endCursor };
@@ -64,8 +60,8 @@ export function joinPage<E extends Edge>(held: Stretch<E> | undefined, page: Pag
 
 type Side = 'start' | 'end';
 
-// join puts two stretches together and cuts what is too much from one side. A
-// page that joins later does not make the stretch as a whole any newer.
+// join joins two stretches and cuts the excess from one side. A page that is joined later does
+// not make the stretch as a whole any newer.
 function join<E extends Edge>(first: Stretch<E>, second: Stretch<E>, cutAt: Side): Omit<Stretch<E>, 'newest'> {
   const { direction } = first;
   const edges = withoutTwins([...first.edges, ...second.edges], direction);
@@ -79,9 +75,9 @@ function join<E extends Edge>(first: Stretch<E>, second: Stretch<E>, cutAt: Side
   return cut({ direction, edges, pageInfo }, cutAt);
 }
 
-// isOpen tells whether there may be more beyond a page that says it is the last
-// one. A walk towards the newest end leaves out what has moved there since it
-// began; from its last page on that can be read, until a page is empty.
+// isOpen reports whether there may be more after a page that says it is the last one. A walk
+// towards the newest end omits what has moved there since it started; that can be read from its
+// last page on, until a page is empty.
 function isOpen(page: Page<Edge>, towardsNewest: boolean): boolean {
   return towardsNewest && page.edges.length > 0;
 }
@@ -110,16 +106,15 @@ function cut<E extends Edge, Held extends Page<E>>(held: Held, side: Side): Held
 const startOf = (edges: readonly Edge[]) => edges[0]?.cursor ?? null;
 const endOf = (edges: readonly Edge[]) => edges.at(-1)?.cursor ?? null;
 
-// placeEntry takes an entry to where it stands now. One that belongs beyond an
-// end that is not the library's own is left out, and the stretch ends before it:
-// whoever scrolls there reads it. Where nothing else is left, the stretch stays
-// at the place where it was: what lies between is read from there. Old news, and
-// news of an entry that has not moved, move nothing.
+// placeEntry moves an entry to its present position. One that belongs beyond an end that is not
+// the library's own is removed, and the stretch ends before it: it is read when the reader
+// scrolls there. If no other entry remains, the stretch keeps its position: what lies between
+// is read from there. Old events, and events of entries that have not moved, move nothing.
 export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, edge: E & { time: string }): Held {
-  const told = { ...held, newest: edge.cursor };
+  const current =  { ...held, newest: edge.cursor };
   const before = held.edges.find(({ key }) => key === edge.key);
-  if (before?.time && before.time >= edge.time) return told;
-  const rest = dropEntry(told, edge.key);
+  if (before?.time && before.time >= edge.time) return current;
+  const rest = dropEntry(current, edge.key);
   const { edges } = rest;
   const index = indexFor(rest, edge);
   const pageInfo = { ...rest.pageInfo };
@@ -136,8 +131,8 @@ export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, 
   return { ...rest, edges: edges.toSpliced(index, 0, edge), pageInfo };
 }
 
-// indexFor is where an entry belongs, in the order of the gateway: by time, then
-// by key.
+// indexFor returns the index at which an entry belongs, in the order of the gateway: by time,
+// then by key.
 function indexFor({ direction, edges }: Stretch<Edge>, edge: Edge & { time: string }): number {
   const sign = direction === 'DESC' ? -1 : 1;
   const index = edges.findIndex((other) => sign * (compare(edge.time, other.time ?? edge.time) || compare(edge.key, other.key)) < 0);
@@ -154,23 +149,23 @@ export function settle<Held extends Page<Edge>>(held: Held, timeOf: (key: string
   return { ...held, edges: held.edges.map((edge) => (edge.time ? edge : { ...edge, time: timeOf(edge.key) })) };
 }
 
-// dropEntry takes an item out. The cursors at the ends stay: the place of an
-// item that is gone is still a place.
+// dropEntry removes an item. The cursors at the ends are kept: the position of a removed item
+// is still a position.
 export function dropEntry<Held extends Page<Edge>>(held: Held, key: string): Held {
   const edges = held.edges.filter((edge) => edge.key !== key);
   return edges.length === held.edges.length ? held : { ...held, edges };
 }
 
-// holdsPlace tells whether a stretch can be shown from the place after a cursor
-// on; without one, from the beginning of the library.
+// holdsPlace reports whether a stretch can be shown from the position after a cursor; without
+// one, from the beginning of the library.
 export function holdsPlace(held: Page<Edge> | undefined, after: string | null): boolean {
   if (!held) return false;
   if (!after) return !held.pageInfo.hasPreviousPage;
   return held.edges.some((edge) => edge.cursor === after);
 }
 
-// byDay parts edges into the days on which their items were changed, in the
-// order they come. dayOf gives the day of an item's time.
+// byDay groups edges by the days on which their items were changed, in their order. dayOf
+// returns the day of an item's time.
 export function byDay<E extends { node: { lastModified: string } }>(edges: readonly E[], dayOf: (time: string) => string): { day: string; edges: E[] }[] {
   const days: { day: string; edges: E[] }[] = [];
   for (const edge of edges) {

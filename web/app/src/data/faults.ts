@@ -1,5 +1,5 @@
-// What is told to a person when an operation fails: first the faults of the
-// input, which a person can mend, then everything else.
+// What a person reads when an operation fails: first the errors of the input, which a person
+// can correct, then all others.
 
 // UserFault is a fault of the input: a userError of a mutation.
 export interface UserFault {
@@ -10,8 +10,8 @@ export interface UserFault {
 // Faults are the sentences about each field of a form, and about the form itself.
 export type Faults<Field extends string = never> = { [name in Field | 'form']?: string[] };
 
-// faultsByField puts each userError to the field of a form that it names. Those
-// of fields the form does not have stand under "form".
+// faultsByField assigns each userError to the field of a form that it names. Those of fields
+// that the form does not have are under "form".
 export function faultsByField<Field extends string>(userErrors: readonly UserFault[], fields: readonly Field[]): Faults<Field> {
   const found: Faults<Field> = {};
   for (const fault of userErrors) {
@@ -21,8 +21,8 @@ export function faultsByField<Field extends string>(userErrors: readonly UserFau
   return found;
 }
 
-// faultsByIndex tells which members of a list are at fault: the second step of
-// a path such as ["principalIds", "1"] or ["members", "0", "role"].
+// faultsByIndex returns the errors of the members of a list, by the index that is the second
+// step of a path such as ["principalIds", "1"] or ["members", "0", "role"].
 export function faultsByIndex(userErrors: readonly UserFault[], list: string): Map<number, string> {
   const found = new Map<number, string>();
   for (const fault of userErrors) {
@@ -32,7 +32,7 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
   return found;
 }
 
-// sentence makes a message stand on a page by itself.
+// sentence turns a message into a sentence of its own.
 export function sentence(message: string): string {
   const text = message.trim();
   if (text === '') return 'The gateway gave no reason.';
@@ -54,15 +54,15 @@ export interface Explanation {
   text: string;
 }
 
-// Failure is what explain reads of an error, whatever has thrown it.
+// Failure are the parts of an error that explain reads, whatever has thrown it.
 interface Failure {
   errors?: readonly { message: string; extensions?: { code?: string; retryAfter?: unknown } }[];
   statusCode?: number;
 }
 
-// explain is { kind, text } of any error that a query or a mutation throws.
-// kind is "offline", "signedOut", "place" (a cursor led nowhere), "passing" (it
-// is worth trying again) or "other".
+// explain returns { kind, text } for any error that a query or a mutation throws. kind is
+// "offline", "signedOut", "place" (a cursor led nowhere), "passing" (retrying may help) or
+// "other".
 export function explain(error: unknown, { online = true } = {}): Explanation {
   const { errors, statusCode } = (error ?? {}) as Failure;
   const first = errors?.[0];
@@ -83,8 +83,8 @@ export function isBadInput(error: unknown): boolean {
   return Boolean(((error ?? {}) as Failure).errors?.some(({ extensions }) => extensions?.code === 'BAD_USER_INPUT'));
 }
 
-// answered is what is told of an answer over HTTP that holds no errors: that of
-// a proxy in between, or of a gateway that has lost its head.
+// answered explains an answer over HTTP without GraphQL errors: that of a proxy in between, or
+// of a broken gateway.
 function answered(status: number): Explanation {
   if (status < 400) return { kind: 'other', text: `What has answered is not the gateway (HTTP ${status}).` };
   return { kind: status >= 500 ? 'passing' : 'other', text: `The gateway failed (HTTP ${status}).` };

@@ -1,20 +1,20 @@
-// Keeps a subscription going for as long as somebody looks. Where it breaks it
-// is taken up again at the newest place that was told, so that nothing in
-// between is missed; where the gateway no longer knows that far back, the
-// library is read anew. Sockets, clocks and stores are the caller's.
+// Keeps a subscription open while a page needs it. After an interruption it resumes at the
+// newest cursor that was received, so that nothing in between is missed; if the gateway no
+// longer knows that far back, the library is read again. Sockets, clocks and stores are the
+// caller's.
 
-// Codes with which a subscription ends for good: the request is at fault, and
-// asking again would not mend it.
+// Codes with which a subscription ends permanently: the request is at fault, and retrying would
+// not help.
 const hopeless = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']);
 
-// longestPause, in milliseconds, is how long any attempt waits at most. A
-// connection that stood longer was a good one: when it is lost the count of
-// attempts begins anew, also where nothing happened in the library meanwhile.
+// longestPause, in milliseconds, is how long an attempt waits at most. A connection that lasted
+// longer was a good one: when it is lost the count of attempts starts again, even if nothing
+// happened in the library meanwhile.
 export const longestPause = 15_000;
 
 export type LiveState = 'live' | 'waiting' | 'off';
 
-// Sink takes what a subscription tells: that it is open, each change, and its end.
+// Sink receives the events of a subscription: that it is open, each change, and its end.
 export interface Sink<Change> {
   opened(): void;
   next(change: Change): void;
@@ -32,7 +32,7 @@ interface Following<Change> {
   told(state: LiveState): void;
 }
 
-// follow(…) begins, and answers with a function that ends it.
+// follow(…) starts, and returns a function that ends it.
 //
 //   subscribe(after, { opened, next, error, complete })  begins to listen, returns a stop
 //   newest()      the newest cursor that is known, or null
@@ -58,9 +58,9 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, t
       open = false;
       failed(codes);
     };
-    // Without a place to go on from, what happened while nobody listened is not
-    // told, and has to be read. The socket is open a little before the gateway
-    // listens: what happens in between is read by reading once more.
+    // Without a cursor to resume from, changes are missed while there is no subscription, and
+    // have to be read. The socket is open a little before the gateway listens: reading once
+    // more covers the time in between.
     const catchUp = async () => {
       try {
         await reread();
@@ -88,7 +88,7 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, t
   };
 
   const failed = async (codes: string[]) => {
-    // What has failed by an answer, or by a reading, is still listened to.
+    // A subscription may still be open after an error of an answer or of a reading.
     stop();
     stop = () => {};
     if (codes.some((code) => hopeless.has(code))) {
@@ -98,7 +98,7 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, t
     if (now() - openedAt > longestPause) failures = 0;
     failures += 1;
     told('waiting');
-    // What cannot be read now is asked for again: the place is still too old.
+    // What cannot be read now is requested again: the cursor is still too old.
     if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread().catch(() => {});
     await pause(failures);
     listen();
@@ -111,8 +111,7 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, t
   };
 }
 
-// codesOf is what an error says it is: the codes of a list of GraphQL errors.
-// The end of a socket has none.
+// codesOf returns the codes of a list of GraphQL errors. The end of a socket has none.
 export function codesOf(fault: unknown): string[] {
   const errors: { extensions?: { code?: string } }[] = Array.isArray(fault) ? fault : [];
   return errors.map((error) => error.extensions?.code).filter((code) => code !== undefined);

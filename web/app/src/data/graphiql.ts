@@ -1,6 +1,6 @@
 import type { Destination } from './routes.ts';
 
-// Links from the client to GraphiQL, where what a page shows can be queried.
+// Links from the client to GraphiQL, to query the data that a page shows.
 
 const queries: Record<string, string> = {
   library: `query Library($id: ID!, $direction: OrderDirection!) {
@@ -70,9 +70,8 @@ const queries: Record<string, string> = {
 `,
 };
 
-// graphiqlAddress returns the address of GraphiQL with the query of a page, or
-// of GraphiQL alone for a page that has none. An item that is open beside a
-// library is what is queried.
+// graphiqlAddress returns the address of GraphiQL with the query of a page, or of GraphiQL
+// alone for a page without a query. If an item is open in a library, the query is the item's.
 export function graphiqlAddress(place: Destination): string {
   const { name, id } = place.item ? ({ name: 'item', id: place.item } as const) : place;
   const query = queries[name];

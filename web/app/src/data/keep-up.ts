@@ -1,5 +1,5 @@
-// A page that is read anew takes the place of all that was held of a library. What
-// the gateway tells while it is on its way may not be in it, and would be gone.
+// A page that is read again replaces all that was known of a library. Events that arrive while
+// it is being read may not be in it, and would be lost.
 //
 // keepUp() answers with
 //

@@ -1,4 +1,4 @@
-// Keyboard shortcuts: which key means what, and when keys are not shortcuts.
+// Keyboard shortcuts: what each key does, and when keys are not shortcuts.
 
 // shortcuts are shown in this order by the dialog that lists them.
 export const shortcuts = [
@@ -33,9 +33,8 @@ interface Keystroke {
   isComposing?: boolean;
 }
 
-// shortcutOf returns the name of the shortcut that a keydown event asks for, or
-// null: while somebody types, with a modifier, and when another part of the page
-// has used the key, it is none.
+// shortcutOf returns the name of the shortcut of a keydown event. It returns null while the
+// user types, with a modifier, and if another part of the page has used the key.
 export function shortcutOf(event: Keystroke): Shortcut | null {
   const { key, target } = event;
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return null;

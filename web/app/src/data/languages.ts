@@ -40,8 +40,8 @@ const byExtension = new Map(Object.entries({
   swift: 'swift', ts: 'typescript', tsx: 'typescript', html: 'xml', xml: 'xml', svg: 'xml', yaml: 'yaml', yml: 'yaml',
 }));
 
-// languageOfTitle returns the language of a text whose title is, or ends with, the
-// name of a file; null where it is not.
+// languageOfTitle returns the language of a text whose title is, or ends with, the name of a
+// file; null if it is not.
 export function languageOfTitle(title: string | null): string | null {
   const word = /(\S+?)[:,.;)]*$/.exec(title?.trim() ?? '')?.[1]?.toLowerCase() ?? '';
   if (/(^|\/)dockerfile$/.test(word)) return 'dockerfile';

@@ -59,8 +59,7 @@ export function safeAddress(address: string | null | undefined): string | null {
   }
 }
 
-// nodesOf returns the nodes of a parser's tokens. Whatever elements the parser
-// names, those that are not known are left out.
+// nodesOf returns the nodes of a parser's tokens. It leaves out elements that it does not know.
 export function nodesOf(tokens: readonly ParserToken[], inLink = false): MarkdownNode[] {
   const whole: MarkdownNode[] = [];
   const open = [{ children: whole, inLink }];

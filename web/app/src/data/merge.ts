@@ -75,13 +75,13 @@ export type Saved<Reply> = (Reply & { conflicts?: undefined; unchanged?: undefin
 // maxAttempts is how often a change is sent while others change the item.
 export const maxAttempts = 4;
 
-// What is refused because the item is not what it was when it was read.
+// Errors of a change whose item is not what it was when it was read.
 const outdated = new Set<string>(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN']);
 
-// saveMerged sends the typed values. When somebody else was quicker (CONFLICT) it
-// reads the item again, merges, and sends what does not collide. It answers with
-// the mutation's payload, or with { userErrors: [], conflicts } if the reader has
-// to choose, or { userErrors: [], unchanged: true } if nothing is left to send.
+// saveMerged sends the typed values. If somebody else was faster (CONFLICT) it reads the item
+// again, merges, and sends what does not conflict. It returns the mutation's payload, or {
+// userErrors: [], conflicts } if the reader has to choose, or { userErrors: [], unchanged: true
+// } if nothing remains to send.
 //
 //   mergeWith(item)  the merge of the edits with an item
 //   send(input)      sends the mutation, answers with its payload

@@ -1,5 +1,5 @@
-// Whether there is a network. Browsers tell, but may be wrong about a gateway in
-// the reader's own network: an answer of the gateway is the better witness.
+// Whether there is a network. Browsers report it, but may be wrong about a gateway in the
+// reader's own network: an answer of the gateway is the better evidence.
 import { longestPause } from './follow.ts';
 
 const listeners = new Set<() => void>();

@@ -9,11 +9,11 @@ export interface Listed {
 
 export const pasteId = /^p:[0-9a-f]{32}$/;
 
-// rawAddress is where the text of a paste is served by itself.
+// rawAddress returns the address of the plain text of a paste.
 export const rawAddress = (id: string) => `/p/${id.slice(2)}/raw`;
 
-// joinPastes returns the pastes of both lists, the newest first. What is in both is
-// taken from the second one.
+// joinPastes returns the pastes of both lists, the newest first. If a paste is in both, it
+// takes that of the second.
 export function joinPastes<Paste extends Listed>(held: readonly Paste[], more: readonly Paste[]): Paste[] {
   const byId = new Map([...held, ...more].map((paste) => [paste.id, paste]));
   return [...byId.values()].sort((a, b) => compare(b.createdAt, a.createdAt) || compare(b.id, a.id));
@@ -26,8 +26,8 @@ export function hasExpired({ expiresAt }: Pick<Listed, 'expiresAt'>, now: number
   return expiresAt !== null && Date.parse(expiresAt) <= now;
 }
 
-// nextExpiry returns when the first of the pastes expires after a time, in
-// milliseconds since 1970; null where none does.
+// nextExpiry returns when the first of the pastes expires after a time, in milliseconds since
+// 1970; null if none does.
 export function nextExpiry(pastes: readonly Pick<Listed, 'expiresAt'>[], now: number): number | null {
   const times = pastes.flatMap(({ expiresAt }) => (expiresAt === null ? [] : [Date.parse(expiresAt)])).filter((at) => at > now);
   return times.length === 0 ? null : Math.min(...times);

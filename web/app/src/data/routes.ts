@@ -1,5 +1,5 @@
-// The addresses of the client, both ways. An address says everything that is
-// needed to come to the same place again.
+// Conversion between places in the client and addresses. An address contains everything that is
+// needed to return to the same place.
 import { filterParams, noFilter, readFilter, type Filter } from './filter.ts';
 import { pasteId } from './pastes.ts';
 
@@ -24,7 +24,7 @@ interface FindPlace {
   item?: undefined;
 }
 
-// OpenPlace is where an item is opened by its URL; tenant '' is the viewer's own.
+// OpenPlace opens an item by its URL; tenant '' is the viewer's own.
 export interface OpenPlace {
   name: 'open';
   url: string;
@@ -61,7 +61,7 @@ const root = '/app';
 export const principalId = /^[ug]:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/i;
 export const contentId = /^c:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/;
 
-// readAddress is the place that a path and its query stand for.
+// readAddress returns the place of a path and its query.
 export function readAddress(path: string, query = ''): Place {
   const params = new URLSearchParams(query);
   const [name, id] = split(path);
@@ -102,7 +102,7 @@ function split(path: string): [string, string] {
   }
 }
 
-// addressOf is the path and query of a place.
+// addressOf returns the path and query of a place.
 export function addressOf(place: Destination): string {
   switch (place.name) {
     case 'groups':
@@ -148,8 +148,8 @@ function queryOf(values: Record<string, string | false | null | undefined>): str
   return text && `?${text}`;
 }
 
-// samePage tells whether going from one place to the other stays on the page:
-// then focus stays too.
+// samePage reports whether going from one place to the other stays on the page: then focus
+// stays too.
 export function samePage(a: Destination, b: Destination): boolean {
   return a.name === b.name && a.id === b.id;
 }

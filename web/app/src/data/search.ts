@@ -11,7 +11,7 @@ export interface SearchPage<Edge> {
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
-// Found is what a search has found so far. endCursor is where it goes on; full counts the
+// Found is the result of a search so far. endCursor is where it continues; full counts the
 // requests whose page was full, cut those whose page the gateway cut short.
 export interface Found<Edge> {
   edges: readonly Edge[];
@@ -34,7 +34,7 @@ interface Search<Edge> {
 }
 
 // searchOn reads pages until it has found enough, and reports each of them. What was found
-// before a request fails was reported, and the search can go on from there.
+// before a request fails was reported, and the search can continue from there.
 export async function searchOn<Edge>({ from, wanted, pageSize, read, onFound, stopped }: Search<Edge>): Promise<void> {
   let found = from;
   const enough = from.edges.length + wanted;
@@ -42,7 +42,7 @@ export async function searchOn<Edge>({ from, wanted, pageSize, read, onFound, st
     const page = await read(found.endCursor, pageSize);
     if (stopped()) return;
     const { hasNextPage, endCursor } = page.pageInfo;
-    // A page that ends where it began would be read forever.
+    // A page that ends where it started would be read forever.
     const stuck = hasNextPage && endCursor === found.endCursor;
     if (stuck) throw new Error('the search does not advance');
     const isFull = page.edges.length >= pageSize;

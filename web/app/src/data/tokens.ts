@@ -1,8 +1,7 @@
 import type { GroupRole } from '../generated/operations.ts';
 
-// What a bearer token says of its holder. The gateway alone judges a token; a
-// client reads it only to know which tenant to look people up in, and what to
-// offer.
+// What a bearer token says about its holder. Only the gateway verifies a token; a client reads
+// it only to know in which tenant to search people, and what to offer.
 
 export interface Claims {
   id: string;
@@ -17,8 +16,8 @@ interface Principal {
   viewerRole?: GroupRole | null;
 }
 
-// claimsOf is { id, tenant, admin, globalAdmin } of a token, or null where the
-// text is no JWT that names a user.
+// claimsOf returns { id, tenant, admin, globalAdmin } of a token, or null if the text is not a
+// JWT that names a user.
 export function claimsOf(token: string): Claims | null {
   const [, payload, ...rest] = token.trim().split('.');
   if (payload === undefined || rest.length !== 1) return null;
@@ -39,19 +38,19 @@ function decode(part: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-// administers tells whether a token's holder looks after a tenant.
+// administers reports whether a token's holder administers a tenant.
 export function administers(claims: Claims | null, tenant: string): boolean {
   return Boolean(claims && (claims.globalAdmin || (claims.admin && claims.tenant === tenant)));
 }
 
-// mayTakeOut tells whether somebody may take items out of a principal's library:
-// its owner, a manager of the group, or an administrator of its tenant.
+// mayTakeOut reports whether a user may remove items from a principal's library: its owner, a
+// manager of the group, or an administrator of its tenant.
 export function mayTakeOut(claims: Claims | null, principal: Principal | null): boolean {
   if (!claims || !principal) return false;
   return principal.id === claims.id || principal.viewerRole === 'MANAGER' || administers(claims, principal.tenant);
 }
 
-// mayKeepGroup tells whether somebody may change a group and its members.
+// mayKeepGroup reports whether a user may change a group and its members.
 export function mayKeepGroup(claims: Claims | null, group: Principal): boolean {
   return claims !== null && (group.viewerRole === 'MANAGER' || administers(claims, group.tenant));
 }

@@ -120,7 +120,7 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
   );
 }
 
-// aboutBranch tells where a branch comes from, and its languages.
+// aboutBranch describes where a branch comes from, and its languages.
 function aboutBranch({ copiedFrom, createdAt, locales }: BranchHeadFragment): string {
   const made = copiedFrom === null ? 'Created' : `Copied from branch ${copiedFrom},`;
   return [`${made} ${dateOf(createdAt)}`, ...(locales.length > 0 ? [locales.map(languageName).join(', ')] : [])].join(' · ');

@@ -27,7 +27,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
   const [text, setText] = useState(empty);
   const [visibility, setVisibility] = useState<LibraryVisibility>('PRIVATE');
   const [chosen, setChosen] = useState<boolean | null>(null);
-  // Whoever is in the group means it; everybody else has to say so.
+  // A member of the group shares with it by default; others have to choose it.
   const shared = group !== null && (chosen ?? Boolean(group.viewerRole));
   const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setText({ ...text, [name]: event.target.value });
 
@@ -75,7 +75,7 @@ function useGroup(id: string | null): GroupName | null {
   return (id && data?.group) || null;
 }
 
-// Where says in which libraries the item will be.
+// Where shows in which libraries the item will be.
 interface WhereProps {
   group: GroupName | null;
   shared: boolean;

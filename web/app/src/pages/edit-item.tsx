@@ -36,10 +36,9 @@ interface EditItemProps {
 export type SavedItem = Saved<UpdatedItem>;
 type UpdatedItem = NonNullable<UpdateContentMutation['updateContent']>;
 
-// EditItem changes the title, link and description of an item. item is the item
-// as it is stored now; gone tells that it was deleted, or that the reader may not
-// see it any more: then it is the item as it was last seen, and the typed text can
-// become a new item.
+// EditItem changes the title, link and description of an item. item is the item as it is stored
+// now. gone reports that it was deleted, or that the reader may not see it any more: then it is
+// the item as it was last seen, and the typed text can become a new item.
 export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemProps) {
   const update = useSubmit(UpdateContentDocument, fields);
   const create = useSubmit(CreateContentDocument, fields);
@@ -110,10 +109,9 @@ interface MergedForm<Values> extends Merged<Values> {
   take: (name: keyof Values) => void;
 }
 
-// useMergedForm holds what a reader types into a form about an item, merged with
-// what the item is now. valuesOf(item) are the fields of the form, sent(changes)
-// what they are in the input. save() sends what was changed, and answers with the
-// payload, or with null where something is wrong.
+// useMergedForm holds what a reader types into a form about an item, merged with the present
+// item. valuesOf(item) returns the fields of the form, sent(changes) converts them to the
+// input. save() sends the changes, and returns the payload, or null if something is wrong.
 export function useMergedForm<Values extends EditableValues>(
   item: ItemFragment,
   submission: Pick<Submission<UpdateContentInput, UpdatedItem>, 'run'>,
@@ -148,7 +146,7 @@ export function useMergedForm<Values extends EditableValues>(
     save,
     form: {
       ...merged,
-      // What others have changed since the form was opened, and the reader has not.
+      // Fields that others have changed since the form was opened, and the reader has not.
       theirs: (Object.keys(stored) as (keyof Values)[]).filter((name) => stored[name] !== before[name] && merged.shown[name] === stored[name]),
       edit: (name, value) => setEdits((all) => type(all, stored, name, value)),
       keep: (name) => setEdits((all) => keepMine(all, stored, name)),
@@ -157,7 +155,7 @@ export function useMergedForm<Values extends EditableValues>(
   };
 }
 
-// Overtaken tells which fields show what somebody else has just written.
+// Overtaken names the fields that show what somebody else has just written.
 function Overtaken({ fields: names }: { fields: (keyof Texts)[] }) {
   return (
     <div role="status" className="overtaken-status">
@@ -202,7 +200,7 @@ export function FieldConflict({ label, theirs, onKeep, onTake }: FieldConflictPr
   );
 }
 
-// Lost tells that an item cannot be saved any more.
+// Lost reports that an item cannot be saved any more.
 function Lost({ text }: { text: string }) {
   return (
     <div role="alert">
@@ -217,7 +215,7 @@ function Lost({ text }: { text: string }) {
   );
 }
 
-// newItem is what creates an item of the same kind with other texts.
+// newItem returns the input that creates an item of the same kind with other texts.
 function newItem({ kind }: ItemFragment, { title, link, description }: Texts): CreateContentInput {
   return { kind, title, ...(kind === 'LINK' && { link }), ...(description && { description }) };
 }

@@ -34,8 +34,7 @@ export function EditNote({ item, spot, userId, hidden, onClose, onPublished, onD
   const [discarding, setDiscarding] = useState(false);
   const [waiting, setWaiting] = useState(false);
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
-  // What was typed a moment ago is saved before the dialog closes; where that
-  // fails, the dialog asks.
+  // Recently typed text is saved before the dialog closes; if that fails, the dialog asks.
   const leave = (proceed = () => {}) => {
     void session.flush().then((saved) => {
       if (!saved) return;
@@ -168,9 +167,9 @@ function Elsewhere({ state: { elsewhere, text }, session }: { state: State; sess
 
 type Pair = 'mine' | 'theirs' | 'own';
 
-// Stale shows three texts where somebody else has published meanwhile: the one
-// that the draft was made from, the current one, and the draft. The draft stays
-// in the editor, where they are merged.
+// Stale shows three texts if somebody else has published meanwhile: the one from which the
+// draft was made, the current one, and the draft. The draft stays in the editor, where they are
+// merged.
 function Stale({ state, session, asked }: { state: State; session: Session; asked: boolean }) {
   const { stale, current, base, text } = state;
   const group = useRef<HTMLDivElement>(null);

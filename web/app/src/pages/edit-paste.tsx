@@ -1,4 +1,4 @@
-// Changing and deleting a paste, by whoever has its secret.
+// Changing and deleting a paste, for those who have its secret.
 import { useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { expiryAfter, lifetimes } from '../data/pastes.ts';
@@ -24,7 +24,7 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   const submission = useSubmit(UpdatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt', 'secret'], { keyed: false });
   const secrets = usePasteSecrets();
   const [secret, setSecret] = useState(secrets.of(paste.id)?.secret ?? '');
-  // What the form began with: what differs from it is sent.
+  // The initial values of the form: what differs from them is sent.
   const [before] = useState(paste);
   const [text, setText] = useState({ title: paste.title ?? '', body: paste.body, isPrivate: paste.isPrivate });
   const [lifetime, setLifetime] = useState(kept);
@@ -45,7 +45,7 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
     const input = { id: paste.id, secret: secret.trim(), expectedVersion: paste.version, ...change };
     const payload = await submission.run(async (post) => {
       const answer = await post(input);
-      // The form goes on from the version that is there now.
+      // The form continues with the present version.
       if (answer.userErrors.some(({ code }) => code === 'CONFLICT')) {
         await reread();
         setOvertaken(true);
@@ -83,7 +83,7 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   );
 }
 
-// changeOf is the part of an input that differs from what the form began with.
+// changeOf returns the part of an input that differs from the form's initial values.
 function changeOf(before: WholePasteFragment, text: { title: string; body: string; isPrivate: boolean }, lifetime: string): Partial<UpdatePasteInput> {
   const expiresAt = lifetime === kept ? null : expiryAfter(lifetime, Date.now());
   return {
@@ -95,8 +95,8 @@ function changeOf(before: WholePasteFragment, text: { title: string; body: strin
   };
 }
 
-// faultsOf are the faults of a submission, in the words of this form: that of another
-// version is told apart.
+// faultsOf returns the errors of a submission, in the words of this form. It treats a version
+// conflict separately.
 function faultsOf({ faults, userErrors }: { faults: Faults<PasteField>; userErrors: readonly FaultsFragment[] }): Faults<PasteField> {
   const codes = userErrors.map(({ code }) => code);
   if (codes.includes('WRONG_SECRET')) return { secret: [wrongSecret] };

@@ -128,7 +128,7 @@ function useToday() {
   useEffect(() => {
     const renew = () => setToday((last) => (new Date().toDateString() === last.toDateString() ? last : new Date()));
     const timer = setTimeout(renew, untilTomorrow(today));
-    // Timers stand still while a computer sleeps.
+    // Timers stop while a computer sleeps.
     document.addEventListener('visibilitychange', renew);
     return () => {
       clearTimeout(timer);
@@ -138,7 +138,7 @@ function useToday() {
   return today;
 }
 
-// End is where the list grows, before it is reached.
+// End loads more entries before the end of the list is reached.
 function End({ side, state, extend, changes }: { side: Side; state: EndState; extend: (side: Side) => void; changes: string }) {
   const end = useRef<HTMLDivElement>(null);
   const onNear = () => {

@@ -24,8 +24,8 @@ export function FindPage({ q }: { q: string }) {
   const prefix = useSettled(text.trim());
   useTitle('Search');
 
-  // The address follows what is typed; where the address itself changes, by a
-  // link or by going back, what stands in the field follows it.
+  // The address follows what is typed; if the address itself changes, by a link or by going
+  // back, the field follows it.
   const [known, setKnown] = useState(q);
   if (known !== q) {
     setKnown(q);
@@ -35,7 +35,7 @@ export function FindPage({ q }: { q: string }) {
     if (prefix === q) return;
     setKnown(prefix);
     go({ name: 'find', q: prefix }, { replace: true });
-    // Only when somebody has typed: q is what the address has become.
+    // Only after the user has typed: q is what the address has become.
   }, [prefix, go]);
 
   const isId = principalId.test(prefix);
@@ -99,7 +99,7 @@ function Found({ tenant, prefix }: { tenant: string; prefix: string }) {
     nextFetchPolicy: 'cache-first',
   });
   const list = useRef<HTMLUListElement>(null);
-  // After a failure only what was found by the same text is still an answer.
+  // After a failure only results for the same text are still valid.
   const answer = useRef<Partial<FindPrincipalsQuery> & { prefix?: string }>({});
   if (data) answer.current = { prefix, principals: data.principals };
   const kept = answer.current.prefix === prefix ? answer.current : undefined;

@@ -90,7 +90,7 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
           onClose={close}
           onDone={(group) => {
             refetch().catch(() => {});
-            // Whoever has turned to something else meanwhile is left there.
+            // If the reader has moved on meanwhile, nothing is opened.
             if (close()) go({ name: 'members', id: group.id });
             else say(`Created ${group.displayName}.`);
           }}
@@ -138,7 +138,7 @@ function CreateGroup({ tenant, onClose, onDone }: CreateGroupProps) {
   );
 }
 
-// shortName makes of a name what an id can hold.
+// shortName converts a name to one that an id can contain.
 function shortName(name: string): string {
   return name
     .normalize('NFKD')
@@ -148,11 +148,11 @@ function shortName(name: string): string {
     .slice(0, 128);
 }
 
-// MembersPage is who is in a group.
+// MembersPage shows the members of a group.
 export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void }) {
   const { claims } = useSession();
   const { data, previousData, error, refetch } = useQuery(GroupDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
-  // What was read before is still shown where it cannot be read again.
+  // What was read before is still shown if it cannot be read again.
   const group = (data ?? previousData)?.group;
   const lost = !isWhole(group) && error && 'Could not load the group';
   useTitle(lost || (group?.displayName && `Members of ${group.displayName}`));
@@ -179,7 +179,7 @@ export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void
   );
 }
 
-// isWhole tells whether all of a group has been read: its members come last.
+// isWhole reports whether all of a group has been read: its members come last.
 function isWhole(group: PartialGroup): group is GroupWithMembersFragment {
   return Boolean(group?.members);
 }
@@ -202,7 +202,7 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
     if (!me || !(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
     close();
     say(`You have left ${group.displayName}.`);
-    // What the membership let in is read no more, wherever it was shown.
+    // What the membership gave access to is not shown any more, anywhere.
     await client.clearStore();
     go({ name: 'groups' });
   };
@@ -258,9 +258,9 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
   );
 }
 
-// useAmIn tells whether the reader is a direct member, and so can leave. Where
-// many are members, and those who were read do not say it, the reader's own
-// groups do.
+// useAmIn reports whether the reader is a direct member, and so can leave. If there are many
+// members, and those that were read do not include the reader, it reads the reader's own
+// groups.
 function useAmIn(group: GroupWithMembersFragment): boolean {
   const client = useApolloClient();
   const me = useMe();
@@ -330,7 +330,7 @@ type GroupFields = Pick<GroupWithMembersFragment, 'displayName' | 'visibility'>;
 
 function EditGroup({ group, onClose, onDone }: EditGroupProps) {
   const submission = useSubmit(UpdateGroupDocument, ['displayName', 'visibility']);
-  // What the reader does not change stays as others make it.
+  // Fields that the reader does not change follow the changes of others.
   const [edits, setEdits] = useState<Edits<GroupFields>>({});
   const stored: GroupFields = { displayName: group.displayName, visibility: group.visibility };
   const { shown, changes } = merge(edits, stored);

@@ -1,4 +1,4 @@
-// The start page. Users who are signed in are taken to their own library.
+// The start page. Signed-in users are redirected to their own library.
 import { useEffect, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { ViewerDocument } from '../generated/operations.ts';

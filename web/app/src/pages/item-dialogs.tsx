@@ -1,4 +1,4 @@
-// What can be done to an item beside editing its texts, each in a dialog of its own.
+// The actions on an item other than editing its texts, each in a dialog of its own.
 import { useState, type MouseEvent } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import {
@@ -84,8 +84,8 @@ interface DeletionOutcome {
   userErrors: FaultsFragment[];
 }
 
-// DeleteItem deletes what the reader has seen: where somebody has changed the item
-// since, it shows what they wrote, and asks once more.
+// DeleteItem deletes the version that the reader has seen: if somebody has changed the item
+// since, it shows the changes, and asks once more.
 export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone: () => void }) {
   const client = useApolloClient();
   const submission = useSubmit(DeleteContentDocument);
@@ -118,7 +118,7 @@ export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone
   );
 }
 
-// changesOf is what differs between two versions of an item: [name, new value].
+// changesOf returns what differs between two versions of an item: [name, new value].
 type NewValue = [name: string, value: string | null];
 
 function changesOf(before: ItemFragment, now: ItemFragment): NewValue[] {
@@ -127,7 +127,7 @@ function changesOf(before: ItemFragment, now: ItemFragment): NewValue[] {
   return Object.entries(values).filter(([name, value]) => value !== old[name]);
 }
 
-// Overtaken shows what somebody else has made of the item meanwhile.
+// Overtaken shows what somebody else has changed meanwhile.
 function Overtaken({ changed, refused, onSeen }: { changed: NewValue[] | null; refused: boolean; onSeen: (event: MouseEvent) => void }) {
   if (!changed) return null;
   return (
@@ -154,15 +154,15 @@ function Overtaken({ changed, refused, onSeen }: { changed: NewValue[] | null; r
   );
 }
 
-// ItemLibrary is the library that an item is shown beside.
+// ItemLibrary is the library in which an item is shown.
 export interface ItemLibrary {
   id: string;
   displayName: string;
   mine: boolean;
 }
 
-// RemoveItem takes an item out of a library, the reader's own or one that the
-// reader manages, and says beforehand who loses access by that.
+// RemoveItem removes an item from a library, the reader's own or one that the reader manages,
+// and says beforehand who loses access.
 export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary; onDone: () => void }) {
   const submission = useSubmit(RemoveFromLibraryDocument);
   const remove = async () => {

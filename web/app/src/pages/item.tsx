@@ -1,4 +1,4 @@
-// An item whole: beside a library, or by itself.
+// A whole item: in a library, or by itself.
 import { useEffect, useRef, type RefObject } from 'react';
 import type { DeepPartial } from '@apollo/client/utilities';
 import { useApolloClient, useQuery } from '@apollo/client/react';
@@ -33,7 +33,7 @@ import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem, type ItemLibrary }
 
 type DialogName = 'edit' | 'expiry' | 'visibility' | 'share' | 'remove' | 'delete';
 
-// Beside is the library that an item is shown beside.
+// Beside is the library in which an item is shown.
 interface Beside {
   id: string;
   displayName: string;
@@ -52,8 +52,8 @@ interface ItemProps {
 type Heading = 'h1' | 'h2';
 type PartialItem = DeepPartial<ItemQuery>['content'];
 
-// isEntry tells whether as much of an item has been read as a list shows of it,
-// isWhole whether all of it: its members come last.
+// isEntry reports whether as much of an item has been read as a list shows, isWhole whether all
+// of it: its members come last.
 function isEntry(item: PartialItem): item is EntryFragment {
   return item?.title !== undefined;
 }
@@ -72,9 +72,9 @@ export function ItemPage({ id }: { id: string }) {
   );
 }
 
-// Item shows an item and what can be done with it. library is the library it is
-// shown beside, if any, with mayTakeOut; onChanged is told of changes that move
-// entries, onGone when there is nothing to show any more.
+// Item shows an item and its actions. library is the library in which it is shown, if any, with
+// mayTakeOut; onChanged is called for changes that move entries, onGone when there is nothing
+// to show any more.
 export function Item({ id, heading, library = null, onChanged, onGone, focusTitle = false }: ItemProps) {
   const { data, previousData, error, refetch } = useQuery(ItemDocument, {
     variables: { id },
@@ -82,7 +82,7 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
     nextFetchPolicy: 'cache-first',
     returnPartialData: true,
   });
-  // What was read before is still shown where it cannot be read again.
+  // What was read before is still shown if it cannot be read again.
   const item = (data ?? previousData)?.content;
   const gone = item === null;
   const title = useRef<HTMLHeadingElement>(null);
@@ -92,10 +92,10 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
 
   useEffect(() => {
     if (focusTitle && shownTitle !== undefined) title.current?.focus({ preventScroll: true });
-    // Once an item: what is typed meanwhile must not be interrupted by a change of its title.
+    // Once for each item: a change of its title must not interrupt typing.
   }, [id, focusTitle, shownTitle === undefined]);
 
-  // A dialog outlives its item, for the sake of what was typed.
+  // A dialog outlives its item, so that typed text is not lost.
   const opening = useOpening<DialogName>();
   const whole = useRef<ItemFragment>(null);
   if (isWhole(item)) whole.current = item;
@@ -155,7 +155,7 @@ function Texts({ item, heading: Heading, title }: { item: EntryFragment; heading
   );
 }
 
-// Outside leads out of the library; only to what a browser fetches as a page.
+// Outside links out of the library, only to addresses that a browser loads as a page.
 function Outside({ link }: { link: string | null }) {
   if (!link || !/^https?:\/\//i.test(link)) return null;
   return (
@@ -220,8 +220,8 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
   const me = useMe();
   const say = useSay();
   const take = useSubmit(ShareContentDocument);
-  // Of many members not all are read: then it may be offered to somebody who has
-  // it already, which changes nothing, since sharing never demotes.
+  // If there are many members, not all are read: then it may be offered to a user who has it
+  // already, which changes nothing, because sharing never demotes.
   const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
   const takeForMe = async () => {
     if (me && (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' }))) {
@@ -262,7 +262,7 @@ interface ItemDialogsProps {
   onGone: () => void;
 }
 
-// ItemDialogs is the dialog that is open, if any, and what follows when it is done.
+// ItemDialogs shows the open dialog, if any, and does what follows it.
 function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDialogsProps) {
   const me = useMe();
   const { claims } = useSession();
@@ -271,7 +271,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   const { go } = useNavigation();
   const { open, close } = opening;
   const from = library && { ...library, mine: library.id === me?.id };
-  // Whoever has turned to another item before the answer came stays there.
+  // If the reader has opened another item before the answer came, nothing is closed.
   const leave = useWhileShown(onGone);
   const changed = (text: string) => {
     close();

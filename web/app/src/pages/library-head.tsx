@@ -13,7 +13,7 @@ import { accessTo, countOf, kindOfPrincipal, newUpdates, visibilityName } from '
 // Owner is the user or the group that a library belongs to.
 export type Owner = NonNullable<LibraryHeadQuery['principal']>;
 
-// useHead is who owns the library, with what the viewer reads of it.
+// useHead reads the owner of the library, and what the viewer may see of it.
 export function useHead(id: string) {
   return useQuery(LibraryHeadDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
 }

@@ -1,4 +1,4 @@
-// The search field of a library, and the filters beside it.
+// The search field of a library, and its filters.
 import { useEffect, useState } from 'react';
 import { allKinds, allRoles, allVisibilities, isNarrow, longestText, noFilter, toggle, type Filter } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
@@ -14,7 +14,7 @@ interface LibrarySearchProps {
   principal: Owner;
 }
 
-// LibrarySearch writes what is searched for into the address.
+// LibrarySearch writes the search into the address.
 export function LibrarySearch({ place, principal }: LibrarySearchProps) {
   const { go } = useNavigation();
   const me = useMe();

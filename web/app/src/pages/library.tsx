@@ -1,4 +1,4 @@
-// A library, and beside it the item that is open.
+// A library, and the open item next to it.
 import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type ReactNode, type Ref, type RefObject } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { takeOut, type Outcome, type View } from '../data/cache.ts';
@@ -32,7 +32,7 @@ interface LibraryPageProps {
 export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProps) {
   const { data, previousData, error, refetch } = useHead(place.id);
   const me = useMe();
-  // What was read before is still shown where it cannot be read again.
+  // What was read before is still shown if it cannot be read again.
   const principal = (data ?? previousData)?.principal;
   const mine = principal ? principal.id === me?.id : false;
   const lost = !principal && error && 'Could not load the library';
@@ -48,10 +48,9 @@ export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProp
   return <Library place={place} principal={seen.current} unseen={unseen} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
 }
 
-// Library is a head, the shelf below it, and beside both the item that is open.
-// Another way to look at the library puts up another shelf; what is above and
-// beside it stays, and keeps focus. unseen takes the place of a library that the
-// reader may not see any more.
+// Library has a head, the shelf with the entries below it, and the open item next to both.
+// Another view of the library shows another shelf; the rest stays, and keeps focus. unseen
+// replaces a library that the reader may not see any more.
 interface LibraryProps {
   place: LibraryPlace;
   principal: Owner;
@@ -105,12 +104,12 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
   );
 }
 
-// viewOf returns how a place looks at its library.
+// viewOf returns the view of a place on its library.
 function viewOf(place: LibraryPlace): View {
   return { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
 }
 
-// ShelfHandle is what can be asked of a shelf from beside it.
+// ShelfHandle has the functions of a shelf for other components.
 interface ShelfHandle {
   changed(gone?: string): void;
   toNewest(): Promise<void>;
@@ -129,8 +128,8 @@ interface ShelfProps {
   onCreate: () => void;
 }
 
-// Shelf holds the entries, in one order. Whoever changes an item beside it calls
-// changed(), with the item's id where it has left this library.
+// Shelf shows the entries, in one order. A component that changes an item calls changed(), with
+// the item's id if it has left this library.
 function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refetchHead, onCreate }: ShelfProps) {
   const client = useApolloClient();
   const say = useSay();
@@ -145,7 +144,7 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
   }, [lostPlace, say]);
 
   const notRead = (fault: unknown) => say(`Could not reload the library. ${explain(fault, { online }).text}`);
-  // What the reader does is told like what others do, where it can be told.
+  // The reader's own changes are treated like those of others, if they can be delivered.
   const changed = (gone?: string) => {
     if (gone) takeOut(client.cache, view, gone);
     if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
@@ -186,8 +185,7 @@ function NoEntries({ principal, onCreate }: { principal: Owner; onCreate: () => 
   );
 }
 
-// OpenItem is the item on the desk: beside the list where there is room, and
-// over it where there is not.
+// OpenItem shows the open item: next to the list if there is enough space, otherwise over it.
 interface OpenItemProps {
   id: string;
   place: LibraryPlace;
@@ -209,8 +207,8 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
     [close, place],
   );
   const leave = useCallback(() => back(elementOf(list.current, id)?.querySelector('a') ?? null), [back, list, id]);
-  // The entry of what is gone may be drawn for a moment longer, and would take
-  // focus along when it goes.
+  // The entry of a removed item may be shown for a moment longer, and would lose focus when it
+  // goes.
   const gone = useCallback(() => back(null), [back]);
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -234,8 +232,8 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   );
 }
 
-// useNews remembers which entries have just moved, and how many changes have
-// come to a beginning that is out of sight.
+// useNews remembers which entries have just moved, and how many changes were made at the
+// beginning while it was out of view.
 function useNews(place: LibraryPlace, atBeginning: boolean) {
   const [fresh, setFresh] = useState(new Set<string>());
   const [count, setCount] = useState(0);
@@ -246,7 +244,7 @@ function useNews(place: LibraryPlace, atBeginning: boolean) {
     if (shown) setFresh((all) => new Set(all).add(id));
     if (newestFirst && newest && (!shown || scrollY > innerHeight / 2)) setCount((n) => n + 1);
   };
-  // The top of the page is the beginning only where that is held.
+  // The top of the page is the beginning only if that is loaded.
   useEffect(() => {
     if (!atBeginning) return undefined;
     const look = () => {

@@ -11,13 +11,13 @@ const empty: PasteText = { title: '', body: '', isPrivate: false };
 
 interface NewPasteProps {
   onClose: () => void;
-  // secret is '' where the answer with it was lost, and the paste was found by a repetition.
+  // secret is '' if its answer was lost, and the paste was found by a repetition.
   onDone: (paste: WholePasteFragment, secret: string) => void;
 }
 
 export function NewPaste({ onClose, onDone }: NewPasteProps) {
   const { signedIn } = useSession();
-  // A repetition is told from another paste by its key, which signed-in viewers have only.
+  // A repetition is recognized by its key, which only signed-in viewers have.
   const submission = useSubmit(CreatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt'], { keyed: signedIn });
   const [text, setText] = useState(empty);
   const [lifetime, setLifetime] = useState('never');

@@ -1,5 +1,5 @@
-// The revisions of a text: who has saved which and when, what is different
-// between two of them, and which one is current.
+// The revisions of a text: who has saved which and when, the differences between two of them,
+// and which one is current.
 import { useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
@@ -116,7 +116,7 @@ interface ComparisonProps {
   onChoose: (pair: { from: number; to: number }) => void;
 }
 
-// Comparison shows what is different between two revisions that can be chosen.
+// Comparison shows the differences between two revisions that can be chosen.
 function Comparison({ spot, numbers, pair, onChoose }: ComparisonProps) {
   const [from, to] = [useRevision(spot, pair.from), useRevision(spot, pair.to)];
   const choice = (label: string, value: number, choose: (number: number) => void) => (

@@ -22,8 +22,8 @@ type NoteContent = NonNullable<NoteTextQuery['content']>;
 
 type DialogName = 'edit' | 'history' | 'suggest' | 'suggestions' | 'branches' | 'language';
 
-// Shown is which text was chosen: a branch, null for the one that visitors see, and
-// a locale, undefined where none was chosen.
+// Shown is the chosen text: a branch, null for the one that visitors see, and a locale,
+// undefined if none was chosen.
 interface Shown {
   branch: number | null;
   locale: string | null | undefined;
@@ -35,7 +35,7 @@ const byDefault: Shown = { branch: null, locale: undefined };
 // item is gone: then only an open dialog stays, which may hold typed text.
 export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   const [choice, choose] = useState(byDefault);
-  // Who may not edit the item any more sees the current branch again.
+  // A reader who may no longer edit the item sees the current branch again.
   const chosen = choice.branch === null || item.viewerCanEdit ? choice : byDefault;
   const { content, error, reread } = useNoteText(item, chosen);
   const heading = useId();
@@ -95,7 +95,7 @@ function NoteActions({ item, content, onOpen }: NoteActionsProps) {
   );
 }
 
-// Opened is what a dialog was opened for: a text, and the locales of its branch.
+// Opened is the text for which a dialog was opened, and the locales of its branch.
 interface Opened {
   spot: Spot;
   locales: (string | null)[];
@@ -113,7 +113,7 @@ interface NoteDialogProps {
   onWrite: (spot: Spot) => void;
 }
 
-// NoteDialog is the dialog that is open, if any, and what follows when it is done.
+// NoteDialog shows the open dialog, if any, and does what follows it.
 function NoteDialog({ item, opened: { spot, locales }, current, open, close, reread, onChoose, onWrite }: NoteDialogProps) {
   const me = useMe();
   const say = useSay();
@@ -146,14 +146,14 @@ function NoteDialog({ item, opened: { spot, locales }, current, open, close, rer
   }
 }
 
-// hiddenBranch is the number of the branch that is shown, null where it is the one
-// that visitors see.
+// hiddenBranch returns the number of the branch that is shown, null if it is the one that
+// visitors see.
 function hiddenBranch({ branch, current }: NoteContent): number | null {
   return branch && branch.number !== current?.number ? branch.number : null;
 }
 
-// BranchBar tells editors which branch they see, where that is not what visitors
-// see, and of another branch that editors work on.
+// BranchBar tells editors which branch they see, if that is not what visitors see, and whether
+// editors work on another branch.
 function BranchBar({ content, onShow }: { content: NoteContent; onShow: (branch: number | null) => void }) {
   const { current, working } = content;
   const hidden = hiddenBranch(content);
@@ -242,8 +242,8 @@ function LanguageSwitch({ content, chosen, onChoose }: LanguageSwitchProps) {
   );
 }
 
-// Text is a revision as it is read. Its title is shown where it is not the title
-// of the item, as in a translation.
+// Text shows a revision. It shows the revision's title if it is not the title of the item, as
+// in a translation.
 function Text({ revision, itemTitle }: { revision: RevisionTextFragment; itemTitle: string }) {
   const { title, body, locale, author, createdAt } = revision;
   return (

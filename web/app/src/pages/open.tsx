@@ -15,8 +15,8 @@ interface OpenPageProps {
   onSignIn: () => void;
 }
 
-// OpenPage asks for a URL. The address of the page holds it, so that a link can
-// name an item by its URL.
+// OpenPage asks for a URL. The address of the page contains it, so that a link can name an item
+// by its URL.
 export function OpenPage({ place, onSignIn }: OpenPageProps) {
   const { go } = useNavigation();
   useTitle('Open by URL');
@@ -33,7 +33,7 @@ export function OpenPage({ place, onSignIn }: OpenPageProps) {
   // The form leads to a field at fault once an answer, not with each key.
   const faults = useMemo(() => faultsOfLookup(error), [error]);
   const open = (url: string, tenant: string) => {
-    // What was asked before is asked again: it may be there by now.
+    // The same request is repeated: the item may exist by now.
     if (url === place.url && tenant === place.tenant) void refetch().catch(() => {});
     else go({ name: 'open', url, tenant });
   };
@@ -99,8 +99,8 @@ function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
   );
 }
 
-// NotFound is shown for what does not exist and for what the viewer may not see:
-// the gateway does not reveal which.
+// NotFound is shown for what does not exist and for what the viewer may not see: the gateway
+// does not reveal which.
 function NotFound({ url, tenant, onSignIn }: { url: string; tenant: string; onSignIn: () => void }) {
   const { signedIn, claims } = useSession();
   return (

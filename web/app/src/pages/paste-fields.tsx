@@ -42,7 +42,7 @@ export function PasteFields({ text, faults, onChange, autoFocus = false }: Paste
   );
 }
 
-// bodyFaults says what is wrong with a text before it is sent, undefined for nothing.
+// bodyFaults returns what is wrong with a text before it is sent, undefined for nothing.
 export function bodyFaults(body: string): string[] | undefined {
   if (body === '') return ['Enter the text of the paste.'];
   const bytes = bytesOf(body);

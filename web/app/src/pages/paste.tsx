@@ -1,4 +1,4 @@
-// One paste: its text, and what can be done with it.
+// One paste: its text, and its actions.
 import { useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { languageNames, languageOfTitle, longestColoured } from '../data/languages.ts';

@@ -32,7 +32,7 @@ export function EditProfile({ id, onClose, onDone, onDelete }: Closing & { id: s
 
 function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonNullable<ProfileQuery['user']> }) {
   const submission = useSubmit(UpdateUserDocument, fields);
-  // What others change meanwhile does not change what is typed here.
+  // Changes by others do not change what is typed here.
   const [before] = useState((): Profile => ({ displayName: user.displayName, email: user.email ?? '', visibility: user.visibility }));
   const [after, setAfter] = useState(before);
   const edit = (name: 'displayName' | 'email') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setAfter({ ...after, [name]: event.target.value });

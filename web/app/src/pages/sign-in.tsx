@@ -1,4 +1,4 @@
-// Who the reader is.
+// Signing in.
 import { useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { CreateUserDocument, type LibraryVisibility } from '../generated/operations.ts';

@@ -8,7 +8,7 @@ import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocu
 import { isBadInput } from '../data/faults.ts';
 import { useOnline } from '../ui/notices.tsx';
 
-// Spot is where a text is: in a branch and a locale of an item.
+// Spot is the branch and the locale of a text of an item.
 export interface Spot {
   contentId: string;
   branch: number;
@@ -27,8 +27,8 @@ export async function readRevision(client: ApolloClient, { contentId, branch, lo
   return data?.content?.revision ?? null;
 }
 
-// isKnownLocale asks the gateway whether there is such a language and country: it
-// refuses to look for a text in any other one.
+// isKnownLocale asks the gateway whether there is such a language and country: it refuses to
+// read a text in any other one.
 export async function isKnownLocale(client: ApolloClient, { contentId, branch, locale }: Spot): Promise<boolean> {
   const { error } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number: null }, fetchPolicy: 'no-cache', errorPolicy: 'all' });
   if (error && !isBadInput(error)) throw error;
@@ -62,8 +62,8 @@ const later = (act: () => void, ms: number) => {
   return () => clearTimeout(timer);
 };
 
-// useDraft begins to edit a text. version is that of the item: when it changes,
-// somebody may have published.
+// useDraft starts to edit a text. version is that of the item: when it changes, somebody may
+// have published.
 export function useDraft(spot: Spot, userId: string, title: string, version: number) {
   const client = useApolloClient();
   const online = useOnline();

@@ -52,7 +52,7 @@ export function useJump({ place, library, reread, list, onArrived, onFailed }: J
     const links = list.current?.querySelectorAll<HTMLElement>('[data-entry] a');
     links?.[oldestFirst ? links.length - 1 : 0]?.focus({ preventScroll: true });
   };
-  // What was read is drawn first.
+  // The data that was read is drawn first.
   useLayoutEffect(() => {
     if (waiting.current && held) arrive();
   });

@@ -1,5 +1,5 @@
-// One library as it is looked at: its stretch of entries, how to make it longer
-// at either end, and what happens to it meanwhile.
+// One view of a library: its stretch of entries, how to extend it at either end, and its
+// changes meanwhile.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ApolloClient, DocumentNode } from '@apollo/client';
 import { useApolloClient, useQuery } from '@apollo/client/react';
@@ -12,8 +12,8 @@ import { keepUp, type Keeping } from '../data/keep-up.ts';
 import { pause } from '../data/network.ts';
 import { useConnection } from '../ui/session.tsx';
 
-// pageSize is how many entries are read at once: two screens of a desk, four
-// of a phone.
+// pageSize is how many entries are read at once: two screens of a desktop computer, four of a
+// phone.
 const pageSize = 30;
 
 // LibraryEdges is the stretch of a library that is shown.
@@ -24,8 +24,8 @@ export type EndState = 'idle' | 'loading' | 'failed' | 'done';
 export type Ends = Record<Side, EndState>;
 export type Reread = (from?: 'here' | 'start' | 'end') => Promise<void>;
 
-// useEntries reads a view from the place after a cursor on, or from its
-// beginning. What was read before is shown at once where it holds that place.
+// useEntries reads a view from the position after a cursor, or from its beginning. Entries that
+// were read before are shown at once if they include that position.
 export function useEntries(view: View, at: string | null) {
   const client = useApolloClient();
   const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPlace(heldView(client.cache, view), at) }));
@@ -42,9 +42,9 @@ export function useEntries(view: View, at: string | null) {
     if (wanderedOff) setLostPlace(true);
   }, [wanderedOff]);
 
-  // reread reads one page anew, in place of all that is held: the page where the
-  // reader is ("here"), or the one at the start or the end of the library. When
-  // that fails the stretch stays as it was, and the error is the caller's.
+  // reread reads one page again and replaces all entries: the page at the reader's position
+  // ("here"), or the one at the start or the end of the library. If that fails the stretch is
+  // unchanged, and the caller gets the error.
   const { id, direction, shared } = view;
   const here = useRef(at);
   here.current = at;
@@ -72,9 +72,8 @@ export function useEntries(view: View, at: string | null) {
   return { library, error: wanderedOff ? null : error, lostPlace, retry: () => refetch(), reread, keeping, ...ends };
 }
 
-// useEnds makes a stretch longer: extend('next') and extend('previous').
-// ends.next and ends.previous tell how that goes: 'idle', 'loading', 'failed'
-// or, where there is no more, 'done'.
+// useEnds extends a stretch: extend('next') and extend('previous'). ends.next and ends.previous
+// are 'idle', 'loading', 'failed' or, if there is no more, 'done'.
 function useEnds({ view, library, reread }: { view: View; library: LibraryEdges | undefined; reread: Reread }): { extend: (side: Side) => Promise<void>; ends: Ends } {
   const client = useApolloClient();
   const [going, setGoing] = useState<Ends>({ next: 'idle', previous: 'idle' });
@@ -128,8 +127,8 @@ async function readOn(client: ApolloClient, view: View, side: Side) {
 
 const recount = 300;
 
-// useChanges follows a library while it is shown. It tells onLive of the state of
-// the connection, which is '' until there is one, and onChange of every change.
+// useChanges follows a library while it is shown. It calls onLive with the state of the
+// connection, which is '' until there is one, and onChange with every change.
 interface Changes {
   view: View;
   ready: boolean;
@@ -167,7 +166,7 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
         if (keeping.tell(change)) reread().catch(() => {});
       },
       reread() {
-        // Who reads how much of the library may be what has changed.
+        // The cause may be a change of what the reader may see of the library.
         counter.changed();
         return reread();
       },

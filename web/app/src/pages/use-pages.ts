@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 
 interface Page<Node> {
   nodes: readonly Node[];
-  // after is where the next page begins; null: this is the last one.
+  // after is the cursor of the next page; null: this is the last one.
   after: string | null;
 }
 
@@ -23,7 +23,7 @@ export function usePages<Node>(key: string, read: (after: string | null) => Prom
   const [error, setError] = useState<unknown>(undefined);
   const reading = useRef(read);
   reading.current = read;
-  // An answer that comes after a later question is left out.
+  // An answer that comes after a later request is ignored.
   const asked = useRef(0);
 
   const load = useCallback(async (before: Page<Node> | null) => {

@@ -13,9 +13,9 @@ const longestTimer = 2 ** 31 - 1;
 
 interface Held {
   pastes: readonly PasteSummaryFragment[];
-  // after is where the next page begins; null: there is none.
+  // after is the cursor of the next page; null: there is none.
   after: string | null;
-  // newest is the cursor that new pastes are followed from; null where there was none.
+  // newest is the cursor from which new pastes are followed; null if there was none.
   newest: string | null;
 }
 
@@ -30,8 +30,8 @@ export interface Pastes {
   more: (() => Promise<unknown>) | null;
 }
 
-// usePastes reads the newest pastes. New ones are added at once while atTop() is
-// true; otherwise they wait, so that what is being read does not move.
+// usePastes reads the newest pastes. New ones are added at once while atTop() returns true;
+// otherwise they wait, so that the text that is being read does not move.
 export function usePastes(atTop: () => boolean): Pastes {
   const client = useApolloClient();
   const { listenPastes } = useConnection();

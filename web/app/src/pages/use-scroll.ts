@@ -1,14 +1,14 @@
-// Scrolling in a list that grows at both ends: what the reader looks at stays
-// where it is, and the address says where that is.
+// Scrolling in a list that grows at both ends: the entries in view keep their position, and the
+// address contains it.
 import { useCallback, useEffect, useLayoutEffect, useRef, type RefObject } from 'react';
 
 type List = RefObject<HTMLElement | null>;
 
 const settledAfter = 150;
 
-// useStillness keeps the entries in view in their place when others come or go
-// above them. At the very beginning of a library the view is not held: what is
-// new there is what the reader came for.
+// useStillness keeps the entries in view at their position when others are added or removed
+// above them. At the very beginning of a library the view moves: there the reader wants to see
+// what is new.
 export function useStillness(list: List, atBeginning: boolean) {
   const seen = useRef<{ id: string; onPage: number }[]>([]);
   const held = useRef(!atBeginning);
@@ -45,8 +45,7 @@ export function useStillness(list: List, atBeginning: boolean) {
   });
 }
 
-// useFirstInView tells, once the reader stops scrolling, which entry is the first
-// in view.
+// useFirstInView reports, once the reader stops scrolling, which entry is the first in view.
 export function useFirstInView(list: List, onSettled: (id: string) => void) {
   const told = useRef(onSettled);
   told.current = onSettled;

@@ -1,4 +1,4 @@
-// What a search in a library has found, and how it goes on.
+// The results of a search in a library, and its progress.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { keepItems, type LibraryChange, type View } from '../data/cache.ts';

@@ -1,4 +1,4 @@
-// A text with the colours of its language and numbers beside its lines.
+// A text with syntax colours and line numbers.
 import { memo, useEffect, useMemo, useState, type ReactNode } from 'react';
 import type { ColourToken } from '../data/colour.ts';
 
@@ -7,8 +7,8 @@ const mostNumbered = 20_000;
 
 const loadColour = () => import('../data/colour.ts');
 
-// useColours returns the tokens of a text once the highlighter is loaded, and the
-// language. Where that is undefined it is guessed; null is none.
+// useColours returns the tokens of a text once the highlighter is loaded, and the language. An
+// undefined language is guessed; null is none.
 export function useColours(text: string, language: string | null | undefined): { tokens: ColourToken[]; language: string | null } {
   const [colours, setColours] = useState<Awaited<ReturnType<typeof loadColour>> | null>(null);
   useEffect(() => {

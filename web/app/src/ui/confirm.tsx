@@ -1,5 +1,5 @@
-// Confirm asks before something that is hard to undo. Focus begins on Cancel. What
-// goes wrong is told in the dialog, which stays.
+// Confirm asks before an action that is hard to undo. Focus starts on Cancel. Errors are shown
+// in the dialog, which stays open.
 import type { ReactNode } from 'react';
 import { Dialog, type FocusTarget } from './dialog.tsx';
 import { Actions, Form, type FormState } from './forms.tsx';

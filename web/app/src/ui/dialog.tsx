@@ -6,7 +6,7 @@ import { useUnsaved } from './unsaved.ts';
 
 const Leave = createContext(() => {});
 
-// useLeave is what a Cancel button does: it closes the dialog around it, and asks
+// useLeave returns the action of a Cancel button: it closes the dialog around it, and asks
 // first if typed text would be lost.
 export function useLeave() {
   return use(Leave);
@@ -23,9 +23,9 @@ interface DialogProps {
   returnTo?: FocusTarget | undefined;
 }
 
-// Dialog shows a modal dialog. With unsaved it holds typed text, and asks before
-// it closes. The element with data-autofocus has focus at first; afterwards focus
-// returns to what opened the dialog or, if that is gone, to returnTo.
+// Dialog shows a modal dialog. With unsaved it contains typed text, and asks before it closes.
+// The element with data-autofocus has focus at first; afterwards focus returns to the element
+// that opened the dialog or, if that no longer exists, to returnTo.
 export function Dialog({ title, onClose, children, unsaved = false, wide = false, returnTo }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -75,8 +75,8 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
   );
 }
 
-// useShown shows a dialog before its fields ask for focus, which hidden elements
-// cannot have, and gives focus back once the dialog is gone.
+// useShown shows a dialog before its fields request focus, which hidden elements cannot have,
+// and returns focus once the dialog is closed.
 function useShown(dialog: RefObject<HTMLDialogElement | null>, returnTo: FocusTarget | undefined) {
   const opener = useRef<Element>(null);
   useLayoutEffect(() => {
@@ -89,8 +89,8 @@ function useShown(dialog: RefObject<HTMLDialogElement | null>, returnTo: FocusTa
   }, [dialog]);
   useEffect(
     () => () => {
-      // What opened the dialog may be gone with what was done in it; then focus
-      // stays where somebody else has put it.
+      // The dialog's action may have removed the element that opened it; then focus stays where
+      // other code has put it.
       const element = opener.current;
       if (element?.isConnected) focusOn(element);
       else if (document.activeElement === document.body) focusOn(returnTo?.current ?? document.querySelector('main'));

@@ -1,8 +1,8 @@
-// Two texts side by side, with what is different in them.
+// Two texts side by side, with their differences.
 import { memo } from 'react';
 import { compare, fold, isChange } from '../data/diff.ts';
 
-// maxRows bounds what a browser has to lay out.
+// maxRows limits what a browser has to lay out.
 const maxRows = 2000;
 
 interface TextOf {

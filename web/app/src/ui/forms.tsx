@@ -1,5 +1,4 @@
-// Fields with what is wrong with them beside them, and the way of a form to the
-// gateway and back.
+// Fields with their errors next to them, and the submission of a form to the gateway.
 import { Fragment, useEffect, useId, useRef, useState, type ChangeEventHandler, type InputHTMLAttributes, type ReactNode } from 'react';
 import type { TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
@@ -12,12 +11,12 @@ import { useSession, useSignIn } from './session.tsx';
 import { VisibilityIcon } from './icons.tsx';
 import { visibilityMeaning, visibilityName, type Thing } from './words.ts';
 
-// Payload is what every mutation answers with.
+// Payload is the common part of the payloads of all mutations.
 interface Payload {
   userErrors: readonly FaultsFragment[];
 }
 
-// FormState is what a form shows of its submission.
+// FormState is the state of a form's submission.
 export interface FormState {
   busy: boolean;
   faults: FaultsOf;
@@ -40,11 +39,10 @@ export interface Submission<Input, Reply, Field extends string = never> extends 
 
 const idle = { busy: false, faults: {}, userErrors: [], error: null };
 
-// useSubmit sends a mutation. send(input) answers with the payload, or with
-// null where something is wrong; what is wrong is in the state. run(work) does
-// the same for work(post), which may send more than once. A form that is sent
-// again after its answer was lost carries the same idempotency key, so that
-// nothing is done twice. Inputs that have no such key are sent with keyed: false.
+// useSubmit sends a mutation. send(input) returns the payload, or null if something is wrong;
+// the errors are in the state. run(work) does the same for work(post), which may send more than
+// once. A form that is sent again after its answer was lost has the same idempotency key, so
+// that nothing is done twice. Inputs without such a key are sent with keyed: false.
 export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
   document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
   fields: readonly Field[] = [],
@@ -80,8 +78,8 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
   return { ...state, error: useCurrent(state.error), run, send: (input: Input) => run((post) => post(input)), clear: () => setState(idle) };
 }
 
-// useCurrent is an error for as long as its cause lasts, as far as the client can
-// tell: a lost network comes back, and an expired token is replaced.
+// useCurrent returns an error while its cause lasts, as far as the client knows: the network
+// may return, and an expired token is replaced.
 function useCurrent(error: Explanation | null): Explanation | null {
   const online = useOnline();
   const { expired } = useSession();
@@ -137,8 +135,8 @@ interface WrongField {
   name: string;
 }
 
-// WrongFields names the fields at fault beside the button: the first one has focus,
-// the others may be out of view.
+// WrongFields names the fields with errors next to the button: the first one has focus, the
+// others may be out of view.
 function WrongFields({ fields }: { fields: WrongField[] }) {
   return (
     <p>
@@ -165,8 +163,8 @@ function SignInAgain() {
   );
 }
 
-// Actions are the buttons below a form in a dialog: what cannot be undone begins
-// with focus on Cancel.
+// Actions are the buttons below a form in a dialog. If the action cannot be undone, focus
+// starts on Cancel.
 export function Actions({ submission, verb, danger = false }: { submission: FormState; verb: string; danger?: boolean }) {
   const leave = useLeave();
   return (
@@ -245,13 +243,13 @@ export function SelectField({ label, faults = [], value, onChange, children }: S
 }
 
 interface ActionFaultsProps {
-  // null: what is wrong is told elsewhere.
+  // null: the errors are shown elsewhere.
   submission: FormState | null;
   id?: string;
   className?: string;
 }
 
-// ActionFaults tells why the action of a button failed that is in no form.
+// ActionFaults shows why the action of a button outside a form failed.
 export function ActionFaults({ submission, id, className }: ActionFaultsProps) {
   const texts = submission ? [...Object.values(submission.faults).flat(), submission.error?.text].filter(Boolean) : [];
   return (

@@ -33,8 +33,8 @@ interface MembersProps<Role> {
   children?: ReactNode;
 }
 
-// roles are those that can be given, the weakest first; onSet(id, role) gives
-// one, and with null removes the member. removal(node) says what that means.
+// roles are the roles that can be set, the weakest first. onSet(id, role) sets one, and with
+// null removes the member. removal(node) describes the effect of a removal.
 export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet, onMore, submission, removal, children }: MembersProps<Role>) {
   const { shown, more } = useAsMany(connection, onMore);
   const { edges, pageInfo } = shown;
@@ -103,9 +103,9 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   );
 }
 
-// useAsMany keeps a list as long as its reader has made it. When its first page
-// is read anew, as after every change, the pages behind it are gone: they are
-// read again, and until then the list stands as it was.
+// useAsMany keeps a list as long as its reader has made it. When its first page is read again,
+// as after every change, the pages after it are gone: they are read again, and until then the
+// list stays as it was.
 function useAsMany<Role>(connection: Connection<Role>, onMore: () => Promise<unknown>) {
   const [wanted, setWanted] = useState(0);
   const last = useRef(connection);

@@ -1,4 +1,4 @@
-// Where the reader is: the address bar is the only place that knows.
+// The place where the reader is: only the address bar stores it.
 import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from 'react';
 import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
 import { useProvided } from './provided.ts';
@@ -17,12 +17,12 @@ interface NavigationValue {
 
 const Navigation = createContext<NavigationValue | null>(null);
 
-// here is where the reader is at this moment, for those whose answer comes late.
+// here returns the present place, for answers that come late.
 export const here = () => readAddress(location.pathname, location.search);
 
 export function NavigationProvider({ children }: { children: ReactNode }) {
   const [place, setPlace] = useState(here);
-  // Where in the browser's history the reader is.
+  // The position of the reader in the browser's history.
   const step = useRef(history.state?.step ?? 0);
   const returning = useRef(false);
 
@@ -44,7 +44,7 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
       }
       step.current -= back;
       setPlace((from) => {
-        // A library that is come back to scrolls to its place by itself.
+        // A library to which the reader returns scrolls to its position by itself.
         if (!samePage(from, here())) scrollTo(0, 0);
         return here();
       });
@@ -53,8 +53,8 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
     return () => removeEventListener('popstate', moved);
   }, []);
 
-  // go takes the reader to a place. opened marks a place that was opened on top
-  // of the one before, so that closing it can go back instead of on.
+  // go navigates to a place. opened marks a place that was opened on top of the former one, so
+  // that closing it can go back.
   const go = useCallback((next: Destination, { replace = false, opened = false }: Manner = {}) => {
     const from = here();
     const address = addressOf(next);

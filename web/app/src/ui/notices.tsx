@@ -1,4 +1,4 @@
-// What happened, said once: at the foot of the page, and to screen readers.
+// Messages about what happened, shown once: at the foot of the page, and to screen readers.
 import { createContext, use, useCallback, useEffect, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { isOnline, onNetworkChange } from '../data/network.ts';
 
@@ -27,12 +27,12 @@ export function NoticesProvider({ children }: { children: ReactNode }) {
   );
 }
 
-// useSay is a function that tells the reader what has happened.
+// useSay returns a function that shows the reader a message.
 export function useSay(): Say {
   return use(Notices);
 }
 
-// useOnline tells whether there is a network.
+// useOnline reports whether there is a network.
 export function useOnline() {
   return useSyncExternalStore(onNetworkChange, isOnline);
 }

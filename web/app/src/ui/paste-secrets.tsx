@@ -1,6 +1,6 @@
-// The secrets of the pastes that were created, or changed, since the page was
-// loaded. They are kept in memory only: whoever loads the page again, or signs in
-// as somebody else, has to enter them.
+// The secrets of the pastes that were created, or changed, since the page was loaded. They are
+// kept in memory only: after loading the page again, or signing in as another user, they have
+// to be entered.
 import { createContext, useCallback, useMemo, useState, type ReactNode } from 'react';
 import { useProvided } from './provided.ts';
 

@@ -25,8 +25,8 @@ export interface Person {
   displayName: string;
 }
 
-// Choosable is one of the list. With whole it is only an id that was typed: who has
-// it is looked up.
+// Choosable is one of the list. With whole it is only an id that was typed: its owner is looked
+// up.
 interface Choosable extends Person {
   whole?: boolean;
 }
@@ -54,14 +54,14 @@ interface People {
   picker: Pick<PickerProps, 'chosen' | 'onChange' | 'faults' | 'faultsOf'>;
 }
 
-// usePeople is whom a form is about: people, with what its picker has to be
-// given. someone() tells whether anybody is chosen, and the reader if nobody is.
-// list is the name of the input's list that they are sent in.
+// usePeople returns the chosen people of a form, and the properties of its picker. someone()
+// reports whether anybody is chosen, and shows an error if nobody is. list is the name of the
+// input's list in which they are sent.
 export function usePeople<List extends string>(submission: PeopleSubmission<List>, list: List): People {
   const [people, setPeople] = useState<Person[]>([]);
   const [nobody, setNobody] = useState(false);
   const faultsOf = faultsByIndex(submission.userErrors, list);
-  // A fault of one of them stands with that one, any other with the field.
+  // An error of one person is shown with that person, any other with the field.
   const ofField = faultsOf.size > 0 ? [] : submission.faults[list];
   const onChange = (change: Change) => {
     setPeople(change);
@@ -75,8 +75,8 @@ export function usePeople<List extends string>(submission: PeopleSubmission<List
   return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.'] : ofField, faultsOf } };
 }
 
-// PeoplePicker tells onChange how those who are chosen change: a function, since
-// an answer may come when others have been chosen meanwhile.
+// PeoplePicker calls onChange with a function that changes the chosen people, because an answer
+// may come when others have been chosen meanwhile.
 export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, autoFocus = false }: PickerProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
@@ -116,7 +116,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
       setOpen(true);
     } else if (event.key === 'Enter' && shown) {
       event.preventDefault();
-      // What the list still shows is not what has been typed since.
+      // The list may still show results for a former text.
       if (option && !waiting) add(option);
     } else if (event.key === 'Escape' && shown) {
       // The first Escape closes the list, the second one the dialog.
@@ -202,8 +202,8 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
   );
 }
 
-// useOptions returns the people and groups that match a text: those of the tenant
-// whose name begins with it, and the one whose id it is.
+// useOptions returns the people and groups that match a text: those of the tenant whose name
+// starts with it, and the one with this id.
 function useOptions(tenant: string, text: string, chosen: Person[]) {
   const online = useOnline();
   const prefix = useSettled(text.trim());
@@ -237,8 +237,8 @@ export function useSettled(text: string): string {
   return settled;
 }
 
-// useLookUp finds out who has the id in the field. What was found of a text that
-// is another one by now is nobody's, and its fault is not told.
+// useLookUp looks up the id in the field. The result for a former text is ignored, and so is
+// its error.
 function useLookUp(text: string) {
   const client = useApolloClient();
   const [state, setState] = useState({ text: '', looking: false, fault: '' });

@@ -1,9 +1,8 @@
 import { useCallback, useState } from 'react';
 
-// usePreference keeps one of several values for the reader: in a data attribute
-// of the page, where the style sheet sees it, and in the browser's storage.
-// index.html applies it before the first paint. The first value is the default
-// and has no attribute. choose(value) changes it.
+// usePreference stores one of several values for the reader: in a data attribute of the page,
+// for the style sheet, and in the browser's storage. index.html applies it before the first
+// paint. The first value is the default and has no attribute. choose(value) changes it.
 export function usePreference<Value extends string>(name: string, values: readonly [Value, ...Value[]]): [Value, (next: Value) => void] {
   const kept = document.documentElement.dataset[name];
   const [value, setValue] = useState(() => values.find((one) => one === kept) ?? values[0]);

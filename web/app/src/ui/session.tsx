@@ -1,6 +1,5 @@
-// Who is asking. A demo viewer's token is fetched from the gateway, which mints
-// them in development only; any other is pasted. Either lives as long as the
-// browser's tab, and no longer.
+// The viewer. The token of a demo viewer is fetched from the gateway, which mints them in
+// development only; any other is pasted. Both are kept as long as the browser's tab.
 import { createContext, use, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { ObservableQuery } from '@apollo/client';
 import { ApolloProvider, useQuery } from '@apollo/client/react';
@@ -18,7 +17,7 @@ export interface DemoViewer {
   token: string;
 }
 
-// Who is whom the client asks as: nobody where the token is empty.
+// Who is the viewer of the client's requests: anonymous if the token is empty.
 interface Who {
   name: string;
   token: string;
@@ -101,7 +100,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
 }
 
-// begin finds out whom the page knows, and who was here before it was loaded.
+// begin finds out which viewers the page knows, and who was signed in before it was loaded.
 async function begin(): Promise<{ list: DemoViewer[]; first: Who }> {
   const list = hasDemoViewers ? await demoViewers().catch(() => []) : [];
   const kept = recall();
@@ -118,8 +117,8 @@ async function demoViewers(): Promise<DemoViewer[]> {
   return (await answer.json()).viewers;
 }
 
-// tryToken asks the gateway what it thinks of a token; the answer is what to
-// tell, or nothing.
+// tryToken asks the gateway whether it accepts a token. It returns the message for the reader,
+// or ''.
 async function tryToken(token: string): Promise<string> {
   try {
     const answer = await fetch('/graphql', {
@@ -138,7 +137,7 @@ async function tryToken(token: string): Promise<string> {
 
 const ConnectionContext = createContext<Connection | null>(null);
 
-// viewerOf tells viewers apart. A new token of the same viewer keeps the page as
+// viewerOf identifies the viewer of a token. A new token of the same viewer keeps the page as
 // it is, with all that was typed.
 function viewerOf({ token }: Who): string {
   return token ? JSON.stringify(claimsOf(token)) : '';
@@ -168,7 +167,7 @@ function ConnectionProvider({ who, onExpired, children }: { who: Who; onExpired:
     return () => opened.close();
   }, []);
 
-  // With a new token, what is shown is read again and subscriptions start again: that tells what a list lacks, which stays as long as it is.
+  // After a new token, the data that is shown is read again and subscriptions start again.
   const connected = useRef(who);
   useEffect(() => {
     if (connected.current === who) return;

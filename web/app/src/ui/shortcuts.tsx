@@ -33,8 +33,8 @@ export function useShortcuts(onHelp: () => void) {
   }, [go]);
 }
 
-// step moves focus by one row of the list on the page, from the row that has it;
-// otherwise from the open item, or to the first row in view.
+// step moves focus by one row of the list on the page, from the row that has it; otherwise from
+// the open item, or to the first row in view.
 function step(by: number) {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-entry], main .principals > li')].filter((row) => !row.closest('[inert]'));
   if (rows.length === 0) return;

@@ -1,4 +1,4 @@
-// What is shown instead of content: while it loads, when it failed, when there is none.
+// What is shown instead of content: while it loads, when it failed, if there is none.
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { initialsOf, toneOf } from '../data/avatar.ts';
 import { explain, type Explanation } from '../data/faults.ts';
@@ -29,7 +29,7 @@ export function Failed({ error, onRetry, heading = 'Could not load this' }: Fail
   const online = useOnline();
   const { text } = explain(error, { online });
   useRetryWhenOnline(onRetry);
-  // What goes wrong again is shown again, by whoever shows this.
+  // A repeated failure is shown again, by the component around this one.
   const retry = () => onRetry().catch(() => {});
   return (
     <div className="state" role="alert">
@@ -42,7 +42,7 @@ export function Failed({ error, onRetry, heading = 'Could not load this' }: Fail
   );
 }
 
-// Outdated stands above what was read before, where it could not be read again.
+// Outdated is shown above data that was read before and could not be read again.
 export function Outdated({ error, onRetry }: { error: unknown; onRetry: Retry }) {
   const online = useOnline();
   useRetryWhenOnline(onRetry);
@@ -125,8 +125,8 @@ function useGoneWithFocus(element: RefObject<HTMLElement | null>, goOn: () => vo
   );
 }
 
-// Unseen is shown for what does not exist and for what the viewer may not see:
-// the gateway does not reveal which.
+// Unseen is shown for what does not exist and for what the viewer may not see: the gateway does
+// not reveal which.
 export function Unseen({ what, onSignIn }: { what: string; onSignIn: () => void }) {
   const { signedIn } = useSession();
   useTitle('Not found');

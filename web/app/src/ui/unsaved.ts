@@ -1,6 +1,6 @@
-// Typed text that is not saved. Whatever would discard it asks first: a dialog
-// that closes, the browser's Back, signing in as somebody else. The browser
-// itself asks before it closes the tab.
+// Typed text that is not saved. Everything that would discard it asks first: a dialog that
+// closes, the browser's Back, signing in as somebody else. The browser itself asks before it
+// closes the tab.
 import { useEffect, useRef } from 'react';
 
 type Proceed = () => void;

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-// Where an item has room beside its library; the style sheet knows the same width.
+// Whether there is space for an item next to its library; the style sheet uses the same width.
 const wide = matchMedia('(min-width: 62rem)');
 
 function onChange(tell: () => void) {

@@ -3,7 +3,7 @@
 
 import type { ContentKind, ContentRole, CountPrecision, GroupRole, LibraryVisibility } from '../generated/operations.ts';
 
-// Thing is what has a visibility.
+// Thing is a kind of object with a visibility.
 export type Thing = 'group' | 'user' | 'item';
 
 export function visibilityName(visibility: LibraryVisibility, tenant: string, what?: Thing): string {
@@ -58,7 +58,7 @@ export const pasteTitle = (title: string | null) => title?.trim() || 'Untitled p
 
 export const newUpdates = (n: number) => `${n} new ${n === 1 ? 'update' : 'updates'}`;
 
-// foundOf says how many were found; more: the list goes on.
+// foundOf returns the text for a number of results; more: the list continues.
 export function foundOf(number: number, more: boolean): string {
   if (!more) return `${number} found`;
   return number === 0 ? 'None found so far' : `First ${number} found; there are more`;
@@ -112,9 +112,9 @@ export function spotName(heading: string, { locale, branch }: { locale: string |
   return parts.length === 0 ? heading : `${heading}: ${parts.join(', ')}`;
 }
 
-// noText says why there is no text to show. locale is the one that was chosen,
-// undefined where none was; branch is given where it is not the one that visitors
-// see; hasOthers: there are texts, in languages that were not asked for.
+// noText returns why there is no text to show. locale is the chosen one, undefined if none was
+// chosen; branch is set if it is not the one that visitors see; hasOthers: there are texts in
+// other languages.
 export function noText(locale: string | null | undefined, branch: number | null, hasOthers = false): string {
   if (locale) return `There is no text in ${languageName(locale)}${branch === null ? '' : ` in branch ${branch}`} yet.`;
   const what = branch === null ? 'This note' : `Branch ${branch}`;
