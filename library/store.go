@@ -224,10 +224,9 @@ type LibraryStore interface {
 	PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error
 	// DropRebuildNote must remove the note iff its rebuild started at asOf or before.
 	DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error
-	// DropLibrary must remove the marks of SetBuilt and the note of a rebuild of a deleted owner,
-	// as of asOf or before, for good: SetBuilt and PutRebuildNote as of an earlier time must not
-	// bring them back. It must remove the entries of the library and what is recorded as
-	// shared, as far as they were derived of states of asOf or before.
+	// DropLibrary is for a deleted owner. It must remove the marks, the note, the entries and the
+	// record of what was shared, as far as they are as of asOf or before, and SetBuilt and
+	// PutRebuildNote as of an earlier time must not bring them back.
 	DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner principal.ID, es []BucketEntry) error

@@ -69,8 +69,8 @@ type Store interface {
 	// GroupMembersPage reads at most limit member rows, leaving ones too, after
 	// a principal in order of id, with the header of the same reading.
 	GroupMembersPage(ctx context.Context, group, after ID, limit int, serial bool) (*Rows, error)
-	// Confirm reads the groups' own rows, in the order requested. It must show no row of a group
-	// that is deleted.
+	// Confirm reads the groups' own rows, in the order requested. Confirm must show no row of a
+	// group that is deleted.
 	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
 	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
 	// durable when it returns.

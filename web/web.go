@@ -177,9 +177,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isViewers:
 		s.serveViewers(w, r)
 	default:
-		viewers :=  "none"
+		viewers := "none"
 		if s.viewers != nil && byLoopbackName(r) {
-			viewers =  "demo"
+			viewers = "demo"
 		}
 		servePage(w, r, strings.ReplaceAll(page, viewersMark, viewers), policy)
 	}

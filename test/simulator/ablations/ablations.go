@@ -59,13 +59,13 @@ var protocol = []Ablation{
 		{"library/recovery.go", "if !e.Decided {", `if !e.Decided && !commit.Ablated("no-fence") {`},
 		{"library/settle.go", "if w.oldest.Seq <= w.entry.Base {", `if w.oldest.Seq <= w.entry.Base && !commit.Ablated("no-fence") {`},
 	}},
-	{"inFlightList-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", Libraries, []Patch{
+	{"list-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", Libraries, []Patch{
 		{"core/journal/takeover.go", "j.store.DeleteInFlightList(ctx, l.ID, l.Stamp)", "j.store.DeleteInFlightList(ctx, l.ID, j.ablatedStamp(l.Stamp))"},
 	}},
-	{"settle-before-applyIndex", "positions are settled before the fan-out", Libraries, []Patch{
+	{"settle-before-index", "positions are settled before the fan-out", Libraries, []Patch{
 		{"library/walk.go", "\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed(", "\tif err := w.s.ablatedFinish(ctx, e); err != nil {\n\t\treturn err\n\t}\n\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed("},
 	}},
-	{"entry-ends-before-applyIndex", "the entry leaves the list before the fan-out", Libraries, []Patch{
+	{"entry-ends-before-index", "the entry leaves the list before the fan-out", Libraries, []Patch{
 		{"library/fanoutqueue.go", "\terr := w.run(ctx)\n\tended(err)\n", "\ts.ablatedRunTogether(batch)\n\terr := w.run(ctx)\n\tended(err)\n"},
 	}},
 	{"only-last-position", "only the position that was superseded last is deleted", Libraries, []Patch{

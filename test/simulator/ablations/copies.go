@@ -38,7 +38,7 @@ var copies = []Ablation{
 	}},
 	{"slice-at-one", "a slice of a library is read from one replica", Copies, nil},
 	{"header-at-one", "a header is read from one replica", Copies, nil},
-	{"applyIndex-at-one", "an entry of a library counts as written when one replica has it", Copies, nil},
+	{"index-at-one", "an entry of a library counts as written when one replica has it", Copies, nil},
 	{"set-at-one", "what is in flight is read from one replica", Copies, []Patch{
 		{"test/simulator/replicas.go", "\treturn quorum // of what a call asks\n", "\treturn ablatedQuorum(call)\n"},
 	}},

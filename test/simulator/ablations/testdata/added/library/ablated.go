@@ -9,7 +9,7 @@ import (
 
 // ablatedFinish settles before a fan-out what is to be settled after it.
 func (s *Service) ablatedFinish(ctx context.Context, e InFlight) error {
-	if !commit.Ablated("settle-before-enforce") {
+	if !commit.Ablated("settle-before-index") {
 		return nil
 	}
 	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{})
@@ -64,7 +64,7 @@ func (s *Service) ablatedShare(ctx context.Context, e InFlight, decided bool, be
 
 // ablatedRunTogether ends the entries of fan-outs before they are done.
 func (s *Service) ablatedRunTogether(batch []*fanOut) {
-	if commit.Ablated("entry-ends-before-enforce") {
+	if commit.Ablated("entry-ends-before-index") {
 		for _, f := range batch {
 			s.journal.End(f.entry.ID)
 		}

@@ -27,7 +27,7 @@ func ablatedQuorum(call string) int {
 	case call == "InFlight" && ablated("set-at-one"),
 		call == "slice" && ablated("slice-at-one"),
 		call == "header" && ablated("header-at-one"),
-		call == "ApplyIndex" && ablated("enforce-at-one"):
+		call == "ApplyIndex" && ablated("index-at-one"):
 		return 1
 	}
 	return quorum
