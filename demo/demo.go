@@ -57,9 +57,9 @@ type item struct {
 	versions int
 }
 
-// plan decides the topics and who keeps each, and spreads the packages over
-// time: neighbours by name are not neighbours in time, so that a page of a
-// library shows several subjects and creators.
+// plan decides the topics and the managers of each, and spreads the packages over time:
+// neighbours by name are not neighbours in time, so that a page of a library shows several
+// subjects and creators.
 func (s *story) plan(packages []Package) {
 	count := map[string]int{}
 	for i := range packages {
@@ -110,8 +110,8 @@ func topicName(p *Package, count map[string]int) string {
 	return "basics"
 }
 
-// topicVisibility is who may know of the group: what is about tools for those
-// at home, the library's own internals for its team alone.
+// topicVisibility returns who may see the group: tools for the tenant, the library's internals
+// for its team only.
 func topicVisibility(name string) principal.Visibility {
 	switch name {
 	case "cmd", "debug", "runtime", "testing":
@@ -134,9 +134,8 @@ func (i *item) visibility() principal.Visibility {
 	return i.topic.visibility
 }
 
-// shuffled is a number that tells nothing of its text: FNV, with the bits
-// mixed once more because its high ones hardly tell names apart that differ in
-// the last letter.
+// shuffled returns a number that reveals nothing of its text: FNV, with the bits mixed once
+// more because its high ones hardly differ between names that differ in the last letter.
 func shuffled(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, s) // a hash takes everything

@@ -2,12 +2,11 @@
 // library that the toolchain on this machine lists, as links in the libraries
 // of groups by subject, with users of two tenants who each see another part.
 //
-// It answers for a story in which every rule of sight can be tried, the same
-// on every machine with the same toolchain. It must not know how the data gets
-// into a store: it writes lines of package interchange, and the ordinary import
-// reads them.
+// The data shows every rule of access, and is the same on every machine with the same
+// toolchain. The package must not know how the data gets into a store: it writes lines of
+// package interchange, and the ordinary import reads them.
 //
-// Who is who, in tenant demo unless said otherwise:
+// The people, in tenant demo unless said otherwise:
 //
 //   - ann manages the library team and the largest library, and with eli and fay
 //     the subject groups;

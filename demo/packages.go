@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// Package is a package as `go list -json` tells of it.
+// Package is a package in the output of `go list -json`.
 type Package struct {
 	ImportPath string
 	Name       string // main for a command
 	Doc        string // the first sentence of its documentation
 }
 
-// Packages asks the go command for the standard library and the commands that
-// come with it, in order of import path. Vendored copies are left out, and so
-// are the parts of commands and whatever says nothing of itself: none of them
+// Packages asks the go command for the standard library and the commands that come with it, in
+// order of import path. It leaves out vendored copies, the parts of commands, and packages
+// without documentation: none of them has a page worth a link.
 // has a page worth a link.
 func Packages(ctx context.Context) ([]Package, error) {
 	// -e: packages that do not build on this platform are listed too.
@@ -36,7 +36,7 @@ func Packages(ctx context.Context) ([]Package, error) {
 	return parseList(bytes.NewReader(out))
 }
 
-// parseList reads what go list writes: one JSON object after the other.
+// parseList parses the output of go list: one JSON object after the other.
 func parseList(r io.Reader) ([]Package, error) {
 	var all []Package
 	dec := json.NewDecoder(r)
@@ -69,7 +69,7 @@ func (p *Package) listed() bool {
 
 func (p *Package) isCommand() bool { return strings.HasPrefix(p.ImportPath, "cmd/") }
 
-// isInternal tells whether only the standard library itself may import it.
+// isInternal reports whether only the standard library itself may import it.
 func (p *Package) isInternal() bool {
 	return slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }

@@ -42,8 +42,8 @@ const (
 	yara = "u:acme:yara"
 )
 
-// people are those of the story, and then their neighbours: nobody's keepers or
-// viewers, but many enough that whoever types a letter finds several.
+// people returns the people of the story, and then others without a role: many enough that a
+// search by one letter finds several.
 func people() []person {
 	return append([]person{
 		{ann, "Ann Archer", "ann@demo.example", principal.Public},

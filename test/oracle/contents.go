@@ -35,7 +35,7 @@ const (
 	badLink = "ftp://example.com/"
 )
 
-// expiry draws an instant that is mostly to come; nil where there is none.
+// expiry draws an instant, mostly in the future; nil: none.
 func (g *game) expiry() *clock.Instant {
 	if !g.rarely(4) {
 		return nil
@@ -142,7 +142,7 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 	g.sameOutcome(v, out, len(c.members))
 }
 
-// others are the initial members beside the creator.
+// others returns the initial members except the creator.
 func others(changes []library.ContentMemberChange, creator principal.ID) map[principal.ID]library.ContentRole {
 	m := map[principal.ID]library.ContentRole{}
 	for _, c := range changes {

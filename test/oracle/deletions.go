@@ -83,7 +83,7 @@ func (w *world) forget(p principal.ID) {
 	}
 }
 
-// lastManager tells whether a change would take the last manager of an item.
+// lastManager reports whether a change would remove the last manager of an item.
 func lastManager(members, changed map[principal.ID]library.ContentRole) bool {
 	return managed(members, changed) == 0 && managed(members, nil) > 0
 }

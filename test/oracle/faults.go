@@ -11,8 +11,8 @@ import (
 	"carrel/core/fault"
 )
 
-// faults are what a mutation is refused for: "CODE path" where the path says
-// which part of the input is meant, "CODE" where it can only be the whole.
+// faults are the errors of a refused mutation: "CODE path" if the path names a part of the
+// input, "CODE" if the error is about the whole.
 type faults []string
 
 func (f *faults) add(wrong bool, code string, path ...string) {
@@ -39,9 +39,9 @@ func codeOf(f *fault.Error) string {
 	return "OTHER " + strconv.Itoa(int(f.Code))
 }
 
-// told are the faults of an error. Of refusals that no part of the input could
-// undo, how often and where they are told is left open.
-func told(err error) faults {
+// faultsOf returns the faults of an error. It does not compare how often, and at which paths,
+// an error is reported that no part of the input could avoid.
+func faultsOf(err error) faults {
 	var all faults
 	for _, f := range fault.ListOf(err) {
 		code := codeOf(f)
@@ -57,11 +57,11 @@ func told(err error) faults {
 	return all
 }
 
-// agrees fails unless the Service has refused what the model refuses, and tells
-// whether it was accepted.
+// agrees fails unless the Service has refused what the model refuses. It reports whether the
+// operation was accepted.
 func (g *game) agrees(what string, in any, v viewer, want faults, err error) bool {
 	g.Helper()
-	got := told(err)
+	got := faultsOf(err)
 	g.Logf("%s by %+v of %s: %v", what, v, g.hash("", in), got)
 	slices.Sort(got)
 	slices.Sort(want)
@@ -89,7 +89,7 @@ func (g *game) request(v viewer, key *string, mutation string, in any, again fun
 
 var errMismatch = errors.New("IDEMPOTENCY_MISMATCH")
 
-// answered tells whether the partition has answered this request before.
+// answered reports whether the partition has answered this request before.
 func (w *world) answered(r *request, partition string) (again bool, err error) {
 	if r.key == nil {
 		return false, nil
@@ -109,8 +109,8 @@ func (w *world) remember(r *request, partition string) {
 	}
 }
 
-// fix is what a keyed creation does first: a key that has created something
-// creates nothing else.
+// fix is the first step of a creation with a key: a key that has created something creates
+// nothing else.
 func (w *world) fix(r *request, id string) error {
 	if r.key == nil {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// place is a place in a feed: the newest comes first, and the greater id of two that are as old.
+// place is a position in a feed: the newest comes first, and of two of the same time the
+// greater id.
 type place struct {
 	created clock.Instant
 	id      string

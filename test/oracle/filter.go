@@ -46,12 +46,12 @@ func (g *game) filter() *library.LibraryFilter {
 	return f
 }
 
-// isBad tells whether a filter is refused.
+// isBad reports whether a filter is refused.
 func isBad(f *library.LibraryFilter) bool {
 	return f != nil && (f.CreatedBy != nil && *f.CreatedBy == malformedCreator || f.Roles != nil && len(f.Roles) == 0)
 }
 
-// matches tells whether v is shown an item of owner's library with a filter.
+// matches reports whether v is shown an item of owner's library with a filter.
 func (w *world) matches(v viewer, owner principal.ID, c *item, f *library.LibraryFilter) bool {
 	if f.Kinds != nil && !slices.Contains(f.Kinds, c.kind) || f.Visibilities != nil && !slices.Contains(f.Visibilities, c.visibility) {
 		return false

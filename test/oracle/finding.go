@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// spoken are the display names of a game in the form in which they are compared,
-// and what follows each further word of them: spelled out, so that the model
-// does not take names apart as the Service does.
+// spoken are the display names of a game in the form in which they are compared, each with what
+// follows each further word of it. They are written out, so that the model does not split names
+// as the Service does.
 var spoken = map[string][]string{
 	"x":               {"x"},
 	"y":               {"y"},
@@ -29,7 +29,7 @@ var typed = [][2]string{
 	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"}, {"b", "b"}, {"one", "one"}, {"q", "q"},
 }
 
-// barred is how v is refused to look people of a tenant up; 0 where it may.
+// barred returns the code with which v is refused to search people of a tenant; 0 if it may.
 func (v viewer) barred(tenant string) fault.Code {
 	switch {
 	case !v.signedIn():
@@ -40,7 +40,7 @@ func (v viewer) barred(tenant string) fault.Code {
 	return 0
 }
 
-// found are those whom a prefix finds for v, in order.
+// found returns the principals that a prefix finds for v, in order.
 func (w *world) found(v viewer, tenant, prefix string) []principal.ID {
 	least := map[principal.ID]string{}
 	var ids []principal.ID

@@ -21,15 +21,15 @@ import (
 // followersMost is how many a game has at most.
 const followersMost = 6
 
-// follower is a viewer that keeps a library before its eyes: it reads it once,
-// and applies what it is told.
+// follower is a viewer that keeps a copy of a library: it reads it once, and applies the
+// events.
 type follower struct {
 	v     viewer
 	owner principal.ID
 	from  *gateway          // through which it follows
 	f     library.Following // nil while it is not connected
 	holds []shown
-	// cursor is the last one it got; nil where it must read first.
+	// cursor is the last one received; nil if it must read first.
 	cursor *string
 }
 
@@ -46,16 +46,15 @@ func shownOf(c plainItem, role library.ContentRole) shown {
 	return shown{c, role}
 }
 
-// errDrained is what Next answers, instead of waiting, to whoever drains.
-var errDrained = errors.New("nothing waits to be told")
+// errDrained is the error of Next, instead of waiting, for callers that drain.
+var errDrained = errors.New("no event waits")
 
-// drains marks the context of whoever would rather not wait; it counts how often
-// it was asked to.
+// drains marks the context of a caller that must not wait; it counts how often it was asked to.
 type drains struct{}
 
-// Wait waits, but for whoever drains: first it is as if the time had passed, so
-// that what is looked at now and then is looked at, and then the end of it. Waits
-// without a bound are for work under way, which ends by itself.
+// Wait waits, except for callers that drain: first it returns as if the time had passed, so
+// that periodic checks run, and then it ends. Waits without a limit are for work in progress,
+// which ends by itself.
 func (c *gameClock) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool, error) {
 	asked, ok := ctx.Value(drains{}).(*atomic.Int32)
 	switch {
@@ -76,8 +75,8 @@ func (c *gameClock) After(ctx context.Context, d time.Duration) error {
 	return c.Real.After(ctx, min(d, pauseMost))
 }
 
-// followSomething has somebody begin to follow, break the connection, come back,
-// or compares what it holds.
+// followSomething has a follower start, lose its connection or reconnect, or compares its
+// state.
 func (g *game) followSomething() {
 	if len(g.followers) < followersMost && g.rarely(2) {
 		owner := one(g, slices.Concat(g.users, g.groups))
@@ -98,9 +97,9 @@ func (g *game) followSomething() {
 	}
 }
 
-// connect lets a follower begin, or go on from its last cursor, through some
-// gateway. Who has none reads first; an empty page has no cursor, so it is read
-// once more after following has begun.
+// connect lets a follower start, or resume from its last cursor, through some gateway. Without
+// a cursor it reads first; an empty page has no cursor, so it is read once more after the
+// subscription has started.
 func (g *game) connect(f *follower) {
 	g.Helper()
 	f.from = one(g, g.gateways)
@@ -124,7 +123,7 @@ func (g *game) connect(f *follower) {
 	}
 }
 
-// readHeld reads the library; ok is false where the owner is not to be seen.
+// readHeld reads the library; ok is false if the owner may not be seen.
 func (g *game) readHeld(f *follower) (ok bool) {
 	g.Helper()
 	size := cursor.MaxPageSize
@@ -152,14 +151,14 @@ func (f *follower) remove(id library.ContentID) {
 	f.holds = slices.DeleteFunc(f.holds, func(s shown) bool { return s.Item.ID == id })
 }
 
-// compareFollower compares what a follower holds, once it has heard everything,
-// with the library. What other gateways have done it hears a little later.
+// compareFollower compares the state of a follower that has received everything with the
+// library. It receives changes through other gateways a little later.
 func (g *game) compareFollower(f *follower) {
 	g.Helper()
 	if g.hot {
 		g.settle()
 	}
-	// What has expired, in the minute above too, is told when it is deleted.
+	// Items that have expired, also during the minute above, cause an event when they are deleted.
 	g.expire()
 	diff := ""
 	for range 1000 {
@@ -178,7 +177,7 @@ func (g *game) compareFollower(f *follower) {
 	}
 }
 
-// heldOtherwise tells how what a follower holds differs from the library.
+// heldOtherwise returns how the state of a follower differs from the library.
 func (g *game) heldOtherwise(f *follower) string {
 	var want []shown
 	items, _ := g.w.library(f.v, f.owner, false)
@@ -192,7 +191,7 @@ func (g *game) heldOtherwise(f *follower) string {
 	return cmp.Diff(want, held, cmpopts.EquateEmpty())
 }
 
-// drain applies what waits to be told.
+// drain applies the events that wait.
 func (g *game) drain(f *follower) {
 	g.Helper()
 	ctx := context.WithValue(g.ctx, drains{}, new(atomic.Int32))
@@ -204,7 +203,7 @@ func (g *game) drain(f *follower) {
 			f.cursor = &cursor
 			f.place(c.Edge)
 			if !g.mayHold(f, c.Edge.Node.ID) {
-				g.Fatalf("%+v is told of %s in the library of %s, which it may not see there", f.v, c.Edge.Node.ID, f.owner)
+				g.Fatalf("%+v got an event for %s in the library of %s, which it may not see there", f.v, c.Edge.Node.ID, f.owner)
 			}
 			continue
 		case *library.LibraryEntryRemoved:
@@ -223,20 +222,20 @@ func (g *game) drain(f *follower) {
 			}
 			return
 		}
-		// What it reads is another part of the library by now.
+		// It reads another part of the library by now.
 		if g.connect(f); f.f == nil {
 			return
 		}
 	}
 }
 
-// mayHold tells whether the follower may be shown the item in the library now.
+// mayHold reports whether the follower may be shown the item in the library now.
 func (g *game) mayHold(f *follower, id library.ContentID) bool {
 	items, _ := g.w.library(f.v, f.owner, false)
 	return slices.ContainsFunc(items, func(c *item) bool { return c.id == id })
 }
 
-// compareFollowers compares what all of them hold, and ends them.
+// compareFollowers compares the state of all followers, and ends them.
 func (g *game) compareFollowers() {
 	for _, f := range g.followers {
 		if f.f == nil {
@@ -252,7 +251,7 @@ func (g *game) compareFollowers() {
 	}
 }
 
-// closeFollowers ends what a game that failed has left.
+// closeFollowers ends the followers of a game that failed.
 func (g *game) closeFollowers() {
 	for _, f := range g.followers {
 		if f.f != nil {

@@ -70,8 +70,7 @@ type game struct {
 
 	dice *rand.Rand // of the operation under way
 
-	// hot: items become hot at once, so places are compared only after their
-	// deferred moves were made.
+	// hot: items become hot at once, so positions are compared only after their deferred moves.
 	hot     bool
 	home    string // two tenants
 	away    string
@@ -98,8 +97,7 @@ type gameClock struct {
 
 func (c *gameClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 
-// Elapsed is the time that has really passed, and the one that was let pass:
-// whoever has not looked for an hour knows that.
+// Elapsed returns the real time since the start plus the time that the game has let pass.
 func (c *gameClock) Elapsed() time.Duration {
 	return c.Real.Elapsed() + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
 }
@@ -166,8 +164,7 @@ func (g *game) serve(c backend.Config) {
 	g.gateways = append(g.gateways, &gateway{services.Library, services.Pastes, j})
 }
 
-// play makes the moves, compares what can be read on the way, and everything at
-// the end.
+// play makes the moves, compares reads on the way, and everything at the end.
 func (g *game) play(seeds []uint64) {
 	defer g.close()
 	if len(g.gateways) > 1 {
@@ -248,7 +245,7 @@ func (g *game) people() {
 func (g *game) beat() {
 	for _, served := range g.gateways {
 		if err := served.journal.Beat(g.ctx); err != nil {
-			g.Fatalf("writing the lane: %v", err)
+			g.Fatalf("write the list: %v", err)
 		}
 	}
 }
@@ -291,14 +288,14 @@ func (g *game) expire() {
 	}
 }
 
-// settle has the journal do what it has put off.
+// settle has the journal do its deferred work.
 func (g *game) settle() {
 	if g.hot {
 		g.tick(time.Minute + time.Millisecond)
 	}
 	for _, served := range g.gateways {
 		if err := served.journal.DoDue(g.ctx, served.svc); err != nil {
-			g.Fatalf("finishing what was put off: %v", err)
+			g.Fatalf("finish deferred work: %v", err)
 		}
 	}
 }
@@ -309,7 +306,7 @@ func one[T any](g *game, from []T) T { return from[g.dice.IntN(len(from))] }
 // rarely is true once in n times.
 func (g *game) rarely(n int) bool { return g.dice.IntN(n) == 0 }
 
-// viewer draws one of all, mostly one who may do what is to be done.
+// viewer draws a viewer, mostly one that may do the operation.
 func (g *game) viewer(may func(v viewer) bool) viewer {
 	var able []viewer
 	for _, v := range g.viewers {
@@ -323,7 +320,7 @@ func (g *game) viewer(may func(v viewer) bool) viewer {
 	return one(g, able)
 }
 
-// leader is a viewer who may mostly change the group, or else is in it.
+// leader draws a viewer who may mostly change the group, or is in it.
 func (g *game) leader(id principal.ID) viewer {
 	if g.rarely(3) {
 		return g.viewer(func(v viewer) bool { return g.w.groups(v.user)[id] != principal.NotInGroup })
@@ -403,13 +400,13 @@ func (g *game) contentID() string {
 	return one(g, live)
 }
 
-// director is a viewer who may mostly change the item.
+// director draws a viewer who may mostly change the item.
 func (g *game) director(id string) viewer {
 	c := g.w.items[library.ContentID(id)]
 	return g.viewer(func(v viewer) bool { return c != nil && g.w.directs(v, c) })
 }
 
-// editor is a viewer who may change the texts of an item, where there is one.
+// editor draws a viewer who may mostly change the texts of an item.
 func (g *game) editor(id string) viewer {
 	c := g.w.items[library.ContentID(id)]
 	return g.viewer(func(v viewer) bool { return c != nil && g.w.role(v.user, c) == library.Editing })

@@ -159,11 +159,11 @@ func (g *game) setGroupMembersAs(v viewer, in principal.SetGroupMembers) {
 		return
 	}
 	if g.w.principals[id].members[v.user] == principal.NotInGroup && removesOnly(in, v) {
-		// Who leaves is shown the group only if it is seen without being in it.
+		// A member that leaves is shown the group only if it may see it without being a member.
 		if hidden := !v.administers(id.Tenant()) && (g.w.principals[id].visibility == principal.Private ||
 			g.w.principals[id].visibility == principal.LoggedIn && v.user.Tenant() != id.Tenant()); hidden {
 			if got != nil {
-				g.Errorf("%s is told to %+v, who has left it", id, v)
+				g.Errorf("%s is shown to %+v, who has left it", id, v)
 			}
 			return
 		}
@@ -171,7 +171,7 @@ func (g *game) setGroupMembersAs(v viewer, in principal.SetGroupMembers) {
 	g.sameGroup(v, id, got)
 }
 
-// removesOnly tells whether the change is that v takes itself out.
+// removesOnly reports whether the change only removes v.
 func removesOnly(in principal.SetGroupMembers, v viewer) bool {
 	return len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 }

@@ -37,7 +37,7 @@ func (g *game) url() string {
 	return one(g, urls).form
 }
 
-// named is the item of a tenant that a URL names; nil where there is none.
+// named returns the item of a tenant that a URL names; nil if there is none.
 func (w *world) named(tenant, canonical string) *item {
 	for _, c := range w.items {
 		if c.url == canonical && c.id.Tenant() == tenant && w.exists(c) {
@@ -58,7 +58,7 @@ func (w *world) name(c *item, canonical string) {
 	c.url = canonical
 }
 
-// takes tells whether another item of the tenant has the URL that was given.
+// takes reports whether another item of the tenant has the URL.
 func (w *world) takes(of library.ContentID, tenant string, url *string) bool {
 	if url == nil {
 		return false
@@ -91,7 +91,7 @@ func (g *game) moveContentAs(v viewer, in library.MoveContent) {
 	if !g.agrees("moveContent", in, v, want, err) {
 		return
 	}
-	libraries := -1 // a repetition tells those of the first request
+	libraries := -1 // a repetition reports those of the first request
 	if !again {
 		canonical, c := "", g.w.items[library.ContentID(in.ID)]
 		if in.URL.Value != nil {

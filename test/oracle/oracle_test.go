@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestTwoGateways plays on the simulated store, which several processes may use:
-// what happens through one is told by the other.
+// TestTwoGateways plays on the simulated store, which several processes may use: changes
+// through one gateway are delivered by the other.
 func TestTwoGateways(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)

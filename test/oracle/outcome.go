@@ -6,15 +6,15 @@ import (
 	"carrel/principal"
 )
 
-// sameOutcome compares what a mutation of an item answered: the item as the
-// actor sees it now, its place in the actor's own library, and, where it is not
-// negative, the number of libraries concerned.
+// sameOutcome compares the answer of a mutation of an item: the item as the actor sees it now,
+// its edge in the actor's own library, and, if it is not negative, the number of libraries
+// concerned.
 func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int) {
 	g.Helper()
 	c := g.w.items[out.ID]
 	sees := c != nil && g.w.reads(v, c)
 	if sees != (out.Content != nil) {
-		g.Fatalf("%+v sees %s: %t, but is told %+v", v, out.ID, sees, out.Content)
+		g.Fatalf("%+v sees %s: %t, but gets %+v", v, out.ID, sees, out.Content)
 	}
 	if sees {
 		g.same("the item answered", c.plain(), plainContent(out.Content))
@@ -24,10 +24,10 @@ func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int)
 		role = c.members[v.user]
 	}
 	if (role != library.NoRole) != (out.Edge != nil) {
-		g.Fatalf("%+v has the role %q on %s, but is told the edge %+v", v, role, out.ID, out.Edge)
+		g.Fatalf("%+v has the role %q on %s, but gets the edge %+v", v, role, out.ID, out.Edge)
 	}
 	if out.Edge != nil && out.Edge.Role != role {
-		g.Fatalf("%+v has the role %q on %s, but its edge tells %q", v, role, out.ID, out.Edge.Role)
+		g.Fatalf("%+v has the role %q on %s, but its edge has %q", v, role, out.ID, out.Edge.Role)
 	}
 	// The repetition of a request on a hot item may come while a move is put off.
 	if !out.FanOut.Complete && !(g.w.again && g.hot) {

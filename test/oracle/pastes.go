@@ -28,7 +28,7 @@ type pasted struct {
 // noPaste is the id of none.
 const noPaste = "p:00000000000000000000000000000000"
 
-// readable tells whether a paste is there.
+// readable reports whether a paste exists.
 func (w *world) readable(p *pasted) bool {
 	return p != nil && !p.deleted && (p.expiresAt == nil || *p.expiresAt > w.now)
 }
@@ -36,7 +36,7 @@ func (w *world) readable(p *pasted) bool {
 // pasteTitle draws a title; nil is none.
 func (g *game) pasteTitle() *string { return g.text("a", "b", badText) }
 
-// pasteBody draws a body: short, or so long that it is stored beside the row.
+// pasteBody draws a body: short, or so long that it is stored apart from the row.
 func (g *game) pasteBody() string {
 	switch {
 	case g.rarely(25):
@@ -353,8 +353,8 @@ func (g *game) readAllPastes() {
 	}
 }
 
-// deleteAllPastes deletes the pastes of a game, and leaves nothing under way: the next one
-// on the same store has the same list, and a clock by which what has expired here has not.
+// deleteAllPastes deletes the pastes of a game, and leaves nothing in flight: the next game on
+// the same store has the same list, and an earlier clock.
 func (g *game) deleteAllPastes() {
 	defer g.beat()
 	g.expire()

@@ -89,7 +89,7 @@ func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r
 	return false, f
 }
 
-// hasEmail tells whether another user of id's tenant has an address.
+// hasEmail reports whether another user of id's tenant has an address.
 func (w *world) hasEmail(id principal.ID, email string) bool {
 	for other, p := range w.principals {
 		if other != id && other.IsUser() && other.Tenant() == id.Tenant() && p.email == email {
@@ -99,17 +99,17 @@ func (w *world) hasEmail(id principal.ID, email string) bool {
 	return false
 }
 
-// sameUser compares what a mutation answered.
+// sameUser compares the answer of a mutation.
 func (g *game) sameUser(v viewer, id principal.ID, got *principal.User) {
 	g.Helper()
 	if !g.w.sees(v, id) {
 		if got != nil {
-			g.Fatalf("%s is told to %+v, who may not see it", id, v)
+			g.Fatalf("%s is shown to %+v, who may not see it", id, v)
 		}
 		return
 	}
 	if got == nil {
-		g.Fatalf("%s is not told to %+v", id, v)
+		g.Fatalf("%s is not shown to %+v", id, v)
 	}
 	g.same("user", g.w.principals[id].plain(), plainHeader(got.Header))
 }
@@ -118,12 +118,12 @@ func (g *game) sameGroup(v viewer, id principal.ID, got *principal.Group) {
 	g.Helper()
 	if !g.w.sees(v, id) {
 		if got != nil {
-			g.Fatalf("%s is told to %+v, who may not see it", id, v)
+			g.Fatalf("%s is shown to %+v, who may not see it", id, v)
 		}
 		return
 	}
 	if got == nil {
-		g.Fatalf("%s is not told to %+v", id, v)
+		g.Fatalf("%s is not shown to %+v", id, v)
 	}
 	g.same("group", g.w.principals[id].plain(), plainHeader(got.Header))
 }
@@ -186,7 +186,7 @@ func wrong(o input.Optional[*string], bad func(string) bool) bool {
 	return o.Set && (o.Value == nil || bad(*o.Value))
 }
 
-// actor is FORBIDDEN for who is not stored and not an administrator there.
+// actor is FORBIDDEN for viewers that are neither stored nor administrators there.
 func (w *world) actor(v viewer, tenant string) faults {
 	if w.stored(v) || v.administers(tenant) {
 		return nil

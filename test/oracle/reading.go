@@ -172,7 +172,7 @@ func (g *game) sameCount(page *library.LibraryConnection, want int) {
 	}
 }
 
-// standing is what v may do with an item that it sees.
+// permissions returns what v may do with an item that it sees.
 func (w *world) permissions(v viewer, c *item) *library.Permissions {
 	s := &library.Permissions{Role: w.role(v.user, c)}
 	s.CanManage = v.administers(c.id.Tenant()) || w.stored(v) && s.Role == library.Manages
@@ -201,9 +201,9 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 	g.same("item", c.plain(), plainContent(got[0]))
 	permissions, err := g.svc.PermissionsOf(g.ctx, v.fresh(), []library.ContentID{id})
 	if err != nil {
-		g.Fatalf("standing of %+v on %s: %v", v, id, err)
+		g.Fatalf("permissions of %+v on %s: %v", v, id, err)
 	}
-	g.same("standing", []*library.Permissions{g.w.permissions(v, c)}, permissions)
+	g.same("permissions", []*library.Permissions{g.w.permissions(v, c)}, permissions)
 	var want, shown []listed
 	seen := membersSeen(g.w, v, c.members)
 	if g.w.permissions(v, c).CanManage {
@@ -229,7 +229,7 @@ func (g *game) readLists(v viewer, id principal.ID) {
 	g.Helper()
 	role, err := g.svc.GroupRoleOf(g.ctx, v.fresh(), id)
 	if err != nil || role != g.w.groups(v.user)[id] {
-		g.Fatalf("%+v is %q in %s, but is told %q, %v", v, g.w.groups(v.user)[id], id, role, err)
+		g.Fatalf("%+v is %q in %s, but gets %q, %v", v, g.w.groups(v.user)[id], id, role, err)
 	}
 	sees := g.w.sees(v, id)
 	got, err := g.svc.Principals(g.ctx, v.fresh(), []principal.ID{id})

@@ -54,7 +54,7 @@ func (g *game) shareContentAs(v viewer, in library.ShareContent) {
 	distinct := slices.Clone(in.Principals)
 	slices.Sort(distinct)
 	if n := len(slices.Compact(distinct)); len(out.Edges) != n {
-		g.Fatalf("shared with %d, told %d edges", n, len(out.Edges))
+		g.Fatalf("shared with %d, got %d edges", n, len(out.Edges))
 	}
 }
 
@@ -105,8 +105,8 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 	return false, f
 }
 
-// sharesTooMuch tells whether somebody who does not manage an item would give
-// more with it than they may.
+// sharesTooMuch reports whether a viewer who does not manage an item would give more access
+// than it may.
 func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
 	if c.visibility == principal.Private || in.Role != library.Viewing {
 		return true
@@ -157,7 +157,7 @@ func rolesOf(changes []library.ContentMemberChange) map[principal.ID]library.Con
 	return roles
 }
 
-// apply sets roles; it tells how many differ.
+// apply sets roles; it returns how many differ.
 func (c *item) apply(roles map[principal.ID]library.ContentRole) (changed int) {
 	for p, role := range roles {
 		if c.members[p] != role {
@@ -307,6 +307,6 @@ func (g *game) rebuildLibrary() {
 	}
 	out, err := g.svc.RebuildLibrary(g.ctx, v.fresh(), id)
 	if g.agrees("rebuildLibrary", id, v, want, err) && (out.Restored != 0 || out.Removed != 0) {
-		g.Fatalf("there was nothing to mend in the library of %s, but %d were restored and %d removed", id, out.Restored, out.Removed)
+		g.Fatalf("there was nothing to repair in the library of %s, but %d were restored and %d removed", id, out.Restored, out.Removed)
 	}
 }

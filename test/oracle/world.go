@@ -39,7 +39,7 @@ type item struct {
 	title        string
 	description  *string
 	link         *string
-	url          string // in canonical form; "" where it has none
+	url          string // in canonical form; "" if it has none
 	visibility   principal.Visibility
 	creator      principal.ID
 	created      clock.Instant
@@ -75,7 +75,7 @@ func newWorld(now clock.Instant) *world {
 	}
 }
 
-// viewer is who asks.
+// viewer is the caller of an operation.
 type viewer struct {
 	user          principal.ID
 	admin, global bool
@@ -92,7 +92,7 @@ func (v viewer) administers(tenant string) bool {
 	return v.global || v.admin && v.user.Tenant() == tenant
 }
 
-// stored tells whether the viewer's user exists.
+// stored reports whether the viewer's user exists.
 func (w *world) stored(v viewer) bool { return w.principals[v.user] != nil }
 
 // levels is through how many levels of groups a membership counts.
@@ -121,7 +121,7 @@ func (w *world) groups(p principal.ID) map[principal.ID]principal.GroupRole {
 	return in
 }
 
-// sees tells whether v may see a principal.
+// sees reports whether v may see a principal.
 func (w *world) sees(v viewer, id principal.ID) bool {
 	p := w.principals[id]
 	switch {
@@ -137,7 +137,7 @@ func (w *world) sees(v viewer, id principal.ID) bool {
 	return p.visibility == principal.LoggedIn && v.user.Tenant() == id.Tenant()
 }
 
-// manages tells whether v may change a group.
+// manages reports whether v may change a group.
 func (w *world) manages(v viewer, group principal.ID) bool {
 	return v.administers(group.Tenant()) || w.groups(v.user)[group] == principal.GroupManager
 }
@@ -155,12 +155,12 @@ func (w *world) role(p principal.ID, c *item) library.ContentRole {
 	return role
 }
 
-// exists tells whether anybody could see the item now.
+// exists reports whether anybody could see the item now.
 func (w *world) exists(c *item) bool {
 	return c != nil && !c.deleted && (c.expiresAt == nil || *c.expiresAt > w.now)
 }
 
-// reads tells whether v may see an item.
+// reads reports whether v may see an item.
 func (w *world) reads(v viewer, c *item) bool {
 	switch {
 	case !w.exists(c):
@@ -171,7 +171,7 @@ func (w *world) reads(v viewer, c *item) bool {
 	return c.visibility == principal.LoggedIn && v.signedIn() && v.user.Tenant() == c.id.Tenant()
 }
 
-// directs tells whether v may change an item.
+// directs reports whether v may change an item.
 func (w *world) directs(v viewer, c *item) bool {
 	return v.administers(c.id.Tenant()) || w.role(v.user, c) == library.Manages
 }
@@ -191,9 +191,9 @@ func (w *world) bucket(v viewer, owner principal.ID) principal.Visibility {
 	return principal.Public
 }
 
-// stands tells whether a member's item belongs to what readers of a bucket of
-// owner's library are shown.
-func stands(bucket principal.Visibility, c *item, owner principal.ID) bool {
+// inBucket reports whether a member's item belongs to what readers of a bucket of owner's
+// library are shown.
+func inBucket(bucket principal.Visibility, c *item, owner principal.ID) bool {
 	switch bucket {
 	case principal.Private:
 		return true
@@ -203,15 +203,15 @@ func stands(bucket principal.Visibility, c *item, owner principal.ID) bool {
 	return c.visibility == principal.Public
 }
 
-// library is what v is shown of owner's library, oldest first, and the number
-// of entries in the bucket it reads.
+// library returns what v is shown of owner's library, oldest first, and the number of entries
+// in the bucket it reads.
 func (w *world) library(v viewer, owner principal.ID, includeShared bool) (shown []*item, count int) {
 	bucket := w.bucket(v, owner)
 	for _, c := range w.items {
 		if c.deleted || c.members[owner] == library.NoRole {
 			continue
 		}
-		in := stands(bucket, c, owner)
+		in := inBucket(bucket, c, owner)
 		if in {
 			count++
 		}
