@@ -54,12 +54,12 @@ func (m *mark) next(now int64) int64 {
 
 // Join registers this process as a user of the keyspace until the Store is closed, and returns the
 // other processes. If two processes join at the same time, at least one sees the other. If
-// logUnreadable is not nil, it is called with the others after each renewal of the mark.
-func (s *Store) Join(ctx context.Context, host, doing string, logUnreadable func(others []Presence)) ([]Presence, error) {
+// observe is not nil, it is called with the others after each renewal of the mark.
+func (s *Store) Join(ctx context.Context, host, doing string, observe func(others []Presence)) ([]Presence, error) {
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
 	// This starts before the mark is written, so that Close deletes the mark even if the outcome of
 	// the write is unknown. Otherwise a retry would take it for another process.
-	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, logUnreadable) })
+	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, observe) })
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (s *Store) Join(ctx context.Context, host, doing string, logUnreadable func
 }
 
 // attend renews the mark until ctx ends, and then deletes it.
-func (s *Store) attend(ctx context.Context, m *mark, logUnreadable func([]Presence)) {
+func (s *Store) attend(ctx context.Context, m *mark, observe func([]Presence)) {
 	for session.Pause(ctx, markEvery) == nil {
 		// A failed renewal is retried: the mark lives three times as long.
-		if others, err := s.remind(ctx, m); err == nil && logUnreadable != nil {
-			logUnreadable(others)
+		if others, err := s.remind(ctx, m); err == nil && observe != nil {
+			observe(others)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)
