@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var testSecret = []byte("0123456789abcdef0123456789abcdef")
 
-// clock is a clock that stands until it is moved.
+// clock is a stopped clock that a test moves.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time

@@ -19,7 +19,7 @@ func newVerified() *verified {
 }
 
 // get finds a token that was verified by the secret or by the current key set.
-func (v *verified) get(digest [32]byte, standing *keys) (identity, bool) {
+func (v *verified) get(digest [32]byte, current *keys) (identity, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	id, ok := v.younger[digest]
@@ -28,7 +28,7 @@ func (v *verified) get(digest [32]byte, standing *keys) (identity, bool) {
 			v.add(digest, id)
 		}
 	}
-	return id, ok && (id.keys == nil || id.keys == standing)
+	return id, ok && (id.keys == nil || id.keys == current)
 }
 
 func (v *verified) put(digest [32]byte, id identity) {

@@ -20,14 +20,14 @@ func TestCopyIsTheSameStore(t *testing.T) {
 	if code != ExitDone || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	var told struct {
+	var summary struct {
 		Rows  map[string]int64
 		Audit struct{ Contents, Mismatches int }
 	}
-	if err := json.Unmarshal([]byte(out), &told); err != nil {
+	if err := json.Unmarshal([]byte(out), &summary); err != nil {
 		t.Fatal(err)
 	}
-	if told.Rows["contents"] != 6 || told.Audit.Contents != 2 || told.Audit.Mismatches != 0 {
+	if summary.Rows["contents"] != 6 || summary.Audit.Contents != 2 || summary.Audit.Mismatches != 0 {
 		t.Errorf("%s", out)
 	}
 	if code, out, errs := command(t, "export", "--store", to); code != ExitDone || out != fewLines {

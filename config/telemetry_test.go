@@ -98,13 +98,13 @@ func TestCollectors_WrongSettingsAreRefused(t *testing.T) {
 			_, err := tc.flags.Collectors(environment(tc.env))
 			var usage *UsageError
 			if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("told %v, want %s", err, tc.want)
+				t.Errorf("got %v, want %s", err, tc.want)
 			}
 		})
 	}
 	headers := file(t, "headers", "A: 1\nBearer secret\n")
 	_, err := (&TelemetryFlags{OTLPHeadersFile: headers}).Collectors(environment(nil))
 	if want := "otlp-headers-file: line 2 of " + headers + " is not NAME: VALUE"; err == nil || err.Error() != want {
-		t.Errorf("told %v, want %s", err, want)
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

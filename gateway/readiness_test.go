@@ -34,7 +34,7 @@ func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 		{"in order", nil, 200, "ready\n"},
 		{"another schema", cassandra.ErrSchema, 503, "not ready: the schema of the store is not the one of this program\n"},
 		{"a clock that differs", cassandra.ErrClock, 503, "not ready: the clock differs too much from the store's\n"},
-		{"a clock, told with more", fmt.Errorf("10.0.0.1: %w", cassandra.ErrClock), 503, "not ready: the clock differs too much from the store's\n"},
+		{"a clock, with details", fmt.Errorf("10.0.0.1: %w", cassandra.ErrClock), 503, "not ready: the clock differs too much from the store's\n"},
 		{"no answer", errors.New("10.0.0.1 is down"), 503, "not ready: the store does not answer\n"},
 		{"no answer in time", context.DeadlineExceeded, 503, "not ready: the store does not answer\n"},
 	} {
@@ -49,7 +49,7 @@ func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 			if w.Code != c.status || w.Body.String() != c.text {
 				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.status, c.text)
 			}
-			// The log is told the cause.
+			// The log contains the cause.
 			if reason := notReady(c.err); c.err != nil && strings.Contains(c.text, "answer") && !errors.Is(reason, c.err) {
 				t.Errorf("the cause is lost: %v", reason)
 			}
@@ -57,7 +57,7 @@ func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 	}
 }
 
-// Anybody may ask for readiness, as often as he likes: the store is asked once
+// Anybody may request readiness, as often as they like: the store is checked once
 // in 250 ms, however many ask and however slow it is.
 func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

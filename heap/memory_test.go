@@ -17,7 +17,7 @@ func TestMemory_IsTheSmallestLimit(t *testing.T) {
 		"GOMEMLIMIT alone":             {nil, 5 << 20, 5 << 20},
 		"the machine":                  {map[string]string{"proc/meminfo": "MemFree: 1 kB\nMemTotal:  2048 kB\n"}, none, 2 << 20},
 		"GOMEMLIMIT below the machine": {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n"}, 1 << 20, 1 << 20},
-		"a machine that tells nothing": {map[string]string{"proc/meminfo": "MemTotal: many\n"}, none, 0},
+		"a machine without figures":    {map[string]string{"proc/meminfo": "MemTotal: many\n"}, none, 0},
 		"a container":                  {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n", "sys/fs/cgroup/memory.max": "1000000\n"}, none, 1_000_000},
 		"a container without a limit":  {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n", "sys/fs/cgroup/memory.max": "max\n"}, none, 2 << 20},
 		"a container of version 1":     {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "1000001\n"}, none, 1_000_001},

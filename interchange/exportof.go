@@ -13,11 +13,10 @@ import (
 	"carrel/principal"
 )
 
-// ExportOf writes what concerns one user: its profile, the groups and items that it is a member
-// of or has created with its own role alone, its drafts, and the branches, revisions, suggestions
-// and pastes that it is the author of. It is for people to read, and not for Import: lists of
-// members name nobody else. groups are those that the user is a member of. It reads
-// everything that from tells.
+// ExportOf writes the data of one user: its profile, the groups and items that it is a member of
+// or has created, its drafts, and the branches, revisions, suggestions and pastes that it has
+// written. It is for people to read, and not for Import: lists of members contain only the user.
+// groups are the groups that the user is a member of. ExportOf reads everything that from exports.
 func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer, progress func(lines int, bytes int64)) (int, error) {
 	if progress == nil {
 		progress = func(int, int64) {}
@@ -34,17 +33,17 @@ func ExportOf(ctx context.Context, from Source, user principal.ID, groups []prin
 	return s.lines, nil
 }
 
-// Only passes on what concerns one user, who is a member of groups.
+// Only returns a sink that passes on the data of one user, who is a member of groups.
 func Only(to repair.ExportSink, user principal.ID, groups []principal.ID) repair.ExportSink {
 	return &only{to: to, user: string(user), groups: groups}
 }
 
-// only is a sink that passes on what concerns one user.
+// only is a sink that passes on the data of one user.
 type only struct {
 	to     repair.ExportSink
 	user   string
 	groups []principal.ID
-	// last is the item told last, if its own line does not name the user.
+	// last is the last exported item, if its own line does not name the user.
 	last *library.ImportContent
 }
 

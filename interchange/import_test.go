@@ -132,7 +132,7 @@ func users(n int) []string {
 	return all
 }
 
-// imported imports r and tells everything that can be told of it.
+// imported imports r and returns everything that can be observed.
 func imported(t *testing.T, r io.Reader, into Target, opts Options) (sum Summary, faults []string, err error) {
 	t.Helper()
 	opts.Fault = func(f *Fault) { faults = append(faults, f.Error()) }
@@ -244,7 +244,7 @@ func TestBadLineEndsTheImport(t *testing.T) {
 		}
 		for _, id := range []string{"u:demo:n001", "u:demo:n009"} {
 			if !to.known[id] {
-				t.Errorf("%s stands before the bad line and was not stored", id)
+				t.Errorf("%s is before the bad line but was not stored", id)
 			}
 		}
 		// What was waiting for the slot of the bad line is not started.
@@ -395,7 +395,7 @@ func TestProgressGrowsToTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(all) != 60 {
-		t.Fatalf("told %d times for 30 lines in two passes", len(all))
+		t.Fatalf("progress was reported %d times for 30 lines in two passes", len(all))
 	}
 	for i, p := range all {
 		if p.Checking != (i < 30) || p.Lines != i%30+1 || p.Size != int64(len(file)) {

@@ -136,11 +136,11 @@ func fillPages(t *testing.T, pages *page.Service) {
 	_ = c // has no text
 }
 
-// pagesOf tells everything of the pages of a store as the store has it. Ids and texts that an
-// import makes anew are told by their bodies.
+// pagesOf describes all pages of a store. Ids and texts that an import creates anew are
+// described by their bodies.
 func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
 	t.Helper()
-	var told []string
+	var lines []string
 	for _, v := range []*principal.Viewer{ann(), ben()} {
 		for _, id := range []library.ContentID{"c:demo:a", "c:demo:b", "c:demo:c"} {
 			for branch := 1; branch <= 3; branch++ {
@@ -151,7 +151,7 @@ func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
 				if b == nil {
 					continue
 				}
-				told = append(told, fmt.Sprintf("%s branch %d %t %t %v %d", id, b.Number, b.IsCurrent, b.IsWorking, deref(b.CopiedFrom), b.CreatedAt))
+				lines = append(lines, fmt.Sprintf("%s branch %d %t %t %v %d", id, b.Number, b.IsCurrent, b.IsWorking, deref(b.CopiedFrom), b.CreatedAt))
 				for _, locale := range []string{"", "de", "en_GB"} {
 					for n := 0; ; n++ {
 						r, err := s.Pages.Revision(t.Context(), v, id, page.RevisionKey{Branch: branch, Locale: locale, Number: n})
@@ -165,18 +165,18 @@ func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
 						if err != nil {
 							t.Fatal(err)
 						}
-						told = append(told, fmt.Sprintf("%s %+v %q %q %s %d %v %t %t", id, r.RevisionKey, r.Title, bodies[0], r.Author, r.CreatedAt, deref(r.BaseRevision), r.IsCurrent, r.IsWorking))
+						lines = append(lines, fmt.Sprintf("%s %+v %q %q %s %d %v %t %t", id, r.RevisionKey, r.Title, bodies[0], r.Author, r.CreatedAt, deref(r.BaseRevision), r.IsCurrent, r.IsWorking))
 					}
 				}
 			}
 		}
-		told = append(told, draftsOf(t, store, s, v)...)
+		lines = append(lines, draftsOf(t, store, s, v)...)
 	}
-	return append(told, suggestionsOf(t, store, s)...)
+	return append(lines, suggestionsOf(t, store, s)...)
 }
 
-// draftsOf tells the drafts of a user, the newest first.
-func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *principal.Viewer) (told []string) {
+// draftsOf describes the drafts of a user, newest first.
+func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *principal.Viewer) (lines []string) {
 	t.Helper()
 	rows, err := store.ListDrafts(t.Context(), v.User)
 	if err != nil {
@@ -196,13 +196,13 @@ func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *princip
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = append(told, fmt.Sprintf("draft %s %d %q %q %q %v %d %d %t", d.Content.ID, d.Branch, d.Locale, d.Title, body, deref(d.BaseRevision), d.Version, d.UpdatedAt, d.IsStale))
+		lines = append(lines, fmt.Sprintf("draft %s %d %q %q %q %v %d %d %t", d.Content.ID, d.Branch, d.Locale, d.Title, body, deref(d.BaseRevision), d.Version, d.UpdatedAt, d.IsStale))
 	}
-	return told
+	return lines
 }
 
-// suggestionsOf tells all suggestions.
-func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (told []string) {
+// suggestionsOf describes all suggestions.
+func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (lines []string) {
 	t.Helper()
 	rows, err := store.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 100})
 	if err != nil {
@@ -217,10 +217,10 @@ func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (told
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = append(told, fmt.Sprintf("suggestion %s %d %q %q %q %v %s %v %s %d %s %v", g.ID, g.Branch, g.Locale, g.Title, body, deref(g.Note), g.Author,
+		lines = append(lines, fmt.Sprintf("suggestion %s %d %q %q %q %v %s %v %s %d %s %v", g.ID, g.Branch, g.Locale, g.Title, body, deref(g.Note), g.Author,
 			deref(g.BaseRevision), g.State, g.CreatedAt, g.DecidedBy, deref(g.Resulting)))
 	}
-	return told
+	return lines
 }
 
 func deref[T any](p *T) any {
@@ -255,7 +255,7 @@ func TestRoundTripOfPages(t *testing.T) {
 	if diff := cmp.Diff(pagesOf(t, from, services), pagesOf(t, to, imported)); diff != "" {
 		t.Errorf("the pages differ:\n%.4000s", diff)
 	}
-	// The next numbers go on, and whoever edits finds what was there.
+	// Numbers continue, and editors find the existing texts.
 	writing{t, imported.Pages}.save(page.SaveRevision{ContentID: "c:demo:a", Branch: backendtest.Ptr(1), Locale: backendtest.Ptr("de"), Title: "Next"})
 	r, err := imported.Pages.Revision(t.Context(), ann(), "c:demo:a", page.RevisionKey{Branch: 1, Locale: "de", Number: 2})
 	if err != nil || r == nil || r.Title != "Next" {

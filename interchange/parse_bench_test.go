@@ -2,7 +2,7 @@ package interchange
 
 import "testing"
 
-// BenchmarkParse is the cost of a line before the store is asked.
+// BenchmarkParse measures the cost of a line before the store is called.
 func BenchmarkParse(b *testing.B) {
 	line := []byte(contentLineOf("encoding-json", "u:demo:ann", "g:demo:encoding"))
 	b.SetBytes(int64(len(line)))

@@ -30,7 +30,7 @@ import (
 	"carrel/test/oracle"
 )
 
-// stopped is the real runtime with a clock that stands.
+// stopped is the real runtime with a stopped clock.
 type stopped struct {
 	*sched.Real
 	at clock.Instant
@@ -75,7 +75,7 @@ func exported(t *testing.T, s *repair.Service) string {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(out.Bytes(), []byte("\n")); n != lines {
-		t.Errorf("%d lines were told of %d", lines, n)
+		t.Errorf("progress was reported for %d lines of %d", lines, n)
 	}
 	return out.String()
 }
@@ -98,8 +98,8 @@ func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	if diff := cmp.Diff(strings.Split(file, "\n"), strings.Split(exported(t, to), "\n")); diff != "" {
 		t.Fatalf("exported, imported and exported again it differs:\n%s", diff)
 	}
-	if diff := cmp.Diff(standing(t, from, at), standing(t, store, at)); diff != "" {
-		t.Fatalf("what stands differs:\n%s", diff)
+	if diff := cmp.Diff(contents(t, from, at), contents(t, store, at)); diff != "" {
+		t.Fatalf("the stores differ:\n%s", diff)
 	}
 	if err := j.Drain(t.Context(), to); err != nil {
 		t.Fatal(err)
@@ -118,9 +118,9 @@ type known struct {
 	Roles      map[string]string // of member in group or content
 }
 
-// standing reads what stands in a store by the store's own contract, so that
+// contents reads the content of a store by the store's own contract, so that
 // what an export and an import both forget is noticed.
-func standing(t *testing.T, store backend.Store, at clock.Instant) known {
+func contents(t *testing.T, store backend.Store, at clock.Instant) known {
 	t.Helper()
 	k := known{Roles: map[string]string{}}
 	ids, err := store.ScanContents(t.Context(), "", 10_000)
