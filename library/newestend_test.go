@@ -57,7 +57,7 @@ func (s *interrupted) OpenLibrary(ctx context.Context, q library.Slice, newest b
 }
 
 // readTowardsNewer reads a page towards newer entries, and returns its names from
-// old to new, whether there is more, and the cursor to go on from.
+// old to new, whether there is more, and the cursor to continue from.
 func readTowardsNewer(r *backendtest.Rows, descending bool, size int, from *string) (shown []string, more bool, next *string) {
 	r.T.Helper()
 	q := library.LibraryQuery{Descending: descending, PageArgs: backendtest.FirstAfter(size, from)}

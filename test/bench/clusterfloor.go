@@ -168,7 +168,7 @@ func (f *clusterFloor) slice(ctx context.Context, owner string) ([]library.Entry
 	return es, iter.Close()
 }
 
-// item reads an item; active tells whether the owner is a member of it.
+// item reads an item; active reports whether the owner is a member of it.
 func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Content) (active bool, err error) {
 	iter := f.session.Query(floorItem, string(c.ID), owner).WithContext(ctx).Iter()
 	var (

@@ -263,7 +263,7 @@ func newPageRequest(ctx context.Context, url, token, body string) (*http.Request
 	return r, nil
 }
 
-// whole tells whether an answer is a full page without an error; what is fast
+// whole reports whether an answer is a full page without an error; what is fast
 // because it fails must not pass for fast.
 func whole(status int, body []byte) error {
 	if n := bytes.Count(body, []byte(`"displayName"`)); status != http.StatusOK || n != pageSize || bytes.Contains(body, []byte(`"errors"`)) {

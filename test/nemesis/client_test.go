@@ -67,7 +67,7 @@ func (a *answer) at(path string) any {
 	return v
 }
 
-// number is at for an Int; 0 where there is none.
+// number is at for an Int; 0 if there is none.
 func (a *answer) number(path string) int {
 	n, _ := a.at(path).(float64)
 	return int(n)

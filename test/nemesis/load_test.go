@@ -263,7 +263,7 @@ func (l *load) look(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// answered tells whether a reading was. One that was not must say that the
+// answered reports whether a reading was. One that was not must say that the
 // store cannot be asked now, and show nothing.
 func (l *load) answered(a *answer, shows string) bool {
 	l.figures.Reads.Add(1)
@@ -277,7 +277,7 @@ func (l *load) answered(a *answer, shows string) bool {
 	return false
 }
 
-// sees tells whether a viewer that owns nothing may see the item, and whether
+// sees reports whether a viewer that owns nothing may see the item, and whether
 // it must, by what is known of its groups.
 func (v view) sees(viewer string, s span) sight {
 	sees := exactly(v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer)))
@@ -288,7 +288,7 @@ func (v view) sees(viewer string, s span) sight {
 	return sees
 }
 
-// rests tells whether it is for memberships alone to say whether the viewer
+// rests reports whether it is for memberships alone to say whether the viewer
 // sees the item.
 func (v view) rests(viewer string) bool {
 	return v.exists && !v.public && viewer != "" && !slices.Contains(v.members, viewer) && len(v.groups()) > 0
@@ -370,7 +370,7 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 	return true
 }
 
-// stands tells whether the item may stand in a library as the viewer reads it,
+// stands reports whether the item may stand in a library as the viewer reads it,
 // and whether it must: it is held there, and everybody sees it, or it is read by
 // a member of the group.
 func (v view) stands(library, viewer string, s span) sight {

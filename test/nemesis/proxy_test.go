@@ -116,14 +116,14 @@ func (p *proxy) took(d time.Duration) {
 	p.slow = p.slow || d > slowAfter && !(p.kind == stall && p.fired > 0)
 }
 
-// wasSlow tells whether the machine was too slow for what was played.
+// wasSlow reports whether the machine was too slow for what was played.
 func (p *proxy) wasSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow
 }
 
-// arrived tells whether nothing is on its way any more that comes late.
+// arrived reports whether nothing is on its way any more that comes late.
 func (p *proxy) arrived() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +161,7 @@ func (p *proxy) dieBut(kept net.Conn) {
 	}
 }
 
-// hasDied tells whether the process is gone to the node.
+// hasDied reports whether the process is gone to the node.
 func (p *proxy) hasDied() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

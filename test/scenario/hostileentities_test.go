@@ -43,7 +43,7 @@ func (w *world) entities(token, query string, references ...any) *reply {
 	return r
 }
 
-// referred are the ids of an answer's entities, empty where there is none.
+// referred are the ids of an answer's entities, empty if there is none.
 func referred(r *reply) []string {
 	list, _ := r.at("_entities").([]any)
 	ids := make([]string, len(list))

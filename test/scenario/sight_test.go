@@ -25,7 +25,7 @@ type owner struct{ id, visibility string }
 // item is one of the six kinds of items that every library here holds.
 type item struct{ title, tenant, visibility string }
 
-// holds tells whether the viewer has a role on what the owner was given.
+// holds reports whether the viewer has a role on what the owner was given.
 func (v *viewer) holds(o owner) bool { return v.id == o.id || slices.Contains(v.groups, o.id) }
 
 // sees tells, from docs/visibility.md and nothing of the product's, whether
@@ -51,7 +51,7 @@ func (v *viewer) bucket(o owner) string {
 	return "PUBLIC"
 }
 
-// shows tells whether an item is in the bucket and may be seen by the viewer.
+// shows reports whether an item is in the bucket and may be seen by the viewer.
 // All owners hold all items, so a viewer who is or belongs to any of them has
 // a role on each.
 func (v *viewer) shows(i item, bucket string, hasRole bool) bool {

@@ -154,7 +154,7 @@ func (g *gateway) awaitFigure(t *testing.T, name, value string) {
 }
 
 // figure is one of the gateway's figures, named with its labels in their order;
-// empty where there is none yet.
+// empty if there is none yet.
 func (g *gateway) figure(name string) string {
 	g.t.Helper()
 	res, err := g.client.Get(g.admin + "/metrics")

@@ -130,7 +130,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 	}
 }
 
-// deleted tells whether a principal was deleted.
+// deleted reports whether a principal was deleted.
 func (st *Store) deleted(id principal.ID) bool {
 	p := st.principal(id)
 	return p != nil && p.header.State == commit.Deleted

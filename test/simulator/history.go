@@ -162,7 +162,7 @@ func (p *principalHistory) during(start, end int) []principalState {
 	return p.states[first:until]
 }
 
-// alive tells whether a principal may have been there at some moment: it was not deleted
+// alive reports whether a principal may have been there at some moment: it was not deleted
 // throughout.
 func (h *History) alive(id principal.ID, start, end int) bool {
 	states := h.ofPrincipal(id).states
@@ -172,7 +172,7 @@ func (h *History) alive(id principal.ID, start, end int) bool {
 	return slices.ContainsFunc(h.ofPrincipal(id).during(start, end), func(s principalState) bool { return s.header.State != commit.Deleted })
 }
 
-// deletedBy tells whether a principal was deleted at a step.
+// deletedBy reports whether a principal was deleted at a step.
 func (h *History) deletedBy(id principal.ID, step int) bool {
 	return slices.ContainsFunc(h.ofPrincipal(id).states, func(s principalState) bool {
 		return s.step <= step && s.header.State == commit.Deleted
