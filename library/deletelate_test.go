@@ -1,0 +1,134 @@
+package library_test
+
+import (
+	"context"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/page"
+	"carrel/paste"
+	"carrel/principal"
+)
+
+// lateDraft is a store in which something happens before a draft is stored.
+type lateDraft struct {
+	backend.Store
+	do func()
+}
+
+func (l *lateDraft) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	if do := l.do; do != nil {
+		l.do = nil
+		do()
+	}
+	return l.Store.PutDraft(ctx, d, over)
+}
+
+// TestSaveDraft_OfAUserThatIsDeletedMeanwhile leaves no draft behind.
+func TestSaveDraft_OfAUserThatIsDeletedMeanwhile(t *testing.T) {
+	l := &lateDraft{}
+	h := backendtest.Staff(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
+	l.do = func() {
+		if !remove(t, h, backendtest.Root(), "u:acme:bob").Complete {
+			t.Error("the user was not removed before the draft was stored")
+		}
+	}
+	_, err := h.Pages.SaveDraft(t.Context(), backendtest.Bob(), page.SaveDraft{ContentID: "c:acme:n", Body: "late"})
+	backendtest.WantFaults(t, err, "FORBIDDEN")
+	if drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
+		t.Errorf("drafts that are left: %v, %v", drafts, err)
+	}
+	h.WantAudited()
+}
+
+// unrecorded is a store whose records of what is shared were lost.
+type unrecorded struct{ backend.Store }
+
+func (unrecorded) Recorded(context.Context, principal.ID) (bool, error) { return false, nil }
+
+func (unrecorded) SharedWith(context.Context, principal.ID, library.ContentID, int) ([]library.Shared, error) {
+	return nil, nil
+}
+
+// TestDeleteUser_WithoutARecord looks at all items.
+func TestDeleteUser_WithoutARecord(t *testing.T) {
+	u := &unrecorded{}
+	h := backendtest.Staff(t, func(s backend.Store) backend.Store { u.Store = s; return u })
+	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
+	remove(t, h, backendtest.Root(), "u:acme:bob")
+	h.Quiet()
+	if head := h.Content("c:acme:n"); head.Members != 1 {
+		t.Errorf("the item has %d members", head.Members)
+	}
+	h.Store = u.Store
+}
+
+// told notes whom an export names.
+type told struct{ names []string }
+
+func (o *told) User(u principal.ImportUser) error       { o.names = append(o.names, u.ID); return nil }
+func (*told) Branch(library.ImportBranch) error         { return nil }
+func (*told) Revision(library.ImportRevision) error     { return nil }
+func (*told) Suggestion(library.ImportSuggestion) error { return nil }
+func (o *told) Draft(d library.ImportDraft) error       { o.names = append(o.names, d.Author); return nil }
+func (*told) Paste(paste.Import) error                  { return nil }
+func (o *told) Group(g principal.ImportGroup) error     { o.group(g.Members); return nil }
+func (o *told) Content(c library.ImportContent) error   { o.item(c.Members); return nil }
+func (o *told) Members(m library.ImportMembers) error {
+	o.group(m.Group)
+	o.item(m.Content)
+	return nil
+}
+func (o *told) group(ms []principal.GroupMemberChange) {
+	for _, m := range ms {
+		o.names = append(o.names, m.Principal)
+	}
+}
+
+func (o *told) item(ms []library.ContentMemberChange) {
+	for _, m := range ms {
+		o.names = append(o.names, m.Principal)
+	}
+}
+
+// TestExport_WhileAUserIsRemoved names it nowhere.
+func TestExport_WhileAUserIsRemoved(t *testing.T) {
+	h, s := stuckTown(t)
+	s.down.Store(true)
+	remove(t, h, backendtest.Root(), "u:acme:bob")
+	o := &told{}
+	if err := h.Service.Export(t.Context(), repair.ExportSink(o)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range o.names {
+		if name == "u:acme:bob" {
+			t.Error("the export names the user")
+		}
+	}
+	s.down.Store(false)
+	h.Quiet()
+}
+
+// TestDeleteUser_RenamedBefore: a change of the name that was not finished leaves no row under the
+// former one.
+func TestDeleteUser_RenamedBefore(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	head := h.Header("u:acme:bob")
+	e := principal.InFlight{Principal: "u:acme:bob", Base: head.Seq, Former: head.DisplayName}
+	base := head.Seq
+	head.Seq, head.MTS, head.DisplayName = base+1, head.MTS+clock.Instant(1), "Robert"
+	if v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil || !v.Applied {
+		t.Fatal(v, err)
+	}
+	remove(t, h, backendtest.Root(), "u:acme:bob")
+	h.Quiet()
+	if _, err := h.Service.Resume(t.Context(), e.Entry()); err != nil {
+		t.Fatal(err)
+	}
+	h.WantAudited()
+}
