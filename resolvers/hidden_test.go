@@ -29,7 +29,10 @@ type unseenRow struct {
 	ask   string
 }
 
-const payloadOf = `{ userErrors { code field } }`
+const (
+	payloadOf     = `{ userErrors { code field } }`
+	bulkPayloadOf = `{ results { userErrors { code field } } userErrors { code field } }`
+)
 
 // unseenRows has a row for every field of Query and Mutation.
 var unseenRows = map[string][]unseenRow{
@@ -119,8 +122,13 @@ var unseenRows = map[string][]unseenRow{
 	"discardDraft":     {{"content", `mutation { discardDraft(input: {contentId: "%s"}) { discarded userErrors { code field } } }`}},
 	"suggestRevision":  {{"content", `mutation { suggestRevision(input: {contentId: "%s", title: "x", body: "x"}) ` + payloadOf + ` }`}},
 	"decideSuggestion": {{"suggestion", `mutation { decideSuggestion(input: {id: "%s", decision: ACCEPT}) ` + payloadOf + ` }`}},
-	"deleteContent":    {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
-	"rebuildLibrary":   {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
+	"shareContents": {
+		{"content", `mutation { shareContents(input: {contentIds: ["%s"], principalIds: ["u:acme:eve"]}) ` + bulkPayloadOf + ` }`},
+		{"user group", `mutation { shareContents(input: {contentIds: ["c:acme:seen", "c:acme:mine"], principalIds: ["%s"]}) ` + bulkPayloadOf + ` }`},
+	},
+	"deleteContents": {{"content", `mutation { deleteContents(input: {items: [{id: "%s"}]}) ` + bulkPayloadOf + ` }`}},
+	"deleteContent":  {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
+	"rebuildLibrary": {{"user group", `mutation { rebuildLibrary(input: {principalId: "%s"}) ` + payloadOf + ` }`}},
 }
 
 // unseenWorld creates the objects that unseenRows name. eve and far are in nested groups.

@@ -130,41 +130,6 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 	}
 }
 
-// deleted reports whether a principal was deleted.
-func (st *Store) deleted(id principal.ID) bool {
-	p := st.principal(id)
-	return p != nil && p.header.State == commit.Deleted
-}
-
-func (st *Store) anyDeleted() bool {
-	return slices.ContainsFunc(st.principals, func(p *principalPart) bool { return p.header.State == commit.Deleted })
-}
-
-// auditDeleted looks for what is left of deleted principals, and among the members of one.
-func (st *Store) auditDeleted(p *principalPart, report func(kind, format string, args ...any)) {
-	for _, m := range p.members {
-		if st.deleted(m.Principal) || p.header.State == commit.Deleted {
-			report(leftOver, "%s: a member row of %s, and one of them was deleted", p.id, m.Principal)
-		}
-	}
-	if p.header.State != commit.Deleted {
-		return
-	}
-	if p.header.DisplayName != "" || p.header.Email != "" {
-		report(leftOver, "%s: deleted, but not reduced", p.id)
-	}
-	if lib := st.library(p.id); lib.built.live || lib.recorded.live || lib.rebuild.live {
-		report(leftOver, "%s: deleted, but its library has marks", p.id)
-	}
-	for _, c := range st.contents {
-		for _, m := range c.members {
-			if m.Principal == p.id {
-				report(leftOver, "%s: a member row of %s, which was deleted", c.id, p.id)
-			}
-		}
-	}
-}
-
 // auditLibrary compares set and order of the entries of each bucket.
 func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string, args ...any)) {
 	var want, got []expected

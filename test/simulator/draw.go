@@ -40,10 +40,7 @@ func (r *run) draw() {
 		users, readers, r.w.soon = 2+s.pick(2), 4, 1000
 		r.ops = r.w.plan(s, 2, 4, ends[:])
 	case 13:
-		// Users and groups are deleted while things are shared with them.
-		users, slow = 2+s.pick(3), []uint64{0, 300}[s.pick(2)]
-		r.w.focus, r.still = bob, true
-		r.ops = r.w.plan(s, 5, 9, gone[:])
+		users, slow = r.drawDeletions()
 	default:
 		most := 6
 		if r.w.crowded {
@@ -68,6 +65,15 @@ func (r *run) draw() {
 		c := r.users[s.pick(len(r.users))]
 		c.queue = append(c.queue, o)
 	}
+}
+
+// drawDeletions has users and groups be deleted while things are shared with them.
+func (r *run) drawDeletions() (users int, slow uint64) {
+	s := r.s
+	users, slow = 2+s.pick(3), []uint64{0, 300}[s.pick(2)]
+	r.w.focus, r.still = bob, true
+	r.ops = r.w.plan(s, 5, 9, gone[:])
+	return users, slow
 }
 
 func (r *run) drawTuning() {

@@ -3,7 +3,6 @@ package simulator
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"carrel/core/clock"
@@ -160,23 +159,6 @@ func (p *principalHistory) during(start, end int) []principalState {
 		}
 	}
 	return p.states[first:until]
-}
-
-// alive reports whether a principal may have been there at some moment: it was not deleted
-// throughout.
-func (h *History) alive(id principal.ID, start, end int) bool {
-	states := h.ofPrincipal(id).states
-	if len(states) == 0 || states[0].step > start {
-		return true // as it was at the start
-	}
-	return slices.ContainsFunc(h.ofPrincipal(id).during(start, end), func(s principalState) bool { return s.header.State != commit.Deleted })
-}
-
-// deletedBy reports whether a principal was deleted at a step.
-func (h *History) deletedBy(id principal.ID, step int) bool {
-	return slices.ContainsFunc(h.ofPrincipal(id).states, func(s principalState) bool {
-		return s.step <= step && s.header.State == commit.Deleted
-	})
 }
 
 // role is the active role of a principal in a state.
