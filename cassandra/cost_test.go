@@ -149,7 +149,11 @@ func (b *billed) shelve(id library.ContentID, position clock.Instant, members in
 		c.Header.Seq++
 	}
 	c.Header.Seq--
-	if err := b.store.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, Reverse: true}); err != nil {
+	// A busy node may not take 10,000 writes at once in time.
+	err := b.store.withRetries(b.t.Context(), func() error {
+		return b.store.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, Reverse: true})
+	})
+	if err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -191,7 +191,7 @@ func TestMigrate_KeepsItsClaimOrEnds(t *testing.T) {
 			}
 		}
 	})
-	oneLine(t, err, "its claim of the schema has ended")
+	oneLine(t, err, "its claim of the schema has expired")
 	if len(steps) != 2 {
 		t.Errorf("without a claim it reports the steps %q", steps)
 	}
