@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/principal"
@@ -14,6 +15,11 @@ const (
 	// them it takes a deleted principal out at once.
 	removalPage  = 100
 	leavesAtOnce = 32
+
+	// forever is later than any write: a library is removed as of then, so that a rebuild which
+	// has started before the deletion, in a process whose clock may be ahead, cannot mark the
+	// library of a deleted principal as complete.
+	forever clock.Instant = 1 << 62
 )
 
 // removeLibrary takes a deleted principal out of all items, and removes its library.
@@ -21,7 +27,7 @@ func (s *Service) removeLibrary(ctx context.Context, h *principal.Header) error 
 	if err := s.leaveItems(ctx, h); err != nil {
 		return err
 	}
-	err := s.Retry(ctx, func() error { return s.libraries.DropLibrary(ctx, h.ID, h.MTS) })
+	err := s.Retry(ctx, func() error { return s.libraries.DropLibrary(ctx, h.ID, forever) })
 	if err != nil {
 		return fmt.Errorf("removing the library: %w", err)
 	}

@@ -176,24 +176,24 @@ func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) 
 }
 
 // SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
-// only a deletion of the owner can be later than asOf.
+// nothing but a deletion of the owner can remove the mark.
 func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()
 	defer mu.Unlock()
 	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
-		if gone, err := s.deletedSince(owner, asOf); err != nil || gone {
+		if gone, err := s.isDeleted(owner); err != nil || gone {
 			return err
 		}
 		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
 	})
 }
 
-// deletedSince reports whether a user or a group was deleted at an instant or later. The caller
-// holds the lock of the principal.
-func (s *Store) deletedSince(p principal.ID, at clock.Instant) (bool, error) {
+// isDeleted reports whether a user or a group is deleted. Nothing is written to its library any
+// more. The caller holds the lock of the principal.
+func (s *Store) isDeleted(p principal.ID) (bool, error) {
 	h, err := s.principal(p)
-	return err == nil && h.State == commit.Deleted && at <= h.MTS, err
+	return err == nil && h.State == commit.Deleted, err
 }
 
 // DropLibrary implements library.LibraryStore. It removes the whole record of what is shared, because

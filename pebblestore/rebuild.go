@@ -39,7 +39,7 @@ func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clo
 		if kept != nil && (was > asOf || was == asOf && bytes.Compare(kept, note) >= 0) {
 			return nil
 		}
-		if gone, err := s.deletedSince(owner, asOf); err != nil || gone {
+		if gone, err := s.isDeleted(owner); err != nil || gone {
 			return err
 		}
 		return b.Set(key, appendRebuild(nil, asOf, note), nil)

@@ -53,6 +53,11 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 	var r *rebuild
 	pause := repairPause
 	for range repairTries {
+		if gone, err := s.DeletedOf(ctx, []principal.ID{p}); err != nil {
+			return 0, 0, err
+		} else if len(gone) > 0 {
+			return 0, 0, principal.NoSuchPrincipal()
+		}
 		if r, err = s.openRebuild(ctx, p, r); err != nil {
 			return 0, 0, err
 		}

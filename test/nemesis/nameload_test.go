@@ -2,7 +2,9 @@ package nemesis
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -32,6 +34,8 @@ type names struct {
 	// keys are the confirmed leases of keys, and saves the titles of revisions, by number.
 	keys  map[string]string
 	saves map[int]string
+	// unread are the titles of revisions that were saved, and could not be read back.
+	unread []string
 	// urls are the URLs of items as they were answered; "" is in doubt.
 	urls    map[string]string
 	refused int // because somebody else has the name
@@ -143,10 +147,15 @@ func (l *load) save(owner string, random *rand.Rand) {
 	if a.verdict != done {
 		return
 	}
-	number := a.number("saveRevision.revision.number")
 	n := l.names
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	// A revision that was saved and could not be read back is null in the answer.
+	if a.at("saveRevision.revision") == nil {
+		n.unread = append(n.unread, title)
+		return
+	}
+	number := a.number("saveRevision.revision.number")
 	if other, twice := n.saves[number]; twice {
 		l.figures.tell(&l.figures.Duplicates, "revision %d is %q and %q", number, other, title)
 	}
@@ -184,6 +193,12 @@ func (l *load) judgeNames(t *testing.T) {
 	for number, title := range n.saves {
 		if found[number] != title {
 			l.figures.tell(&l.figures.Lost, "revision %d is %q, and was %q", number, found[number], title)
+		}
+	}
+	titles := slices.Collect(maps.Values(found)) // in any order: searched only
+	for _, title := range n.unread {
+		if !slices.Contains(titles, title) {
+			l.figures.tell(&l.figures.Lost, "no revision is %q, which was saved", title)
 		}
 	}
 	for number := range len(found) {
