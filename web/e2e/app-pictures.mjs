@@ -134,7 +134,7 @@ async function paste() {
   await page.getByRole('button', { name: 'New paste' }).click();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('worker.go');
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill(worker);
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('region', { name: 'Paste created' }).waitFor();
   await page.locator('.hljs-keyword').first().waitFor();
   await take(page, 'paste');

@@ -24,7 +24,7 @@ async function fillPaste(page, { title, text, isPrivate = false, expires }) {
 
 async function createPaste(page, paste) {
   await fillPaste(page, paste);
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await created(page).waitFor();
   return { id: new URL(page.url()).pathname.split('/').at(-1), secret: await created(page).locator('dd').nth(1).locator('code').textContent() };
 }
@@ -36,10 +36,10 @@ const goProgram = 'package main\n\nfunc main() {\n\tprintln("hello")\n}\n';
 export async function pasting({ sit, base }) {
   const page = await openPastes(sit, null);
   await page.getByRole('button', { name: 'New paste' }).click();
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await dialog(page).getByText('Enter the text of the paste.').waitFor();
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill('x'.repeat(512 * 1024 + 1));
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await dialog(page).getByText('A paste has at most 512 KiB. This text has 513 KiB.').waitFor();
   await page.keyboard.press('Escape');
   await discard(page);
@@ -165,11 +165,11 @@ export async function pasteFaults({ sit }) {
     });
   });
   await fillPaste(page, { text: 'typed text' });
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await dialog(page).getByText('Too many requests in a short time. Try again in 20 s.').waitFor();
   expect(await dialog(page).getByRole('textbox', { name: 'Text' }).inputValue(), 'typed text', 'the typed text');
   await page.unroute('**/graphql');
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await created(page).waitFor();
   await page.context().close();
 }
@@ -181,7 +181,7 @@ export async function pastesOnPhone({ sit }) {
   await page.getByRole('button', { name: 'New paste' }).click();
   await fits(page, 'the form');
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill(`${'long '.repeat(100)}\n${goProgram}`);
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await created(page).waitFor();
   await fits(page, 'the paste');
   await page.context().close();

@@ -7,10 +7,10 @@ export async function groups({ sit, base }) {
   await dialog(ann).getByLabel('Name', { exact: true }).fill('Reading circle');
   expect(await dialog(ann).getByLabel('Short name').inputValue(), 'reading-circle', 'the short name that is proposed');
   await dialog(ann).getByLabel('Short name').fill('library-team');
-  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await dialog(ann).getByLabel('Short name').and(ann.locator('[aria-invalid="true"]')).waitFor();
   await dialog(ann).getByLabel('Short name').fill('reading-circle');
-  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await ann.getByRole('heading', { level: 1, name: 'Reading circle' }).waitFor();
 
   // The last manager cannot leave.
@@ -151,7 +151,7 @@ export async function newcomer({ sit }) {
   await page.getByRole('button', { name: 'Create the first item' }).click();
   await dialog(page).getByRole('radio', { name: 'Note' }).check();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Hello');
-  await dialog(page).getByRole('button', { name: 'Create' }).click();
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await entry(page, 'Hello').waitFor();
   await page.getByText('1 item · full access').waitFor();
   await page.context().close();

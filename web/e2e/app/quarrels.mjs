@@ -128,7 +128,7 @@ export async function lateAnswers(desk) {
   await dialog(ann).getByRole('radio', { name: 'Note' }).check();
   await dialog(ann).getByRole('textbox', { name: 'Title' }).fill('Made slowly');
   const create = asked('CreateContent');
-  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await create;
   await ann.keyboard.press('Escape');
   await discard(ann);

@@ -34,7 +34,7 @@ async function create(page) {
   await page.getByRole('button', { name: 'New' }).click();
   await page.getByRole('textbox', { name: 'Title' }).and(page.locator(':focus')).waitFor();
   await page.getByRole('textbox', { name: 'Link' }).fill('ftp://example.org');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   // Each fault stands at its field, and focus goes to the first of them.
   await page.getByRole('textbox', { name: 'Title' }).and(page.locator('[aria-invalid="true"]')).waitFor();
   await page.getByRole('textbox', { name: 'Link' }).and(page.locator('[aria-invalid="true"]')).waitFor();
@@ -42,7 +42,7 @@ async function create(page) {
   await page.getByRole('textbox', { name: 'Title' }).fill(title);
   await page.getByRole('textbox', { name: 'Link' }).fill('https://example.org/carrels');
   await page.getByRole('textbox', { name: 'Description' }).fill('A desk with high sides.');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   await item(page).getByRole('heading', { level: 2, name: title }).waitFor();
   await entry(page, title).waitFor();
   return new URL(page.url()).searchParams.get('item');
@@ -359,7 +359,7 @@ export async function lostConnection({ api, sit, base }) {
   await cleo.getByRole('button', { name: 'New' }).click();
   await dialog(cleo).getByRole('radio', { name: 'Note' }).check();
   await dialog(cleo).getByRole('textbox', { name: 'Title' }).fill('Made alone');
-  await dialog(cleo).getByRole('button', { name: 'Create' }).click();
+  await dialog(cleo).getByRole('button', { name: 'Create', exact: true }).click();
   await entry(cleo, 'Made alone').waitFor();
 
   const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) { userErrors { message } } }';

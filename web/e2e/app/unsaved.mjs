@@ -317,7 +317,7 @@ export async function forGroup({ api, sit }) {
   await live(ann);
   await start('For the team');
   await dialog(ann).getByRole('radio', { name: new RegExp(`^My library and ${name}`) }).and(ann.locator(':checked')).waitFor();
-  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await says(ann, `“For the team” is in your library, and shared with ${name}.`);
   await ann.getByRole('heading', { level: 1, name }).waitFor();
   await entry(ann, 'For the team').waitFor();
@@ -326,7 +326,7 @@ export async function forGroup({ api, sit }) {
   await live(ann);
   await start('For me');
   await dialog(ann).getByRole('radio', { name: 'Only my library' }).check();
-  await dialog(ann).getByRole('button', { name: 'Create' }).click();
+  await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await says(ann, '“For me” is in your library.');
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await entry(ann, 'For me').waitFor();
@@ -343,7 +343,7 @@ export async function forGroup({ api, sit }) {
 export async function smallScreen({ sit }) {
   const ann = await sit('Ann', { viewport: { width: 360, height: 600 } });
   await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
-  const button = dialog(ann).getByRole('button', { name: 'Create' });
+  const button = dialog(ann).getByRole('button', { name: 'Create', exact: true });
   const inView = async (what) => {
     const hidden = await button.evaluate((element) => {
       const { left, right, top, bottom } = element.getBoundingClientRect();
