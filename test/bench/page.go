@@ -259,6 +259,8 @@ func newPageRequest(ctx context.Context, url, token, body string) (*http.Request
 	}
 	r.ContentLength = int64(len(body))
 	r.Header.Set("Authorization", "Bearer "+token)
+	// Go's client would ask for a compressed page, which --compress alone allows.
+	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("Content-Type", "application/json")
 	return r, nil
 }
