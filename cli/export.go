@@ -44,14 +44,14 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	}
 	err = withGateway(ctx, "carrel export", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
 		report, finish := progress.To(s.Err, time.Now)
-		told := func(lines int, bytes int64) {
+		progressed := func(lines int, bytes int64) {
 			report(progress.Report{Doing: "exporting", Done: lines, Units: "lines", At: bytes, Bytes: true})
 		}
 		lines, err := 0, error(nil)
 		if user == "" {
-			lines, err = interchange.Export(ctx, g.Library, out, told)
+			lines, err = interchange.Export(ctx, g.Library, out, progressed)
 		} else {
-			lines, err = exportOf(ctx, g, user, out, told)
+			lines, err = exportOf(ctx, g, user, out, progressed)
 		}
 		finish()
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 }
 
 // exportOf writes what concerns one user.
-func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer, told func(lines int, bytes int64)) (int, error) {
+func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer, progressed func(lines int, bytes int64)) (int, error) {
 	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
 	if err != nil {
 		return 0, err
@@ -80,7 +80,7 @@ func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io
 	for i, m := range memberships {
 		groups[i] = m.Group
 	}
-	return interchange.ExportOf(ctx, g.Library, user, groups, out, told)
+	return interchange.ExportOf(ctx, g.Library, user, groups, out, progressed)
 }
 
 // create opens the output.

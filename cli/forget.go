@@ -34,7 +34,7 @@ type forgotten struct {
 		Revisions   int `json:"revisions"`
 		Suggestions int `json:"suggestions"`
 		Pastes      int `json:"pastes"`
-		// ManagedBy tells of the first items who manages them now.
+		// ManagedBy lists the managers of the first items.
 		ManagedBy []managed `json:"managedBy,omitempty"`
 	} `json:"stays"`
 }
@@ -125,7 +125,7 @@ func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 	return g.Library.Export(ctx, interchange.Only(&authored{report: r}, r.User, nil))
 }
 
-// nameManagers tells who manages the first items that the user has created.
+// nameManagers fills in the managers of the first items that the user has created.
 func (r *forgotten) nameManagers(ctx context.Context, g *gateway.Gateway) error {
 	for i := range r.Stays.ManagedBy {
 		m := &r.Stays.ManagedBy[i]
@@ -164,7 +164,7 @@ func (a *authored) Suggestion(library.ImportSuggestion) error {
 	return nil
 }
 
-// Content counts an item that the user has created; it is told of others too.
+// Content counts an item if the user has created it. The export contains other items too.
 func (a *authored) Content(c library.ImportContent) error {
 	if c.CreatedBy == nil || *c.CreatedBy != string(a.report.User) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestForget deletes a user and compares what is told and what an export has afterwards.
+// TestForget deletes a user and compares the report and an export made afterwards.
 func TestForget(t *testing.T) {
 	store := storeOf(t, fewLines)
 	for arg, want := range map[string]int{"ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {

@@ -70,8 +70,8 @@ func TestCollectors_FromFlagsAndEnvironment(t *testing.T) {
 	}
 }
 
-// TestCollectors_WrongSettingsAreRefused: what is wrong is told by its name, and what
-// may be secret in it is not told at all.
+// TestCollectors_WrongSettingsAreRefused: the error names the setting that is wrong, and
+// contains nothing of it that may be secret.
 func TestCollectors_WrongSettingsAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -2515,9 +2515,9 @@ union LibraryChange = LibraryEntryPlaced | LibraryEntryRemoved
 type LibraryEntryPlaced {
   "The item, its place and the owner's role on it, as they are now. In the order of the library it takes the place of any earlier edge of the same item."
   edge: LibraryEdge!
-  "Who has made the change; null when that is not known, and when the user is gone or may not be seen by the viewer. Of several changes that are told as one it is the last."
+  "The user who made the change; null if unknown, deleted or not visible to the viewer. For several changes that are delivered as one event, that of the last one."
   by: User
-  "How the change came about; null when that is not known: for an item that changes very often, and for a change that another process has finished. Of several changes that are told as one it is the last."
+  "The kind of change; null if unknown: for an item that changes very often, and for a change that another process has finished. For several changes that are delivered as one event, that of the last one."
   reason: LibraryChangeReason
 }
 
@@ -2525,9 +2525,9 @@ type LibraryEntryPlaced {
 type LibraryEntryRemoved {
   "The id of the item."
   contentId: ID!
-  "Who has removed it; null when that is not known, when nobody has, and when the user is gone or may not be seen by the viewer. Only the owner of the library, the members of a group that is the owner, and the item's administrators are told."
+  "The user who removed the item; null if unknown, if no user did, and if the user is deleted or not visible to the viewer. Only the owner of the library, the members of a group that is the owner, and the item's administrators get it."
   by: User
-  "How it was removed; null when that is not known. Only those who are told by are told the reason: others may not know whether the item is still there."
+  "How the item was removed; null if unknown. Only viewers who get ` + "`" + `by` + "`" + ` get the reason: others may not know whether the item still exists."
   reason: LibraryChangeReason
 }
 

@@ -33,7 +33,7 @@ func (r ChangeReason) String() string {
 	return ""
 }
 
-// Cause is who has made a change of a library, and how, as far as it is known.
+// Cause is the author and the kind of a change of a library, as far as they are known.
 type Cause struct {
 	Reason ChangeReason
 	By     principal.ID // empty: nobody, or not known
@@ -97,7 +97,7 @@ func reasonsOfRoles(h *Header, changed []Member) Causes {
 	return Causes{Of: of}
 }
 
-// madeBy adds who has made the change, by library, in whatever order.
+// madeBy sets the author of the change for each library. It calls by in any order.
 func (c *Causes) madeBy(by func(owner principal.ID) principal.ID) {
 	if c.All.Reason != UnknownReason {
 		c.All.By = by("")

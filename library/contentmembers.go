@@ -154,7 +154,7 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 	return a, changed, nil
 }
 
-// planRows plans a change of member rows, whoever manages the item after it. It returns the
+// planRows plans a change of member rows, even if the item has no manager after it. It returns the
 // number of rows that change.
 func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentRole, r *commit.Request) (*attempt, int) {
 	after := *h

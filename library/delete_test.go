@@ -17,8 +17,7 @@ import (
 	"carrel/principal"
 )
 
-// stuck is a store that does not tell what is shared with anybody, while it is down: a removal
-// stops there.
+// stuck is a store that fails to list memberships while it is down, so that a removal stops there.
 type stuck struct {
 	backend.Store
 	down atomic.Bool
@@ -137,7 +136,7 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	s.down.Store(false)
 	h.Quiet()
 	if got := follower.NextEvent(); got != "![NOT_FOUND]" {
-		t.Errorf("whoever follows the library is told %s", got)
+		t.Errorf("the follower of the library got %s", got)
 	}
 	h.WantAudited()
 	sees(t, h, bob(), "c:acme:secret", false)

@@ -68,29 +68,35 @@ func TestDeleteUser_WithoutARecord(t *testing.T) {
 	h.Store = u.Store
 }
 
-// told notes whom an export names.
-type told struct{ names []string }
+// namesExported collects the ids that an export names.
+type namesExported struct{ names []string }
 
-func (o *told) User(u principal.ImportUser) error       { o.names = append(o.names, u.ID); return nil }
-func (*told) Branch(library.ImportBranch) error         { return nil }
-func (*told) Revision(library.ImportRevision) error     { return nil }
-func (*told) Suggestion(library.ImportSuggestion) error { return nil }
-func (o *told) Draft(d library.ImportDraft) error       { o.names = append(o.names, d.Author); return nil }
-func (*told) Paste(paste.Import) error                  { return nil }
-func (o *told) Group(g principal.ImportGroup) error     { o.group(g.Members); return nil }
-func (o *told) Content(c library.ImportContent) error   { o.item(c.Members); return nil }
-func (o *told) Members(m library.ImportMembers) error {
+func (o *namesExported) User(u principal.ImportUser) error {
+	o.names = append(o.names, u.ID)
+	return nil
+}
+func (*namesExported) Branch(library.ImportBranch) error         { return nil }
+func (*namesExported) Revision(library.ImportRevision) error     { return nil }
+func (*namesExported) Suggestion(library.ImportSuggestion) error { return nil }
+func (o *namesExported) Draft(d library.ImportDraft) error {
+	o.names = append(o.names, d.Author)
+	return nil
+}
+func (*namesExported) Paste(paste.Import) error                { return nil }
+func (o *namesExported) Group(g principal.ImportGroup) error   { o.group(g.Members); return nil }
+func (o *namesExported) Content(c library.ImportContent) error { o.item(c.Members); return nil }
+func (o *namesExported) Members(m library.ImportMembers) error {
 	o.group(m.Group)
 	o.item(m.Content)
 	return nil
 }
-func (o *told) group(ms []principal.GroupMemberChange) {
+func (o *namesExported) group(ms []principal.GroupMemberChange) {
 	for _, m := range ms {
 		o.names = append(o.names, m.Principal)
 	}
 }
 
-func (o *told) item(ms []library.ContentMemberChange) {
+func (o *namesExported) item(ms []library.ContentMemberChange) {
 	for _, m := range ms {
 		o.names = append(o.names, m.Principal)
 	}
@@ -101,7 +107,7 @@ func TestExport_WhileAUserIsRemoved(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
 	remove(t, h, backendtest.Root(), "u:acme:bob")
-	o := &told{}
+	o := &namesExported{}
 	if err := h.Service.Export(t.Context(), repair.ExportSink(o)); err != nil {
 		t.Fatal(err)
 	}

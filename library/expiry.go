@@ -10,7 +10,7 @@ import (
 // hint is written before the compare-and-set that sets expiresAt, with the mts of the new
 // state. A state that sets another expiresAt, or none, removes the former hint with its own
 // mts. The mts of an item rises with each state. So a removal never reaches the hint of a later
-// state, even if that state sets the former time again and the removal comes late.
+// state, even if that state sets the former time again and the removal is late.
 //
 // Some hints are kept until their time comes: the hint of an attempt that was not decided, and
 // a former hint whose removal failed or whose process ended.

@@ -131,7 +131,7 @@ func TestFormerHintsAreRemoved(t *testing.T) {
 	wantHints(h, "deletion")
 }
 
-// TestALateRemovalLeavesTheNewHint: a removal that comes late, after the former time was set
+// TestALateRemovalLeavesTheNewHint: a late removal, after the former time was set
 // again, does not remove the hint of that.
 func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 	h, s := hinted(t)

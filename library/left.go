@@ -29,7 +29,7 @@ func (h *Header) Left(m Member) Buckets {
 		left = h.stood(m)
 	}
 	if m.Active() && h.State == commit.Live {
-		left &^= h.stands(m.Principal)
+		left &^= h.belongs(m.Principal)
 	}
 	return left
 }
@@ -39,8 +39,8 @@ func (h *Header) Left(m Member) Buckets {
 // may write at the same instant.
 func (e *IndexUpdate) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
-// stands returns the buckets of a member's library in which the item belongs.
-func (h *Header) stands(p principal.ID) (bs Buckets) {
+// belongs returns the buckets of a member's library in which the item belongs.
+func (h *Header) belongs(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
 		if InBucket(b, h.Visibility, h.ID, p) {
 			bs = bs.With(b)
@@ -69,7 +69,7 @@ func (h *Header) stood(m Member) Buckets {
 			was = was.With(b)
 		}
 	}
-	return h.stands(m.Principal) | was&h.reach(m.Principal)
+	return h.belongs(m.Principal) | was&h.reach(m.Principal)
 }
 
 // until returns when the item last ceased to belong in a bucket of a member's library because

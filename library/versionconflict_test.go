@@ -20,8 +20,7 @@ func currentVersion(err error) int {
 	return 0
 }
 
-// TestVersionConflict_ReportsTheCurrentVersion to whoever may make the change, and to nobody
-// else.
+// TestVersionConflict_ReportsTheCurrentVersion to viewers who may make the change, and to no others.
 func TestVersionConflict_ReportsTheCurrentVersion(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("n", principal.Private, "u:acme:ben=VIEWER")
@@ -50,7 +49,7 @@ func TestVersionConflict_ReportsTheCurrentVersion(t *testing.T) {
 				err := change(backendtest.As(user))
 				backendtest.WantFaults(t, err, want)
 				if got := currentVersion(err); got != 0 {
-					t.Errorf("%s is told version %d", user, got)
+					t.Errorf("%s got version %d", user, got)
 				}
 			}
 		})

@@ -66,8 +66,8 @@ func known(all map[string][]string, name string) []string {
 // figureName is one of ours, or of the runtime or the process.
 var figureName = regexp.MustCompile(`\b(?:carrel|go|process)_[a-z][a-z0-9_]*`)
 
-// TestMetrics_EveryMetricIsDocumented: docs/observability.md tells of every figure, and of
-// none that there is not.
+// TestMetrics_EveryMetricIsDocumented: docs/observability.md describes every metric, and no
+// other.
 func TestMetrics_EveryMetricIsDocumented(t *testing.T) {
 	all := registered(t)
 	for _, page := range []string{"../docs/observability.md", "../docs/operations.md"} {

@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// removeDrafts removes the drafts of a deleted user. A draft that is saved after that is removed
-// by whoever saves it.
+// removeDrafts removes the drafts of a deleted user. The mutation that saves
+// a draft later removes it again.
 func (s *Service) removeDrafts(ctx context.Context, h *principal.Header) error {
 	if !h.ID.IsUser() {
 		return nil

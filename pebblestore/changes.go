@@ -15,8 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// Changes are stored by minute, so that one range deletion removes all that are too old, whoever
-// their owner is, and leaves no tombstones in the ranges that readers scan. A reader goes from
+// Changes are stored by minute, so that one range deletion removes all that are too old, of all
+// owners, and leaves no tombstones in the ranges that readers scan. A reader goes from
 // minute to minute, with one seek for each.
 
 // changes remembers up to which minute old changes have been deleted.

@@ -38,7 +38,7 @@ import (
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
 //	'H' minute, owner, instant, content, mts
-//	                                        who has made that change, and how (derived)
+//	                                        author and kind of that change (derived)
 //	'i'                                     directory is filled
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)

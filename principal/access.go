@@ -7,7 +7,7 @@ import (
 )
 
 // Access is the decision whether a viewer sees a principal or an item, as far as one reading of
-// it tells.
+// it decides.
 type Access uint8
 
 // The decisions.

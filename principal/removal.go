@@ -14,11 +14,11 @@ import (
 // After a deletion was decided, everything is removed that belongs to the principal: its
 // memberships, the rows of its members, its rows in the directory, the claim of its e-mail
 // address, and what other packages keep for it (OnDeleted). Its header is reduced last, so
-// that whoever resumes an interrupted removal finds in it what is left to do.
+// that the process which resumes an interrupted removal finds in it what remains to be done.
 //
 // Another change may make the principal a member after the deletion was decided, because it
-// has read the principal before. So whoever has written the derived rows of new members
-// reads their headers again, and takes deleted ones out. The removal begins after the
+// has read the principal before. So a change that adds members reads their
+// headers again after it has written the derived rows, and takes deleted ones out. The removal begins after the
 // deletion was decided: it finds every membership whose derived row was written before.
 
 const (

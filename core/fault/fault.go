@@ -59,8 +59,8 @@ type Error struct {
 	Err    error    // the cause; never shown
 	// RetryAfter is in seconds; 0 means no advice.
 	RetryAfter int
-	// Version is the current version of what has another one than the caller expected; nil:
-	// the error is not about versions. Only who may see the thing may be told.
+	// Version is the current version if it differs from the one that the caller expected; nil for
+	// other errors. It is set only for callers who may see the object.
 	Version *int
 }
 

@@ -22,8 +22,8 @@ func wantCaused(t *testing.T, f *backendtest.Follower, event, cause string) {
 	}
 }
 
-// TestCause_IsThatOfTheChange: who follows while it happens, and who resumes afterwards and
-// is told by what is stored.
+// TestCause_IsThatOfTheChange: a live subscription and one that resumes from stored changes report
+// the same cause.
 func TestCause_IsThatOfTheChange(t *testing.T) {
 	h := backendtest.Town(t)
 	ben := backendtest.As("u:acme:ben")
@@ -38,7 +38,7 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 		t.Helper()
 		wantCaused(t, live, event, cause)
 		resumed := h.Follow(ben, "u:acme:ben", before)
-		wantCaused(t, resumed, "+first", "SHARED ann") // told again: it is as young as the cursor
+		wantCaused(t, resumed, "+first", "SHARED ann") // delivered again: it is as young as the cursor
 		wantCaused(t, resumed, event, cause)
 		resumed.Close()
 	}
@@ -67,8 +67,8 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	want("-a", "DELETED ann")
 }
 
-// TestCause_OfRemovalsIsForWhoMayKnow: a stranger to the item is not told whether it was
-// withdrawn or deleted.
+// TestCause_OfRemovalsIsForWhoMayKnow: a subscriber without rights on the item does not learn
+// whether it was withdrawn or deleted.
 func TestCause_OfRemovalsIsForWhoMayKnow(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER")

@@ -16,7 +16,7 @@ func journalAreas() []area {
 		{"PutInFlightList", []check{
 			{"PutInFlightList replaces the list; a list without blocks is removed, or listed without blocks", putInFlightList},
 			{"a block of any bytes is read back", listBytes},
-			{"a write that comes late, after a newer stamp, changes nothing", putListLate},
+			{"a late write, after a newer stamp, changes nothing", putListLate},
 			{"a large list is replaced by a small one", listLarge},
 		}},
 		{"InFlight", []check{

@@ -10,7 +10,7 @@ import (
 func registerAreas() []area {
 	return []area{
 		{"PutCreationIfAbsent", []check{
-			{"PutCreationIfAbsent stores c unless a row of its key stands, and returns the one that stands then", putCreationIfAbsent},
+			{"PutCreationIfAbsent stores c unless there is a row of its key, and returns the row that is stored afterwards", putCreationIfAbsent},
 			{"With replace, c must be stored iff the current row is *replace", replaceCreation},
 			{"A row must be kept until its own Until, even if it has replaced another", renewCreation},
 		}},

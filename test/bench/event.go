@@ -62,7 +62,7 @@ func (o *options) measureEventBy(ctx context.Context, dir string, w way, t *tabl
 	if err != nil {
 		return err
 	}
-	p := &publisher{served: s, token: all[0].token, item: fmt.Sprintf("told-%d", w.sharing), told: make(chan telling, eventSubscribers),
+	p := &publisher{served: s, token: all[0].token, item: fmt.Sprintf("told-%d", w.sharing), told: make(chan delivery, eventSubscribers),
 		followers: eventSubscribers}
 	p.audience, err = gather(ctx, s, w, all, p.hear)
 	if err != nil {

@@ -58,7 +58,7 @@ func (o *options) measureFollowersBy(ctx context.Context, n int, w way, t *table
 	if err != nil {
 		return err
 	}
-	p := &publisher{served: s, token: all[0].token, item: "followed", told: make(chan telling, n), followers: n}
+	p := &publisher{served: s, token: all[0].token, item: "followed", told: make(chan delivery, n), followers: n}
 	if p.audience, err = gather(ctx, s, w, all, p.hear); err != nil {
 		return err
 	}

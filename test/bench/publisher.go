@@ -18,13 +18,13 @@ type publisher struct {
 	*audience
 	token string
 	item  string // name
-	told  chan telling
-	// followers are told of each change.
+	told  chan delivery
+	// followers is the number of subscribers that get each change.
 	followers int
 }
 
-// A telling is an event that has come to a subscriber.
-type telling struct {
+// A delivery is an event that has reached a subscriber.
+type delivery struct {
 	title string
 	at    time.Time
 }
@@ -36,7 +36,7 @@ type round struct {
 	cpu          time.Duration // of the gateway for each subscriber, the mutation included, in the mean of all rounds
 }
 
-// roundWithin ends a round in which somebody is not told.
+// roundWithin ends a round in which a subscriber gets no event.
 const roundWithin = 30 * time.Second
 
 // hear is what each subscriber does with an event.
@@ -44,7 +44,7 @@ func (p *publisher) hear(event []byte) {
 	at := time.Now()
 	_, rest, _ := bytes.Cut(event, []byte(`"title":"`))
 	title, _, _ := bytes.Cut(rest, []byte(`"`))
-	p.told <- telling{string(title), at}
+	p.told <- delivery{string(title), at}
 }
 
 // create makes the item, and waits until all have been told.
@@ -100,7 +100,7 @@ func (p *publisher) publish(ctx context.Context, mutation, title string, in map[
 			times = append(times, t.at.Sub(sent))
 		case err = <-p.lost:
 		case <-late.C:
-			err = fmt.Errorf("%d of %d subscribers are told within %s", len(times), p.followers, roundWithin)
+			err = fmt.Errorf("%d of %d subscribers got the event within %s", len(times), p.followers, roundWithin)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

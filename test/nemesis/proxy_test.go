@@ -123,7 +123,7 @@ func (p *proxy) wasSlow() bool {
 	return p.slow
 }
 
-// arrived reports whether nothing is on its way any more that comes late.
+// arrived reports whether no late request is on its way any more.
 func (p *proxy) arrived() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

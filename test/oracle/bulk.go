@@ -53,10 +53,10 @@ func (g *game) deleteContents() {
 }
 
 // bulk compares what a bulk mutation has done with the model's mutations of its items. one
-// returns the faults of an item, and what changes in the model without them; paths are the
-// places of the input of one item in that of the bulk mutation.
+// returns the faults of an item, and what changes in the model without them; paths maps the
+// input fields of one item to those of the bulk mutation.
 func (g *game) bulk(what string, in any, v viewer, ids []string, outs []library.BulkOutcome, err error, one func(id string) (faults, func()), paths func(i string) map[string]string) {
-	var common faults // faults of the input that are told once
+	var common faults // faults of the input that are reported once
 	if !v.signedIn() {
 		common = faults{"UNAUTHENTICATED"}
 	} else if in, ok := in.(library.ShareContents); ok {

@@ -305,8 +305,8 @@ func TestFollowingOverACrash(t *testing.T) {
 	again.wantsEnd()
 }
 
-// TestChanges_SayWhoHasMadeThem: to who may see that user, and of removals only to who may
-// know of them.
+// TestChanges_SayWhoHasMadeThem to viewers who may see that user. Only the owner gets the author of
+// a removal.
 func TestChanges_SayWhoHasMadeThem(t *testing.T) {
 	g := serve(t)
 	ann, ben, hid := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC"), g.user("acme", "hid", "PRIVATE")

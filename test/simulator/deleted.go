@@ -7,7 +7,7 @@ import (
 	"carrel/principal"
 )
 
-// deleted tells whether a principal was deleted.
+// deleted reports whether a principal was deleted.
 func (st *Store) deleted(id principal.ID) bool {
 	p := st.principal(id)
 	return p != nil && p.header.State == commit.Deleted
@@ -17,7 +17,7 @@ func (st *Store) anyDeleted() bool {
 	return slices.ContainsFunc(st.principals, func(p *principalPart) bool { return p.header.State == commit.Deleted })
 }
 
-// auditDeleted looks for what is left of deleted principals, and among the members of one.
+// auditDeleted reports rows that remain of deleted principals, and members that remain in one.
 func (st *Store) auditDeleted(p *principalPart, report func(kind, format string, args ...any)) {
 	for _, m := range p.members {
 		if st.deleted(m.Principal) || p.header.State == commit.Deleted {
@@ -42,7 +42,7 @@ func (st *Store) auditDeleted(p *principalPart, report func(kind, format string,
 	}
 }
 
-// alive tells whether a principal may have been there at some moment: it was not deleted
+// alive reports whether a principal may have been there at some moment: it was not deleted
 // throughout.
 func (h *History) alive(id principal.ID, start, end int) bool {
 	states := h.ofPrincipal(id).states
@@ -52,7 +52,7 @@ func (h *History) alive(id principal.ID, start, end int) bool {
 	return slices.ContainsFunc(h.ofPrincipal(id).during(start, end), func(s principalState) bool { return s.header.State != commit.Deleted })
 }
 
-// deletedBy tells whether a principal was deleted at a step.
+// deletedBy reports whether a principal was deleted at a step.
 func (h *History) deletedBy(id principal.ID, step int) bool {
 	return slices.ContainsFunc(h.ofPrincipal(id).states, func(s principalState) bool {
 		return s.step <= step && s.header.State == commit.Deleted

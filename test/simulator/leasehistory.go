@@ -154,7 +154,7 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 		if after.deadline > after.created.Add(unansweredFor) {
 			return "it lasts longer than it may before it has its keys"
 		}
-		// A row that comes late may reappear, if its time is over.
+		// A late row may reappear, if its time is over.
 		if ended && after.state == lease.Pending && after.deadline > h.latest() {
 			return "it has ended before"
 		}

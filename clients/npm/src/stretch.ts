@@ -78,8 +78,8 @@ function withoutRepetitions<E extends Entry>(entries: readonly E[], order: Order
   return entries.filter((entry) => kept.get(entry.node.id) === entry);
 }
 
-// placeEntry moves an entry to where it belongs, or returns null if only another reading of the
-// library can tell where that is. An entry that belongs beyond an end with more pages is left
+// placeEntry moves an entry to where it belongs, or returns null if its position is known only
+// after the library is read again. An entry that belongs beyond an end with more pages is left
 // out: it is read when that end is extended.
 export function placeEntry<E extends Entry>(stretch: Stretch<E>, entry: E, limit: number): Stretch<E> | null {
   const held = stretch.entries.find(({ node }) => node.id === entry.node.id);

@@ -269,7 +269,7 @@ test('entries of the same time are ordered by id', async () => {
 for (const order of ['DESC', 'ASC']) {
   test(`an item that is listed at an older place is no obstacle, ${order}`, async () => {
     const gateway = filled('a', 'b', 'c', 'd');
-    gateway.defer('b'); // it has changed last, and keeps its place for now
+    gateway.defer('b'); // it has changed last, and its position follows later
     const library = await opened(gateway, { order, pageSize: 10 });
     const expected = ['a', 'b', 'c', 'd', 'e'];
     gateway.put({ id: 'e', version: 1, lastModified: gateway.timeAfter('d') });

@@ -40,7 +40,7 @@ export class SimulatedGateway {
     this.put({ id, version, lastModified: this.#tick() });
   }
 
-  // defer changes an item that keeps its place for now.
+  // defer changes an item without moving it: its position follows later.
   defer(id) {
     const item = this.#items.get(id);
     this.put({ ...item, position: item.lastModified, version: item.version + 1, lastModified: this.timeAfter(this.list('ASC').at(-1).id, 500) });
@@ -73,7 +73,7 @@ export class SimulatedGateway {
   }
 
   // A cursor knows how many events there were when it was made. The events after that are
-  // delivered to whoever continues from it.
+  // delivered to a subscriber that continues from it.
   #edge(item, bound = null, seen = this.#events.length) {
     return { cursor: JSON.stringify({ at: [positionOf(item), item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
   }

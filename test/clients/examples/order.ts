@@ -73,8 +73,8 @@ export function placeFor(
 
 //#region change
 // withChange returns the loaded part of a library after a change. An entry that may belong beyond
-// an end is left out, and that end moves to the last entry before it: whoever loads more there
-// gets it. An entry that was the last one already stays: it has not moved, or is read once more.
+// an end is left out, and that end moves to the last entry before it: the next load at that
+// end returns it. An entry that was the last one already stays: it has not moved, or is read once more.
 export function withChange(
   library: LibraryConnection,
   change: LibraryChange,

@@ -48,7 +48,7 @@ var protocol = []Ablation{
 	{"entry-before-read", "the entry's base is read before the attempt reads the state again", Libraries, []Patch{
 		{"core/commit/decide.go", "g.attempt(ctx, early, a)", "g.attempt(withTry(ctx, try), early, a)"},
 	}},
-	{"new-member-not-read-again", "whoever has made somebody a member does not look whether it was deleted meanwhile", Libraries, []Patch{
+	{"new-member-not-read-again", "a change that adds a member does not check whether the member was deleted meanwhile", Libraries, []Patch{
 		{"library/removal.go", "\tgone, err := w.s.DeletedOf(ctx, w.joined)\n", "\tif commit.Ablated(\"new-member-not-read-again\") {\n\t\treturn nil\n\t}\n\tgone, err := w.s.DeletedOf(ctx, w.joined)\n"},
 	}},
 	{"removal-without-entry", "a deletion leaves the in-flight list before everything is removed", Libraries, []Patch{

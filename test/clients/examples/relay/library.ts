@@ -63,7 +63,7 @@ function applyChange(
   };
   const { index, beyond } = placeFor(edges.map(positionOf), positionOf(placed), order, more);
   if (beyond === 'newest' || (beyond === 'oldest' && !isHeld)) {
-    // It is read by whoever loads more at that end, which now is the last entry before it.
+    // The next load at that end returns it: the end is now the last entry before it.
     const isAtStart = (beyond === 'oldest') === (order === 'ASC');
     const outermost = isAtStart ? edges[0] : edges.at(-1);
     if (outermost)
