@@ -94,7 +94,7 @@ func (h *Header) ablatedLeft(m Member) (Buckets, bool) {
 	}
 	left := h.reach(m.Principal)
 	if m.Active() && h.State == commit.Live {
-		left &^= h.stands(m.Principal)
+		left &^= h.belongs(m.Principal)
 	}
 	return left, true
 }
