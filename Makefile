@@ -155,7 +155,7 @@ unraced: ## run the tests of unit that race does not run
 
 # Scenarios that depend on the store run on both kinds. Hostile requests and kill -9 do
 # not depend on it.
-SCENARIOS_ON_CLUSTER = WhoSeesWhat|DeletingAUser|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Pastes|Pastes_FollowingThem|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
+SCENARIOS_ON_CLUSTER = WhoSeesWhat|Search|Search_OfALongLibrary|Bulk|TotalCount|DeletingAUser|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Pastes|Pastes_FollowingThem|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
 
 # Most of them wait for a node or for time to pass, so more run at once than there are
 # cores.
