@@ -14,7 +14,7 @@ import (
 
 // Numbers of buckets.
 const (
-	// firstShards is the number of partitions of the first day of a feed.
+	// firstShards is the number of partitions of the first day of a feed in a remote store.
 	firstShards = 4
 	// maxShards is the largest number of partitions of a day.
 	maxShards = 64
@@ -35,6 +35,9 @@ const (
 type buckets struct {
 	store Store
 	rt    sched.Runtime
+	// remote reports that a day has several partitions. In a store of this process they would
+	// spread no load, and a page would open an iterator for each.
+	remote bool
 
 	mu    sync.Mutex
 	feeds map[Feed]*known
@@ -50,12 +53,13 @@ type known struct {
 }
 
 // list returns the buckets of a feed, newest first. A bucket that another process has
-// created may be missing for bucketsKept, unless it is today's.
+// created may be missing for bucketsKept, unless it is today's. No other process has a store of
+// this process open, so its list is not read again for today's.
 func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 	now := b.rt.Elapsed()
 	today := DayOf(clock.Of(b.rt.Now()).Add(aheadBy))
 	list, fresh := b.cached(feed, now)
-	if fresh && len(list) > 0 && list[0].Day >= today {
+	if fresh && (!b.remote || len(list) > 0 && list[0].Day >= today) {
 		return list, nil
 	}
 	if fresh {
@@ -156,8 +160,8 @@ func (b *buckets) fix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 	if err != nil || ok {
 		return have, err
 	}
-	shards := firstShards
-	if have != (Bucket{}) {
+	shards := 1
+	if b.remote {
 		if shards, err = b.shardsAfter(ctx, feed, have); err != nil {
 			return Bucket{}, err
 		}
@@ -194,8 +198,12 @@ func (b *buckets) learn(feed Feed, bucket Bucket) {
 
 // shardsAfter returns the number of partitions for the day after before: twice as many if
 // the partitions of before are too large, half as many if they are less than an eighth full.
-// Ids are spread evenly, so counting one partition is enough.
+// Ids are spread evenly, so counting one partition is enough. The first day has firstShards;
+// before is the zero Bucket then.
 func (b *buckets) shardsAfter(ctx context.Context, feed Feed, before Bucket) (int, error) {
+	if before == (Bucket{}) {
+		return firstShards, nil
+	}
 	n, err := b.count(ctx, Partition{Feed: feed, Day: before.Day})
 	switch {
 	case err != nil:

@@ -207,8 +207,8 @@ func (a *afterSlices) ListEntries(ctx context.Context, p timeline.Partition, s t
 func TestRead_ShowsEntriesPutDuringARead(t *testing.T) {
 	for _, puts := range []int{1, 1024, 1025} {
 		f, store := newRemoved(t, today+1000, 5000)
+		f.put(timeline.Entry{Created: today, ID: "oldest"}, true) // in a day with four partitions
 		f.feeds = f.local
-		f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
 		f.store.Store = &afterSlices{Store: store, remaining: 4, then: func() {
 			for n := range puts {
 				e := timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}
@@ -249,6 +249,7 @@ func (a *afterDays) ListBuckets(ctx context.Context, feed timeline.Feed, before 
 // is shown to the next reader.
 func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
 	f, store := newRemoved(t, today, 0)
+	f.local = f.open()
 	f.feeds = f.local
 	for n := range 400 {
 		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n), Until: today + 1}, true)

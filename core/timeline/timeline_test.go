@@ -295,30 +295,39 @@ func TestPut_RecordsADayOnce(t *testing.T) {
 	}
 }
 
-// The day after a full one has twice the partitions, the day after an empty one half of them,
-// and never fewer than four.
+// In a remote store the day after a full one has twice the partitions, the day after an empty one
+// half of them, and never fewer than four. In a store of this process each day has one.
 func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
-	for name, c := range map[string]struct{ before, entries, want int }{
-		"full":          {4, 100_001, 8},
-		"as it was":     {8, 100_000, 8},
-		"an eighth":     {8, 12_500, 8},
-		"less":          {8, 12_499, 4},
-		"few":           {4, 1, 4},
-		"full and wide": {64, 100_001, 64},
+	for name, c := range map[string]struct {
+		before, entries, want int
+		remote                bool
+	}{
+		"full":            {4, 100_001, 8, true},
+		"as it was":       {8, 100_000, 8, true},
+		"an eighth":       {8, 12_500, 8, true},
+		"less":            {8, 12_499, 4, true},
+		"few":             {4, 1, 4, true},
+		"full and wide":   {64, 100_001, 64, true},
+		"the first":       {0, 0, 4, true},
+		"full, local":     {4, 100_001, 1, false},
+		"one day, local":  {1, 100_001, 1, false},
+		"the first local": {0, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &counting{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
-			if _, err := store.FixBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
-				t.Fatal(err)
+			if c.before > 0 {
+				if _, err := store.FixBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			rt := sched.NewReal()
 			defer rt.Close()
-			feeds := timeline.New(timeline.Config{Store: store, Runtime: rt})
+			feeds := timeline.New(timeline.Config{Store: store, Runtime: rt, Remote: c.remote})
 			if err := feeds.Put(t.Context(), "f", timeline.Entry{Created: today, ID: "x"}, 10); err != nil {
 				t.Fatal(err)
 			}
 			got, err := store.ListBuckets(t.Context(), "f", 20_001, 1)
-			if err != nil || got[0] != (timeline.Bucket{Day: 20_000, Shards: c.want}) {
+			if err != nil || len(got) != 1 || got[0] != (timeline.Bucket{Day: 20_000, Shards: c.want}) {
 				t.Errorf("recorded %v, %v; want %d partitions", got, err, c.want)
 			}
 		})
@@ -347,7 +356,7 @@ func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeli
 // is an older one.
 func TestRead_FindsDaysOfOtherProcesses(t *testing.T) {
 	f := newFixture(t)
-	local := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	local := f.open()
 	count := func() int {
 		t.Helper()
 		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 10}, f.resolve)
@@ -379,6 +388,24 @@ func TestRead_FindsDaysOfOtherProcesses(t *testing.T) {
 	f.put(timeline.Entry{Created: today + day, ID: "tomorrow"}, true)
 	if n := count(); n != 4 {
 		t.Errorf("%d entries, want that of tomorrow too", n)
+	}
+}
+
+// A store of this process has no other writers: its days are not listed again for today's.
+func TestRead_OfAStoreOfThisProcessListsItsDaysOnce(t *testing.T) {
+	f := newFixture(t)
+	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	f.feeds = f.local
+	f.put(timeline.Entry{Created: today - 3*day, ID: "old"}, true)
+	f.want(timeline.Query{Size: 10})
+	lists := f.store.lists.Load()
+	f.want(timeline.Query{Size: 10})
+	if n := f.store.lists.Load() - lists; n != 0 {
+		t.Errorf("a page lists the days %d times", n)
+	}
+	f.put(timeline.Entry{Created: today, ID: "new"}, true)
+	if p := f.want(timeline.Query{Size: 10}); len(p.Found) != 2 {
+		t.Errorf("%d entries, want that of today too", len(p.Found))
 	}
 }
 

@@ -13,7 +13,7 @@ type Config struct {
 	Store   Store
 	Runtime sched.Runtime
 	// Remote reports that calls of the store take a round trip. Independent calls are then
-	// made concurrently.
+	// made concurrently, and the entries of a day are spread over several partitions.
 	Remote bool
 }
 
@@ -30,7 +30,7 @@ type Timelines struct {
 func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
-		buckets: buckets{store: c.Store, rt: c.Runtime, feeds: map[Feed]*known{}},
+		buckets: buckets{store: c.Store, rt: c.Runtime, remote: c.Remote, feeds: map[Feed]*known{}},
 		holes:   holes{feeds: map[Feed]*knownHoles{}},
 	}
 }

@@ -59,15 +59,20 @@ func (g *gateway) countEntries(ctx context.Context, p timeline.Partition) (n int
 	}
 }
 
-// printSizes tells the sizes of partitions, and reckons those of very many pastes over as
-// many days.
+// printSizes prints the sizes of partitions and, on Cassandra, computes those of manyPastes over
+// as many days.
 func (g *gateway) printSizes(ctx context.Context, t *table) error {
 	size, err := g.sizeOfPastes(ctx)
 	if err != nil {
 		return err
 	}
-	perPartition := manyPastes / size.partitions
 	t.title("The partitions of %d pastes over %d days", size.entries, size.days)
+	if size.partitions == size.days { // the embedded store sets no limit
+		t.figure("partitions, one a day", fmt.Sprint(size.partitions))
+		t.figure("entries in the largest", entries(size.largest))
+		return nil
+	}
+	perPartition := manyPastes / size.partitions
 	t.figure("partitions", fmt.Sprint(size.partitions))
 	t.atMost("entries in the largest", entries(size.largest), fmt.Sprintf("<= %d", mostInPartition), size.largest <= mostInPartition)
 	t.atMost(fmt.Sprintf("in each with %d pastes, on paper", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
