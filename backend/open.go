@@ -75,8 +75,8 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	})
 	feeds := timeline.New(timeline.Config{Store: c.Store, Runtime: c.Runtime, Remote: c.Remote})
 	pastes := paste.New(ctx, paste.Config{
-		Engine: engine, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal, Runtime: c.Runtime, Log: c.Log,
-		Shared: c.Notifier != nil,
+		Engine: engine, Principals: principals, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
+		Runtime: c.Runtime, Log: c.Log, Shared: c.Notifier != nil,
 	})
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, InFlightLists: c.Store, Registers: c.Store, Claims: claims,

@@ -20,10 +20,13 @@ type Created struct {
 // Create stores a paste. The caller may be anonymous if there is no idempotency key.
 //
 // Errors: UNAUTHENTICATED for an idempotency key of an anonymous caller; the faults of the
-// input; IDEMPOTENCY_MISMATCH; those of the store.
+// input; FORBIDDEN if the caller's user was deleted; IDEMPOTENCY_MISMATCH; those of the store.
 func (s *Service) Create(ctx context.Context, v *principal.Viewer, in Create) (*Created, error) {
 	m, err := s.Begin(string(v.User), commit.Call{Name: "createPaste", Input: &in, Key: &in.IdempotencyKey, Faults: in.check(s.Now())})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.people.RefuseDeleted(ctx, m.Budget, v); err != nil {
 		return nil, err
 	}
 	id, err := s.fixID(ctx, m)

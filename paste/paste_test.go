@@ -10,6 +10,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/paste"
+	"carrel/principal"
 )
 
 // long is a body that is stored in a row of its own.
@@ -48,6 +49,26 @@ func TestCreate_RefusesBadInput(t *testing.T) {
 	} {
 		_, err := h.Pastes.Create(t.Context(), h.anonymous, c.in)
 		backendtest.WantFaults(t, err, c.want...)
+	}
+}
+
+// A token for a deleted user creates nothing, although anonymous callers may create pastes.
+func TestCreate_RefusesADeletedUser(t *testing.T) {
+	h := newPastes(t)
+	if _, err := h.Service.DeleteUser(t.Context(), h.ann, principal.DeleteUser{ID: string(h.ann.User)}); err != nil {
+		t.Fatal(err)
+	}
+	for name, key := range map[string]*string{"without a key": nil, "with a key": backendtest.Ptr("k")} {
+		in := paste.Create{Body: "text", IdempotencyKey: key}
+		if made, err := h.Pastes.Create(t.Context(), backendtest.As("u:acme:ann"), in); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%s: %+v, %v", name, made, err)
+		}
+	}
+	// A user that does not exist yet, and nobody at all, may still do so.
+	for _, v := range []*principal.Viewer{backendtest.As("u:acme:new"), {}} {
+		if _, err := h.Pastes.Create(t.Context(), v, paste.Create{Body: "text"}); err != nil {
+			t.Errorf("%q: %v", v.User, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"carrel/core/id"
 	"carrel/core/sched"
 	"carrel/core/timeline"
+	"carrel/principal"
 )
 
 // feedName names the feed of the public pastes.
@@ -25,14 +26,16 @@ type dueStore interface {
 
 // Config is what the Service of pastes needs.
 type Config struct {
-	Engine  *commit.Engine
-	Store   Store
-	Dues    dueStore
-	Feeds   *timeline.Timelines
-	Cursors *cursor.Sealer
-	Journal commit.Journal
-	Runtime sched.Runtime
-	Log     *slog.Logger
+	Engine *commit.Engine
+	// Principals knows whose users were deleted.
+	Principals *principal.Service
+	Store      Store
+	Dues       dueStore
+	Feeds      *timeline.Timelines
+	Cursors    *cursor.Sealer
+	Journal    commit.Journal
+	Runtime    sched.Runtime
+	Log        *slog.Logger
 	// Shared reports that other processes may use the store.
 	Shared bool
 }
@@ -40,6 +43,7 @@ type Config struct {
 // Service implements the rules of pastes. It is safe for concurrent use.
 type Service struct {
 	*commit.Engine
+	people  *principal.Service
 	store   Store
 	dues    dueStore
 	feeds   *timeline.Timelines
@@ -56,7 +60,7 @@ type Service struct {
 // The values of ctx are those of its background work, which does not end with ctx.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
-		Engine: c.Engine, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
+		Engine: c.Engine, people: c.Principals, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
 		life: c.Runtime.Detach(ctx),
 	}
 	s.arrivals = arrivals{s: s, shared: c.Shared, seen: map[ID]bool{}}

@@ -46,6 +46,22 @@ func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) e
 	return s.Early(ctx, b, func(ctx context.Context) error { return s.checkStored(ctx, v) })
 }
 
+// RefuseDeleted returns FORBIDDEN if the viewer's user was deleted. It is for mutations that
+// anonymous callers and viewers without a stored user may make.
+func (s *Service) RefuseDeleted(ctx context.Context, b commit.Budget, v *Viewer) error {
+	return s.Early(ctx, b, func(ctx context.Context) error {
+		deleted, err := s.IsDeleted(ctx, v)
+		if err == nil && deleted {
+			err = deletedUser(v)
+		}
+		return err
+	})
+}
+
+func deletedUser(v *Viewer) *fault.Error {
+	return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", v.User)
+}
+
 // checkStored returns FORBIDDEN unless the viewer's user is stored. It keeps what it has read
 // for the rest of the request.
 func (s *Service) checkStored(ctx context.Context, v *Viewer) error {
@@ -56,7 +72,7 @@ func (s *Service) checkStored(ctx context.Context, v *Viewer) error {
 	case err != nil:
 		return fmt.Errorf("read the viewer's user: %w", err)
 	case hs[0].State == commit.Deleted:
-		return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", v.User)
+		return deletedUser(v)
 	case hs[0].State != commit.Live:
 		return fault.Forbiddenf(nil, "your user %s does not exist yet; create it with createUser first", v.User)
 	}
