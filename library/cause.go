@@ -138,7 +138,9 @@ func (e *IndexUpdate) cause(h *Header, m Member) Cause {
 	case ReasonRemoved:
 		fits = !m.Active() && h.State == commit.Live
 	case ReasonDeleted, ReasonExpired:
-		fits = h.State == commit.Deleted
+		// The deletion does not concern a principal whose role had ended before: it may not know
+		// what has become of the item.
+		fits = m.Active() && h.State == commit.Deleted
 	}
 	if !fits {
 		return Cause{}

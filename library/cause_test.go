@@ -46,7 +46,8 @@ func TestCause_FitsTheRow(t *testing.T) {
 		{ReasonShared, active, commit.Live, true}, {ReasonShared, leaving, commit.Live, false}, {ReasonShared, active, commit.Deleted, false},
 		{ReasonUpdated, active, commit.Live, true}, {ReasonUpdated, leaving, commit.Live, false}, {ReasonRevised, active, commit.Deleted, false},
 		{ReasonRemoved, leaving, commit.Live, true}, {ReasonRemoved, active, commit.Live, false}, {ReasonRemoved, leaving, commit.Deleted, false},
-		{ReasonDeleted, active, commit.Deleted, true}, {ReasonDeleted, active, commit.Live, false}, {ReasonExpired, leaving, commit.Deleted, true},
+		{ReasonDeleted, active, commit.Deleted, true}, {ReasonDeleted, active, commit.Live, false}, {ReasonDeleted, leaving, commit.Deleted, false},
+		{ReasonExpired, active, commit.Deleted, true}, {ReasonExpired, leaving, commit.Deleted, false},
 	} {
 		e := &IndexUpdate{Header: &Header{State: commit.Live}, Causes: reasonForAll(c.reason)}
 		if got := e.cause(&Header{State: c.state}, c.row); got.Reason == c.reason != c.known {

@@ -3,6 +3,7 @@ package feed_test
 import (
 	"testing"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/input"
 	"carrel/library"
@@ -84,4 +85,30 @@ func TestCause_OfRemovalsIsForWhoMayKnow(t *testing.T) {
 	wantCaused(t, stranger, "-a", "")
 	wantCaused(t, owner, "-a", "DELETED ann")
 	wantCaused(t, admin, "-a", "DELETED ann")
+}
+
+// TestCause_OfADeletionIsForMembers: whose role had ended before does not learn that the item was
+// deleted, even if its library loses the item only with the deletion.
+func TestCause_OfADeletionIsForMembers(t *testing.T) {
+	var store *stuck
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
+		h.User(id, principal.Public)
+	}
+	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER", "u:acme:cleo=VIEWER")
+	after := map[string]string{}
+	for _, user := range []string{"u:acme:ben", "u:acme:cleo"} {
+		page, err := h.Service.Library(t.Context(), backendtest.As(user), principal.ID(user), library.LibraryQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after[user] = *page.PageInfo.EndCursor()
+	}
+	store.hold("u:acme:ben")
+	h.TakeOut(id, "u:acme:ben")
+	h.Delete(id)
+	store.hold("")
+	h.Quiet()
+	wantCaused(t, h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", after["u:acme:ben"]), "-a", "")
+	wantCaused(t, h.Follow(backendtest.As("u:acme:cleo"), "u:acme:cleo", after["u:acme:cleo"]), "-a", "DELETED ann")
 }
