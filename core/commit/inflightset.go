@@ -122,7 +122,8 @@ func (r *InFlightReader) Size() int {
 	return r.size
 }
 
-// run reads the set, one read after the other, while requests wait.
+// run reads the set, one read after the other, while requests wait. It refuses them while sets are
+// not read: the next read may be many seconds away.
 func (r *InFlightReader) run() {
 	for {
 		r.mu.Lock()
@@ -130,6 +131,14 @@ func (r *InFlightReader) run() {
 			r.reading = false
 			r.mu.Unlock()
 			return
+		}
+		if r.rt.Elapsed() < r.paused {
+			refused := r.next
+			r.next = nil
+			r.mu.Unlock()
+			refused.err = errLargeSet
+			refused.done.Open()
+			continue
 		}
 		pause := r.nextAt - r.rt.Elapsed()
 		r.mu.Unlock()

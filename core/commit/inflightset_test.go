@@ -287,6 +287,54 @@ func TestInFlightReader_PausesIfManyProcessesHaveLists(t *testing.T) {
 	}
 }
 
+// waitingContext reports when something waits for its end.
+type waitingContext struct {
+	context.Context
+	waited chan struct{}
+}
+
+func (c *waitingContext) Done() <-chan struct{} {
+	select {
+	case c.waited <- struct{}{}:
+	default:
+	}
+	return c.Context.Done()
+}
+
+// A request that waits for the next read when sets cease to be read does not wait for a long
+// interval: it reads headers instead.
+func TestInFlightReader_RefusesWaitingRequestsIfSetsAreNotRead(t *testing.T) {
+	store, stepped, _ := newReader(t)
+	rt := &pausingClock{steppedClock: stepped, paused: make(chan time.Duration, 1), goOn: make(chan struct{}, 1)}
+	r := commit.NewInFlightReader(t.Context(), store, rt)
+	store.setMany(1000)
+	first := read(t.Context(), r)
+	<-store.sent
+	waits := &waitingContext{t.Context(), make(chan struct{}, 1)}
+	second := read(waits, r)
+	<-waits.waited
+	store.pass <- struct{}{}
+	if a := <-first; a.err != nil {
+		t.Fatal(a.err)
+	}
+	select {
+	case a := <-second:
+		if a.err == nil {
+			t.Error("the set was read again without a pause")
+		}
+	case pause := <-rt.paused:
+		t.Errorf("a request waits %s for the next read", pause)
+		rt.goOn <- struct{}{}
+		store.pass <- struct{}{}
+		<-second
+	}
+	rt.advance(10 * time.Second)
+	store.pass <- struct{}{}
+	if _, err := r.Read(t.Context()); err != nil {
+		t.Errorf("ten seconds later: %v", err)
+	}
+}
+
 // Requests that arrive during a pause share the read after it.
 func TestInFlightReader_SharesTheReadAfterAPause(t *testing.T) {
 	store, stepped, _ := newReader(t)
