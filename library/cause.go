@@ -3,6 +3,7 @@ package library
 import (
 	"maps"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/principal"
 )
@@ -75,6 +76,9 @@ type Causes struct {
 	// All is that of the libraries that Of does not have.
 	All Cause
 	Of  map[principal.ID]Cause
+	// LastModified is that of the state that the change has made. A later one shows that the item
+	// was updated since.
+	LastModified clock.Instant
 }
 
 // reasonForAll is a reason that is the same for all libraries.
@@ -122,7 +126,7 @@ func (c Causes) then(later Causes) Causes {
 		of = make(map[principal.ID]Cause, len(later.Of))
 	}
 	maps.Copy(of, later.Of)
-	return Causes{All: c.All, Of: of}
+	return Causes{All: c.All, Of: of, LastModified: c.LastModified}
 }
 
 // cause is why a row is enforced, of the snapshot that h and m are of. A snapshot may be of
@@ -135,6 +139,9 @@ func (e *IndexUpdate) cause(h *Header, m Member) Cause {
 	}
 	fits := m.Active() && h.State == commit.Live
 	switch c.Reason {
+	case ReasonUpdated, ReasonRevised:
+		// The author of a later update has made what an event shows.
+		fits = fits && h.LastModified <= e.Causes.LastModified
 	case ReasonRemoved:
 		fits = !m.Active() && h.State == commit.Live
 	case ReasonDeleted, ReasonExpired:

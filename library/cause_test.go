@@ -11,11 +11,11 @@ import (
 )
 
 func TestCauses_OfMergedChangesAreTheLastOfEachLibrary(t *testing.T) {
-	update, deletion := Causes{All: Cause{ReasonUpdated, "u:t:ed"}}, Causes{All: Cause{ReasonDeleted, "u:t:ann"}}
+	update, deletion := Causes{All: Cause{ReasonUpdated, "u:t:ed"}, LastModified: 5}, Causes{All: Cause{ReasonDeleted, "u:t:ann"}}
 	share := Causes{Of: map[principal.ID]Cause{"u:t:a": {ReasonShared, "u:t:ann"}}}
 	other := Causes{Of: map[principal.ID]Cause{"u:t:a": {ReasonRole, "u:t:bob"}, "u:t:b": {ReasonRemoved, "u:t:bob"}}}
 	for name, c := range map[string]struct{ first, second, want Causes }{
-		"a share after an update":             {update, share, Causes{All: update.All, Of: share.Of}},
+		"a share after an update":             {update, share, Causes{All: update.All, Of: share.Of, LastModified: 5}},
 		"an update after a share":             {share, update, update},
 		"a deletion after an update":          {update, deletion, deletion},
 		"two changes of roles":                {share, other, other},

@@ -85,6 +85,7 @@ func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try
 
 // contentAttempt is an attempt that commits c under e's id.
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
+	e.Causes.LastModified = c.Header.LastModified
 	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
 		return s.contents.Commit(ctx, c)

@@ -1,6 +1,8 @@
 package feed_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"carrel/backend"
@@ -111,4 +113,62 @@ func TestCause_OfADeletionIsForMembers(t *testing.T) {
 	h.Quiet()
 	wantCaused(t, h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", after["u:acme:ben"]), "-a", "")
 	wantCaused(t, h.Follow(backendtest.As("u:acme:cleo"), "u:acme:cleo", after["u:acme:cleo"]), "-a", "DELETED ann")
+}
+
+// paging is a store whose reads of members wait, if gate is set, until it is closed.
+type paging struct {
+	backend.Store
+	gate atomic.Pointer[chan struct{}]
+}
+
+func (p *paging) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+	if gate := p.gate.Load(); gate != nil {
+		<-*gate
+	}
+	return p.Store.MembersPage(ctx, id, after, limit, serial)
+}
+
+// during calls do while a walk that begins within it waits to read the members.
+func (p *paging) during(do func()) {
+	gate := make(chan struct{})
+	p.gate.Store(&gate)
+	do()
+	p.gate.Store(nil)
+	close(gate)
+}
+
+// TestCause_IsNotOfAnEarlierUpdate: an event that shows an item as a later update has left it is
+// not attributed to the author of an earlier one, whose walk has read the later state.
+func TestCause_IsNotOfAnEarlierUpdate(t *testing.T) {
+	store := &paging{}
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora"} {
+		h.User(id, principal.Public)
+	}
+	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER", "u:acme:cleo=EDITOR")
+	ben := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
+	update := func(user, title string) {
+		t.Helper()
+		in := library.UpdateContent{ID: string(id), Title: input.Some(&title)}
+		if _, err := h.Service.UpdateContent(t.Context(), backendtest.As(user), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.during(func() {
+		update("u:acme:ann", "a2")
+		update("u:acme:cleo", "a3")
+	})
+	ben.Want("+a3")
+	if by := ben.LastCause.By; by != "" && by != "u:acme:cleo" {
+		t.Errorf("the last update is attributed to %s", by)
+	}
+	h.Quiet()
+	// A share in between changes nothing that ben sees.
+	store.during(func() {
+		update("u:acme:ann", "a4")
+		if _, err := h.Share("u:acme:ann", id, "u:acme:dora"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	wantCaused(t, ben, "+a4", "UPDATED ann")
 }

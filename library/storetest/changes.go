@@ -209,6 +209,7 @@ func changesCause(s *env) {
 		Of:  map[principal.ID]library.Cause{b: {Reason: library.ReasonShared}, c: {Reason: library.ReasonDeleted, By: a}},
 	}
 	e := it.snapshot(a, b, c)
+	causes.LastModified = e.Header.LastModified
 	e.At, e.Causes = at, causes
 	for part := range slices.Chunk(e.Rows, s.ApplyIndexBatch()) {
 		one := *e
