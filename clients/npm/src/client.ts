@@ -11,7 +11,8 @@ export interface ClientOptions {
   // Returns the current token. Without a token the viewer is anonymous.
   readonly token?: () => Token | Promise<Token>;
   // Gets another token after the gateway refused one, and makes token() return it. Requests
-  // that fail together share one call. null: there is no other token.
+  // that fail together share one call. null: there is no other token. If it fails, or token()
+  // does, the request fails with a NetworkError, and is repeated like after any other.
   readonly renewToken?: () => Promise<Token>;
   readonly fetch?: typeof fetch;
   // How often a request is repeated that may succeed later; 3 unless given.
@@ -69,7 +70,7 @@ export class CarrelClient {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const response = await this.#send(document, variables, 'application/graphql-response+json, application/json;q=0.9', signal);
-        return resultOf<Result>(await bodyOf(response), response);
+        return resultOf<Result>(await bodyOf(response, signal), response);
       } catch (error) {
         const wait = error instanceof CarrelError && error.retryable ? (error.retryAfter ?? backoff(attempt)) : Infinity;
         if (!repeatable || attempt > (this.#options.retries ?? 3) || wait > longestPause) throw error;
@@ -87,7 +88,7 @@ export class CarrelClient {
   ): AsyncGenerator<Result> {
     const response = await this.#send(document, variables, 'text/event-stream', signal);
     if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
-      resultOf(await bodyOf(response), response);
+      resultOf(await bodyOf(response, signal), response);
       throw new NetworkError('The answer is not a stream of events.');
     }
     onOpen?.();
@@ -110,7 +111,7 @@ export class CarrelClient {
   // A refused token is renewed once. That is safe for mutations too: the gateway checks the
   // token before it executes anything.
   async #send(document: TypedDocument<unknown, never>, variables: unknown, accept: string, signal?: AbortSignal): Promise<Response> {
-    const token = await this.#options.token?.();
+    const token = await this.#token();
     const response = await this.#post(document, variables, accept, token, signal);
     if (response.status !== 401) return response;
     const renewed = token ? await this.#renew(token) : null;
@@ -118,18 +119,22 @@ export class CarrelClient {
       await response.body?.cancel();
       const repeated = await this.#post(document, variables, accept, renewed, signal);
       if (repeated.status !== 401) return repeated;
-      throw new UnauthenticatedError(401, errorsOf(await bodyOf(repeated)));
+      throw new UnauthenticatedError(401, errorsOf(await bodyOf(repeated, signal)));
     }
-    throw new UnauthenticatedError(401, errorsOf(await bodyOf(response)));
+    throw new UnauthenticatedError(401, errorsOf(await bodyOf(response, signal)));
   }
 
   async #renew(refused: string): Promise<Token> {
-    const current = await this.#options.token?.();
+    const current = await this.#token();
     if (current && current !== refused) return current; // another request has renewed it
-    this.#renewal ??= (this.#options.renewToken?.() ?? Promise.resolve(null)).finally(() => {
+    this.#renewal ??= received(() => this.#options.renewToken?.(), 'The token could not be renewed.').finally(() => {
       this.#renewal = undefined;
     });
     return this.#renewal;
+  }
+
+  #token(): Promise<Token> {
+    return received(() => this.#options.token?.(), 'There was no token to send.');
   }
 
   async #post(document: TypedDocument<unknown, never>, variables: unknown, accept: string, token: Token, signal?: AbortSignal): Promise<Response> {
@@ -150,12 +155,30 @@ function hasKey(variables: unknown): boolean {
   return Boolean(input?.idempotencyKey);
 }
 
-async function bodyOf(response: Response): Promise<string> {
+async function bodyOf(response: Response, signal: AbortSignal | undefined): Promise<string> {
   try {
     return await response.text();
   } catch (error) {
-    throw new NetworkError('The answer was cut off.', { cause: error });
+    throw signal?.aborted ? error : new NetworkError('The answer was cut off.', { cause: error });
   }
+}
+
+// received returns a token from the application. The application may have to ask a server for
+// it, so a failure is one of the network.
+async function received(token: () => Token | Promise<Token>, message: string): Promise<Token> {
+  try {
+    return await token();
+  } catch (error) {
+    throw new NetworkError(message, { cause: error });
+  }
+}
+
+// secondsOf returns the seconds in a Retry-After header. A proxy may send a date instead.
+function secondsOf(header: string | null): number | undefined {
+  if (!header) return undefined;
+  const seconds = Number(header);
+  const delay = Number.isNaN(seconds) ? (Date.parse(header) - Date.now()) / 1000 : seconds;
+  return Number.isFinite(delay) ? Math.max(delay, 0) : undefined;
 }
 
 // resultOf returns the data of an answer, and throws a RequestError for one with errors.
@@ -164,9 +187,8 @@ function resultOf<Result>(text: string, response: Response): Result {
   const answer = parsed(text);
   const errors = errorsOf(text);
   if (errors.length > 0 || !answer || !('data' in answer)) {
-    const seconds = Number(response.headers.get('retry-after') ?? NaN);
     const Class = errors[0]?.extensions?.code === 'UNAUTHENTICATED' ? UnauthenticatedError : RequestError;
-    throw new Class(status, errors, answer?.data ?? null, Number.isFinite(seconds) ? seconds : undefined);
+    throw new Class(status, errors, answer?.data ?? null, secondsOf(response.headers.get('retry-after')));
   }
   return answer.data as Result;
 }

@@ -102,6 +102,14 @@ test('a long Retry-After is left to the caller', async () => {
   assert.deepEqual(pauses, []);
 });
 
+test('Retry-After may be a date', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1) });
+  answers = [json(503, '', { 'retry-after': 'Thu, 01 Jan 2026 00:00:03 GMT' }), json(503, '', { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }), json(503, '', { 'retry-after': 'later' }), viewer];
+  await client().execute(ViewerDocument, {});
+  assert.deepEqual(pauses.slice(0, 2), [3000, 0]);
+  assert.ok(pauses[2] >= 1000 && pauses[2] <= 2000, `${pauses[2]}`);
+});
+
 test('the data of an answer with errors is in the error', async () => {
   answers = [json(200, { data: { viewer: null }, errors: [{ message: 'x', path: ['viewer'], extensions: { code: 'INTERNAL_SERVER_ERROR' } }] })];
   await assert.rejects(client().execute(ViewerDocument, {}), (error) => {
@@ -153,6 +161,25 @@ test('where no other token helps, the error says so', async () => {
   }
   answers = [refused];
   await assert.rejects(client({ renewToken: () => assert.fail('renewed') }).execute(ViewerDocument, {}), UnauthenticatedError);
+});
+
+test('a renewal that fails is a NetworkError, and is tried again', async () => {
+  const refused = failure('UNAUTHENTICATED', {}, 401);
+  const cause = new TypeError('fetch failed');
+  answers = [refused, refused, viewer];
+  let renewals = 0;
+  const renewToken = async () => {
+    renewals += 1;
+    if (renewals === 1) throw cause;
+    return 'new';
+  };
+  await client({ token: () => 'old', renewToken }).execute(ViewerDocument, {});
+  assert.deepEqual([renewals, pauses.length, requests.at(-1).authorization], [2, 1, 'Bearer new']);
+  for (const failing of [{ renewToken: async () => Promise.reject(cause) }, { renewToken: () => { throw cause; } }, { token: () => { throw cause; } }]) {
+    answers = [refused];
+    const options = { token: () => 'old', retries: 0, ...failing };
+    await assert.rejects(client(options).execute(ViewerDocument, {}), (error) => error instanceof NetworkError && error.cause === cause);
+  }
 });
 
 async function followed(...pieces) {
@@ -207,6 +234,20 @@ test('an aborted request throws the reason, and is not repeated', async () => {
   answers = [() => controller.abort(reason)];
   await assert.rejects(client().execute(ViewerDocument, {}, { signal: controller.signal }), (error) => error === reason);
   assert.equal(requests.length, 1);
+});
+
+test('a request that is aborted during its answer throws the reason', async () => {
+  const reason = new Error('enough');
+  for (const read of [(c, signal) => c.execute(UpdateContentDocument, { input }, { signal }), (c, signal) => c.subscribe(LibraryChangedDocument, { id: 'g:demo:a' }, { signal }).next()]) {
+    const controller = new AbortController();
+    answers = [(response) => response.writeHead(200, { 'content-type': 'application/json' }).write('{')];
+    const abort = async (...request) => {
+      const response = await fetch(...request);
+      setImmediate(() => controller.abort(reason));
+      return response;
+    };
+    await assert.rejects(read(client({ fetch: abort }), controller.signal), (error) => error === reason);
+  }
 });
 
 test('userErrors become a MutationError', () => {
