@@ -221,7 +221,16 @@ export class LiveLibrary {
       hasNext: this.#stretch?.next.more ?? false,
       error: this.#error,
     };
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener();
+      } catch (error) {
+        // The application's error stays uncaught, but does not end the library.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
   }
 }
 

@@ -255,6 +255,32 @@ test('the snapshot is the same object until something changes', async () => {
   library.close();
 });
 
+test('a listener that throws stops neither the library nor the other listeners', async (t) => {
+  const gateway = filled('a');
+  const library = await opened(gateway);
+  const thrown = [];
+  t.mock.method(globalThis, 'queueMicrotask', (report) => {
+    try {
+      report();
+    } catch (error) {
+      thrown.push(error);
+    }
+  });
+  const bug = new Error('a bug of the application');
+  library.subscribe(() => {
+    throw bug;
+  });
+  let calls = 0;
+  library.subscribe(() => (calls += 1));
+  gateway.touch('b');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['b', 'a']);
+  assert.equal(library.snapshot().status, 'live');
+  assert.ok(calls > 0);
+  assert.ok(thrown.length > 0 && thrown.every((error) => error === bug));
+  library.close();
+});
+
 test('entries of the same time are ordered by id', async () => {
   const gateway = filled('b', 'd');
   const library = await opened(gateway);
