@@ -157,11 +157,28 @@ test('nothing is skipped where an entry is left out: the stretch ends before it'
   assert.equal(up.pageInfo.startCursor, 'd@6');
 });
 
-test('where nothing is left a new entry at the newest end is the whole stretch', () => {
-  let held = joinPage(undefined, page([edge('c', 5)], { next: true }), desc);
-  held = placeEntry(dropEntry(held, 'c'), edge('x', 9));
-  assert.deepEqual(ids(held), ['x']);
-  assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'x@9', endCursor: 'x@9' });
+test('a stretch that was emptied starts again at the next entry, and is read on from it at both ends', () => {
+  const cases: [way: Asked, ends: Ends, at: number][] = [
+    [desc, { next: true }, 9],
+    [desc, { next: true }, 2], // shared later, and older than what is not read yet
+    [desc, { previous: true }, 9],
+    [desc, { previous: true }, 2],
+    [asc, { next: true }, 2],
+    [asc, { previous: true }, 9],
+  ];
+  for (const [way, ends, at] of cases) {
+    const emptied = dropEntry(joinPage(undefined, page([edge('c', 5)], ends), way), 'c');
+    const held = placeEntry(emptied, edge('x', at));
+    assert.deepEqual(ids(held), ['x']);
+    assert.deepEqual(held.pageInfo, { hasPreviousPage: true, hasNextPage: true, startCursor: `x@${at}`, endCursor: `x@${at}` });
+  }
+});
+
+test('the only entry held stays when it moves to the newest end, and that end is read already', () => {
+  const held = joinPage(undefined, page([edge('c', 5)], { next: true }), desc);
+  const moved = placeEntry(held, edge('c', 9));
+  assert.deepEqual(ids(moved), ['c']);
+  assert.deepEqual(moved.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'c@9', endCursor: 'c@9' });
 });
 
 test('where the only entry held moves on, what lies between is still read', () => {

@@ -108,8 +108,8 @@ const endOf = (edges: readonly Edge[]) => edges.at(-1)?.cursor ?? null;
 
 // placeEntry moves an entry to its present position. One that belongs beyond an end that is not
 // the library's own is removed, and the stretch ends before it: it is read when the reader
-// scrolls there. If no other entry remains, the stretch keeps its position: what lies between
-// is read from there. Old events, and events of entries that have not moved, move nothing.
+// scrolls there. If it was the only one, the stretch keeps its position: what lies between is
+// read from there. Old events, and events of entries that have not moved, move nothing.
 export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, edge: E & { time: string }): Held {
   const current =  { ...held, newest: edge.cursor };
   const before = held.edges.find(({ key }) => key === edge.key);
@@ -119,6 +119,11 @@ export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, 
   const index = indexFor(rest, edge);
   const pageInfo = { ...rest.pageInfo };
   const newerUnread = rest.direction === 'ASC' ? pageInfo.hasNextPage : pageInfo.hasPreviousPage;
+  // The cursors of an emptied stretch do not show on which side of them the entry belongs, so
+  // the stretch starts again at the entry, and everything else is read from there.
+  if (edges.length === 0 && !before && (pageInfo.hasPreviousPage || pageInfo.hasNextPage)) {
+    return { ...rest, edges: [edge], pageInfo: { ...pageInfo, hasPreviousPage: true, hasNextPage: true, startCursor: edge.cursor, endCursor: edge.cursor } };
+  }
   if (edges.length === 0 && newerUnread) return { ...rest, pageInfo };
   if (edges.length > 0 && index === 0 && pageInfo.hasPreviousPage) {
     return { ...rest, pageInfo: { ...pageInfo, startCursor: startOf(edges) } };
