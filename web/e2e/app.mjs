@@ -18,11 +18,11 @@ import { newest, pasteFaults, pasteMarkup, pasteOvertaken, pastesArrive, pastesO
 import { lateAnswers, merging, quarrels } from './app/quarrels.mjs';
 import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
-import { searching, searchLive, searchProgress } from './app/searching.mjs';
+import { searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
 import { goneElsewhere, latePage, lookUp, lostConnection, news, together } from './app/sharing.mjs';
 import { demoted, discarding, expelled, expiredToken, forGroup, keptAfterFailure, offline, rescued, signedInAgain, smallScreen } from './app/unsaved.mjs';
 
-const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, profile, expiry, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection, texts, drafting, overtaken, history, suggesting, branches, branchFaults, languages, copying, openByUrl, pasting, pastesArrive, pasteOvertaken, pasteMarkup, pasteFaults, pastesOnPhone, newest, searching, searchProgress, searchLive, deletedGroup, deletedAccount };
+const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, profile, expiry, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection, texts, drafting, overtaken, history, suggesting, branches, branchFaults, languages, copying, openByUrl, pasting, pastesArrive, pasteOvertaken, pasteMarkup, pasteFaults, pastesOnPhone, newest, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

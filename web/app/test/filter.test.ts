@@ -12,6 +12,7 @@ test('an address without a filter has none', () => {
 test('what an address says of a filter is checked', () => {
   assert.deepEqual(read('kind=note,book&visible=SECRET&role=viewer,manager,viewer&by=c:demo:x'), { ...noFilter, kinds: ['NOTE'], roles: ['MANAGER', 'VIEWER'] });
   assert.equal(read(`q=${'x'.repeat(500)}`).text.length, longestText);
+  assert.deepEqual(['q=%20a%20', 'q=%20'].map((query) => read(query).text), ['a', '']);
   assert.equal(read('by=U:Demo:Ann').createdBy, 'u:demo:ann');
 });
 

@@ -8,6 +8,7 @@ type Answer = SearchPage<string> | Error;
 function searcher(...pages: Answer[]) {
   const asked: (string | null)[] = [];
   const reports: Found<string>[] = [];
+  const gone = new Set<string>();
   const run = (from: Found<string>, stopped: () => boolean = () => false) =>
     searchOn<string>({
       from,
@@ -21,9 +22,10 @@ function searcher(...pages: Answer[]) {
         if (page instanceof Error) throw page;
         return page;
       },
+      isGone: (edge) => gone.has(edge),
       onFound: (found) => reports.push(found),
     });
-  return { run, asked, reports };
+  return { run, asked, reports, gone };
 }
 
 const page = (edges: string[], endCursor: string | null, hasNextPage: boolean): SearchPage<string> => ({ edges, pageInfo: { endCursor, hasNextPage } });
@@ -33,6 +35,14 @@ test('a search goes on over short pages until it has found enough', async () => 
   await s.run(nothingFound);
   assert.deepEqual(s.asked, [null, '1', '2']);
   assert.deepEqual(s.reports.at(-1), { edges: ['a', 'b'], endCursor: '3', more: true, full: 0, cut: 3 });
+});
+
+test('what is removed while pages are read stays away, also what was found before', async () => {
+  const s = searcher(page(['a'], '1', true), page(['b'], '2', true), page(['c'], '3', false));
+  await s.run(nothingFound);
+  s.gone.add('a').add('c');
+  await s.run(s.reports.at(-1)!);
+  assert.deepEqual(s.reports.at(-1)?.edges, ['b']);
 });
 
 test('a search ends with the library', async () => {

@@ -56,9 +56,27 @@ export async function searching({ api, sit }) {
   await page.keyboard.press('Escape');
   await found(page, words.length);
 
+  // Enter searches at once, and adds nothing to the history when nothing has changed.
+  const steps = await page.evaluate(() => history.length);
+  await field(page).press('Enter');
+  await found(page, words.length);
+  expect(await page.evaluate(() => history.length), steps, 'the history after the same search again');
+
+  await field(page).fill('one two three four five six seven eight nine ten eleven');
+  await page.getByRole('heading', { name: 'This search is too long' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Try again' }).count(), 0, 'buttons that repeat what cannot succeed');
+
+  // Buttons that go away leave the focus in the search.
   await field(page).fill('nosuchword');
   await page.getByRole('heading', { name: 'No matches' }).waitFor();
-  await page.getByRole('button', { name: 'Clear the search' }).click();
+  await page.getByRole('button', { name: 'Clear', exact: true }).press('Enter');
+  await field(page).and(page.locator(':focus')).waitFor();
+  await field(page).press('Enter');
+  expect(new URL(page.url()).search, '?order=oldest', 'the address after Enter in an empty field');
+  await field(page).fill('nosuchword');
+  await page.getByRole('heading', { name: 'No matches' }).waitFor();
+  await page.getByRole('button', { name: 'Clear the search' }).press('Enter');
+  await field(page).and(page.locator(':focus')).waitFor();
   await page.getByRole('heading', { name: 'No matches' }).waitFor({ state: 'detached' });
   expect(await field(page).inputValue(), '', 'the field after the search was cleared');
   expect(new URL(page.url()).searchParams.get('q'), null, 'the address after the search was cleared');
@@ -72,6 +90,14 @@ export async function searching({ api, sit }) {
   await found(page, links.length);
   expect(await entriesOf(page), links, 'all links');
   await page.context().close();
+
+  // A filter that is only in the address can be switched off.
+  const hidden = await sit(null, { path: `/app/library/${largest}?visible=private` });
+  await hidden.getByRole('heading', { name: 'No matches' }).waitFor();
+  await hidden.getByRole('group', { name: 'Filters' }).getByRole('button', { pressed: true }).click();
+  await hidden.getByRole('heading', { name: 'No matches' }).waitFor({ state: 'detached' });
+  await field(hidden).and(hidden.locator(':focus')).waitFor();
+  await hidden.context().close();
 
   const phone = await sit(null, { path: `/app/library/${largest}?q=http`, viewport: { width: 360, height: 640 } });
   await found(phone, words.length);
@@ -100,8 +126,8 @@ export async function searchProgress({ sit }) {
   await field(page).fill('http');
   await page.getByText('Searching... No matches so far.').waitFor();
   await progress(page).waitFor();
-  await page.getByRole('button', { name: 'Stop' }).click();
-  await page.getByRole('button', { name: 'Continue the search' }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).press('Enter');
+  await page.getByRole('button', { name: 'Continue the search' }).and(page.locator(':focus')).waitFor();
   await progress(page).waitFor({ state: 'detached' });
   hold = false;
   held.forEach((go) => go());
@@ -118,6 +144,40 @@ export async function searchProgress({ sit }) {
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.locator('[data-entry]').first().waitFor();
   await page.context().close();
+}
+
+// searchAgain repeats a search: a fault in between does not bring the former results back, and
+// a search that nothing has outdated says so.
+export async function searchAgain({ api, sit }) {
+  const create = async (title) => {
+    const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
+      input: { kind: 'NOTE', title, visibility: 'PUBLIC' },
+    });
+    expect(createContent.userErrors, [], 'the errors of a new item');
+  };
+  await create('The first quokka');
+  const ann = await sit('Ann');
+  await live(ann);
+  // The newest entry is read when the search begins, and twice after the subscription began.
+  let reads = 0;
+  const compared = (response) => Boolean(response.request().postData()?.includes('LibraryNewest')) && ++reads === 3;
+  await Promise.all([ann.waitForResponse(compared), field(ann).fill('quokka')]);
+  await found(ann, 1);
+  await live(ann);
+  expect(await ann.getByText('The library has changed').count(), 0, 'notices of changes that did not happen');
+
+  let broken = true;
+  await ann.route('**/graphql', (route) => {
+    if (!broken || !route.request().postData()?.includes('LibrarySearch')) return route.fallback();
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
+  });
+  await create('The second quokka');
+  await ann.getByRole('button', { name: 'Search again' }).press('Enter');
+  await ann.getByRole('heading', { name: 'The search was interrupted' }).waitFor();
+  broken = false;
+  await ann.getByRole('button', { name: 'Try again' }).click();
+  await found(ann, 2);
+  await ann.context().close();
 }
 
 // searchLive finds what the viewer created, while another reader changes it.

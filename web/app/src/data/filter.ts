@@ -19,13 +19,16 @@ export const allRoles: ContentRole[] = ['MANAGER', 'EDITOR', 'VIEWER'];
 // longestText is the number of characters that a search may have.
 export const longestText = 200;
 
+// mostWords is the number of words that a search may have.
+export const mostWords = 10;
+
 const userId = /^u:[a-z0-9][a-z0-9-]{0,31}:[a-z0-9._~@/-]{1,128}$/;
 
 // readFilter returns the filter in the query of an address. It leaves out what it does not know.
 export function readFilter(params: URLSearchParams): Filter {
   const creator = params.get('by')?.toLowerCase() ?? '';
   return {
-    text: (params.get('q') ?? '').slice(0, longestText),
+    text: (params.get('q') ?? '').slice(0, longestText).trim(),
     kinds: known(params, 'kind', allKinds),
     visibilities: known(params, 'visible', allVisibilities),
     roles: known(params, 'role', allRoles),

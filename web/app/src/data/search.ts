@@ -29,13 +29,15 @@ interface Search<Edge> {
   wanted: number;
   pageSize: number;
   read: (after: string | null, first: number) => Promise<SearchPage<Edge>>;
+  // isGone reports whether an item was removed meanwhile: a page may be older than that.
+  isGone: (edge: Edge) => boolean;
   onFound: (found: Found<Edge>) => void;
   stopped: () => boolean;
 }
 
 // searchOn reads pages until it has found enough, and reports each of them. What was found
 // before a request fails was reported, and the search can continue from there.
-export async function searchOn<Edge>({ from, wanted, pageSize, read, onFound, stopped }: Search<Edge>): Promise<void> {
+export async function searchOn<Edge>({ from, wanted, pageSize, read, isGone, onFound, stopped }: Search<Edge>): Promise<void> {
   let found = from;
   const enough = from.edges.length + wanted;
   while (found.more && found.edges.length < enough && !stopped()) {
@@ -47,7 +49,7 @@ export async function searchOn<Edge>({ from, wanted, pageSize, read, onFound, st
     if (stuck) throw new Error('the search does not advance');
     const isFull = page.edges.length >= pageSize;
     found = {
-      edges: [...found.edges, ...page.edges],
+      edges: [...found.edges, ...page.edges].filter((edge) => !isGone(edge)),
       endCursor,
       more: hasNextPage,
       full: found.full + (isFull ? 1 : 0),

@@ -1,7 +1,8 @@
 // The items that a search in a library has found, and how far the search is.
-import { useEffect } from 'react';
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef, type Ref, type RefObject } from 'react';
 import type { View } from '../data/cache.ts';
-import { noFilter } from '../data/filter.ts';
+import { isBadInput } from '../data/faults.ts';
+import { longestText, mostWords, noFilter } from '../data/filter.ts';
 import type { LiveState } from '../data/follow.ts';
 import { progressOf } from '../data/search.ts';
 import type { LibraryPlace } from '../data/routes.ts';
@@ -13,19 +14,30 @@ import type { Owner } from './library-head.tsx';
 import type { LibraryEdges } from './use-library.ts';
 import { useSearch, type Search } from './use-search.ts';
 
+// FoundHandle has the functions of search results for other components.
+export interface FoundHandle {
+  changed(gone?: string): void;
+}
+
 interface FoundEntriesProps {
+  ref: Ref<FoundHandle>;
+  field: FieldRef;
   view: View;
   place: LibraryPlace;
   principal: Owner;
   onLive: (live: LiveState | '') => void;
 }
 
+// FieldRef is the search field, which has the focus after a button has gone away.
+type FieldRef = RefObject<HTMLInputElement | null>;
+
 const none = new Set<string>();
 
-export function FoundEntries({ view, place, principal, onLive }: FoundEntriesProps) {
+export function FoundEntries({ ref, field, view, place, principal, onLive }: FoundEntriesProps) {
   const search = useSearch(view, place.filter);
   const { found, state, error, again, goOn } = search;
   useEffect(() => onLive(search.live), [onLive, search.live]);
+  useImperativeHandle(ref, () => ({ changed: search.changed }));
 
   const library: LibraryEdges = {
     __typename: 'LibraryConnection',
@@ -34,7 +46,7 @@ export function FoundEntries({ view, place, principal, onLive }: FoundEntriesPro
   };
   return (
     <section className="found" aria-label="Search results">
-      <Progress search={search} principal={principal} />
+      <Progress search={search} principal={principal} field={field} />
       {found.edges.length > 0 && (
         <Entries
           // A search has no position in its address: it starts at the beginning.
@@ -48,14 +60,14 @@ export function FoundEntries({ view, place, principal, onLive }: FoundEntriesPro
           busy={state === 'searching'}
         />
       )}
-      {state === 'failed' && <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />}
-      {state === 'done' && found.edges.length === 0 && <NoMatches place={place} />}
+      {state === 'failed' && (isBadInput(error) ? <TooLong /> : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
+      {state === 'done' && found.edges.length === 0 && <NoMatches place={place} field={field} />}
       {state !== 'failed' && search.outdated && (
         <p className="outdated" role="status">
           The library has changed since this search.
-          <button type="button" className="button" onClick={() => again()}>
+          <PassingButton field={field} onClick={again}>
             Search again
-          </button>
+          </PassingButton>
         </p>
       )}
     </section>
@@ -63,7 +75,7 @@ export function FoundEntries({ view, place, principal, onLive }: FoundEntriesPro
 }
 
 // Progress says how much was found, and how much of a large library was searched.
-function Progress({ search, principal }: { search: Search; principal: Owner }) {
+function Progress({ search, principal, field }: { search: Search; principal: Owner; field: FieldRef }) {
   const { found, state, goOn, stop } = search;
   const part = progressOf(found, principal.library.count.value);
   const searching = state === 'searching';
@@ -74,28 +86,54 @@ function Progress({ search, principal }: { search: Search; principal: Owner }) {
         {matchesOf(found.edges.length, found.more)}
       </p>
       {searching && <progress aria-label="Part of the library that was searched" value={part ?? undefined} max={1} />}
-      {searching && found.cut > 0 && (
-        <button type="button" className="button" onClick={stop}>
-          Stop
-        </button>
-      )}
-      {state === 'stopped' && (
-        <button type="button" className="button" onClick={goOn}>
-          Continue the search
-        </button>
+      {((searching && found.cut > 0) || state === 'stopped') && (
+        <PassingButton field={field} onClick={searching ? stop : goOn}>
+          {searching ? 'Stop' : 'Continue the search'}
+        </PassingButton>
       )}
     </div>
   );
 }
 
-function NoMatches({ place }: { place: LibraryPlace }) {
+// PassingButton is a button that goes away by itself. If it has the focus then, the search
+// field gets it.
+function PassingButton({ field, onClick, children }: { field: FieldRef; onClick: () => void; children: string }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const element = button.current;
+    return () => {
+      if (element && document.activeElement === element) field.current?.focus({ preventScroll: true });
+    };
+  }, [field]);
+  return (
+    <button ref={button} type="button" className="button" onClick={onClick}>
+      {children}
+    </button>
+  );
+}
+
+// TooLong replaces the results of a search that the gateway does not accept. What else is in a
+// filter of an address, readFilter checks.
+function TooLong() {
+  return (
+    <div role="alert">
+      <Empty heading="This search is too long">
+        <p>
+          A search has at most {mostWords} words and {longestText} characters.
+        </p>
+      </Empty>
+    </div>
+  );
+}
+
+function NoMatches({ place, field }: { place: LibraryPlace; field: FieldRef }) {
   const { go } = useNavigation();
   return (
     <Empty heading="No matches">
       <p>Every word must begin a word of the title or the description. Items that you cannot see are not found.</p>
-      <button type="button" className="button" onClick={() => go({ ...place, filter: noFilter })}>
+      <PassingButton field={field} onClick={() => go({ ...place, filter: noFilter })}>
         Clear the search
-      </button>
+      </PassingButton>
     </Empty>
   );
 }

@@ -1,5 +1,5 @@
 // The search field of a library, and its filters.
-import { useEffect, useState } from 'react';
+import { useEffect, useState, type RefObject } from 'react';
 import { allKinds, allRoles, allVisibilities, isNarrow, longestText, noFilter, toggle, type Filter } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { Close, Search, VisibilityIcon } from '../ui/icons.tsx';
@@ -10,18 +10,25 @@ import { kindsName, roleName, visibilityName } from '../ui/words.ts';
 import type { Owner } from './library-head.tsx';
 
 interface LibrarySearchProps {
+  field: RefObject<HTMLInputElement | null>;
   place: LibraryPlace;
   principal: Owner;
 }
 
 // LibrarySearch writes the search into the address.
-export function LibrarySearch({ place, principal }: LibrarySearchProps) {
+export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   const { go } = useNavigation();
   const me = useMe();
   const { filter } = place;
   const [text, setText] = useState(filter.text);
   const settled = useSettled(text.trim());
   const change = (next: Partial<Filter>) => go({ ...place, at: null, filter: { ...filter, text: text.trim(), ...next } }, { replace: isNarrow(filter) });
+
+  // clear changes a filter by a button that goes away with it.
+  const clear = (next: Partial<Filter>) => {
+    change(next);
+    field.current?.focus({ preventScroll: true });
+  };
 
   // The field follows the address if that changes by itself: by a link, or by going back.
   const [known, setKnown] = useState(filter.text);
@@ -37,6 +44,9 @@ export function LibrarySearch({ place, principal }: LibrarySearchProps) {
   }, [settled]);
 
   const { bucket } = principal.library;
+  const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared);
+  // A filter from the address can be switched off, also if it finds nothing here.
+  const visibilities = allVisibilities.filter((visibility) => possible.includes(visibility) || filter.visibilities.includes(visibility));
   const creator = filter.createdBy;
   return (
     <form
@@ -45,12 +55,13 @@ export function LibrarySearch({ place, principal }: LibrarySearchProps) {
       aria-label="Search in this library"
       onSubmit={(event) => {
         event.preventDefault();
-        change({});
+        if (text.trim() !== filter.text) change({});
       }}
     >
       <div className="search-box">
         <Search />
         <input
+          ref={field}
           type="search"
           aria-label="Search in this library"
           placeholder="Search titles and descriptions"
@@ -65,18 +76,15 @@ export function LibrarySearch({ place, principal }: LibrarySearchProps) {
         {allKinds.map((kind) => (
           <Chip key={kind} label={kindsName[kind]} on={filter.kinds.includes(kind)} onToggle={() => change({ kinds: toggle(filter.kinds, kind) })} />
         ))}
-        {bucket !== 'PUBLIC' &&
-          allVisibilities
-            .filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared)
-            .map((visibility) => (
-              <Chip
-                key={visibility}
-                label={visibilityName(visibility, principal.tenant)}
-                icon={<VisibilityIcon of={visibility} />}
-                on={filter.visibilities.includes(visibility)}
-                onToggle={() => change({ visibilities: toggle(filter.visibilities, visibility) })}
-              />
-            ))}
+        {visibilities.map((visibility) => (
+          <Chip
+            key={visibility}
+            label={visibilityName(visibility, principal.tenant)}
+            icon={<VisibilityIcon of={visibility} />}
+            on={filter.visibilities.includes(visibility)}
+            onToggle={() => (possible.includes(visibility) ? change : clear)({ visibilities: toggle(filter.visibilities, visibility) })}
+          />
+        ))}
         {allRoles.map((role) => (
           <Chip
             key={role}
@@ -87,14 +95,14 @@ export function LibrarySearch({ place, principal }: LibrarySearchProps) {
           />
         ))}
         {me && <Chip label="Created by me" on={creator === me.id} onToggle={() => change({ createdBy: creator === me.id ? null : me.id })} />}
-        {creator && creator !== me?.id && <Chip label={`Created by ${creator}`} on onToggle={() => change({ createdBy: null })} />}
+        {creator && creator !== me?.id && <Chip label={`Created by ${creator}`} on onToggle={() => clear({ createdBy: null })} />}
         {isNarrow(filter) && (
           <button
             type="button"
             className="button button-quiet"
             onClick={() => {
               setText('');
-              change(noFilter);
+              clear(noFilter);
             }}
           >
             <Close /> Clear

@@ -14,7 +14,7 @@ import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Outdated, Unseen } from '../ui/states.tsx';
 import { useWide } from '../ui/wide.ts';
 import { Entries } from './entries.tsx';
-import { FoundEntries } from './found.tsx';
+import { FoundEntries, type FoundHandle } from './found.tsx';
 import { Item } from './item.tsx';
 import { LibraryBar, LibraryHead, useHead, type Owner } from './library-head.tsx';
 import { LibrarySearch } from './library-search.tsx';
@@ -67,6 +67,8 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
   const wide = useWide();
   const list = useRef<HTMLDivElement>(null);
   const shelf = useRef<ShelfHandle>(null);
+  const results = useRef<FoundHandle>(null);
+  const field = useRef<HTMLInputElement>(null);
   const [live, setLive] = useState<LiveState | ''>('');
   const [newest, setNewest] = useState(nowhere);
   const searching = isNarrow(place.filter);
@@ -76,11 +78,19 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
         {unseen || (
           <>
             <LibraryHead principal={principal} place={place} live={live} />
-            {(searching || principal.library.count.value > 0) && <LibrarySearch principal={principal} place={place} />}
+            {(searching || principal.library.count.value > 0) && <LibrarySearch field={field} principal={principal} place={place} />}
             {error !== undefined && <Outdated error={error} onRetry={() => refetchHead()} />}
             <LibraryBar principal={principal} place={place} jump={{ ...(searching ? nowhere : newest), toNewest: () => shelf.current?.toNewest() }} />
             {searching ? (
-              <FoundEntries key={JSON.stringify([place.oldestFirst, place.shared, place.filter])} view={viewOf(place)} place={place} principal={principal} onLive={setLive} />
+              <FoundEntries
+                key={JSON.stringify([place.oldestFirst, place.shared, place.filter])}
+                ref={results}
+                field={field}
+                view={viewOf(place)}
+                place={place}
+                principal={principal}
+                onLive={setLive}
+              />
             ) : (
               <Shelf
                 key={`${place.oldestFirst} ${place.shared}`}
@@ -99,7 +109,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
           </>
         )}
       </div>
-      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => shelf.current?.changed(gone)} />}
+      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => (shelf.current ?? results.current)?.changed(gone)} />}
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { follow, type LiveState } from '../data/follow.ts';
 import { filterInput, type Filter } from '../data/filter.ts';
 import { pause } from '../data/network.ts';
 import { nothingFound, searchOn, type Found } from '../data/search.ts';
-import { LibrarySearchDocument } from '../generated/operations.ts';
+import { LibraryNewestDocument, LibrarySearchDocument } from '../generated/operations.ts';
 import { useConnection } from '../ui/session.tsx';
 import type { LibraryEdges } from './use-library.ts';
 
@@ -26,6 +26,9 @@ export interface Search {
   goOn: () => void;
   stop: () => void;
   again: () => Promise<void>;
+  // changed is called after the reader has changed an item, with its id if it is gone. A
+  // subscription reports that too, unless there is none.
+  changed: (gone?: string) => void;
 }
 
 // useSearch searches a view for what matches a filter. It starts at once, and pauses when it
@@ -40,8 +43,23 @@ export function useSearch(view: View, filter: Filter): Search {
   const { listen } = useConnection();
   // Each run has a number; an answer for another run than the last one is dropped.
   const run = useRef(0);
+  // What the last run has reached: from here it continues.
+  const reached = useRef<Found<Edge>>(nothingFound);
+  const gone = useRef(new Set<string>());
+  // The newest entry of the library when the search began.
+  const newest = useRef<Promise<string | null>>(Promise.resolve(null));
   const { id, direction, shared } = view;
   const input = JSON.stringify(filterInput(filter));
+
+  const show = useCallback((next: Found<Edge>) => {
+    reached.current = next;
+    setFound(next);
+  }, []);
+
+  const readNewest = useCallback(async () => {
+    const { data } = await client.query({ query: LibraryNewestDocument, variables: { id, shared }, fetchPolicy: 'no-cache' });
+    return JSON.stringify(data?.principal?.library.edges);
+  }, [client, id, shared]);
 
   const search = useCallback(
     async (from: Found<Edge>) => {
@@ -49,7 +67,7 @@ export function useSearch(view: View, filter: Filter): Search {
       const stopped = () => mine !== run.current;
       setState('searching');
       setError(null);
-      let last = from;
+      reached.current = from;
       try {
         await searchOn<Edge>({
           from,
@@ -60,58 +78,79 @@ export function useSearch(view: View, filter: Filter): Search {
             const variables = { id, direction, shared, filter: JSON.parse(input), after, first };
             const { data } = await client.query({ query: LibrarySearchDocument, variables, fetchPolicy: 'no-cache' });
             if (!data?.principal) throw new Error('the library can no longer be read');
-            return data.principal.library;
+            const { library } = data.principal;
+            keepItems(client.cache, library.edges);
+            return library;
           },
-          onFound(next) {
-            last = next;
-            keepItems(client.cache, next.edges.slice(from.edges.length));
-            setFound(next);
-          },
+          isGone: ({ node }) => gone.current.has(node.id),
+          onFound: show,
         });
-        if (!stopped()) setState(last.more ? 'enough' : 'done');
+        if (!stopped()) setState(reached.current.more ? 'enough' : 'done');
       } catch (fault) {
         if (stopped()) return;
+        setFound(reached.current);
         setError(fault);
         setState('failed');
       }
     },
-    [client, id, direction, shared, input],
+    [client, id, direction, shared, input, show],
   );
 
   const again = useCallback(async () => {
     setOutdated(false);
+    gone.current = new Set();
+    newest.current = readNewest().catch(() => null);
     await search(nothingFound);
-  }, [search]);
+  }, [readNewest, search]);
+
+  const drop = useCallback(
+    (item: string) => {
+      gone.current.add(item);
+      show({ ...reached.current, edges: reached.current.edges.filter(({ node }) => node.id !== item) });
+    },
+    [show],
+  );
 
   useEffect(() => {
-    search(nothingFound);
+    again();
     return () => {
       run.current += 1;
     };
-  }, [search]);
+  }, [again]);
 
   useEffect(() => {
+    let interrupted = false;
     const end = follow<LibraryChange>({
       subscribe: (after, sink) => listen(id, after, sink),
       newest: () => null,
       apply(change) {
         if (change.__typename === 'LibraryEntryRemoved') {
-          const gone = change.contentId;
-          setFound((all) => ({ ...all, edges: all.edges.filter(({ node }) => node.id !== gone) }));
+          drop(change.contentId);
+          // A private item that leaves the bucket may stay among those shared with the viewer;
+          // only the gateway knows.
+          if (shared) setOutdated(true);
         } else {
           setOutdated(true);
         }
       },
-      reread: async () => setOutdated(true),
+      // Something may have happened before the subscription began. After an interruption only
+      // the gateway knows what: an entry that was removed then leaves no trace.
+      async reread() {
+        const before = await newest.current;
+        if (interrupted || before === null || before !== (await readNewest())) setOutdated(true);
+      },
       pause,
       now: () => performance.now(),
-      told: setLive,
+      told(state) {
+        if (state === 'waiting') interrupted = true;
+        setLive(state);
+      },
     });
     return () => {
       end();
       setLive('');
     };
-  }, [listen, id]);
+  }, [listen, id, shared, drop, readNewest]);
 
   return {
     found,
@@ -119,11 +158,16 @@ export function useSearch(view: View, filter: Filter): Search {
     error,
     outdated,
     live,
-    goOn: () => void search(found),
+    goOn: () => void search(reached.current),
     stop() {
       run.current += 1;
+      setFound(reached.current);
       setState('stopped');
     },
     again,
+    changed(gone?: string) {
+      if (gone) drop(gone);
+      else if (live !== 'live') setOutdated(true);
+    },
   };
 }
