@@ -20,7 +20,7 @@ export async function deletedGroup({ api, sit }) {
   await dialog(ann).getByText('Its members lose access to everything').waitFor();
   await dialog(ann).getByRole('button', { name: 'Delete group' }).click();
   const field = dialog(ann).getByRole('textbox', { name: 'Type passing-circle to confirm' });
-  await field.and(ann.locator('[aria-invalid="true"]')).waitFor();
+  await field.and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
   await field.fill('Passing-Circle');
   await dialog(ann).getByRole('button', { name: 'Delete group' }).click();
   await says(ann, 'Passing circle was deleted.');

@@ -1,9 +1,9 @@
 // Deleting an account or a group, after an explanation of what it means.
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { DeleteGroupDocument, DeleteUserDocument } from '../generated/operations.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { TextField, useSubmit } from '../ui/forms.tsx';
+import { TextField, useSubmit, type FormState } from '../ui/forms.tsx';
 
 interface DeleteProps {
   id: string;
@@ -14,12 +14,12 @@ interface DeleteProps {
 
 export function DeleteAccount({ id, onClose, onDone }: Omit<DeleteProps, 'displayName'>) {
   const submission = useSubmit(DeleteUserDocument);
-  const name = useTypedName(id);
+  const name = useTypedName(id, submission);
   const remove = async () => {
     if (name.check() && (await submission.send({ id }))) onDone();
   };
   return (
-    <Confirm title="Delete your account?" verb="Delete account" submission={submission} onConfirm={remove} onClose={onClose}>
+    <Confirm title="Delete your account?" verb="Delete account" submission={name.submission} onConfirm={remove} onClose={onClose}>
       <p>This cannot be undone, and nobody can use the id {id} again.</p>
       <ul className="consequences">
         <li>Your profile, email address, library, drafts and memberships are removed.</li>
@@ -27,7 +27,7 @@ export function DeleteAccount({ id, onClose, onDone }: Omit<DeleteProps, 'displa
         <li>Items that you created stay in the libraries of others, without your name. Delete them first if they should not.</li>
         <li>Items and groups that only you manage are managed by the administrators of your tenant.</li>
       </ul>
-      <NameField {...name} />
+      <NameField name={name} />
     </Confirm>
   );
 }
@@ -35,7 +35,7 @@ export function DeleteAccount({ id, onClose, onDone }: Omit<DeleteProps, 'displa
 export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
   const client = useApolloClient();
   const submission = useSubmit(DeleteGroupDocument);
-  const name = useTypedName(id);
+  const name = useTypedName(id, submission);
   const remove = async () => {
     if (!name.check() || !(await submission.send({ id }))) return;
     // What members could read through the group is removed from every page.
@@ -43,24 +43,28 @@ export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
     onDone();
   };
   return (
-    <Confirm title={`Delete ${displayName}?`} verb="Delete group" submission={submission} onConfirm={remove} onClose={onClose}>
+    <Confirm title={`Delete ${displayName}?`} verb="Delete group" submission={name.submission} onConfirm={remove} onClose={onClose}>
       <p>This cannot be undone, and nobody can use the id {id} again.</p>
       <ul className="consequences">
         <li>The group, its library and its memberships are removed.</li>
         <li>Its members lose access to everything that is shared with this group alone.</li>
         <li>The items in its library stay in other libraries. Items that only this group manages are managed by the administrators of their tenant.</li>
       </ul>
-      <NameField {...name} />
+      <NameField name={name} />
     </Confirm>
   );
 }
 
-// useTypedName holds the name that the reader types to confirm a deletion: the last part of the id.
-function useTypedName(id: string) {
+// useTypedName holds the name that the reader types to confirm a deletion: the last part of the
+// id. In the submission that it returns a wrong name is an error, so that the form leads to the
+// field.
+function useTypedName(id: string, { busy, faults, error }: FormState) {
   const wanted = id.split(':').slice(2).join(':');
   const [typed, setTyped] = useState('');
   const [fault, setFault] = useState<string[]>([]);
+  const all = useMemo(() => ({ ...faults, name: fault }), [faults, fault]);
   return {
+    submission: { busy, faults: all, error: error ?? null },
     wanted,
     typed,
     fault,
@@ -76,14 +80,8 @@ function useTypedName(id: string) {
   };
 }
 
-interface NameFieldProps {
-  wanted: string;
-  typed: string;
-  fault: string[];
-  type: (text: string) => void;
-}
-
-function NameField({ wanted, typed, fault, type }: NameFieldProps) {
+function NameField({ name }: { name: ReturnType<typeof useTypedName> }) {
+  const { wanted, typed, fault, type } = name;
   return (
     <TextField
       label={`Type ${wanted} to confirm`}
