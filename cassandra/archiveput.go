@@ -151,7 +151,7 @@ func (p *restoring) add(r *archive.Row) error {
 	case r.Member != nil:
 		m := r.Member
 		p.partition(contentTable(), string(m.Content), false).others.Append(restoreMember,
-			int8(m.Role), memberState(m.Leaving), m.Seq, int64(m.Since), int8(m.Left), string(m.Content), string(m.Principal))
+			int8(m.Role), memberState(m.Leaving), m.Seq, int64(m.Since), int8(m.RemovedFrom), string(m.Content), string(m.Principal))
 	case r.ContentRow != nil:
 		row := r.ContentRow
 		appendRows(&p.partition(contentTable(), string(row.Content), false).others, row.Content, []library.Row{row.Row})

@@ -48,7 +48,7 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 			return false
 		}
 		key := library.ChangeKey{At: clock.Instant(at), Content: library.ContentID(id), MTS: clock.Instant(mts)}
-		cs = append(cs, library.Change{ChangeKey: key, Left: library.Buckets(left), Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}})
+		cs = append(cs, library.Change{ChangeKey: key, RemovedFrom: library.Buckets(left), Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}})
 		return true
 	})
 	return cs, err

@@ -25,7 +25,7 @@ type contentRow struct {
 	title, description, link, creator, url                  string
 	page, data                                              []byte
 	expiresAt, mseq, loggedInUntil, publicUntil, since      int64
-	left                                                    int8
+	removedFrom                                             int8
 	movedAt                                                 int64
 	unsettled                                               unsettledCell
 	writers                                                 writersCell
@@ -51,7 +51,7 @@ func (r *contentRow) shownCells() []any {
 }
 
 func (r *contentRow) cells() []any {
-	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil, &r.publicUntil, &r.movedAt, &r.since, &r.left,
+	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil, &r.publicUntil, &r.movedAt, &r.since, &r.removedFrom,
 		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until, &r.data)
 }
 
@@ -98,7 +98,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 // member returns the member row from the row.
 func (r *contentRow) member() library.Member {
 	return library.Member{Principal: principal.ID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
-		Since: clock.Instant(r.since), Left: library.Buckets(r.left)}
+		Since: clock.Instant(r.since), RemovedFrom: library.Buckets(r.removedFrom)}
 }
 
 const selectContentRows = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
@@ -196,7 +196,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	}
 	ch.Append(stmt, append(args, string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
-		ch.Append(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.Left))
+		ch.Append(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.RemovedFrom))
 	}
 	appendRows(&ch, c.ID, c.Rows)
 	if r := c.Request; r != nil {

@@ -45,8 +45,8 @@ func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 		default:
 			ch.Append(putShared, p, id, int8(d.Role), mts)
 		}
-		if d.Tells {
-			ch.Append(putChange, p, int64(e.At), id, mts, int8(d.Left), int8(d.Cause.Reason), string(d.Cause.By), mts, changeTTL)
+		if d.WritesChange {
+			ch.Append(putChange, p, int64(e.At), id, mts, int8(d.RemovedFrom), int8(d.Cause.Reason), string(d.Cause.By), mts, changeTTL)
 		}
 		if err := s.session.WriteBatch(ctx, "enforce", &ch); err != nil {
 			return err

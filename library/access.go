@@ -203,10 +203,10 @@ func (r *Reading) ShowsRemovals(id ContentID) bool {
 // the PUBLIC ones and those on which it has a role.
 func (r *Reading) Showed(ctx context.Context, c Change, rows *ContentRows) (bool, error) {
 	if r.Bucket != principal.Private || r.AsOwner || r.v.Administers(c.Content.Tenant()) {
-		return c.Left.Has(r.Bucket), nil
+		return c.RemovedFrom.Has(r.Bucket), nil
 	}
-	if c.Left.Has(principal.Public) || !c.Left.Has(principal.Private) {
-		return c.Left.Has(principal.Public), nil
+	if c.RemovedFrom.Has(principal.Public) || !c.RemovedFrom.Has(principal.Private) {
+		return c.RemovedFrom.Has(principal.Public), nil
 	}
 	return r.s.sees(ctx, r.v, c.Content, &rows.Header, r.ownRow(rows))
 }

@@ -57,12 +57,12 @@ func CompareChanges(a, b ChangeKey) int {
 
 // Change notifies the followers of a library that a state of an item was applied: the item was
 // added, moved or removed. Its present state is read when the change is delivered; by then only
-// Left still reports where it was before. A write that is repeated leaves several changes of
+// RemovedFrom still reports where it was before. A write that is repeated leaves several changes of
 // one state.
 type Change struct {
 	ChangeKey
-	// Left are the buckets that held the item and do not hold it any more.
-	Left Buckets
+	// RemovedFrom are the buckets that held the item and do not hold it any more.
+	RemovedFrom Buckets
 	// Cause is that of the state, as far as it is known.
 	Cause Cause
 }

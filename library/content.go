@@ -174,10 +174,10 @@ type Member struct {
 	// Since is the MTS of the state in which the principal became a member; 0: unknown, because
 	// it is so long ago.
 	Since clock.Instant
-	// Left are the buckets that held the item while the principal was a member before: for a
+	// RemovedFrom are the buckets that held the item while the principal was a member before: for a
 	// leaving row until now, for a member that was added again before its row was dropped until
 	// then.
-	Left Buckets
+	RemovedFrom Buckets
 }
 
 // Active reports whether the row makes its principal a member.

@@ -194,7 +194,7 @@ func changeRows(h *Header, before []Member, role func(i int) ContentRole) (chang
 				h.Managers++
 			}
 		}
-		changed = append(changed, h.became(m, to))
+		changed = append(changed, h.nextMember(m, to))
 	}
 	return changed
 }

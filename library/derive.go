@@ -18,10 +18,10 @@ type Derived struct {
 	Delete []LibraryKey
 	// Role is written to content_by_principal; NoRole deletes the row.
 	Role ContentRole
-	// Tells reports that a change of the library is written, with Left and Cause.
-	Tells bool
-	Left  Buckets
-	Cause Cause
+	// WritesChange reports that a change of the library is written, with RemovedFrom and Cause.
+	WritesChange bool
+	RemovedFrom  Buckets
+	Cause        Cause
 }
 
 // Derive fills d, whose slices are reused, from a header and a member row of one snapshot. h
@@ -34,7 +34,7 @@ type Derived struct {
 // PUBLIC bucket.
 func (e *IndexUpdate) Derive(h *Header, m Member, d *Derived) {
 	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
-	d.Tells, d.Left, d.Cause = e.Tells(m), h.Left(m), e.cause(h, m)
+	d.WritesChange, d.RemovedFrom, d.Cause = e.WritesChange(m), h.RemovedFrom(m), e.cause(h, m)
 	present := m.Active() && h.State == commit.Live
 	if present {
 		d.Role = m.Role

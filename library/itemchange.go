@@ -116,7 +116,7 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) int {
 	after.Version++
 	after.LastModified = after.MTS
-	after.narrow(h.Visibility)
+	after.recordNarrowing(h.Visibility)
 	// A clock that was ahead may have dated the last move. The pause then counts from now, so
 	// that no item waits longer than one pause.
 	after.MovedAt = min(h.lastMove(), s.StoreNow())

@@ -74,7 +74,7 @@ func (r *ContentRows) Trim() {
 	h.Unsettled, h.Writers = nil, nil
 	h.Widest, h.MovesSince, h.Moves, h.MovedAt, h.LoggedInUntil, h.PublicUntil, h.Managers, h.Members = 0, 0, 0, 0, 0, 0, 0, 0
 	for i := range r.Members {
-		r.Members[i].Since, r.Members[i].Left = 0, 0
+		r.Members[i].Since, r.Members[i].RemovedFrom = 0, 0
 	}
 }
 

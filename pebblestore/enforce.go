@@ -107,9 +107,9 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 				return err
 			}
 		}
-		if d.Tells {
+		if d.WritesChange {
 			c := library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}
-			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.Left), nil); err != nil {
+			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.RemovedFrom), nil); err != nil {
 				return err
 			}
 			if d.Cause != (library.Cause{}) {

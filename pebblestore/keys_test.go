@@ -143,7 +143,7 @@ func TestRowsGolden(t *testing.T) {
 		{"further row", appendRow(nil, []byte("V"))},
 		{"member", appendMember(nil, 3, true, 300)},
 		{"member of old", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
-		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, Left: 14})},
+		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, RemovedFrom: 14})},
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
 		{"change", appendChange(nil, library.Buckets(0).With(principal.LoggedIn).With(principal.Public))},

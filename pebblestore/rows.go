@@ -85,10 +85,10 @@ func cutMember(value []byte) (role byte, leaving bool, seq int64, rest []byte, e
 // those that only contents have.
 func appendContentMember(b []byte, m *library.Member) []byte {
 	b = appendMember(b, byte(m.Role), m.Leaving, m.Seq)
-	if m.Since == 0 && m.Left == 0 {
+	if m.Since == 0 && m.RemovedFrom == 0 {
 		return b
 	}
-	return append(binary.AppendVarint(b, int64(m.Since)), byte(m.Left))
+	return append(binary.AppendVarint(b, int64(m.Since)), byte(m.RemovedFrom))
 }
 
 // decodeContentMember reads a member row of a content into m.
@@ -105,7 +105,7 @@ func decodeContentMember(value []byte, m *library.Member) error {
 	if n <= 0 || n+1 != len(rest) {
 		return errRow
 	}
-	m.Since, m.Left = clock.Instant(since), library.Buckets(rest[n])
+	m.Since, m.RemovedFrom = clock.Instant(since), library.Buckets(rest[n])
 	return nil
 }
 

@@ -61,8 +61,8 @@ type libraryFeed struct {
 
 // passed is a state of an item that a feed has passed on.
 type passed struct {
-	mts  clock.Instant
-	left library.Buckets
+	mts         clock.Instant
+	removedFrom library.Buckets
 }
 
 // setBackAtLeast is by how much a clock must be set back for changes to be dated by it at once.
@@ -163,12 +163,12 @@ func (fd *libraryFeed) pass(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	was, known := fd.seen.find(c.Content)
-	if known && c.MTS <= was.mts && c.Left&^was.left == 0 {
+	if known && c.MTS <= was.mts && c.RemovedFrom&^was.removedFrom == 0 {
 		return
 	}
-	now := passed{c.MTS, c.Left}
+	now := passed{c.MTS, c.RemovedFrom}
 	if known && was.mts >= c.MTS {
-		now = passed{was.mts, was.left | c.Left}
+		now = passed{was.mts, was.removedFrom | c.RemovedFrom}
 	}
 	fd.seen.put(c.Content, now)
 	fd.bound(&c)
@@ -200,7 +200,7 @@ func (fd *libraryFeed) ignore(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	was, _ := fd.seen.find(c.Content)
-	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.left | c.Left})
+	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.removedFrom | c.RemovedFrom})
 }
 
 // IndexApplied passes on what this process has just written.
@@ -216,10 +216,10 @@ func (s *Service) IndexApplied(e *library.IndexUpdate) {
 	}
 	key := library.ChangeKey{At: e.At, Content: e.Header.ID, MTS: e.Header.MTS}
 	for _, m := range e.Rows {
-		if fd := s.feeds.find(m.Principal); fd != nil && e.Tells(m) {
+		if fd := s.feeds.find(m.Principal); fd != nil && e.WritesChange(m) {
 			var d library.Derived
 			e.Derive(e.Header, m, &d)
-			fd.pass(library.Change{ChangeKey: key, Left: d.Left, Cause: d.Cause})
+			fd.pass(library.Change{ChangeKey: key, RemovedFrom: d.RemovedFrom, Cause: d.Cause})
 		}
 	}
 }

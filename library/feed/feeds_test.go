@@ -15,7 +15,7 @@ func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
 	const at = clock.Instant(1000)
 	public, loggedIn := library.Buckets(0).With(principal.Public), library.Buckets(0).With(principal.LoggedIn)
 	change := func(mts clock.Instant, left library.Buckets) library.Change {
-		return library.Change{ChangeKey: library.ChangeKey{At: at, Content: "c:t:a", MTS: mts}, Left: left}
+		return library.Change{ChangeKey: library.ChangeKey{At: at, Content: "c:t:a", MTS: mts}, RemovedFrom: left}
 	}
 	for _, tc := range []struct {
 		name     string
@@ -53,8 +53,8 @@ func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
 				}
 				return
 			}
-			if tc.wantMost == 0 || got.MTS != tc.wantMost || got.Left != tc.want {
-				t.Errorf("passed on: state %d, left %b; want state %d, left %b", got.MTS, got.Left, tc.wantMost, tc.want)
+			if tc.wantMost == 0 || got.MTS != tc.wantMost || got.RemovedFrom != tc.want {
+				t.Errorf("passed on: state %d, left %b; want state %d, left %b", got.MTS, got.RemovedFrom, tc.wantMost, tc.want)
 			}
 		})
 	}

@@ -191,7 +191,7 @@ func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Ch
 	err := f.s.eachChange(ctx, f.owner, from, func(c library.Change) error {
 		was := last[c.Content]
 		c.Cause = laterCause(pending{Change: was}, pending{Change: c})
-		c.MTS, c.Left = max(c.MTS, was.MTS), c.Left|was.Left
+		c.MTS, c.RemovedFrom = max(c.MTS, was.MTS), c.RemovedFrom|was.RemovedFrom
 		last[c.Content] = c
 		if len(last) > missedMost {
 			return resync("too much has changed")

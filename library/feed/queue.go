@@ -34,14 +34,14 @@ func (f *Follower) toDeliver(c library.Change) pending {
 // leaves reports whether a change removes an item from what f reads. Of the items of another
 // tenant, an administrator reads those that are PUBLIC.
 func (f *Follower) leaves(c library.Change) bool {
-	return c.Left.Has(f.bucket) || f.bucket == principal.Private && !f.asOwner && c.Left.Has(principal.Public)
+	return c.RemovedFrom.Has(f.bucket) || f.bucket == principal.Private && !f.asOwner && c.RemovedFrom.Has(principal.Public)
 }
 
 // and returns n combined with m, which has come since.
 func (n pending) and(m pending) pending {
 	m.At = min(m.At, n.At)
 	m.Cause = laterCause(n, m)
-	m.MTS, m.Left = max(m.MTS, n.MTS), m.Left|n.Left
+	m.MTS, m.RemovedFrom = max(m.MTS, n.MTS), m.RemovedFrom|n.RemovedFrom
 	m.updated, m.present, m.removed = max(m.updated, n.updated), max(m.present, n.present), max(m.removed, n.removed)
 	return m
 }

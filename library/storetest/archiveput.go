@@ -47,7 +47,7 @@ func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
 		archive.ChapterContents: {
 			{Content: &header},
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
-			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, Left: 6}}},
+			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, RemovedFrom: 6}}},
 			{Request: &archive.RequestAt{Content: content, RequestRow: requested}},
 			{ContentRow: &archive.RowAt{Content: content, Row: row(4, "0001/en", "value \x00")}},
 		},

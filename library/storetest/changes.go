@@ -50,7 +50,7 @@ func (it *item) applyAt(at clock.Instant, principals ...principal.ID) {
 func (it *item) changeOf(at clock.Instant, left ...library.Bucket) library.Change {
 	c := library.Change{ChangeKey: library.ChangeKey{At: at, Content: it.head.ID, MTS: it.head.MTS}}
 	for _, b := range left {
-		c.Left = c.Left.With(b)
+		c.RemovedFrom = c.RemovedFrom.With(b)
 	}
 	return c
 }
@@ -191,7 +191,7 @@ func changesLeaving(s *env) {
 	a, at := s.user("a"), s.later()
 	it := s.newItem("item", principal.Private, a)
 	it.write(func(c *library.ContentCommit) {
-		c.Members = []library.Member{{Principal: a, Leaving: true, Left: library.Buckets(0).With(principal.Private), Since: start}}
+		c.Members = []library.Member{{Principal: a, Leaving: true, RemovedFrom: library.Buckets(0).With(principal.Private), Since: start}}
 	})
 	it.wantStored("an item with a leaving row")
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })

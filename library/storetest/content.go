@@ -96,7 +96,7 @@ func readMembers(s *env) {
 		{Principal: none},
 		{Principal: c, Role: library.Viewing, Seq: 2, Since: it.rows[c].Since},
 		{Principal: a, Role: library.Manages, Seq: 1},
-		{Principal: b, Role: library.Editing, Leaving: true, Seq: 4, Since: it.rows[b].Since, Left: it.rows[b].Left},
+		{Principal: b, Role: library.Editing, Leaving: true, Seq: 4, Since: it.rows[b].Since, RemovedFrom: it.rows[b].RemovedFrom},
 	})
 	s.same("members that were not requested", s.read(it.head.ID, library.ContentQuery{}).Members, []library.Member(nil))
 }
@@ -134,8 +134,8 @@ func readEveryField(s *env) {
 		h.LoggedInUntil, h.PublicUntil, h.MovedAt = start-3, start-4, start-2
 		h.CanonicalURL, h.Page = "https://example.com/a%2Fb?x=\u00e9", []byte{0, 1, 0xff}
 		c.Members = []library.Member{
-			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, Left: library.Buckets(0).With(principal.Public)},
-			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, Left: 14},
+			{Principal: s.user("b"), Role: library.Editing, Since: start - 9, RemovedFrom: library.Buckets(0).With(principal.Public)},
+			{Principal: s.user("c"), Role: library.Viewing, Leaving: true, Since: -1, RemovedFrom: 14},
 		}
 	})
 	it.wantStored("full header")

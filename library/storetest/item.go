@@ -132,7 +132,7 @@ func (it *item) remove(p principal.ID) {
 		c.Header.Members--
 		row := it.rows[p]
 		row.Leaving = true
-		row.Left = row.Left.With(principal.Private).With(principal.LoggedIn).With(principal.Public)
+		row.RemovedFrom = row.RemovedFrom.With(principal.Private).With(principal.LoggedIn).With(principal.Public)
 		c.Members = []library.Member{row}
 	})
 }

@@ -33,7 +33,7 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 	for _, m := range e.Rows {
 		e.Derive(h, m, &d)
 		lib := st.library(m.Principal)
-		st.tracef("  enforce %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.Left)
+		st.tracef("  enforce %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.RemovedFrom)
 		for _, k := range d.Delete {
 			ts := int64(h.MTS)
 			lib.entry(k.Bucket, k.Position, h.ID).del(ts)
@@ -44,8 +44,8 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 				cell.entry.MTS, cell.entry.Role = h.MTS, m.Role
 			}
 		}
-		if d.Tells {
-			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, Left: d.Left, Cause: d.Cause})
+		if d.WritesChange {
+			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, RemovedFrom: d.RemovedFrom, Cause: d.Cause})
 		}
 	}
 }

@@ -100,7 +100,7 @@ var protocol = []Ablation{
 		{"principal/finish.go", "\treturn s.ApplyDirectory(ctx, h, e.Former)\n", "\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.ApplyDirectory(ctx, h, e.Former)\n"},
 	}},
 	{"left-is-deleted", "a change says that an item has left every bucket from which its entries are deleted", Followed, []Patch{
-		{"library/left.go", "func (h *Header) Left(m Member) Buckets {\n", "func (h *Header) Left(m Member) Buckets {\n\tif left, ablated := h.ablatedLeft(m); ablated {\n\t\treturn left\n\t}\n"},
+		{"library/removedfrom.go", "func (h *Header) RemovedFrom(m Member) Buckets {\n", "func (h *Header) RemovedFrom(m Member) Buckets {\n\tif removed, ablated := h.ablatedRemovedFrom(m); ablated {\n\t\treturn removed\n\t}\n"},
 	}},
 	{"missed-before-feed", "a follower reads what it has missed before it joins the feed", Followed, []Patch{
 		{"library/feed/following.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},

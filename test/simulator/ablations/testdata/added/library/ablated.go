@@ -87,16 +87,17 @@ func ablatedUnsettled(unsettled []Superseded) []Superseded {
 	return unsettled
 }
 
-// ablatedLeft takes the buckets that entries are deleted from for those that an item has left.
-func (h *Header) ablatedLeft(m Member) (Buckets, bool) {
+// ablatedRemovedFrom takes the buckets that entries are deleted from for those that an item was
+// removed from.
+func (h *Header) ablatedRemovedFrom(m Member) (Buckets, bool) {
 	if m.Seq == 0 || !commit.Ablated("left-is-deleted") {
 		return 0, false
 	}
-	left := h.reach(m.Principal)
+	removed := h.possibleBuckets(m.Principal)
 	if m.Active() && h.State == commit.Live {
-		left &^= h.belongs(m.Principal)
+		removed &^= h.currentBuckets(m.Principal)
 	}
-	return left, true
+	return removed, true
 }
 
 // ablatedAhead reads a slice before what is in flight.

@@ -8,39 +8,39 @@ import (
 	"carrel/principal"
 )
 
-// The buckets that a change reports as left are shown to readers who may not see the item. So
+// The buckets that a change reports in RemovedFrom are shown to readers who may not see the item. So
 // they are exact: a bucket in which the item never had an entry in this very library is not
 // among them, however the item got into the library. The deleted entries do not determine them:
 // entries are deleted if they may exist.
 
-// Left returns the buckets of m's library in which the item had an entry and has none in this
+// RemovedFrom returns the buckets of m's library in which the item had an entry and has none in this
 // state.
-func (h *Header) Left(m Member) Buckets {
+func (h *Header) RemovedFrom(m Member) Buckets {
 	if m.Seq == 0 {
 		// The item was never there, or that it was removed was reported already: a row is dropped
 		// only after its library was updated.
 		return 0
 	}
-	left := m.Left
+	removed := m.RemovedFrom
 	switch {
-	case m.Leaving && m.Left == 0:
-		left = h.reach(m.Principal) // a row that was written before Left was recorded
+	case m.Leaving && m.RemovedFrom == 0:
+		removed = h.possibleBuckets(m.Principal) // a row that was written before RemovedFrom was recorded
 	case !m.Leaving:
-		left = h.stood(m)
+		removed = h.heldBuckets(m)
 	}
 	if m.Active() && h.State == commit.Live {
-		left &^= h.belongs(m.Principal)
+		removed &^= h.currentBuckets(m.Principal)
 	}
-	return left
+	return removed
 }
 
-// Tells reports whether a change is written for a row. Without a row there is nothing to
+// WritesChange reports whether a change is written for a row. Without a row there is nothing to
 // report, and the change could replace one that is written for the former row: two processes
 // may write at the same instant.
-func (e *IndexUpdate) Tells(m Member) bool { return e.At != 0 && m.Seq != 0 }
+func (e *IndexUpdate) WritesChange(m Member) bool { return e.At != 0 && m.Seq != 0 }
 
-// belongs returns the buckets of a member's library in which the item belongs.
-func (h *Header) belongs(p principal.ID) (bs Buckets) {
+// currentBuckets returns the buckets of a member's library in which the item belongs.
+func (h *Header) currentBuckets(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
 		if InBucket(b, h.Visibility, h.ID, p) {
 			bs = bs.With(b)
@@ -49,8 +49,8 @@ func (h *Header) belongs(p principal.ID) (bs Buckets) {
 	return bs
 }
 
-// reach returns the buckets in which the item may still have entries.
-func (h *Header) reach(p principal.ID) (bs Buckets) {
+// possibleBuckets returns the buckets in which the item may still have entries.
+func (h *Header) possibleBuckets(p principal.ID) (bs Buckets) {
 	for _, b := range AllBuckets {
 		if InBucket(b, h.Widest, h.ID, p) || slices.ContainsFunc(h.Unsettled, func(u Superseded) bool { return InBucket(b, u.Widest, h.ID, p) }) {
 			bs = bs.With(b)
@@ -59,17 +59,17 @@ func (h *Header) reach(p principal.ID) (bs Buckets) {
 	return bs
 }
 
-// stood returns the buckets in which the item has an entry in the library of m's principal, an
+// heldBuckets returns the buckets in which the item has an entry in the library of m's principal, an
 // active member, or had one when more readers saw it. Of the latter it returns only those that
 // may still have an entry: leaving the others was reported when it happened.
-func (h *Header) stood(m Member) Buckets {
-	was := m.Left
+func (h *Header) heldBuckets(m Member) Buckets {
+	was := m.RemovedFrom
 	for _, b := range AllBuckets {
 		if m.Since < h.until(b, m.Principal) {
 			was = was.With(b)
 		}
 	}
-	return h.belongs(m.Principal) | was&h.reach(m.Principal)
+	return h.currentBuckets(m.Principal) | was&h.possibleBuckets(m.Principal)
 }
 
 // until returns when the item last ceased to belong in a bucket of a member's library because
@@ -84,9 +84,9 @@ func (h *Header) until(b Bucket, p principal.ID) clock.Instant {
 	return h.PublicUntil
 }
 
-// narrow records in a header that has its new MTS and visibility which readers have ceased to
-// see the item.
-func (h *Header) narrow(before principal.Visibility) {
+// recordNarrowing records in a header that has its new MTS and visibility which readers have
+// ceased to see the item.
+func (h *Header) recordNarrowing(before principal.Visibility) {
 	if before >= principal.LoggedIn && h.Visibility < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS
 	}
@@ -95,14 +95,14 @@ func (h *Header) narrow(before principal.Visibility) {
 	}
 }
 
-// became returns the row of a principal whose role changes from that in before, in a header
+// nextMember returns the row of a principal whose role changes from that in before, in a header
 // that has its new MTS.
-func (h *Header) became(before Member, to ContentRole) Member {
-	row := Member{Principal: before.Principal, Role: to, Seq: h.Seq, Since: before.Since, Left: before.Left}
+func (h *Header) nextMember(before Member, to ContentRole) Member {
+	row := Member{Principal: before.Principal, Role: to, Seq: h.Seq, Since: before.Since, RemovedFrom: before.RemovedFrom}
 	switch {
 	case to == NoRole:
 		row.Role, row.Leaving = before.Role, true
-		row.Left = h.stood(before)
+		row.RemovedFrom = h.heldBuckets(before)
 	case !before.Active():
 		row.Since = h.MTS
 	}
