@@ -1,70 +1,217 @@
 package pebblestore
 
 import (
+	"context"
 	"errors"
-	"os"
-	"strings"
+	"fmt"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2"
+
+	"carrel/principal"
 )
 
-// markersLast is a file system that syncs the directory before it creates a marker file. Pebble
-// uses a marker to point to its manifest, and syncs the directory only after it has created the
-// marker: on a file system that does not keep the order of directory entries, a crash before that
-// sync can leave the marker without the manifest, and a store that cannot be opened. It costs one
-// sync per open. The crash suite shows the loss without it.
-type markersLast struct{ vfs.FS }
-
-// Create creates a file.
-func (f markersLast) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if strings.HasPrefix(f.PathBase(name), "marker.") {
-		if err := syncDir(f, f.PathDir(name)); err != nil {
-			return nil, err
-		}
+// ApplyDirectory implements library.DirectoryStore. Like ApplyIndex for content, it writes rows
+// from the stored header under the principal's lock.
+func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
+	if err := s.enter(ctx); err != nil {
+		return err
 	}
-	return f.FS.Create(name, category)
-}
-
-// Unwrap returns the wrapped file system.
-func (f markersLast) Unwrap() vfs.FS { return f.FS }
-
-// syncDir makes the entries of a directory durable.
-func syncDir(fs vfs.FS, name string) error {
-	dir, err := fs.OpenDir(name)
+	defer s.leave()
+	id := e.Header.ID
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(id)))
+	mu.Lock()
+	defer mu.Unlock()
+	h, err := s.principal(id)
 	if err != nil {
-		return err
+		return wrapError("update the directory", err)
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	h.ID = id
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	put, drop := e.Derive(h)
+	var key, row []byte
+	for _, k := range drop {
+		key = appendDirectoryKey(key[:0], k, id)
+		err = errors.Join(err, b.Delete(key, nil))
+	}
+	for _, k := range put {
+		key = appendDirectoryKey(key[:0], k, id)
+		row = appendFound(row[:0], h.Visibility, h.MTS)
+		err = errors.Join(err, b.Set(key, row, nil))
+	}
+	if err != nil {
+		return wrapError("update the directory", err)
+	}
+	return s.commitLater(b)
 }
 
-// makeDir durably creates a directory and its parents, so that a crash cannot remove the directory
-// of a store. Pebble does this only for a directory that it creates itself, but this one must exist
-// before, for the lock file.
-func makeDir(fs vfs.FS, name string) error {
-	var parents []string
-	for at := name; ; at = fs.PathDir(at) {
-		_, err := fs.Stat(at)
-		if err == nil {
-			break
+// PageDirectory implements library.DirectoryStore.
+func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	rows, err := s.directoryRows(p.Limit, func(v *view) {
+		// The escaped form of a prefix is a prefix of the escaped form of every name that starts
+		// with it, except for the byte that ends the string, which is cut off.
+		start := appendString(appendDirectory(v.key[:0], p.Tenant, p.Prefix == ""), p.Prefix)
+		v.key = start[:len(start)-1]
+		v.end = prefixEnd(append(v.end[:0], v.key...))
+		if p.After != nil {
+			k := principal.DirectoryKey{Whole: p.Prefix == "", Name: p.After.Name}
+			v.key = appendAfter(append(appendString(appendDirectory(v.key[:0], p.Tenant, k.Whole), k.Name), p.After.Principal...))
 		}
-		if !errors.Is(err, os.ErrNotExist) {
-			return err
+	})
+	if err != nil {
+		return nil, wrapError("page the directory", err)
+	}
+	return rows, nil
+}
+
+// ReadDirectory implements library.DirectoryStore. All rows come from one snapshot.
+func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.open()
+	if err != nil {
+		return nil, wrapError("read the directory", err)
+	}
+	rows := make([]principal.DirectoryRow, len(keys))
+	for i, k := range keys {
+		r := &rows[i]
+		r.DirectoryKey, r.Principal = k, p
+		v.key = appendDirectoryKey(v.key[:0], k, p)
+		value, found, bad := v.get()
+		if bad == nil && found {
+			r.Visibility, r.MTS, bad = decodeFound(value)
 		}
-		parents = append(parents, fs.PathDir(at))
-		if fs.PathDir(at) == at {
+		if bad != nil {
+			err = fmt.Errorf("row of %q: %w", p, bad)
 			break
 		}
 	}
-	if len(parents) == 0 {
-		return nil
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, wrapError("read the directory", err)
 	}
-	if err := fs.MkdirAll(name, 0o750); err != nil {
+	return rows, nil
+}
+
+// ScanDirectory implements library.DirectoryStore. The position is a key.
+func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer s.leave()
+	rows, err = s.directoryRows(limit, func(v *view) {
+		v.key = append(v.key[:0], tableDirectory)
+		v.end = prefixEnd(append(v.end[:0], tableDirectory))
+		if after != nil {
+			v.key = appendAfter(append(v.key[:0], after...))
+		}
+	})
+	if err != nil {
+		return nil, nil, wrapError("scan the directory", err)
+	}
+	if len(rows) == limit && limit > 0 {
+		last := &rows[limit-1]
+		next = appendDirectoryKey(nil, last.DirectoryKey, last.Principal)
+	}
+	return rows, next, nil
+}
+
+// directoryRows reads rows of the directory in key order.
+func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]principal.DirectoryRow, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	v, err := s.openRange(bounds)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	rows := make([]principal.DirectoryRow, 0, min(limit, 128))
+	for ok := v.it.First(); ok && len(rows) < limit; ok = v.it.Next() {
+		r, bad := directoryRow(v.it)
+		if bad != nil {
+			err = bad
+			break
+		}
+		rows = append(rows, r)
+	}
+	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// directoryRow reads the row at the iterator's position.
+func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
+	if r.DirectoryKey, r.Principal, err = cutDirectoryKey(it.Key()); err != nil {
+		return r, fmt.Errorf("row %q of the directory: %w", it.Key(), err)
+	}
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return r, err
+	}
+	if r.Visibility, r.MTS, err = decodeFound(value); err != nil {
+		return r, fmt.Errorf("row of %q in the directory: %w", r.Principal, err)
+	}
+	return r, nil
+}
+
+// DropDirectory implements library.DirectoryStore. It compares each row under the lock of its
+// principal, which ApplyDirectory holds when it writes rows.
+func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
+	if err := s.enter(ctx); err != nil {
 		return err
 	}
-	for _, parent := range parents {
-		if err := syncDir(fs, parent); err != nil {
-			return err
+	defer s.leave()
+	for i := range rows {
+		if err := s.dropFound(&rows[i]); err != nil {
+			return wrapError("drop a row of the directory", err)
 		}
 	}
 	return nil
+}
+
+func (s *Store) dropFound(r *principal.DirectoryRow) error {
+	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(r.Principal)))
+	mu.Lock()
+	defer mu.Unlock()
+	key := appendDirectoryKey(nil, r.DirectoryKey, r.Principal)
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return err
+	}
+	_, mts, err := decodeFound(value)
+	if err != nil || mts != r.MTS {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if err := b.Delete(key, nil); err != nil {
+		return err
+	}
+	return s.commitLater(b)
+}
+
+// DirectoryFilled implements library.DirectoryStore.
+func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
+	if err := s.enter(ctx); err != nil {
+		return false, err
+	}
+	defer s.leave()
+	_, found, err := s.get([]byte{tableFilled})
+	if err != nil {
+		return false, wrapError("read the directory", err)
+	}
+	return found, nil
+}
+
+// SetDirectoryFilled implements library.DirectoryStore.
+func (s *Store) SetDirectoryFilled(ctx context.Context) error {
+	return s.writeLater(ctx, "mark the directory as filled", func(b *pebble.Batch) error {
+		return b.Set([]byte{tableFilled}, []byte{rowVersion}, nil)
+	})
 }
