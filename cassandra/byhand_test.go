@@ -190,12 +190,12 @@ func (d *fixture) wantClean() {
 // scrub runs the scrubber over everything once and returns the number of mismatches.
 func (d *fixture) scrub() (mismatches int) {
 	d.t.Helper()
-	var place repair.ScrubPlace
+	var place repair.ScrubPosition
 	for range 1000 {
 		r, err := d.svc.ScrubFrom(d.t.Context(), place, 20)
 		d.ok(err)
 		mismatches += r.Mismatches
-		if place = r.Next; place == (repair.ScrubPlace{}) {
+		if place = r.Next; place == (repair.ScrubPosition{}) {
 			return mismatches
 		}
 	}

@@ -80,7 +80,7 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 	if p.Limit <= 0 {
 		return nil, ctx.Err()
 	}
-	from := principal.DirectoryPlace{Name: p.Prefix}
+	from := principal.DirectoryPosition{Name: p.Prefix}
 	if p.After != nil {
 		from = *p.After
 	}
@@ -199,7 +199,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 		if rows = append(rows, some...); err != nil || len(rows) > limit {
 			return cutScan(rows, err, limit)
 		}
-		from = principal.DirectoryPlace{}
+		from = principal.DirectoryPosition{}
 	}
 	some, err := s.names(ctx, session.Query{Operation: doing, Stmt: scanNamesAfter, Args: []any{at.tenant, at.initial, at.shard, limit + 2 - len(rows)}})
 	return cutScan(append(rows, some...), err, limit)

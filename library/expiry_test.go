@@ -303,7 +303,7 @@ func TestTheScrubberFindsLostExpiries(t *testing.T) {
 		after time.Duration
 		want  []clock.Instant
 	}{{0, nil}, {2 * time.Hour, []clock.Instant{at}}} {
-		if _, err := h.ServiceAfter(c.after).ScrubFrom(t.Context(), repair.ScrubPlace{}, 10); err != nil {
+		if _, err := h.ServiceAfter(c.after).ScrubFrom(t.Context(), repair.ScrubPosition{}, 10); err != nil {
 			t.Fatal(err)
 		}
 		wantHints(h, c.after.String(), c.want...)

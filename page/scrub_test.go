@@ -30,13 +30,13 @@ func someID(n byte) (id page.TextID) {
 func (h pagesEnv) scrubAfter(d time.Duration) int {
 	h.T.Helper()
 	svc := h.ServiceAfter(d)
-	var at repair.ScrubPlace
+	var at repair.ScrubPosition
 	for range 1000 {
 		r, err := svc.ScrubFrom(h.T.Context(), at, 2)
 		if err != nil {
 			h.T.Fatal(err)
 		}
-		if at = r.Next; at == (repair.ScrubPlace{}) {
+		if at = r.Next; at == (repair.ScrubPosition{}) {
 			texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
 			if err != nil {
 				h.T.Fatal(err)

@@ -22,7 +22,7 @@ func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group ID, args cu
 	if err := s.requireListed(ctx, v, group, group.IsGroup()); err != nil {
 		return nil, err
 	}
-	l := s.NewList(v, cursor.OfGroupMembers, string(group), func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
+	l := s.NewList(v, cursor.OfGroupMembers, string(group), func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
 		rows, err := s.store.GroupMembersPage(ctx, group, ID(after), limit, false)
 		if err != nil {
 			return nil, false, fmt.Errorf("read members of a group: %w", err)
@@ -49,7 +49,7 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user ID, args cursor.Pa
 	if err := s.requireListed(ctx, v, user, user.IsUser()); err != nil {
 		return nil, err
 	}
-	l := s.NewList(v, cursor.OfGroups, string(user), func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
+	l := s.NewList(v, cursor.OfGroups, string(user), func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
 		return s.confirmedGroups(ctx, user, ID(after), limit)
 	})
 	shown, info, err := l.Page(ctx, p)
@@ -94,7 +94,7 @@ func (s *Service) confirmedGroups(ctx context.Context, p, after ID, limit int) (
 	ls := groupRows(rows, nil)
 	for i := range ls {
 		ls[i].ID = claims[i].Group
-		ls[i].At = ListPlace(claims[i].Group)
+		ls[i].At = ListPosition(claims[i].Group)
 	}
 	return ls, len(ms) < limit, nil
 }
@@ -105,7 +105,7 @@ func groupRows(rows []GroupMemberRow, id func(GroupMemberRow) ID) []Listed {
 		ls[i] = Listed{Active: m.Active(), Role: uint8(m.Role)}
 		if id != nil {
 			ls[i].ID = id(m)
-			ls[i].At = ListPlace(ls[i].ID)
+			ls[i].At = ListPosition(ls[i].ID)
 		}
 	}
 	return ls

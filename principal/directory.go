@@ -37,14 +37,14 @@ type DirectoryKey struct {
 	Name string
 }
 
-// DirectoryPlace is a position in the order of a look-up: by name, then by id.
-type DirectoryPlace struct {
+// DirectoryPosition is a position in the order of a look-up: by name, then by id.
+type DirectoryPosition struct {
 	Name      string
 	Principal ID
 }
 
 // Less reports whether p comes before q.
-func (p DirectoryPlace) Less(q DirectoryPlace) bool {
+func (p DirectoryPosition) Less(q DirectoryPosition) bool {
 	return p.Name < q.Name || p.Name == q.Name && p.Principal < q.Principal
 }
 
@@ -58,7 +58,7 @@ type DirectoryRow struct {
 }
 
 // Place returns the row's position in its list.
-func (r *DirectoryRow) Place() DirectoryPlace { return DirectoryPlace{r.Name, r.Principal} }
+func (r *DirectoryRow) Place() DirectoryPosition { return DirectoryPosition{r.Name, r.Principal} }
 
 // DirectorySlice is a run of rows of one tenant's directory.
 type DirectorySlice struct {
@@ -66,7 +66,7 @@ type DirectorySlice struct {
 	// Prefix is the folded beginning of the names; if it is empty the slice is of the whole names.
 	Prefix string
 	// After is the position after which the slice starts; nil: at the first row.
-	After *DirectoryPlace
+	After *DirectoryPosition
 	Limit int
 }
 

@@ -105,10 +105,10 @@ func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
 	// A prefix may be longer than a binding allows.
 	sum := sha256.Sum256([]byte(prefix))
 	l := &List{s: s, v: v, bound: cursor.Binding(cursor.OfDirectory, cursor.Class(directoryClass(v, tenant)), tenant+"/"+string(sum[:]))}
-	l.read = func(ctx context.Context, after ListPlace, limit int) ([]Listed, bool, error) {
+	l.read = func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
 		q := DirectorySlice{Tenant: tenant, Prefix: cutName(prefix), Limit: limit}
 		if after != "" {
-			place := directoryPlaceOf(after)
+			place := directoryPosition(after)
 			q.After = &place
 		}
 		rows, err := s.directory.PageDirectory(ctx, q)
@@ -120,7 +120,7 @@ func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
 	}
 	l.fits = func(row *Listed) bool {
 		name, ok := directoryName(row.Header, prefix)
-		return ok && name == directoryPlaceOf(row.At).Name
+		return ok && name == directoryPosition(row.At).Name
 	}
 	return l
 }
@@ -145,18 +145,18 @@ func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []Directory
 		if err != nil {
 			return nil, err
 		}
-		ls[i] = Listed{At: placeInDirectory(r.Place()), ID: r.Principal, Active: sees}
+		ls[i] = Listed{At: listPosition(r.Place()), ID: r.Principal, Active: sees}
 	}
 	return ls, nil
 }
 
-// placeInDirectory converts a position of the directory to that of a list. No name contains the
+// listPosition converts a position of the directory to that of a list. No name contains the
 // character between its parts, which sorts before all others.
-func placeInDirectory(p DirectoryPlace) ListPlace {
-	return ListPlace(p.Name + "\x00" + string(p.Principal))
+func listPosition(p DirectoryPosition) ListPosition {
+	return ListPosition(p.Name + "\x00" + string(p.Principal))
 }
 
-func directoryPlaceOf(at ListPlace) DirectoryPlace {
+func directoryPosition(at ListPosition) DirectoryPosition {
 	name, id, _ := strings.Cut(string(at), "\x00")
-	return DirectoryPlace{Name: name, Principal: ID(id)}
+	return DirectoryPosition{Name: name, Principal: ID(id)}
 }

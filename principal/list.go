@@ -33,15 +33,15 @@ const listSlack = 4
 
 // readList reads at most limit rows after a position, in the order of the list; ended reports
 // that there are no more after them.
-type readList func(ctx context.Context, after ListPlace, limit int) (rows []Listed, ended bool, err error)
+type readList func(ctx context.Context, after ListPosition, limit int) (rows []Listed, ended bool, err error)
 
-// ListPlace is a position in a list. Positions compare in the order of the list; by default
+// ListPosition is a position in a list. Positions compare in the order of the list; by default
 // they are the principals' ids. The empty one is before the first row.
-type ListPlace string
+type ListPosition string
 
 // Listed is a row of a list.
 type Listed struct {
-	At     ListPlace
+	At     ListPosition
 	ID     ID
 	Role   uint8 // of the list's kind
 	Active bool
@@ -55,7 +55,7 @@ func (s *Service) NewList(v *Viewer, kind cursor.Kind, owner string, read readLi
 }
 
 // Cursor returns a function that seals the position of a row.
-func (l *List) Cursor(at ListPlace) func() string {
+func (l *List) Cursor(at ListPosition) func() string {
 	return func() string {
 		return l.s.seals.Seal(l.bound, cursor.Place{Order: cursor.AnyOrder, ID: string(at)})
 	}
@@ -64,13 +64,13 @@ func (l *List) Cursor(at ListPlace) func() string {
 // Page reads a Page with its flags.
 func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageInfo, error) {
 	var info cursor.PageInfo
-	after := ListPlace("")
+	after := ListPosition("")
 	if p.Cursor != nil {
 		at, err := l.s.seals.Open(l.bound, cursor.AnyOrder, *p.Cursor)
 		if err != nil {
 			return nil, info, err
 		}
-		after = ListPlace(at.ID)
+		after = ListPosition(at.ID)
 	}
 	found, last, cut, err := l.scan(ctx, after, p.Size+1)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *List) Total(ctx context.Context) (*int, error) {
 
 // scan finds rows that the viewer may see, until it has as many as wanted, the list ends or the
 // budget is used up (cut; last then is the last row scanned).
-func (l *List) scan(ctx context.Context, after ListPlace, want int) (found []Listed, last ListPlace, cut bool, err error) {
+func (l *List) scan(ctx context.Context, after ListPosition, want int) (found []Listed, last ListPosition, cut bool, err error) {
 	remaining := listBudget
 	// If much is hidden, slices grow: they cost more than the rows in them.
 	least := 0
@@ -191,7 +191,7 @@ func (l *List) headers(ctx context.Context, ids []ID) ([]*Header, error) {
 
 // anyUpTo reports whether there is anything to see up to a position, itself included. It reads
 // the list from its start, because the first visible row decides.
-func (l *List) anyUpTo(ctx context.Context, at ListPlace) (bool, error) {
+func (l *List) anyUpTo(ctx context.Context, at ListPosition) (bool, error) {
 	found, last, cut, err := l.scan(ctx, "", 1)
 	switch {
 	case err != nil:

@@ -137,9 +137,9 @@ func (c *scrubbing) directory(ctx context.Context) error {
 			return err
 		}
 	}
-	c.report.Next = ScrubPlace{Claims: true}
+	c.report.Next = ScrubPosition{Claims: true}
 	if next != nil {
-		c.report.Next = ScrubPlace{Directory: true, Row: string(next)}
+		c.report.Next = ScrubPosition{Directory: true, Row: string(next)}
 	}
 	return nil
 }

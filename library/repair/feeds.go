@@ -164,10 +164,10 @@ func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 		if missing {
 			c.report.Settled++
 		}
-		c.report.Next = ScrubPlace{Pastes: true, Paste: p.ID}
+		c.report.Next = ScrubPosition{Pastes: true, Paste: p.ID}
 	}
 	if len(ps) < limit {
-		c.report.Next = ScrubPlace{}
+		c.report.Next = ScrubPosition{}
 	}
 	return nil
 }

@@ -68,10 +68,10 @@ func (c *scrubbing) leases(ctx context.Context, limit int) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.ID, err)
 		}
-		c.report.Next = ScrubPlace{Leases: true, Lease: l.ID}
+		c.report.Next = ScrubPosition{Leases: true, Lease: l.ID}
 	}
 	if len(found) < limit {
-		c.report.Next = ScrubPlace{Texts: true}
+		c.report.Next = ScrubPosition{Texts: true}
 	}
 	return nil
 }

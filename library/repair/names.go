@@ -73,10 +73,10 @@ func (c *scrubbing) claims(ctx context.Context, limit int) error {
 		if stale {
 			c.report.Settled++
 		}
-		c.report.Next = ScrubPlace{Claims: true, Claim: current.Key}
+		c.report.Next = ScrubPosition{Claims: true, Claim: current.Key}
 	}
 	if len(found) < limit {
-		c.report.Next = ScrubPlace{Leases: true}
+		c.report.Next = ScrubPosition{Leases: true}
 	}
 	return nil
 }

@@ -16,14 +16,14 @@ import (
 // scrubEverything makes all steps of a scrubber until it is back at the beginning.
 func scrubEverything(t *testing.T, svc *repair.Service) (settled, mismatches int) {
 	t.Helper()
-	var at repair.ScrubPlace
+	var at repair.ScrubPosition
 	for range 10_000 {
 		r, err := svc.ScrubFrom(t.Context(), at, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		settled, mismatches = settled+r.Settled, mismatches+r.Mismatches
-		if at = r.Next; at == (repair.ScrubPlace{}) {
+		if at = r.Next; at == (repair.ScrubPosition{}) {
 			return settled, mismatches
 		}
 	}

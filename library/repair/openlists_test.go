@@ -161,7 +161,7 @@ func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
 	})
 	h.User("u:acme:ann", principal.Public)
 	store.broken = true
-	if _, err := h.Service.ScrubFrom(t.Context(), repair.ScrubPlace{}, 3); !errors.Is(err, errDamaged) {
+	if _, err := h.Service.ScrubFrom(t.Context(), repair.ScrubPosition{}, 3); !errors.Is(err, errDamaged) {
 		t.Errorf("the scrubber ended with %v", err)
 	}
 }

@@ -28,9 +28,9 @@ func (c *scrubbing) texts(ctx context.Context, limit int) error {
 	if err != nil {
 		return err
 	}
-	c.report.Next = ScrubPlace{Pastes: true}
+	c.report.Next = ScrubPosition{Pastes: true}
 	if seen == limit {
-		c.report.Next = ScrubPlace{Texts: true, Text: last}
+		c.report.Next = ScrubPosition{Texts: true, Text: last}
 	}
 	return nil
 }

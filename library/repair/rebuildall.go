@@ -136,7 +136,7 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 // justifies.
 func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	c := &scrubbing{s: r.s, budget: math.MaxInt}
-	_, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p})
+	_, err := c.owner(ctx, ScrubPosition{Owners: true, Owner: p})
 	r.repaired.Add(int64(c.report.Mismatches))
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 // ScrubReport is the result of a step of the scrubber.
 type ScrubReport struct {
-	Next ScrubPlace // where the next step starts
+	Next ScrubPosition // where the next step starts
 	// Settled counts items with unsettled positions that no change in flight will settle, or that
 	// some library or record showed wrongly.
 	Settled int
@@ -21,8 +21,8 @@ type ScrubReport struct {
 	Mismatches int
 }
 
-// ScrubPlace is the position of the scrubber; the zero one is the beginning.
-type ScrubPlace struct {
+// ScrubPosition is the position of the scrubber; the zero one is the beginning.
+type ScrubPosition struct {
 	// Content is the item reached; with Member, its members up to that one are done.
 	Content library.ContentID
 	Member  principal.ID
@@ -89,7 +89,7 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 // owner; then the leases, for which it makes missing claims and hints; then the texts of pages,
 // of which it removes those that no row refers to; then the pastes, for which it makes missing
 // entries in the feed and missing hints. The report counts what it finds.
-func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (ScrubReport, error) {
+func (s *Service) ScrubFrom(ctx context.Context, from ScrubPosition, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, budget: scrubLooks}
 	var err error
 	switch {
@@ -114,7 +114,7 @@ func (s *Service) ScrubFrom(ctx context.Context, from ScrubPlace, limit int) (Sc
 // scrubbing is one running step.
 type scrubbing struct {
 	s      *Service
-	at     ScrubPlace
+	at     ScrubPosition
 	budget int // members and entries that may still be checked
 	lists  *library.OpenLists
 	report ScrubReport
@@ -142,13 +142,13 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 			return err
 		}
 		if after != "" {
-			c.report.Next = ScrubPlace{Content: id, Member: after}
+			c.report.Next = ScrubPosition{Content: id, Member: after}
 			return nil
 		}
-		c.report.Next = ScrubPlace{Content: id}
+		c.report.Next = ScrubPosition{Content: id}
 	}
 	if len(ids) < limit {
-		c.report.Next = ScrubPlace{Owners: true}
+		c.report.Next = ScrubPosition{Owners: true}
 	}
 	return nil
 }

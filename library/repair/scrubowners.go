@@ -14,7 +14,7 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 		if done, err := c.owner(ctx, c.at); err != nil || !done {
 			return err
 		}
-		c.report.Next = ScrubPlace{Owners: true, Owner: c.at.Owner}
+		c.report.Next = ScrubPosition{Owners: true, Owner: c.at.Owner}
 	}
 	ids, err := c.s.people.ScanPrincipals(ctx, c.at.Owner, limit)
 	if err != nil {
@@ -24,13 +24,13 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 		if c.budget <= 0 {
 			return nil
 		}
-		if done, err := c.owner(ctx, ScrubPlace{Owners: true, Owner: p}); err != nil || !done {
+		if done, err := c.owner(ctx, ScrubPosition{Owners: true, Owner: p}); err != nil || !done {
 			return err
 		}
-		c.report.Next = ScrubPlace{Owners: true, Owner: p}
+		c.report.Next = ScrubPosition{Owners: true, Owner: p}
 	}
 	if len(ids) < limit {
-		c.report.Next = ScrubPlace{Directory: true}
+		c.report.Next = ScrubPosition{Directory: true}
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 // owner scrubs a principal, starting at a place: its rows in the directory, its memberships,
 // those of its members if it is a group, the record of what was shared with it, and its
 // library. It reports whether it is done; if not, the next place is in the report.
-func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err error) {
+func (c *scrubbing) owner(ctx context.Context, from ScrubPosition) (done bool, err error) {
 	p := from.Owner
 	if from.Bucket != 0 {
 		return c.library(ctx, p, from.Bucket, from.From)
@@ -51,7 +51,7 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 		if done, err := c.memberships(ctx, from); err != nil || !done {
 			return false, err
 		}
-		from = ScrubPlace{Owners: true, Owner: p, Record: true}
+		from = ScrubPosition{Owners: true, Owner: p, Record: true}
 	}
 	for more := true; more; {
 		if c.budget <= 0 {
@@ -67,7 +67,7 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPlace) (done bool, err 
 
 // memberships repairs the memberships of a principal, and of its members if it is a group, from
 // the groups' own rows, and its rows in the directory from its header.
-func (c *scrubbing) memberships(ctx context.Context, from ScrubPlace) (done bool, err error) {
+func (c *scrubbing) memberships(ctx context.Context, from ScrubPosition) (done bool, err error) {
 	s, p, repaired := c.s, from.Owner, 0
 	if from.Member == "" {
 		repaired, err = s.repairIfMissing(ctx, p)
@@ -153,7 +153,7 @@ func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bu
 		}
 		for more := true; more; {
 			if c.budget <= 0 {
-				c.report.Next = ScrubPlace{Owners: true, Owner: p, Bucket: b, From: after}
+				c.report.Next = ScrubPosition{Owners: true, Owner: p, Bucket: b, From: after}
 				return false, nil
 			}
 			if after, more, err = c.entries(ctx, p, b, after); err != nil {

@@ -38,7 +38,7 @@ type Service struct {
 	// feeding records whether the feeds of public content are known to be complete.
 	feeding feedRun
 	// scrubbed is the position of the scrubber.
-	scrubbed ScrubPlace
+	scrubbed ScrubPosition
 }
 
 var _ library.API = (*Service)(nil)

@@ -66,7 +66,7 @@ func (c *principalRows) row(whole bool, name string) principal.DirectoryRow {
 }
 
 // slice reads a slice of the subtest's tenant.
-func (s *env) slice(prefix string, after *principal.DirectoryPlace, limit int) []principal.DirectoryRow {
+func (s *env) slice(prefix string, after *principal.DirectoryPosition, limit int) []principal.DirectoryRow {
 	s.Helper()
 	rows, err := s.PageDirectory(s.ctx, principal.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
 	s.ok(err)
@@ -159,7 +159,7 @@ func (s *env) pages(prefix string, due []principal.DirectoryRow) {
 	})
 	for _, limit := range []int{1, 2, 3, len(due) + 1} {
 		var got []principal.DirectoryRow
-		var after *principal.DirectoryPlace
+		var after *principal.DirectoryPosition
 		for {
 			rows := s.slice(prefix, after, limit)
 			if len(rows) == 0 {

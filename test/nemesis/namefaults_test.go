@@ -251,14 +251,14 @@ const scrubLimit = 1000
 // audit looks at.
 func (d *door) scrub(t *testing.T) (settled, mismatches int) {
 	t.Helper()
-	place := repair.ScrubPlace{Claims: true}
+	place := repair.ScrubPosition{Claims: true}
 	for {
 		report, err := d.service.ScrubFrom(t.Context(), place, scrubLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		settled, mismatches = settled+report.Settled, mismatches+report.Mismatches
-		if place = report.Next; place == (repair.ScrubPlace{}) {
+		if place = report.Next; place == (repair.ScrubPosition{}) {
 			return settled, mismatches
 		}
 	}

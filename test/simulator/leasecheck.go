@@ -301,10 +301,10 @@ func (r *run) lastDeadline() (last time.Duration) {
 
 // scrubAll has the scrubber look at everything.
 func scrubAll(ctx context.Context, svc *repair.Service) error {
-	var at repair.ScrubPlace
+	var at repair.ScrubPosition
 	for {
 		found, err := svc.ScrubFrom(ctx, at, 50)
-		if err != nil || found.Next == (repair.ScrubPlace{}) {
+		if err != nil || found.Next == (repair.ScrubPosition{}) {
 			return err
 		}
 		at = found.Next
