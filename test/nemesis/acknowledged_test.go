@@ -6,13 +6,13 @@ import (
 	"carrel/principal"
 )
 
-// TestWhoIsAcknowledgedAsAMemberIsOne: a process decides that somebody joins a
-// group, and does not get to what is derived from that. From the first answer that
-// acknowledges it on, be it another process's to the same key, the member must be
-// one, though nobody has finished yet what was left.
+// TestWhoIsAcknowledgedAsAMemberIsOne stops a process after it has decided that a user
+// joins a group, before it updates what is derived from the membership. From the first
+// acknowledgement on, even one that another process gives to the same idempotency key,
+// the user must be a member, although nobody has finished the change.
 func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.whole.close(t)
 	for _, c := range []struct {
 		name, group string
@@ -27,16 +27,16 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newProxy(t, r.host)
-			d := openDoor(t, r.options(p.address), 0, everyRule)
+			d := openInstance(t, r.options(p.address), 0, everyRule)
 			p.arm(groups.table, c.step, c.fault)
-			join := func(d *door) error {
+			join := func(d *instance) error {
 				key := c.group
 				return setMember(t.Context(), d.service, c.group, second, principal.GroupMember, &key)
 			}
 			err := join(d)
 			t.Logf("the first answer: %v", err)
 			if p.disarm() == 0 && c.fault != dieAfter {
-				t.Error("no statement met the fault")
+				t.Error("the fault hit no statement")
 			}
 			if err != nil {
 				d.close(t)
@@ -48,7 +48,7 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 			}
 			role, err := r.whole.service.GroupRoleOf(t.Context(), &principal.Viewer{User: second}, principal.ID(c.group))
 			if err != nil || role != principal.GroupMember {
-				t.Errorf("the member is acknowledged, and its role is %d, %v", role, err)
+				t.Errorf("the member was acknowledged, but its role is %d (error: %v)", role, err)
 			}
 		})
 	}

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// binaries are the product as it is, and the product with a clock that is 2 s
-// ahead of the machine's.
+// binaries are the paths of the product as it is, and of the product with a clock that is
+// 2 s ahead.
 type binaries struct{ plain, ahead string }
 
-// The place where the product asks for the time, and what stands there where
-// the clock is ahead. A gateway of its own clock is no option of the product: it
-// is built from the product's sources with this one line changed.
+// The statement in which the product reads the time, and its replacement where the clock
+// is ahead. The product has no option for a clock that is off, so it is built from its
+// sources with this one line replaced.
 const (
 	realClock   = "func (r *Real) Now() time.Time { return time.Now() }"
 	clockAhead  = "func (r *Real) Now() time.Time { return time.Now().Add(2 * time.Second) }"
 	clockSource = "real.go" // of the package carrel/core/sched
 )
 
-// build builds both into a folder.
+// build builds both binaries into a directory.
 func build(dir string) (binaries, error) {
 	b := binaries{filepath.Join(dir, "carrel"), filepath.Join(dir, "carrel-ahead")}
 	overlay, err := aheadOverlay(dir)
@@ -41,8 +41,8 @@ func build(dir string) (binaries, error) {
 	return b, nil
 }
 
-// aheadOverlay writes the source whose clock is ahead, and what tells the
-// compiler to take it.
+// aheadOverlay writes the source file whose clock is ahead, and the overlay file for the
+// go command that replaces the original by it.
 func aheadOverlay(dir string) (string, error) {
 	folder, err := goTool("list", "-f", "{{.Dir}}", "carrel/core/sched")
 	if err != nil {
@@ -54,7 +54,7 @@ func aheadOverlay(dir string) (string, error) {
 		return "", err
 	}
 	if bytes.Count(text, []byte(realClock)) != 1 {
-		return "", fmt.Errorf("%s does not ask for the time by %q any more", source, realClock)
+		return "", fmt.Errorf("%s no longer reads the time by %q", source, realClock)
 	}
 	changed := filepath.Join(dir, clockSource)
 	if err := os.WriteFile(changed, bytes.Replace(text, []byte(realClock), []byte(clockAhead), 1), 0o644); err != nil {

@@ -30,7 +30,7 @@ const (
 		library(first: 100, orderBy: {field: LAST_MODIFIED, direction: $direction}) { nodes { id } pageInfo { hasNextPage } } } }`
 )
 
-// verdict is what a client knows of a mutation after its answer.
+// verdict is what a client knows about the outcome of a mutation.
 type verdict byte
 
 const (
@@ -39,7 +39,7 @@ const (
 	unknown                // it may have happened, or may still
 )
 
-// answer is what a gateway answered, or that it did not.
+// answer is the response of a gateway, or the error where there was none.
 type answer struct {
 	verdict verdict
 	code    string // of the first error
@@ -54,7 +54,7 @@ type answer struct {
 
 func (a *answer) String() string { return fmt.Sprintf("%v %+v %v", a.Data, a.Errors, a.err) }
 
-// at follows a path of keys through the data.
+// at returns the value at a path of keys in the data.
 func (a *answer) at(path string) any {
 	var v any = a.Data
 	for key := range strings.SplitSeq(path, ".") {
@@ -67,20 +67,20 @@ func (a *answer) at(path string) any {
 	return v
 }
 
-// number is at for an Int; 0 if there is none.
+// number returns the Int at a path, or 0 if there is none.
 func (a *answer) number(path string) int {
 	n, _ := a.at(path).(float64)
 	return int(n)
 }
 
-// post sends an operation and judges the answer.
+// post sends an operation and classifies the response.
 func (p *process) post(token, query string, in vars) *answer {
 	a := new(answer)
 	a.err = p.send(token, query, in, a)
 	var dial *net.OpError
 	switch {
 	case a.err != nil && errors.As(a.err, &dial) && dial.Op == "dial":
-		return a // nobody has heard of it
+		return a // the request never reached a gateway
 	case a.err != nil:
 		a.verdict = unknown
 		return a
@@ -124,7 +124,8 @@ func (p *process) send(token, query string, in vars, a *answer) error {
 	return json.NewDecoder(res.Body).Decode(a)
 }
 
-// must is post of what cannot fail while nothing is broken.
+// must posts an operation that cannot fail while nothing is broken, and fails the test if
+// it does.
 func (p *process) must(t *testing.T, token, query string, in vars) *answer {
 	t.Helper()
 	a := p.post(token, query, in)
@@ -134,7 +135,7 @@ func (p *process) must(t *testing.T, token, query string, in vars) *answer {
 	return a
 }
 
-// token makes a JWT as any issuer would, without the product's code.
+// token signs a JWT without the product's code, as an issuer would.
 func token(user string) string {
 	now := time.Now().Unix()
 	claims := fmt.Sprintf(`{"sub":%q,"iss":"carrel","aud":"carrel","iat":%d,"exp":%d}`, user, now, now+2*3600)
@@ -145,7 +146,7 @@ func token(user string) string {
 	return signed + "." + b64(mac.Sum(nil))
 }
 
-// user makes a user of the tenant acme and gives its token.
+// user creates a user of the tenant acme and returns its token.
 func (p *process) user(t *testing.T, name string) string {
 	t.Helper()
 	mine := token("u:acme:" + name)
@@ -153,7 +154,7 @@ func (p *process) user(t *testing.T, name string) string {
 	return mine
 }
 
-// nodeIDs are the ids of a list of nodes.
+// nodeIDs returns the ids of a list of nodes.
 func (a *answer) nodeIDs(path string) []string {
 	list, _ := a.at(path).([]any)
 	ids := make([]string, len(list))

@@ -11,21 +11,21 @@ import (
 	"carrel/principal"
 )
 
-// generated is an item that was given no name. Its id is not known before, so
-// each has a creator of its own, who has nothing else: by that it is found.
-var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCreator, look: (*room).lookAtOnly,
+// generated is an item that is created without a name. Its id is not known in advance, so
+// each one has a creator that owns nothing else, and is found through it.
+var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCreator, look: (*fixture).lookAtOnly,
 	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first)}}}
 
-// namedOperations are creations whose name is made, of a block of numbers that
-// the process does not have yet. Their id is in the register of creations before
-// they are decided, and that alone lets a repetition find them.
+// namedOperations are creations whose name is generated, from a block of numbers that the
+// process has yet to reserve. Their id is in the register of creations before they are
+// decided, which is the only way for a repetition to find them.
 var namedOperations = []operation{
 	{name: "create without a name", of: &generated, steps: []step{stepFirstBlock, stepNextBlock, stepFix, stepLane, stepDecide}, do: createUnnamed, creates: true},
 }
 
-// prepareCreator makes the creator. The name source of the room has given out
-// numbers before: who wants some asks for the first ones, and then for the next.
-func prepareCreator(ctx context.Context, r *room, id string) error {
+// prepareCreator creates the creator. The fixture's name source has already handed out
+// numbers, so a process that needs some requests the first block, and then the next one.
+func prepareCreator(ctx context.Context, r *fixture, id string) error {
 	if err := makeUser(ctx, r.whole.service, id, nil); err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func createUnnamed(ctx context.Context, s *services, id string, key *string) err
 	return err
 }
 
-// lookAtOnly reads the one item of a creator, and who has a role on it beside.
-func (r *room) lookAtOnly(t *testing.T, id string) seen {
+// lookAtOnly reads the only item of a creator, and the other members of the item.
+func (r *fixture) lookAtOnly(t *testing.T, id string) seen {
 	t.Helper()
 	creator := principal.ID(id)
 	page, err := r.whole.service.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})

@@ -1,8 +1,8 @@
-// Package nemesis holds no code of the product: its tests break what the
-// gateway stands on, for real, and check that nothing promised was lost.
+// Package nemesis contains only tests. They break the infrastructure that a gateway
+// depends on, for real, and check that no promise was broken.
 //
-// Between the driver and a node stands a proxy that loses, delays, cuts and
-// stalls one chosen statement; processes of the built binary and nodes of a
-// cluster are killed and stopped while clients load them. What was answered is
-// compared with what is found afterwards, and every run ends with an audit.
+// A proxy between the driver and a node loses, delays, cuts or stalls one chosen
+// statement. Processes of the built binary and nodes of a cluster are killed and stopped
+// under load. The tests compare the answers that clients received with what is stored
+// afterwards, and every run ends with an audit.
 package nemesis

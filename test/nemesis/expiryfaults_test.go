@@ -13,11 +13,11 @@ import (
 	"carrel/library"
 )
 
-// expiring is an item of which is looked at, too, whether it expires.
-var expiring = subject{table: "content", prefix: "c:acme:", make: create, look: (*room).lookAtExpiring, before: items.before}
+// expiring is an item for which the tests also read whether it expires.
+var expiring = subject{table: "content", prefix: "c:acme:", make: create, look: (*fixture).lookAtExpiring, before: items.before}
 
-// expiryOperations are those that have an item expire: two hints are written
-// before it is decided. Nothing stands elsewhere, so nothing is put on the lane.
+// expiryOperations set an expiry. They write two hints before the decision. Nothing else
+// is derived from it, so nothing is added to the in-flight list.
 var expiryOperations = []operation{
 	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry, changes: func(s *seen) { s.Expires = true }},
 }
@@ -28,15 +28,15 @@ func setExpiry(ctx context.Context, s *services, id string, key *string) error {
 	return err
 }
 
-// farAhead is when the items of these operations expire, each on a day of its
-// own: what another one has noted of a day would do for it. No run comes near.
-// By afterAll all of them have expired.
+// farAhead is when the items of these operations expire, long after every run. Each
+// expires on a day of its own, because a mark of another item on the same day would serve
+// it too. By afterAll all of them have expired.
 var (
 	farAhead = time.Date(2100, time.January, 1, 12, 0, 0, 0, time.UTC)
 	afterAll = farAhead.AddDate(100, 0, 0)
 )
 
-// expiryOf is when an item expires.
+// expiryOf returns when an item expires.
 func expiryOf(id string) clock.Instant {
 	var n, try int
 	if _, err := fmt.Sscanf(library.ContentID(id).Name(), "fault-%d-%d", &n, &try); err != nil {
@@ -45,8 +45,8 @@ func expiryOf(id string) clock.Instant {
 	return clock.Of(farAhead.AddDate(0, 0, n+1000*try))
 }
 
-// lookAtExpiring is look, and has what expires be there no more in the end.
-func (r *room) lookAtExpiring(t *testing.T, id string) seen {
+// lookAtExpiring is look for items that expire. It registers them for expireAll.
+func (r *fixture) lookAtExpiring(t *testing.T, id string) seen {
 	t.Helper()
 	s := r.look(t, id)
 	if s.Expires {
@@ -60,14 +60,14 @@ func (r *room) lookAtExpiring(t *testing.T, id string) seen {
 	return s
 }
 
-// expireAll has the time come of everything that expires, for one process: what
-// its hint does not lead to is there still.
-func (r *room) expireAll(t *testing.T) {
+// expireAll lets a process delete what has expired, with its clock after all expiries. An item
+// that its hint does not lead to would still exist afterwards.
+func (r *fixture) expireAll(t *testing.T) {
 	t.Helper()
 	for _, id := range r.unhinted(t) {
-		t.Errorf("no hint tells that %s expires", id)
+		t.Errorf("no hint says that %s expires", id)
 	}
-	d := openDoor(t, r.options(r.host), time.Until(afterAll), everyRule)
+	d := openInstance(t, r.options(r.host), time.Until(afterAll), everyRule)
 	until(t, runWithin, "the end of all that expires", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
 			t.Fatal(err)
@@ -84,16 +84,16 @@ func (r *room) expireAll(t *testing.T) {
 	r.whole.takeOver(t, inFlightList)
 	for _, due := range r.expiring {
 		if got := r.look(t, due.Key); !got.equal(seen{}) {
-			t.Errorf("%s expires at %s, and is there after it: %v", due.Key, due.At, got)
+			t.Errorf("%s expires at %s, but still exists after that: %v", due.Key, due.At, got)
 		}
 	}
 }
 
-// mostDue is above the number of items that expire here.
+// mostDue exceeds the number of items that expire here.
 const mostDue = 10_000
 
-// unhinted are the items that expire and have no hint of it.
-func (r *room) unhinted(t *testing.T) (ids []library.ContentID) {
+// unhinted returns the items that expire without a hint.
+func (r *fixture) unhinted(t *testing.T) (ids []library.ContentID) {
 	t.Helper()
 	hints, err := r.whole.store.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
 	if err != nil {
@@ -107,10 +107,10 @@ func (r *room) unhinted(t *testing.T) (ids []library.ContentID) {
 	return ids
 }
 
-// TestAMissingHintIsFound: an item that expires and whose hint was taken away is
-// told, and is there when its time has come.
+// TestAMissingHintIsFound removes the hint of an item that expires. The audit reports the
+// item, which outlives its expiry.
 func TestAMissingHintIsFound(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.whole.close(t)
 	id := expiring.prefix + "fault-0-0"
 	for _, do := range []func(context.Context, *services, string, *string) error{create, setExpiry} {
@@ -120,12 +120,12 @@ func TestAMissingHintIsFound(t *testing.T) {
 	}
 	r.lookAtExpiring(t, id)
 	if got := r.unhinted(t); len(got) != 0 {
-		t.Errorf("no hint tells of %v before it is taken away", got)
+		t.Errorf("%v have no hint although none was removed", got)
 	}
 	if err := r.whole.store.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.unhinted(t); len(got) != 1 {
-		t.Errorf("without its hint it is not found: %v", got)
+		t.Errorf("the item without a hint is not reported: %v", got)
 	}
 }

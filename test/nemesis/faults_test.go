@@ -15,47 +15,50 @@ import (
 	"carrel/principal"
 )
 
-// atOnce is how many faults are played at a time: nearly all of their time they wait.
+// atOnce is how many faults are played in parallel. They spend nearly all of their time
+// waiting.
 const atOnce = 18
 
-// subject is what mutations change.
+// subject is the kind of object that mutations change.
 type subject struct {
-	table  string // the one whose statements decide
+	table  string // the table whose statements decide
 	prefix string // of ids
-	// prepare makes what must be there before any operation; nil: nothing.
-	prepare func(ctx context.Context, r *room, id string) error
+	// prepare creates what must exist before any operation; it may be nil.
+	prepare func(ctx context.Context, r *fixture, id string) error
 	make    func(ctx context.Context, s *services, id string, key *string) error
-	look    func(r *room, t *testing.T, id string) seen
-	before  seen // what shows of it when it was made
+	look    func(r *fixture, t *testing.T, id string) seen
+	before  seen // its state after its creation
 }
 
-var items = subject{table: "content", prefix: "c:acme:", make: create, look: (*room).look,
+var items = subject{table: "content", prefix: "c:acme:", make: create, look: (*fixture).look,
 	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first), string(owner)}}}
 
-// operation is a mutation that meets a fault, and how it is seen to have happened.
+// operation is a mutation that meets a fault, with the state that it should lead to.
 type operation struct {
 	name  string
 	of    *subject
 	steps []step
 	do    func(ctx context.Context, s *services, id string, key *string) error
-	// creates tells that nothing shows before.
+	// creates is true if nothing exists before.
 	creates bool
-	// changes makes of what the subject's make leaves what shows once it has
-	// happened; nil: that very thing.
+	// changes turns the state that the subject's make produces into the state after the
+	// operation. If it is nil, the two are the same.
 	changes func(s *seen)
-	// ends is how its own process ends at the decision, where another one finishes
-	// it and meets the faults; empty: its own process meets them.
+	// ends is how the operation's own process ends at the decision, if another process
+	// finishes the change and meets the faults. If it is empty, the own process meets
+	// them.
 	ends faultKind
-	// wakes tells that its own process writes its list once more after that.
+	// wakes is true if the own process writes its list once more after that.
 	wakes bool
-	// joins tells that somebody is let in, which is acknowledged when what is
-	// derived of it stands, and not before.
+	// joins is true if the operation adds a member. It is acknowledged only when
+	// everything derived from the membership is stored.
 	joins bool
-	// fence tells which of its deciding statements is the fence of another record.
+	// fence is the number of the deciding statement that is the fence of another record.
 	fence int
-	// urls are those that it is about. Where its process ends, somebody else wants them.
+	// urls are the URLs that the operation takes or gives up. If its process ends,
+	// another client takes them.
 	urls func(id string) []string
-	// play plays an encounter in a way of its own; nil: as all do.
+	// play plays the encounter in a special way; nil means the usual one.
 	play func(c *encounter, t *testing.T)
 }
 
@@ -100,29 +103,29 @@ func create(ctx context.Context, s *services, id string, key *string) error {
 	return err
 }
 
-// Steps whose statements are conditional writes, and those before the decision:
-// of what fails there it is certain that nothing happened.
+// Steps whose statements are conditional writes, and steps before the decision. If one of
+// the latter fails, it is certain that nothing happened.
 var (
 	conditional = []step{stepFirstBlock, stepNextBlock, stepFix, stepDecide, stepClaim, stepFence, stepTakeOver, stepRelease}
 	undecided   = []step{stepFirstBlock, stepNextBlock, stepFix, stepRead, stepDue, stepDay, stepLane,
 		stepFormer, stepClaim, stepJudge, stepFence, stepTakeOver, stepText}
 )
 
-// faultsAt are those that a statement of a step can meet.
+// faultsAt returns the faults that a statement of a step can meet.
 func (op *operation) faultsAt(s step) []faultKind {
 	all := []faultKind{loseRequest, loseResponse, lateRequest, lateResponse, cutBefore, cutAfter, stall, dieBefore, dieAfter}
 	if slices.Contains(conditional, s) {
 		all = append(all, answerTimeout, answerFew, answerRefused)
 	}
 	if s == stepDecide && op.ends == "" {
-		// Nobody sends the others again: what was not heard is not relied on, and
-		// whether a fence stands is read.
+		// Other statements are never sent again: a lost answer is not relied on, and
+		// whether a fence exists is read.
 		all = append(all, loseAll)
 	}
 	return all
 }
 
-// seen is what shows of an item, or of a group or a user, whose version is 1.
+// seen is the visible state of an item, or of a group or a user, whose version is 1.
 type seen struct {
 	Version int
 	Title   string
@@ -133,7 +136,7 @@ type seen struct {
 	Texts   []string // its revisions
 }
 
-func (r *room) look(t *testing.T, name string) seen {
+func (r *fixture) look(t *testing.T, name string) seen {
 	t.Helper()
 	v, id := ownerViewer(), library.ContentID(name)
 	items, err := r.whole.service.Contents(t.Context(), v, []library.ContentID{id})
@@ -157,7 +160,7 @@ func (r *room) look(t *testing.T, name string) seen {
 
 func (s seen) equal(other seen) bool { return fmt.Sprint(s) == fmt.Sprint(other) }
 
-// wanted is what shows of a subject before and after an operation.
+// wanted returns the state of a subject before and after an operation.
 func wanted(op operation) (before, after seen) {
 	before, after = op.of.before, op.of.before
 	if op.creates {
@@ -169,16 +172,16 @@ func wanted(op operation) (before, after seen) {
 	return before, after
 }
 
-// slowTries is how often an encounter is played again that was not as it should
-// be while the machine was too slow for it, so that other statements timed out
-// than the one that met the fault.
+// slowTries is how often an encounter is repeated that failed while the machine was too
+// slow, so that other statements timed out than the faulty one.
 const slowTries = 4
 
-// TestEveryStepMeetsEveryFault plays each mutation with each fault at each of
-// its steps. Afterwards, with nothing left under way, what was answered is what
-// happened, the same key makes it happen exactly once, and all libraries are right.
+// TestEveryStepMeetsEveryFault plays each mutation with each fault at each of its steps.
+// When nothing is in flight any more, the stored state is what clients were answered, a
+// repetition with the same key makes the change exactly once, and all libraries are
+// right.
 func TestEveryStepMeetsEveryFault(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.whole.close(t)
 	r.playAll(t, slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations, takeOvers))
 	r.expireAll(t)
@@ -187,7 +190,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 		t.Errorf("the audit found %+v", report)
 	}
 	if st := r.whole.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
-		t.Errorf("the scrubber had to mend %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
+		t.Errorf("the scrubber had to repair %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
 	}
 	if report.Contents == 0 || report.Entries == 0 {
 		t.Errorf("the audit saw nothing: %+v", report)
@@ -195,7 +198,7 @@ func TestEveryStepMeetsEveryFault(t *testing.T) {
 }
 
 // playAll plays operations with each fault at each of their steps.
-func (r *room) playAll(t *testing.T, all []operation) {
+func (r *fixture) playAll(t *testing.T, all []operation) {
 	t.Helper()
 	var played, unknown, again atomic.Int64
 	t.Run("faults", func(t *testing.T) {
@@ -210,7 +213,8 @@ func (r *room) playAll(t *testing.T, all []operation) {
 					wait.Go(func() {
 						defer func() { <-places }()
 						t.Run(fmt.Sprintf("%s/%s/%s", op.name, s, f), func(t *testing.T) {
-							// The clocks of two processes are 2 s apart, either way.
+							// The clocks of two processes differ by 2 s, in either
+							// direction.
 							c := encounter{r: r, op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1)}
 							again.Add(c.playInTime(t, fmt.Sprintf("fault-%d", n)))
 							for _, wrong := range c.wrong {
@@ -228,17 +232,17 @@ func (r *room) playAll(t *testing.T, all []operation) {
 	t.Logf("%d faults, %d unknown outcomes, %d played again because the machine was slow", played.Load(), unknown.Load(), again.Load())
 }
 
-// TestAMissingRuleIsFound: a process that decides before its entry is on the
-// list, and dies, leaves libraries that the audit does not pass.
+// TestAMissingRuleIsFound runs a process that decides before its entry is on the list,
+// and then dies. The audit must report the libraries that are left incomplete.
 func TestAMissingRuleIsFound(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.whole.close(t)
 	for n, op := range operations {
 		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: entryAfterCommit}
 		before := r.audit(t).Mismatches
 		c.playInTime(t, fmt.Sprintf("missing-%d", n))
 		if after := r.audit(t); after.Mismatches <= before && after.Leaving == 0 {
-			t.Errorf("%s: the audit passes what nobody finished: %+v", op.name, after)
+			t.Errorf("%s: the audit misses an unfinished change: %+v", op.name, after)
 		}
 	}
 }

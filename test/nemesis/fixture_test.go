@@ -22,14 +22,14 @@ import (
 	"carrel/principal"
 )
 
-// Those who take part in the tests of single faults.
+// The users of the tests of single faults.
 const (
 	owner  = principal.ID("u:acme:owner")
 	first  = principal.ID("u:acme:first")
 	second = principal.ID("u:acme:second")
 )
 
-// nameSource is what stands in names that are made.
+// nameSource is part of generated names.
 const nameSource = "nemesis"
 
 // skewed is the runtime of a process whose clock is off.
@@ -40,7 +40,7 @@ type skewed struct {
 
 func (s skewed) Now() time.Time { return s.Real.Now().Add(s.by) }
 
-// services are what mutations are asked of.
+// services are the services that mutations call.
 type services struct {
 	*repair.Service
 	leases *lease.Service
@@ -48,21 +48,21 @@ type services struct {
 	pastes *paste.Service
 }
 
-// door is a gateway without its edge: what a process of the product plugs
-// together, over whatever stands at an address.
-type door struct {
+// instance is a gateway without its edge: the services that a process of the product
+// assembles, on the store at some address.
+type instance struct {
 	store   *cassandra.Store
 	runtime *sched.Real
 	journal *journal.Journal
 	service *services
-	// finishes does the work of the background; service, unless it lacks a rule.
+	// finishes does the background work. It is service, unless that one lacks a rule.
 	finishes journal.Service
 	stop     context.CancelFunc
 	stopped  chan struct{}
-	still    bool // it does nothing in the background
+	still    bool // it does no background work
 }
 
-func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
+func openInstance(t *testing.T, o session.Options, skew time.Duration, without rule) *instance {
 	t.Helper()
 	d, life := assemble(t, o, skew, without)
 	go func() {
@@ -72,9 +72,9 @@ func openDoor(t *testing.T, o session.Options, skew time.Duration, without rule)
 	return d
 }
 
-// openStill opens a door that does nothing in the background: it takes over no lanes,
-// and sweeps nothing that is due by its clock.
-func openStill(t *testing.T, o session.Options, skew time.Duration, without rule) *door {
+// openStill opens a instance without background work: it takes over no in-flight lists, and
+// sweeps nothing that is due by its clock.
+func openStill(t *testing.T, o session.Options, skew time.Duration, without rule) *instance {
 	t.Helper()
 	d, _ := assemble(t, o, skew, without)
 	d.still = true
@@ -82,17 +82,17 @@ func openStill(t *testing.T, o session.Options, skew time.Duration, without rule
 	return d
 }
 
-// assemble connects a door, and returns the context of its background.
-func assemble(t *testing.T, o session.Options, skew time.Duration, without rule) (*door, context.Context) {
+// assemble connects a instance, and returns the context of its background work.
+func assemble(t *testing.T, o session.Options, skew time.Duration, without rule) (*instance, context.Context) {
 	t.Helper()
 	var store *cassandra.Store
 	withRetries(t, func() (err error) {
 		store, err = cassandra.Open(t.Context(), o)
 		return err
 	})
-	d := &door{store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
+	d := &instance{store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
 	rt := skewed{d.runtime, skew}
-	// The background ends when the test says so, not with its context.
+	// The background work ends when the test says so, not with its context.
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
 	var inFlightLists commit.JournalStore = store
@@ -122,8 +122,8 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	return d, life
 }
 
-// withRetries does what may be done again, as any statement may take longer than it
-// has on a slow machine.
+// withRetries retries an operation that may be repeated, because any statement may time
+// out on a slow machine.
 func withRetries(t *testing.T, do func() error) {
 	t.Helper()
 	err := do()
@@ -136,7 +136,7 @@ func withRetries(t *testing.T, do func() error) {
 }
 
 // close ends the process without finishing anything.
-func (d *door) close(t *testing.T) {
+func (d *instance) close(t *testing.T) {
 	t.Helper()
 	d.stop()
 	<-d.stopped
@@ -146,7 +146,7 @@ func (d *door) close(t *testing.T) {
 	}
 }
 
-// until waits for something that happens on its own.
+// until waits for a condition.
 func until(t *testing.T, within time.Duration, what string, holds func() bool) {
 	t.Helper()
 	limit := time.NewTimer(within)
@@ -162,8 +162,8 @@ func until(t *testing.T, within time.Duration, what string, holds func() bool) {
 	}
 }
 
-// idle waits until the process has nothing under way.
-func (d *door) idle(t *testing.T) {
+// idle waits until the process has nothing in flight.
+func (d *instance) idle(t *testing.T) {
 	t.Helper()
 	until(t, runWithin, "the end of all changes under way", func() bool {
 		if d.still {
@@ -175,8 +175,8 @@ func (d *door) idle(t *testing.T) {
 	})
 }
 
-// lane is the list of a process, nil where none stands.
-func (d *door) inFlightList(t *testing.T, of commit.ListID) *commit.OpenList {
+// inFlightList returns the list of a process, or nil if it has none.
+func (d *instance) inFlightList(t *testing.T, of commit.ListID) *commit.OpenList {
 	t.Helper()
 	inFlightLists, err := commit.OpenLists(t.Context(), d.store)
 	if err != nil {
@@ -190,8 +190,8 @@ func (d *door) inFlightList(t *testing.T, of commit.ListID) *commit.OpenList {
 	return nil
 }
 
-// takeOver finishes what a dead process has left.
-func (d *door) takeOver(t *testing.T, dead commit.ListID) {
+// takeOver finishes the changes of a dead process.
+func (d *instance) takeOver(t *testing.T, dead commit.ListID) {
 	t.Helper()
 	l := d.inFlightList(t, dead)
 	if l == nil {
@@ -202,32 +202,32 @@ func (d *door) takeOver(t *testing.T, dead commit.ListID) {
 	}
 }
 
-// room is a keyspace with those who take part, and a gateway that no fault meets.
-type room struct {
+// fixture is a keyspace with its users, and a gateway without faults.
+type fixture struct {
 	host     string
 	keyspace string
-	whole    *door
+	whole    *instance
 
 	claims *claim.Claims
 
 	mu       sync.Mutex
-	expiring []commit.Due // what was seen to expire some day
-	ahead    map[time.Duration]*door
+	expiring []commit.Due // the items that have an expiry
+	ahead    map[time.Duration]*instance
 }
 
-func newRoom(t *testing.T) *room {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return roomOn(t, node.Hosts(t)[0], node.Keyspace(t))
+	return fixtureOn(t, node.Hosts(t)[0], node.Keyspace(t))
 }
 
-func roomOn(t *testing.T, host, keyspace string) *room {
+func fixtureOn(t *testing.T, host, keyspace string) *fixture {
 	t.Helper()
-	r := &room{host: host, keyspace: keyspace, ahead: map[time.Duration]*door{}}
+	r := &fixture{host: host, keyspace: keyspace, ahead: map[time.Duration]*instance{}}
 	o := r.options(r.host)
 	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	r.whole = openDoor(t, o, 0, everyRule)
+	r.whole = openInstance(t, o, 0, everyRule)
 	r.claims = claim.New(r.whole.store, r.whole.runtime)
 	for _, p := range []principal.ID{owner, first, second} {
 		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
@@ -237,9 +237,9 @@ func roomOn(t *testing.T, host, keyspace string) *room {
 	return r
 }
 
-// late is a process whose clock is ahead of all others, and which does only what it is
-// asked for: what has lapsed for it has not for others.
-func (r *room) late(t *testing.T, by time.Duration) *door {
+// late returns a process whose clock is ahead of all others, and which does no background
+// work. What has lapsed for it has not lapsed for others.
+func (r *fixture) late(t *testing.T, by time.Duration) *instance {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -249,8 +249,8 @@ func (r *room) late(t *testing.T, by time.Duration) *door {
 	return r.ahead[by]
 }
 
-// close ends all processes of the room.
-func (r *room) close(t *testing.T) {
+// close ends all processes of the fixture.
+func (r *fixture) close(t *testing.T) {
 	t.Helper()
 	for _, d := range r.ahead {
 		d.close(t)
@@ -258,7 +258,7 @@ func (r *room) close(t *testing.T) {
 	r.whole.close(t)
 }
 
-// makeUser makes a user, by itself.
+// makeUser creates a user, as that user.
 func makeUser(ctx context.Context, s *services, id string, key *string) error {
 	p := principal.ID(id)
 	_, err := s.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
@@ -266,23 +266,23 @@ func makeUser(ctx context.Context, s *services, id string, key *string) error {
 	return err
 }
 
-func (r *room) options(host string) session.Options {
+func (r *fixture) options(host string) session.Options {
 	return session.Options{Hosts: []string{host}, Keyspace: r.keyspace, Replication: map[string]int{"": 1}}
 }
 
-// throughProxy is options for a process behind a proxy.
-func (r *room) throughProxy(p *proxy) session.Options {
+// throughProxy returns the options of a process behind a proxy.
+func (r *fixture) throughProxy(p *proxy) session.Options {
 	o := r.options(p.address)
 	o.Timeout, o.ConnectTimeout = driverTimeout, 2*driverTimeout
 	return o
 }
 
-// audit looks at the whole keyspace when nothing is under way any more.
-func (r *room) audit(t *testing.T) *repair.AuditReport {
+// audit audits the whole keyspace when nothing is in flight any more.
+func (r *fixture) audit(t *testing.T) *repair.AuditReport {
 	t.Helper()
 	r.whole.idle(t)
 	var report *repair.AuditReport
-	// The lane of a process that has just finished is written empty by its next beat.
+	// A process that has just finished writes its empty lane with its next heartbeat.
 	until(t, runWithin, "a clean audit", func() bool {
 		var err error
 		if report, err = r.whole.service.Audit(t.Context()); err != nil {

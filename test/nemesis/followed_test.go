@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// toldWithin is how soon a change that was made through one gateway is told by
-// another one, counted from its answer.
-const toldWithin = 2 * time.Second
+// deliveredWithin is how soon another gateway delivers a change, counted from the answer to
+// the change.
+const deliveredWithin = 2 * time.Second
 
 const (
 	readCursor = `query($id: ID!) { principal(id: $id) { library(first: 1) { edges { cursor node { id } } } } }`
@@ -21,15 +21,15 @@ const (
 		... on LibraryEntryPlaced { edge { node { id title } } } ... on LibraryEntryRemoved { contentId } } }`
 )
 
-// told is what a subscriber hears of an item, and when.
-type told struct {
+// itemEvent is the state of an item in an event, and when the event arrived.
+type itemEvent struct {
 	ID, Title string
 	at        time.Time
 }
 
-// follow subscribes to a library from a place of it on, and passes on what is
-// told until the test ends.
-func (p *process) follow(t *testing.T, token string, in vars) <-chan told {
+// follow subscribes to a library from a cursor on, and passes on its events until the
+// test ends.
+func (p *process) follow(t *testing.T, token string, in vars) <-chan itemEvent {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": follow, "variables": in})
 	if err != nil {
@@ -42,12 +42,12 @@ func (p *process) follow(t *testing.T, token string, in vars) <-chan told {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := new(http.Transport).RoundTrip(req) // it stays open for longer than an answer may take
+	res, err := new(http.Transport).RoundTrip(req) // it outlives the client's timeout
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = res.Body.Close() })
-	events := make(chan told, 100)
+	events := make(chan itemEvent, 100)
 	go func() {
 		defer close(events)
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
@@ -57,11 +57,11 @@ func (p *process) follow(t *testing.T, token string, in vars) <-chan told {
 			}
 			var event struct {
 				Data struct {
-					LibraryChanged struct{ Edge struct{ Node told } }
+					LibraryChanged struct{ Edge struct{ Node itemEvent } }
 				}
 			}
 			if err := json.Unmarshal(data, &event); err != nil || bytes.Contains(data, []byte(`"errors"`)) {
-				t.Errorf("the subscription is told %s (%v)", data, err)
+				t.Errorf("the subscription received %s (%v)", data, err)
 				return
 			}
 			heard := event.Data.LibraryChanged.Edge.Node
@@ -72,10 +72,10 @@ func (p *process) follow(t *testing.T, token string, in vars) <-chan told {
 	return events
 }
 
-// TestAChangeIsToldByAnotherGateway follows a library through one gateway and
-// changes it through another one, whose clock is 2 s ahead. Where other work
-// delays the machine there is more time, as there is for refusals. It is alone on the
-// cluster: what its statements wait for is not in that.
+// TestAChangeIsToldByAnotherGateway follows a library through one gateway and changes it
+// through another one, whose clock is 2 s ahead. The limit is extended where other work
+// slows the machine down, as it is for refusals. No other test uses the cluster at the
+// same time, so the statements do not wait for those of other tests.
 func TestAChangeIsToldByAnotherGateway(t *testing.T) {
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	a, b := s.serveAhead("a"), s.serve("b")
@@ -83,7 +83,7 @@ func TestAChangeIsToldByAnotherGateway(t *testing.T) {
 	a.must(t, ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "new"}})
 	edges, _ := b.must(t, ann, readCursor, vars{"id": "u:acme:ann"}).at("principal.library.edges").([]any)
 	if len(edges) != 1 {
-		t.Fatalf("the library has %v", edges)
+		t.Fatalf("the library contains %v", edges)
 	}
 	events := b.follow(t, ann, vars{"id": "u:acme:ann", "after": edges[0].(map[string]any)["cursor"]})
 	strained := sync.OnceValue((&nemesis{t: t, gateways: []*process{a, b}}).strain())
@@ -94,23 +94,23 @@ func TestAChangeIsToldByAnotherGateway(t *testing.T) {
 		a.must(t, ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": title}})
 		answered := time.Now()
 		limit := time.NewTimer(answerWithin)
-		heard := told{}
+		heard := itemEvent{}
 		for heard.Title != title {
 			select {
-			case heard = <-events: // what was before may be told once more
+			case heard = <-events: // earlier states may be delivered again
 				if heard.ID != "c:acme:x" {
-					t.Fatalf("an event tells of %+v", heard)
+					t.Fatalf("unexpected event: %+v", heard)
 				}
 			case <-limit.C:
-				t.Fatalf("%q is not told within %s", title, answerWithin)
+				t.Fatalf("%q was not delivered within %s", title, answerWithin)
 			}
 		}
 		limit.Stop()
 		slowest = max(slowest, heard.at.Sub(answered))
 	}
 	strain := strained()
-	t.Logf("the slowest of 20 changes was told %s after its answer, where an answer that needs no store takes %s", slowest, strain)
-	if slowest > toldWithin+latency+strainSteps*strain {
-		t.Errorf("a change was told %s after its answer, where answers that need no store take %s", slowest, strain)
+	t.Logf("the slowest of 20 changes was delivered %s after its answer, while an answer that needs no store takes %s", slowest, strain)
+	if slowest > deliveredWithin+latency+strainSteps*strain {
+		t.Errorf("a change was delivered %s after its answer, while answers that need no store take %s", slowest, strain)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"carrel/core/commit"
 )
 
-// TestOneReadsWhatAnotherWrote: two gateways on one cluster are one gateway to
-// their clients.
+// TestOneReadsWhatAnotherWrote checks that clients see two gateways on one cluster as
+// one.
 func TestOneReadsWhatAnotherWrote(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
@@ -29,22 +29,22 @@ func TestOneReadsWhatAnotherWrote(t *testing.T) {
 		id := "c:acme:" + name
 		one.must(t, ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": "new", "visibility": "PUBLIC"}})
 		if got := other.must(t, "", readPage, vars{"id": "u:acme:ann"}).nodeIDs("principal.library.nodes"); len(got) == 0 || got[0] != id {
-			t.Errorf("the other one's newest is %v instead of %s", got, id)
+			t.Errorf("the newest item of the other gateway is %v, want %s", got, id)
 		}
 		other.must(t, ann, updateItem, vars{"in": vars{"id": id, "title": "changed", "expectedVersion": 1}})
 		if got := one.must(t, "", readItem, vars{"id": id}); got.at("content.title") != "changed" || got.number("content.version") != 2 {
-			t.Errorf("the first one reads %v", got)
+			t.Errorf("the first gateway reads %v", got)
 		}
 		one.must(t, ann, shareItem, vars{"in": vars{"contentId": id, "principalIds": []string{"u:acme:ben"}}})
 		other.must(t, ann, updateItem, vars{"in": vars{"id": id, "visibility": "PRIVATE"}})
 		if got := one.must(t, "", readItem, vars{"id": id}); got.at("content") != nil {
-			t.Errorf("withdrawn through one, shown by the other: %v", got)
+			t.Errorf("withdrawn through one gateway, shown by the other: %v", got)
 		}
 		if got := one.must(t, "", readPage, vars{"id": "u:acme:ann"}).nodeIDs("principal.library.nodes"); slices.Contains(got, id) {
-			t.Errorf("withdrawn through one, in the library of the other: %v", got)
+			t.Errorf("withdrawn through one gateway, listed by the other: %v", got)
 		}
 		if got := other.must(t, ben, readItem, vars{"id": id}); got.at("content") == nil {
-			t.Error("ben was given a role and loses sight")
+			t.Error("ben was given a role and cannot see it")
 		}
 		one.must(t, ann, setMembers, vars{"in": vars{"contentId": id, "members": []vars{{"principalId": "u:acme:ben", "role": nil}}}})
 		if got := other.must(t, ben, readItem, vars{"id": id}); got.at("content") != nil {
@@ -54,8 +54,8 @@ func TestOneReadsWhatAnotherWrote(t *testing.T) {
 	s.audit()
 }
 
-// TestClocksDiffer: the gateway that is built to be ahead is, and the other one
-// is not, whatever time an answer takes.
+// TestClocksDiffer checks that only the gateway that is built with a clock ahead is
+// ahead, however long an answer takes.
 func TestClocksDiffer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
@@ -67,19 +67,19 @@ func TestClocksDiffer(t *testing.T) {
 		ann := c.g.user(t, "ann-"+c.g.name)
 		c.g.must(t, ann, createItem, vars{"in": vars{"name": c.g.name, "kind": "NOTE", "title": "new"}})
 		after := time.Now()
-		told, _ := c.g.must(t, ann, `query($id: ID!) { content(id: $id) { createdAt } }`, vars{"id": "c:acme:" + c.g.name}).at("content.createdAt").(string)
-		created, err := time.Parse(time.RFC3339Nano, told)
+		timestamp, _ := c.g.must(t, ann, `query($id: ID!) { content(id: $id) { createdAt } }`, vars{"id": "c:acme:" + c.g.name}).at("content.createdAt").(string)
+		created, err := time.Parse(time.RFC3339Nano, timestamp)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if created.Before(before.Add(c.ahead).Truncate(time.Millisecond)) || created.After(after.Add(c.ahead)) {
-			t.Errorf("%s made an item at %s, between %s and %s", c.g.name, created, before, after)
+			t.Errorf("%s created an item at %s, while the time went from %s to %s", c.g.name, created, before, after)
 		}
 	}
 }
 
-// TestGatewaysRaceOnOneItem: every acknowledged update happened, once, though
-// the clocks of the gateways are 2 s apart.
+// TestGatewaysRaceOnOneItem checks that every acknowledged update happened exactly once,
+// although the clocks of the gateways differ by 2 s.
 func TestGatewaysRaceOnOneItem(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
@@ -112,12 +112,12 @@ func TestGatewaysRaceOnOneItem(t *testing.T) {
 	s.audit()
 }
 
-// finishedWithin is how soon a dead gateway's changes are finished. A machine that
-// other work delays has more time, as it has for refusals.
+// finishedWithin is how soon the changes of a dead gateway are finished. The limit is
+// extended where other work slows the machine down, as it is for refusals.
 const finishedWithin = 30 * time.Second
 
-// TestAKilledGatewayIsFinishedByAnother kills one of two gateways under load: the
-// other one finishes what it left.
+// TestAKilledGatewayIsFinishedByAnother kills one of two gateways under load. The other
+// one must finish its changes.
 func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 	t.Parallel()
 	hosts, keyspace := node.Hosts(t), node.Keyspace(t)
@@ -129,7 +129,7 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	// left are the entries that stand in lanes and are not moves to come.
+	// left counts the entries of in-flight lists, except moves that are not due yet.
 	left := func() (n int) {
 		inFlightLists, err := commit.OpenLists(t.Context(), store)
 		if err != nil {
@@ -155,13 +155,13 @@ func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
 	l.gatewaysLeft(b)
 	l.end()
 	t.Logf("%d entries in flight after the kill", left())
-	until(t, runWithin, "the end of what was left", func() bool { return left() == 0 })
+	until(t, runWithin, "the end of the unfinished changes", func() bool { return left() == 0 })
 	took, strain := time.Since(killed), strained()
-	t.Logf("finished %s after the kill, where an answer that needs no store takes %s", took, strain)
+	t.Logf("finished %s after the kill, while an answer that needs no store takes %s", took, strain)
 	if took > finishedWithin+latency+strainSteps*strain {
-		t.Errorf("what was left was finished %s after the kill, where answers that need no store take %s; wanted within %s", took, strain, finishedWithin)
+		t.Errorf("the changes were finished %s after the kill, while answers that need no store take %s; wanted within %s", took, strain, finishedWithin)
 	}
-	l.judge(t)
+	l.check(t)
 	s.audit()
 	t.Logf("%d items, %s", len(l.ledger.all()), &l.figures)
 }

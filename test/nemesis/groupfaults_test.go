@@ -10,11 +10,11 @@ import (
 	"carrel/principal"
 )
 
-var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, look: (*room).lookAtGroup,
+var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, look: (*fixture).lookAtGroup,
 	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first), string(owner)}}}
 
-// groupOperations are mutations of groups, whose changes are decided in another
-// table and go to the groups of each member, and to the names that are found.
+// groupOperations are mutations of groups. They are decided in another table, and are
+// applied to the list of groups of each member and to the directory of names.
 var groupOperations = []operation{
 	{name: "create a group", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "add a member", of: &groups, steps: []step{stepRead, stepLane, stepDecide, stepEnforce}, joins: true,
@@ -40,7 +40,7 @@ func makeGroup(ctx context.Context, s *services, id string, key *string) error {
 	return err
 }
 
-// createGroup makes a group of two members.
+// createGroup creates a group with two members.
 func createGroup(ctx context.Context, s *services, id string, key *string) error {
 	if err := makeGroup(ctx, s, id, key); err != nil {
 		return err
@@ -58,7 +58,7 @@ func setMember(ctx context.Context, s *services, group string, member principal.
 }
 
 // lookAtGroup reads a group from its own rows, and from those of its members.
-func (r *room) lookAtGroup(t *testing.T, name string) seen {
+func (r *fixture) lookAtGroup(t *testing.T, name string) seen {
 	t.Helper()
 	v, id := ownerViewer(), principal.ID(name)
 	found, err := r.whole.service.Principals(t.Context(), v, []principal.ID{id})

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// fact is something that is so or is not, and that a single client changes, one
-// change at a time: that somebody is in a group, that a group is PUBLIC.
+// fact is something that is true or false, and that a single client changes, one change
+// at a time: that a user is a member of a group, or that a group is PUBLIC.
 type fact struct {
 	mu sync.Mutex
 	is bool
-	// next is what is so once the open change has happened: the one under way, or
-	// the one of unknown outcome, which stays open until it is settled.
+	// next is the value after the open change: the one in flight, or one of unknown
+	// outcome, which stays open until its outcome is known.
 	open, unknown, next bool
-	// changes counts what began and what ended, as that of an item does.
+	// changes counts the starts and ends of changes, as that of an item does.
 	changes int
 }
 
@@ -28,8 +28,8 @@ func (f *fact) begin(next bool) {
 	f.changes++
 }
 
-// end keeps what is known after an answer. An attempt that was refused settles
-// nothing while an earlier one with the same key may still happen.
+// end records what is known after an answer. A refusal does not settle the outcome while
+// an earlier attempt with the same key may still succeed.
 func (f *fact) end(v verdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,13 +44,13 @@ func (f *fact) end(v verdict) {
 	}
 }
 
-// glance is a fact as it is known at one moment.
+// glance is what is known of a fact at one moment.
 type glance struct {
 	is, open bool
 	changes  int
 }
 
-// glance of what was never a fact is that it is not so.
+// A fact that was never recorded is false.
 func (f *fact) glance() glance {
 	if f == nil {
 		return glance{}
@@ -60,32 +60,33 @@ func (f *fact) glance() glance {
 	return glance{f.is, f.open, f.changes}
 }
 
-// sight is what a reading may show, and what it must.
-type sight struct{ may, must bool }
+// access is what a read may show, and what it must show.
+type access struct{ may, must bool }
 
-func exactly(is bool) sight { return sight{is, is} }
+func exactly(is bool) access { return access{is, is} }
 
-func (s sight) or(o sight) sight { return sight{s.may || o.may, s.must || o.must} }
+func (s access) or(o access) access { return access{s.may || o.may, s.must || o.must} }
 
-// between is what a reading finds of a fact that was sent after one glance at
-// it and answered before another one: either, where it was being changed.
-func between(before, after glance) sight {
+// between returns what a read may and must find of a fact if it was sent after one glance
+// at the fact and answered before another. While the fact was being changed, both values
+// are right.
+func between(before, after glance) access {
 	if before.open || before.changes != after.changes {
-		return sight{may: true}
+		return access{may: true}
 	}
 	return exactly(before.is)
 }
 
-// ruling is what becomes of a reading.
+// ruling is the result of checking a read.
 type ruling byte
 
 const (
 	right  ruling = iota
-	leak          // shown to whom it must not be
-	hidden        // and not shown to whom it must be
+	leak          // shown to a viewer without access
+	hidden        // hidden from a viewer with access
 )
 
-func (s sight) judge(shown bool) ruling {
+func (s access) check(shown bool) ruling {
 	switch {
 	case shown && !s.may:
 		return leak
@@ -95,8 +96,8 @@ func (s sight) judge(shown bool) ruling {
 	return right
 }
 
-// group is one that all writers manage. Each of them changes the memberships of
-// its own readers, so that many change the group, and one each fact.
+// group is one that all writers manage. Each of them changes only the memberships of its
+// own readers, so that many clients change the group, but only one changes each fact.
 type group struct {
 	id, owner string
 	public    fact
@@ -118,21 +119,21 @@ func (l *ledger) ties(viewer string) map[string]tie {
 	return all
 }
 
-// span is what was known of a viewer's groups before a reading was sent, and
-// after it was answered.
+// span is what was known of a viewer's groups before a read was sent, and after it was
+// answered.
 type span struct{ before, after map[string]tie }
 
-// member is what the reading finds of the viewer's membership.
-func (s span) member(group string) sight {
+// member returns what the read may and must find of the viewer's membership.
+func (s span) member(group string) access {
 	return between(s.before[group].member, s.after[group].member)
 }
 
-// shows is whether it finds the group itself.
-func (s span) shows(group string) sight {
+// shows returns whether the read may and must find the group itself.
+func (s span) shows(group string) access {
 	return s.member(group).or(between(s.before[group].public, s.after[group].public))
 }
 
-// of tells what was known of some groups, for a message.
+// of describes what was known of some groups, for a message.
 func (s span) of(groups ...string) string {
 	var b strings.Builder
 	for _, g := range groups {
@@ -153,19 +154,19 @@ func (l *ledger) allGroups() []*group {
 	return slices.Clone(l.groups)
 }
 
-// anyGroup is one of those that are changed now.
+// anyGroup returns one of the groups that are being changed.
 func (l *ledger) anyGroup(random *rand.Rand) *group {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.groups[len(l.groups)-1-random.IntN(circles)]
 }
 
-// judgeGroup compares a group with what is found at the end, when everything
-// that was under way has been finished.
-func (l *ledger) judgeGroup(f *figures, g *group, public bool, members []string) {
+// checkGroup compares a group with its state at the end, when nothing is in flight any
+// more.
+func (l *ledger) checkGroup(f *figures, g *group, public bool, members []string) {
 	within := func(what string, fact *fact, found bool) {
 		at := fact.glance()
-		switch between(at, at).judge(found) {
+		switch between(at, at).check(found) {
 		case leak:
 			f.tell(&f.Leaks, "%s is %s at the end: known %+v", g.id, what, at)
 		case hidden:
@@ -183,7 +184,7 @@ func (l *ledger) judgeGroup(f *figures, g *group, public bool, members []string)
 	}
 	for n, m := range members {
 		if g.readers[m] == nil && !slices.Contains(g.managers, m) {
-			f.tell(&f.Wrong, "%s has a member that nobody made one: %s", g.id, m)
+			f.tell(&f.Wrong, "%s has a member that nobody added: %s", g.id, m)
 		}
 		if slices.Contains(members[:n], m) {
 			f.tell(&f.Duplicates, "%s has %s twice", g.id, m)

@@ -15,17 +15,17 @@ const (
 	readGroup       = `query($id: ID!) { group(id: $id) { visibility members(first: 100) { nodes { id } } } }`
 )
 
-// circles is how many groups are changed at a time. Each round has groups of
-// its own: a page shows all that is shared with one.
+// circles is how many groups are changed at a time. Each round has groups of its own,
+// because a page shows everything that is shared with a group.
 const circles = 4
 
-// throughGroups are readings whose outcome rests on a membership alone.
+// throughGroups counts reads whose result depends on a membership alone.
 type throughGroups struct {
-	Members, Strangers atomic.Int64 // it must be shown to these, and not to those
+	Members, Strangers atomic.Int64 // shown to members, hidden from strangers
 	Between            atomic.Int64 // the membership was being changed
 }
 
-func (g *throughGroups) count(s sight) {
+func (g *throughGroups) count(s access) {
 	switch {
 	case s.must:
 		g.Members.Add(1)
@@ -40,8 +40,8 @@ func (g *throughGroups) String() string {
 	return fmt.Sprintf("%d as members, %d as strangers, %d in between", g.Members.Load(), g.Strangers.Load(), g.Between.Load())
 }
 
-// requireGroups wants a run to have changed groups, and to have judged what
-// their members see and what strangers do.
+// requireGroups fails the test if the run has not changed groups and checked what their
+// members and strangers see.
 func (f *figures) requireGroups(t *testing.T) {
 	t.Helper()
 	for _, g := range []*throughGroups{&f.ByID, &f.Libraries} {
@@ -54,7 +54,7 @@ func (f *figures) requireGroups(t *testing.T) {
 	}
 }
 
-// prepareGroups makes the next groups.
+// prepareGroups creates the groups of the next round.
 func (l *load) prepareGroups(t *testing.T) {
 	t.Helper()
 	known := len(l.ledger.allGroups())
@@ -72,7 +72,7 @@ func (l *load) prepareGroups(t *testing.T) {
 		for _, r := range l.readers {
 			g.readers[r] = new(fact)
 		}
-		// Between two rounds the cluster may still be busy with what was broken.
+		// Between two rounds the cluster may still be busy with recovery.
 		for _, step := range []struct {
 			query string
 			in    vars
@@ -89,8 +89,8 @@ func (l *load) prepareGroups(t *testing.T) {
 	l.ledger.addGroups(made)
 }
 
-// groupChange is a change of one fact, which is asked again with the same key
-// as long as its outcome is unknown.
+// groupChange is a change of one fact. It is repeated with the same key as long as its
+// outcome is unknown.
 type groupChange struct {
 	group    *group
 	fact     *fact
@@ -100,10 +100,10 @@ type groupChange struct {
 	query    string
 	field    string
 	in       vars
-	settling bool // it was asked before
+	settling bool // it was sent before
 }
 
-// organizer is a writer in its part of who changes groups.
+// organizer is a writer that changes groups.
 type organizer struct {
 	load    *load
 	owner   string
@@ -123,8 +123,8 @@ func (l *load) organizer(owner string) *organizer {
 	return o
 }
 
-// step makes a change, asks again for one of unknown outcome, or repeats an
-// acknowledged one, which must have no further effect.
+// step makes a change, repeats one of unknown outcome, or repeats an acknowledged one,
+// which must have no further effect.
 func (o *organizer) step(random *rand.Rand) {
 	if len(o.open) > 0 && random.IntN(2) == 0 {
 		c := o.open[0]
@@ -142,8 +142,8 @@ func (o *organizer) step(random *rand.Rand) {
 	}
 }
 
-// draw is some change: of a membership, or of the visibility of a group that
-// this writer made.
+// draw returns a random change: of a membership, or of the visibility of a group that
+// this writer created.
 func (o *organizer) draw(random *rand.Rand) *groupChange {
 	g := o.load.ledger.anyGroup(random)
 	o.keys++
@@ -164,14 +164,14 @@ func (o *organizer) draw(random *rand.Rand) *groupChange {
 	case c.next:
 		member["role"] = "MEMBER"
 	case random.IntN(3) == 0:
-		c.by = c.reader // anyone may take itself out
+		c.by = c.reader // every member may leave
 	}
 	c.in = vars{"groupId": g.id, "members": []vars{member}, "idempotencyKey": key}
 	return c
 }
 
-// send makes a change through some gateway and keeps what is known after it.
-// What is acknowledged is looked at at once, through any gateway.
+// send makes a change through some gateway and records what is known after it. An
+// acknowledged change is read back at once, through any gateway.
 func (o *organizer) send(c *groupChange, random *rand.Rand) {
 	l := o.load
 	c.fact.begin(c.next)
@@ -196,8 +196,8 @@ func (o *organizer) send(c *groupChange, random *rand.Rand) {
 	l.lookThrough(c.group, c.reader, random)
 }
 
-// lookThrough reads what somebody sees as a member of a group alone, and not as
-// a stranger: an item that is shared with it, or its library.
+// lookThrough reads something that the viewer sees as a member of a group only: an item
+// that is shared with the group, or its library.
 func (l *load) lookThrough(g *group, reader string, random *rand.Rand) bool {
 	items := l.ledger.all()
 	late := slices.DeleteFunc(items[max(0, len(items)-writers*kept):], func(i *item) bool {
@@ -210,9 +210,9 @@ func (l *load) lookThrough(g *group, reader string, random *rand.Rand) bool {
 	return l.lookAtItem(late[random.IntN(len(late))], reader, random)
 }
 
-// judgeGroups compares every group with what there is now: its members as it
-// tells them, and what its members and others find.
-func (l *load) judgeGroups(t *testing.T) {
+// checkGroups compares every group with its state at the end: its list of members, and
+// what members and others can see.
+func (l *load) checkGroups(t *testing.T) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(0, 0))
 	items := l.ledger.all()
@@ -222,7 +222,7 @@ func (l *load) judgeGroups(t *testing.T) {
 			t.Errorf("reading %s at the end: %v", g.id, a)
 			continue
 		}
-		l.ledger.judgeGroup(&l.figures, g, a.at("group.visibility") == "PUBLIC", a.nodeIDs("group.members.nodes"))
+		l.ledger.checkGroup(&l.figures, g, a.at("group.visibility") == "PUBLIC", a.nodeIDs("group.members.nodes"))
 		for _, viewer := range append([]string{""}, l.readers...) {
 			if !l.lookAtLibrary(items, g.id, viewer, random) {
 				t.Errorf("the library of %s is not shown to %q at the end", g.id, viewer)

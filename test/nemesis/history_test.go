@@ -13,39 +13,40 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// history is what clients that race on a few items have seen, and when: it must
-// be one that a single register with a version could have given. Each round has
-// items of its own: the longer a history is, and the more of its changes are of
-// unknown outcome, the longer it takes to be judged.
+// history is what clients that race on a few items have observed, and when. A single
+// register with a version must be able to produce it. Each round has items of its own:
+// the longer a history is, and the more of its changes have an unknown outcome, the
+// longer it takes to check.
 type history struct {
 	began  time.Time
 	titles atomic.Int64
 
 	mu    sync.Mutex
-	items []string // all that were raced on, the last ones now
+	items []string // of all rounds; the last ones are those of the current round
 	ops   []porcupine.Operation
 }
 
-// Items that are raced on at a time, and how long a history may take to be judged.
+// The number of items that clients race on at a time, and how long checking a history may
+// take.
 const (
 	raced       = 4
-	judgeWithin = 10 * time.Minute
+	checkWithin = 10 * time.Minute
 )
 
-// header is the state of an item: the part of its header that rises.
+// header is the state of an item: the part of its header that increases.
 type header struct {
 	version int
 	title   string
 }
 
-// asked is an operation on one item: an update to a title, or a reading.
-type asked struct {
+// registerOp is an operation on one item: an update of its title, or a read.
+type registerOp struct {
 	item   int
 	update bool
 	title  string
 }
 
-// prepare makes the next items, which every writer may change.
+// prepare creates the items of the next round, which every writer may change.
 func (h *history) prepare(t *testing.T, l *load) {
 	t.Helper()
 	if h.began.IsZero() {
@@ -62,7 +63,7 @@ func (h *history) prepare(t *testing.T, l *load) {
 	for n := range raced {
 		name := fmt.Sprintf("raced-%d", known+n)
 		in := vars{"name": name, "kind": "NOTE", "title": "new", "visibility": "PUBLIC", "members": members, "idempotencyKey": name}
-		// Between two rounds the cluster may still be busy with what was broken.
+		// Between two rounds the cluster may still be busy with recovery.
 		until(t, runWithin, "an item to race on", func() bool {
 			return l.gateways[0].post(l.tokens[l.owners[0]], createItem, vars{"in": in}).verdict == done
 		})
@@ -73,7 +74,7 @@ func (h *history) prepare(t *testing.T, l *load) {
 	h.items = append(h.items, made...)
 }
 
-// any is one of the items that are raced on now.
+// any returns one of the items of the current round.
 func (h *history) any(random *rand.Rand) (n int, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,17 +84,17 @@ func (h *history) any(random *rand.Rand) (n int, id string) {
 
 func (h *history) since() int64 { return int64(time.Since(h.began)) }
 
-func (h *history) keep(in asked, out any, call, ret int64) {
+func (h *history) keep(in registerOp, out any, call, ret int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, porcupine.Operation{Input: in, Output: out, Call: call, Return: ret})
 }
 
-// update makes a change that others race with. What is unknown may happen at
-// any later time, also never.
+// update makes a change that races with others. One of unknown outcome may happen at any
+// later time, or never.
 func (h *history) update(l *load, owner string, random *rand.Rand) {
 	n, id := h.any(random)
-	in := asked{item: n, update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
+	in := registerOp{item: n, update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
 	call := h.since()
 	a := l.any(random).post(l.tokens[owner], updateItem, vars{"in": vars{"id": id, "title": in.title}})
 	l.figures.count(a.verdict)
@@ -107,7 +108,7 @@ func (h *history) update(l *load, owner string, random *rand.Rand) {
 
 func (h *history) read(l *load, random *rand.Rand) {
 	n, id := h.any(random)
-	in := asked{item: n}
+	in := registerOp{item: n}
 	call := h.since()
 	a := l.any(random).post("", readItem, vars{"id": id})
 	if !l.answered(a, "content") {
@@ -117,8 +118,8 @@ func (h *history) read(l *load, random *rand.Rand) {
 	h.keep(in, header{a.number("content.version"), title}, call, h.since())
 }
 
-// check judges the histories. A last reading of each item makes sure that
-// nothing acknowledged is gone.
+// check checks the histories. A last read of each item makes sure that no acknowledged
+// change is lost.
 func (h *history) check(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
@@ -126,13 +127,13 @@ func (h *history) check(t *testing.T) {
 	for n := range h.items {
 		var one []porcupine.Operation
 		for _, op := range h.ops {
-			if op.Input.(asked).item == n {
+			if op.Input.(registerOp).item == n {
 				one = append(one, op)
 			}
 		}
 		t.Logf("%s: %d operations", h.items[n], len(one))
-		if got := porcupine.CheckOperationsTimeout(registers(), one, judgeWithin); got != porcupine.Ok {
-			t.Errorf("the history of %s is not that of one item: %s", h.items[n], got)
+		if got := porcupine.CheckOperationsTimeout(registers(), one, checkWithin); got != porcupine.Ok {
+			t.Errorf("the history of %s is not linearizable: %s", h.items[n], got)
 		}
 	}
 }
@@ -142,30 +143,30 @@ func registers() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return header{1, "new"} },
 		Step: func(state, input, output any) (bool, any) {
-			s, in := state.(header), input.(asked)
+			s, in := state.(header), input.(registerOp)
 			if !in.update {
 				return output.(header) == s, s
 			}
 			next := header{s.version + 1, in.title}
-			// Nobody knows the version of an update that was not answered, or whose
-			// item could not be read back; what is answered is the item as it is by
-			// then, which others may have changed.
-			told, _ := output.(header)
-			return told.version == 0 || told.version >= next.version, next
+			// The version is unknown if an update was not answered, or its item could not
+			// be read back. An answer contains the item as it was read afterwards, when
+			// others may have changed it again.
+			answer, _ := output.(header)
+			return answer.version == 0 || answer.version >= next.version, next
 		},
 	}
 }
 
-// TestAHistoryThatCannotBe: the judge of histories refuses what a lost, a
-// doubled and a forgotten change look like.
+// TestAHistoryThatCannotBe checks that histories with a lost, a doubled or a forgotten
+// change are refused.
 func TestAHistoryThatCannotBe(t *testing.T) {
 	update := func(title string, version int, call, ret int64) porcupine.Operation {
-		return porcupine.Operation{Input: asked{update: true, title: title}, Output: header{version: version}, Call: call, Return: ret}
+		return porcupine.Operation{Input: registerOp{update: true, title: title}, Output: header{version: version}, Call: call, Return: ret}
 	}
 	read := func(title string, version int, call, ret int64) porcupine.Operation {
-		return porcupine.Operation{Input: asked{}, Output: header{version, title}, Call: call, Return: ret}
+		return porcupine.Operation{Input: registerOp{}, Output: header{version, title}, Call: call, Return: ret}
 	}
-	lost := porcupine.Operation{Input: asked{update: true, title: "?"}, Call: 1, Return: math.MaxInt64}
+	lost := porcupine.Operation{Input: registerOp{update: true, title: "?"}, Call: 1, Return: math.MaxInt64}
 	for _, c := range []struct {
 		name string
 		ops  []porcupine.Operation
@@ -182,26 +183,26 @@ func TestAHistoryThatCannotBe(t *testing.T) {
 		{"back in time", []porcupine.Operation{update("a", 2, 1, 20), read("a", 2, 3, 4), read("new", 1, 5, 6)}, porcupine.Illegal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := porcupine.CheckOperationsTimeout(registers(), c.ops, judgeWithin); got != c.want {
+			if got := porcupine.CheckOperationsTimeout(registers(), c.ops, checkWithin); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-// circle is a group with one reader that an item is shared with, and what
-// becomes of it by a script of words.
+// circle is a group with one reader that an item is shared with, and its state after a
+// script of words.
 type circle struct {
 	ledger ledger
 	group  *group
 	item   item
-	before map[string]tie // when the reading of the script was sent
-	ruling ruling         // on its answer
+	before map[string]tie // when the script sent its read
+	ruling ruling         // for its answer
 }
 
 func newCircle() *circle {
 	c := &circle{group: &group{id: "g:acme:circle", managers: []string{"writer"}, readers: map[string]*fact{"reader": new(fact)}}}
-	c.item.now = standing{exists: true, members: []string{c.group.id}}
+	c.item.now = itemState{exists: true, members: []string{c.group.id}}
 	c.ledger.addGroups([]*group{c.group})
 	return c
 }
@@ -223,20 +224,20 @@ func (c *circle) play(t *testing.T, script string) {
 			c.before = c.ledger.ties("reader")
 		case "shown", "hidden":
 			known, v := span{c.before, c.ledger.ties("reader")}, c.item.view(c.group.id)
-			c.ruling = v.sees("reader", known).judge(word == "shown")
-			// Where the item is not in the library, it may be seen elsewhere.
-			if got := v.stands(c.group.id, "reader", known).judge(word == "shown"); v.held && got != c.ruling {
-				t.Errorf("the item is judged %d, in the library of the group %d", c.ruling, got)
+			c.ruling = v.sees("reader", known).check(word == "shown")
+			// An item that is not in the library may be visible elsewhere.
+			if got := v.mayList(c.group.id, "reader", known).check(word == "shown"); v.held && got != c.ruling {
+				t.Errorf("the result is %d for the item, but %d for the library of the group", c.ruling, got)
 			}
 		default:
-			t.Fatalf("%q means nothing", word)
+			t.Fatalf("unknown word %q", word)
 		}
 	}
 }
 
-// TestAMembershipThatCannotBe: the judge of readings through a group refuses
-// what is shown to those who were taken out, and hidden from those who joined,
-// and takes either where the membership is being changed.
+// TestAMembershipThatCannotBe checks the rules for reads through a group: showing
+// something to a removed member is refused, and so is hiding it from a new member. While
+// the membership is being changed, both are right.
 func TestAMembershipThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -262,7 +263,7 @@ func TestAMembershipThatCannotBe(t *testing.T) {
 		{"not taken out, and hidden", "join done leave refused ask hidden", hidden},
 		{"unknown, and happened", "join unknown ask shown", right},
 		{"unknown, and did not", "join unknown ask hidden", right},
-		{"unknown, refused when asked again", "join unknown join refused ask shown", right},
+		{"unknown, refused when repeated", "join unknown join refused ask shown", right},
 		{"unknown, settled, and hidden", "join unknown join done ask hidden", hidden},
 		{"unknown, refused, settled, and shown", "join done leave unknown leave refused leave done ask shown", leak},
 		{"settled meanwhile", "join done leave unknown ask leave done shown", right},
@@ -279,8 +280,8 @@ func TestAMembershipThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestAGroupThatCannotBe: the judge of groups refuses members that the ledger
-// does not allow, and the lack of those that it knows.
+// TestAGroupThatCannotBe checks that members that the ledger does not allow are refused,
+// and that members that it knows must be present.
 func TestAGroupThatCannotBe(t *testing.T) {
 	type wrong struct{ Lost, Duplicates, Leaks, Wrong int64 }
 	for _, c := range []struct {
@@ -302,9 +303,9 @@ func TestAGroupThatCannotBe(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			circle, f := newCircle(), new(figures)
 			circle.play(t, c.script)
-			circle.ledger.judgeGroup(f, circle.group, c.public, strings.Fields(c.members))
+			circle.ledger.checkGroup(f, circle.group, c.public, strings.Fields(c.members))
 			if got := (wrong{f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load()}); got != c.want {
-				t.Errorf("%+v, want %+v: %v", got, c.want, f.tales)
+				t.Errorf("%+v, want %+v: %v", got, c.want, f.messages)
 			}
 		})
 	}

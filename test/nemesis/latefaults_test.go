@@ -11,26 +11,26 @@ import (
 	"carrel/library"
 )
 
-// tooLate is a request that a process has sent before it died, and that arrives only when
-// others have done something meanwhile. It must change nothing any more.
+// tooLate is a request that a process sent before it died, and that arrives only after
+// others have made changes. It must no longer have an effect.
 type tooLate struct {
 	op   operation
 	step step
-	// do makes the operation; nil: op.do does.
-	do        func(c *encounter, t *testing.T, d *door)
+	// do runs the operation; if it is nil, op.do does.
+	do        func(c *encounter, t *testing.T, d *instance)
 	meanwhile func(c *encounter, t *testing.T)
-	// holds compares what there is when the request has arrived.
+	// holds checks the state after the request has arrived.
 	holds func(c *encounter, t *testing.T)
 }
 
-// lateNames are requests of who takes a URL. Meanwhile others want it.
+// lateNames are requests of operations that take a URL. Meanwhile others take it.
 func lateNames() []tooLate {
 	create, move := urlOperations[0], urlOperations[1]
 	rivals := func(c *encounter, t *testing.T) {
 		for i, url := range c.op.urls(c.id) {
 			if rival := c.rival(i); c.r.named(t, url) == "" {
 				if err := tried(func() error { return createAt(t.Context(), c.r.late(t, lapsed).service, rival, url, &rival) }); err != nil {
-					c.errorf("%s leads to nobody, and another one cannot have it: %v", url, err)
+					c.errorf("%s leads to no item, but another client cannot take it: %v", url, err)
 				}
 			}
 		}
@@ -62,24 +62,25 @@ func lateNames() []tooLate {
 			rival, url := c.rival(0), firstURL(c.id)
 			err := tried(func() error { return createAt(t.Context(), c.r.late(t, lapsed).service, rival, url, &rival) })
 			if c.r.named(t, url) != c.id || fault.ReasonOf(err) != fault.ReasonTaken {
-				c.errorf("%s leads to %q, want %s; another one who wants it: %v", url, c.r.named(t, url), c.id, err)
+				c.errorf("%s leads to %q, want %s; another client that takes it: %v", url, c.r.named(t, url), c.id, err)
 			}
 		}},
 	}
 }
 
-// rival is the id of who wants the nth URL of an encounter.
+// rival returns the id of the item that takes the nth URL of an encounter.
 func (c *encounter) rival(n int) string { return fmt.Sprintf("%s-rival-%d", c.id, n) }
 
-// leaseOperation is the operation of a name.
+// leaseOperation returns the lease operation of a name.
 func leaseOperation(name string) operation {
 	return leaseOperations[slices.IndexFunc(leaseOperations, func(op operation) bool { return op.name == name })]
 }
 
-// lateLeases are requests of leases. Meanwhile others lease the keys, and confirm that.
+// lateLeases are requests of leases. Meanwhile others lease the keys and confirm the
+// lease.
 func lateLeases() []tooLate {
 	held := func(c *encounter, t *testing.T) { c.taken(t, c.r.late(t, 2*lapsed), c.keys()...) }
-	acquires := func(c *encounter, t *testing.T, d *door) { _, _ = acquire(t.Context(), d, nil, c.keys()...) }
+	acquires := func(c *encounter, t *testing.T, d *instance) { _, _ = acquire(t.Context(), d, nil, c.keys()...) }
 	leased := func(c *encounter, t *testing.T) {
 		c.confirms(t, c.acquired(t, c.r.late(t, 2*lapsed), c.keys()...), "")
 	}
@@ -89,22 +90,23 @@ func lateLeases() []tooLate {
 		{op: leaseOperation("acquire"), step: stepClaim, do: acquires, meanwhile: leased, holds: held},
 		{op: leaseOperation("acquire what is overdue"), step: stepFence, do: acquires, meanwhile: confirmed, holds: held},
 		{op: leaseOperation("acquire what is overdue"), step: stepTakeOver, do: acquires, meanwhile: leased, holds: held},
-		{op: leaseOperation("confirm"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
+		{op: leaseOperation("confirm"), step: stepDecide, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Confirm(t.Context(), c.former)
 		}, meanwhile: leased, holds: func(c *encounter, t *testing.T) {
 			c.confirms(t, c.former, fault.ReasonExpired)
 			held(c, t)
 		}},
-		{op: leaseOperation("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *door) {
+		{op: leaseOperation("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
 		}, meanwhile: confirmed, holds: held},
-		{op: leaseOperation("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *door) {
+		{op: leaseOperation("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
 		}, meanwhile: leased, holds: held},
 	}
 }
 
-// lateTexts are requests of who writes a revision. Meanwhile others write another one.
+// lateTexts are requests of operations that write a revision. Meanwhile others write
+// another one.
 func lateTexts() []tooLate {
 	save, saveAndPublish, publish := textOperations[0], textOperations[1], textOperations[2]
 	again := func(c *encounter, t *testing.T) {
@@ -127,11 +129,11 @@ func lateTexts() []tooLate {
 	}
 }
 
-// TestWhatComesLateChangesNothing: the last request of a process that takes a name, ends a
-// lease, writes a text or changes a paste arrives when the process is dead and others have
-// the name, or have written. It takes nothing from them.
+// TestWhatComesLateChangesNothing delays the last request of a process that takes a name,
+// ends a lease, writes a text or changes a paste. It arrives when the process is dead and
+// others have taken the name, or have written. It must take nothing from them.
 func TestWhatComesLateChangesNothing(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.close(t)
 	r.late(t, lapsed)
 	r.late(t, 2*lapsed)
@@ -151,8 +153,8 @@ func TestWhatComesLateChangesNothing(t *testing.T) {
 	}
 }
 
-// playLate plays a request that comes too late, again while the machine is too slow for it.
-func (r *room) playLate(t *testing.T, l *tooLate, n int) {
+// playLate plays a late request, and repeats it while the machine is too slow.
+func (r *fixture) playLate(t *testing.T, l *tooLate, n int) {
 	t.Helper()
 	c := encounter{r: r, op: l.op, step: l.step, fault: dieSending}
 	for try := range slowTries + 1 {
@@ -166,8 +168,8 @@ func (r *room) playLate(t *testing.T, l *tooLate, n int) {
 	}
 }
 
-// deliver has a process die as it sends a request, and delivers that when others have done
-// something.
+// deliver kills a process as it sends a request, and delivers the request after others
+// have made changes.
 func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	t.Helper()
 	skew := c.skew
@@ -186,7 +188,7 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	if l.do != nil {
 		l.do(c, t, d)
 	} else if err := c.op.do(t.Context(), d.service, c.id, nil); c.step == stepDecide && fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
-		c.errorf("its last request is under way, and the answer is %v", err)
+		c.errorf("its last request is in flight, but the answer is %v", err)
 	}
 	c.awaitEnd(t, p)
 	inFlightList := d.journal.InFlightList()
@@ -202,9 +204,10 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	c.slow = p.wasSlow()
 }
 
-// playRefusedFence has a lease be confirmed while a process that finds it overdue is about
-// to fence it. The fence is refused, and the process must look again: the lease has its keys.
-func (r *room) playRefusedFence(t *testing.T) {
+// playRefusedFence confirms a lease while a process that finds it overdue is about to
+// fence it. The fence is refused, and the process must read again: the lease keeps its
+// keys.
+func (r *fixture) playRefusedFence(t *testing.T) {
 	c := encounter{r: r, op: leaseOperation("acquire what is overdue"), step: stepFence, fault: nodeBefore}
 	for try := range slowTries + 1 {
 		c.id, c.wrong = fmt.Sprintf("lease of refused-%d", try), nil
@@ -221,10 +224,10 @@ func (r *room) playRefusedFence(t *testing.T) {
 			c.confirms(t, c.former, "")
 			close(p.letGo)
 			if err := <-answer; fault.ReasonOf(err) != fault.ReasonTaken {
-				c.errorf("the lease was confirmed, and who wants its keys is answered %v", err)
+				c.errorf("the lease was confirmed, but another client that takes its keys is answered %v", err)
 			}
 		case err := <-answer:
-			c.errorf("the lease was not fenced, and the answer is %v", err)
+			c.errorf("the lease was not fenced, but the answer is %v", err)
 		}
 		c.taken(t, r.late(t, 2*lapsed), key)
 		d.close(t)

@@ -10,19 +10,20 @@ import (
 	"carrel/lease"
 )
 
-// leaseTTL is how long a lease of these tests is pending. An encounter takes less, and
-// after lapsed it is over.
+// leaseTTL is the time to live of a lease in these tests. An encounter takes less, and
+// after lapsed the lease is over.
 const leaseTTL = 30 * time.Second
 
-// longTTL is how long a lease is to be pending that gets its whole time when it has its
-// keys. What takes less than that is not over when lapsed is.
+// longTTL is the time to live of a lease that gets its whole time when it has its keys.
+// An operation that takes less than that is not over at lapsed.
 const longTTL = 10 * time.Minute
 
 var leases = subject{table: "lease", prefix: "lease of "}
 
 // leaseOperations take two keys together, and end the lease that has them. The second
-// decision of a lease that takes keys from one that is overdue is the fence of that; of
-// one that is refused it is its own end, and of one for long that which gives it its time.
+// decision of a lease that takes keys from an overdue one is the fence of the latter. If
+// the lease is refused, it is its own end; if the lease is long, it is the statement that
+// sets its deadline.
 var leaseOperations = []operation{
 	{name: "acquire", of: &leases, steps: []step{stepFix, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
 	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepJudge, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
@@ -32,16 +33,16 @@ var leaseOperations = []operation{
 	{name: "cancel", of: &leases, steps: []step{stepRead, stepDecide, stepRelease}, play: (*encounter).cancel},
 }
 
-// keys are those of an encounter.
+// keys returns the keys of an encounter.
 func (c *encounter) keys() []string { return []string{c.id + " a", c.id + " b"} }
 
 // acquire leases keys.
-func acquire(ctx context.Context, d *door, key *string, keys ...string) (*lease.Acquired, error) {
+func acquire(ctx context.Context, d *instance, key *string, keys ...string) (*lease.Acquired, error) {
 	return acquireFor(ctx, d, leaseTTL, key, keys...)
 }
 
 // acquireFor leases keys for a time.
-func acquireFor(ctx context.Context, d *door, within time.Duration, key *string, keys ...string) (*lease.Acquired, error) {
+func acquireFor(ctx context.Context, d *instance, within time.Duration, key *string, keys ...string) (*lease.Acquired, error) {
 	ttl := int(within.Milliseconds())
 	in := lease.Acquire{TTLMs: &ttl, IdempotencyKey: key}
 	for _, k := range keys {
@@ -50,8 +51,8 @@ func acquireFor(ctx context.Context, d *door, within time.Duration, key *string,
 	return d.service.leases.Acquire(ctx, ownerViewer(), in)
 }
 
-// acquired is acquire of what must be free, however slow the machine is.
-func (c *encounter) acquired(t *testing.T, d *door, keys ...string) lease.End {
+// acquired leases keys that must be free, however slow the machine is.
+func (c *encounter) acquired(t *testing.T, d *instance, keys ...string) lease.End {
 	t.Helper()
 	var got *lease.Acquired
 	err := tried(func() (err error) {
@@ -59,7 +60,7 @@ func (c *encounter) acquired(t *testing.T, d *door, keys ...string) lease.End {
 		return err
 	})
 	if err != nil {
-		c.errorf("nobody holds %q, and they cannot be leased: %v %q", keys, err, lease.CollidingKeys(err))
+		c.errorf("nobody holds %q, but they cannot be leased: %v %q", keys, err, lease.CollidingKeys(err))
 		return lease.End{}
 	}
 	return endOf(got)
@@ -67,19 +68,20 @@ func (c *encounter) acquired(t *testing.T, d *door, keys ...string) lease.End {
 
 func endOf(a *lease.Acquired) lease.End { return lease.End{ID: string(a.Lease.ID), Token: a.Token} }
 
-// taken wants keys to be held by somebody else, by the clock of a door.
-func (c *encounter) taken(t *testing.T, d *door, keys ...string) {
+// taken checks that another client holds the keys, by the clock of the given process.
+func (c *encounter) taken(t *testing.T, d *instance, keys ...string) {
 	t.Helper()
 	err := tried(func() error {
 		_, err := acquire(t.Context(), d, nil, keys...)
 		return err
 	})
 	if fault.ReasonOf(err) != fault.ReasonTaken || !slices.Equal(lease.CollidingKeys(err), keys) {
-		c.errorf("%q are held, and to lease them is answered %v %q", keys, err, lease.CollidingKeys(err))
+		c.errorf("%q are held, but leasing them is answered %v %q", keys, err, lease.CollidingKeys(err))
 	}
 }
 
-// confirms confirms a lease, and wants one of some outcomes; "" is that it is confirmed now.
+// confirms confirms a lease and checks that the outcome is one of outcomes; "" means that
+// it is confirmed now.
 func (c *encounter) confirms(t *testing.T, end lease.End, outcomes ...fault.Reason) fault.Reason {
 	t.Helper()
 	err := tried(func() error {
@@ -93,7 +95,8 @@ func (c *encounter) confirms(t *testing.T, end lease.End, outcomes ...fault.Reas
 	return reason
 }
 
-// holds wants a pending lease to hold keys: nobody else gets them, and it can be confirmed.
+// holds checks that a pending lease holds its keys: no other client gets them, and it can
+// be confirmed.
 func (c *encounter) holds(t *testing.T, end lease.End, keys ...string) {
 	t.Helper()
 	c.taken(t, c.r.whole, keys...)
@@ -101,21 +104,21 @@ func (c *encounter) holds(t *testing.T, end lease.End, keys ...string) {
 	c.taken(t, c.r.late(t, lapsed), keys...)
 }
 
-// meet opens a process whose next statement of the step meets the fault.
-func (c *encounter) meet(t *testing.T, skew time.Duration) (*proxy, *door) {
+// meet starts a process whose next statement of the step meets the fault.
+func (c *encounter) meet(t *testing.T, skew time.Duration) (*proxy, *instance) {
 	t.Helper()
-	p, d := c.door(t, skew, everyRule)
+	p, d := c.instance(t, skew, everyRule)
 	c.arm(p)
 	return p, d
 }
 
-// judgeLease compares an answer with what may be answered. TAKEN is not for it.
-func (c *encounter) judgeLease(err error) {
+// checkLease checks an answer. It does not expect TAKEN.
+func (c *encounter) checkLease(err error) {
 	c.unknown = fault.ReasonOf(err) == fault.ReasonOutcomeUnknown
 	switch {
 	case err == nil:
 	case c.unknown && (c.step != stepDecide || !c.leavesUnknown()):
-		c.errorf("the outcome is unknown although it could be found out: %v", err)
+		c.errorf("the outcome is unknown although the process could have read it: %v", err)
 	case !c.unknown && fault.CodeOf(err) != fault.Unavailable:
 		c.errorf("the answer: %v", err)
 	case !c.unknown && !c.mayRefuse():
@@ -123,34 +126,34 @@ func (c *encounter) judgeLease(err error) {
 	}
 }
 
-// acquireFree leases keys that nobody wants.
+// acquireFree leases keys that no other client takes.
 func (c *encounter) acquireFree(t *testing.T) {
 	p, d := c.meet(t, c.skew)
 	key := c.id
 	got, err := acquire(t.Context(), d, &key, c.keys()...)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
-	c.judgeLease(err)
+	c.checkLease(err)
 	again, repeated := acquire(t.Context(), c.r.whole, &key, c.keys()...)
 	interrupted := c.died() || c.unknown
 	switch {
 	case err == nil && (repeated != nil || again.Lease.ID != got.Lease.ID):
-		c.errorf("%s was leased, and the repetition answers %+v, %v", got.Lease.ID, again, repeated)
+		c.errorf("%s was leased, but the repetition answers %+v, %v", got.Lease.ID, again, repeated)
 	case err == nil:
 		c.holds(t, endOf(got), c.keys()...)
 	case repeated == nil && again.Token != "":
 		c.holds(t, endOf(again), c.keys()...)
 	case !interrupted:
-		c.errorf("it was refused (%v), and the repetition answers %v", err, repeated)
+		c.errorf("it was refused (%v), but the repetition answers %v", err, repeated)
 	case repeated != nil && fault.CodeOf(repeated) != fault.Unavailable:
 		c.errorf("the repetition of what was interrupted answers %v", repeated)
-	default: // nobody has the token
+	default: // the token of the lease is lost
 		c.confirms(t, c.acquired(t, c.r.late(t, lapsed), c.keys()...), "")
 	}
 }
 
-// acquireLong leases keys for long. If its process dies before the lease has its time, its
-// keys are free half a minute later.
+// acquireLong leases keys for a long time. If its process dies before the lease has its
+// deadline, its keys are free half a minute later.
 func (c *encounter) acquireLong(t *testing.T) {
 	p, d := c.meet(t, c.skew)
 	key := c.id
@@ -164,7 +167,7 @@ func (c *encounter) acquireLong(t *testing.T) {
 	again, repeated := acquireFor(t.Context(), c.r.whole, longTTL, &key, c.keys()...)
 	switch {
 	case err == nil && (repeated != nil || again.Lease.ID != got.Lease.ID):
-		c.errorf("%s was leased, and the repetition answers %+v, %v", got.Lease.ID, again, repeated)
+		c.errorf("%s was leased, but the repetition answers %+v, %v", got.Lease.ID, again, repeated)
 	case err == nil:
 		c.taken(t, c.r.late(t, lapsed), c.keys()...)
 		c.holds(t, endOf(got), c.keys()...)
@@ -172,8 +175,8 @@ func (c *encounter) acquireLong(t *testing.T) {
 		c.taken(t, c.r.late(t, lapsed), c.keys()...)
 		c.holds(t, endOf(again), c.keys()...)
 	case !c.died():
-		c.errorf("it was refused (%v), and the repetition answers %v", err, repeated)
-	case repeated == nil: // it has its time, and nobody has the token
+		c.errorf("it was refused (%v), but the repetition answers %v", err, repeated)
+	case repeated == nil: // the lease has its deadline, but its token is lost
 		c.taken(t, c.r.late(t, lapsed), c.keys()...)
 		c.confirms(t, c.acquired(t, c.r.late(t, 2*longTTL), c.keys()...), "")
 	case fault.CodeOf(repeated) != fault.Unavailable:
@@ -183,29 +186,29 @@ func (c *encounter) acquireLong(t *testing.T) {
 	}
 }
 
-// acquireOverdue leases keys of a lease whose deadline has passed by the clock of who wants
-// them, and not by that of others.
+// acquireOverdue leases the keys of a lease whose deadline has passed by the clock of the
+// client that takes them, but not by the clocks of others.
 func (c *encounter) acquireOverdue(t *testing.T) {
 	former := c.acquired(t, c.r.whole, c.keys()...)
 	p, d := c.meet(t, lapsed)
 	got, err := acquire(t.Context(), d, nil, c.keys()...)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
-	c.judgeLease(err)
+	c.checkLease(err)
 	if err == nil {
 		c.confirms(t, former, fault.ReasonExpired)
 		c.holds(t, endOf(got), c.keys()...)
 		return
 	}
 	if c.confirms(t, former, "", fault.ReasonConfirmed, fault.ReasonExpired) == fault.ReasonExpired {
-		// The lease of who wanted them has lapsed, too, by this clock.
+		// By this clock the new lease has lapsed, too.
 		c.confirms(t, c.acquired(t, c.r.late(t, 2*lapsed), c.keys()...), "")
 		return
 	}
 	c.taken(t, c.r.late(t, 2*lapsed), c.keys()...)
 }
 
-// acquireTaken leases two keys of which one is held for good.
+// acquireTaken leases two keys, one of which is held for good.
 func (c *encounter) acquireTaken(t *testing.T) {
 	held, free := c.keys()[0], c.keys()[1]
 	c.confirms(t, c.acquired(t, c.r.whole, held), "")
@@ -216,10 +219,10 @@ func (c *encounter) acquireTaken(t *testing.T) {
 	switch {
 	case fault.ReasonOf(err) == fault.ReasonTaken:
 		if got := lease.CollidingKeys(err); !slices.Equal(got, []string{held}) {
-			c.errorf("%q is held, and the colliding keys are %q", held, got)
+			c.errorf("%q is held, but the colliding keys are %q", held, got)
 		}
 	case err == nil || fault.CodeOf(err) != fault.Unavailable || !c.mayRefuse():
-		c.errorf("%q is held, and the answer is %v", held, err)
+		c.errorf("%q is held, but the answer is %v", held, err)
 	}
 	at := c.r.whole
 	if c.died() || c.step == stepFence && c.fault == answerRefused {
@@ -229,15 +232,14 @@ func (c *encounter) acquireTaken(t *testing.T) {
 	c.taken(t, c.r.late(t, lapsed), held)
 }
 
-// confirm confirms a lease. Where its process dies, others want the keys when the deadline
-// has passed.
+// confirm confirms a lease. If its process dies, others take the keys after the deadline.
 func (c *encounter) confirm(t *testing.T) {
 	end := c.acquired(t, c.r.whole, c.keys()...)
 	p, d := c.meet(t, c.skew)
 	_, err := d.service.leases.Confirm(t.Context(), end)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
-	c.judgeLease(err)
+	c.checkLease(err)
 	late := c.r.late(t, lapsed)
 	var rival *lease.Acquired
 	if c.died() {
@@ -245,7 +247,7 @@ func (c *encounter) confirm(t *testing.T) {
 	}
 	switch {
 	case rival != nil && err == nil:
-		c.errorf("it was confirmed, and another one has its keys")
+		c.errorf("it was confirmed, but another lease has its keys")
 	case rival != nil:
 		c.confirms(t, end, fault.ReasonExpired)
 		c.confirms(t, endOf(rival), "")
@@ -266,14 +268,14 @@ func (c *encounter) cancel(t *testing.T) {
 	_, err := d.service.leases.Cancel(t.Context(), end)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
-	if c.step != stepRelease { // that comes after the answer
-		c.judgeLease(err)
+	if c.step != stepRelease { // it happens after the answer
+		c.checkLease(err)
 	} else if err != nil {
-		c.errorf("it was cancelled, and the answer is %v", err)
+		c.errorf("it was cancelled, but the answer is %v", err)
 	}
 	at := c.r.whole
 	if err != nil {
-		at = c.r.late(t, lapsed) // it may not be cancelled
+		at = c.r.late(t, lapsed) // the cancellation may have failed
 	}
 	next := c.acquired(t, at, c.keys()...)
 	c.confirms(t, end, fault.ReasonCancelled, fault.ReasonExpired)

@@ -8,34 +8,34 @@ import (
 	"sync/atomic"
 )
 
-// figures are what a run found, and what it did.
+// figures counts what a run did, and what it found.
 type figures struct {
 	Acknowledged, Refused, Unknown atomic.Int64 // mutations
 	Reads, FailedReads             atomic.Int64
-	Judged                         atomic.Int64 // readings of something that stood still
+	Checked                        atomic.Int64 // reads of something that did not change meanwhile
 	GroupChanges                   atomic.Int64 // mutations of groups among the acknowledged
-	Settled, Repeated              atomic.Int64 // of these: asked again, of unknown outcome and acknowledged
+	Settled, Repeated              atomic.Int64 // of these: repeated after an unknown outcome, and after an acknowledgement
 	ByID, Libraries                throughGroups
 	Lost, Duplicates, Leaks, Wrong atomic.Int64
 
-	mu    sync.Mutex
-	tales []string
+	mu       sync.Mutex
+	messages []string
 }
 
-// tell notes what is wrong; counted in n.
+// tell records an error and counts it in n.
 func (f *figures) tell(n *atomic.Int64, format string, args ...any) {
 	n.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.tales) < 30 {
-		f.tales = append(f.tales, fmt.Sprintf(format, args...))
+	if len(f.messages) < 30 {
+		f.messages = append(f.messages, fmt.Sprintf(format, args...))
 	}
 }
 
-// judged counts a reading that can be wrong.
-func (f *figures) judged(s sight) {
+// checked counts a read that can be wrong.
+func (f *figures) checked(s access) {
 	if s.may == s.must {
-		f.Judged.Add(1)
+		f.Checked.Add(1)
 	}
 }
 
@@ -51,88 +51,90 @@ func (f *figures) count(v verdict) {
 }
 
 func (f *figures) String() string {
-	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; readings: %d, %d refused, %d judged; lost %d, duplicates %d, leaks %d, wrong %d\n"+
-		"groups: %d changes acknowledged, %d of them when asked again, %d repeated; items read through groups: %s; libraries: %s",
-		f.Acknowledged.Load(), f.Refused.Load(), f.Unknown.Load(), f.Reads.Load(), f.FailedReads.Load(), f.Judged.Load(),
+	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; reads: %d, %d refused, %d checked; lost %d, duplicates %d, leaks %d, wrong %d\n"+
+		"groups: %d changes acknowledged, %d of them by repetition, %d repeated; items read through groups: %s; libraries: %s",
+		f.Acknowledged.Load(), f.Refused.Load(), f.Unknown.Load(), f.Reads.Load(), f.FailedReads.Load(), f.Checked.Load(),
 		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load(),
 		f.GroupChanges.Load(), f.Settled.Load(), f.Repeated.Load(), &f.ByID, &f.Libraries)
 }
 
-// standing is what is known of an item.
-type standing struct {
+// itemState is what is known of an item.
+type itemState struct {
 	exists  bool
 	version int
 	title   string
 	public  bool
-	members []string // beside the owner, in order; users and groups
+	members []string // without the owner, in order; users and groups
 }
 
-func (s standing) with(member string) standing {
+func (s itemState) with(member string) itemState {
 	s.members = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(s.members), member))))
 	return s
 }
 
-func (s standing) without(member string) standing {
+func (s itemState) without(member string) itemState {
 	s.members = slices.DeleteFunc(slices.Clone(s.members), func(m string) bool { return m == member })
 	return s
 }
 
-// groups are those among the members.
-func (s standing) groups() []string {
+// groups returns the groups among the members.
+func (s itemState) groups() []string {
 	return slices.DeleteFunc(slices.Clone(s.members), func(m string) bool { return !strings.HasPrefix(m, "g:") })
 }
 
-func (s standing) same(o standing) bool {
+func (s itemState) same(o itemState) bool {
 	return !s.exists && !o.exists ||
 		s.exists == o.exists && s.version == o.version && s.title == o.title && s.public == o.public && slices.Equal(s.members, o.members)
 }
 
-// item is one that a single client changes, one change at a time. After a
-// change of unknown outcome, which may still happen much later, it is left alone.
+// item is changed by a single client, one change at a time. After a change of unknown
+// outcome, which may still happen much later, it is not changed any more.
 type item struct {
 	id, owner string
 
 	mu  sync.Mutex
-	now standing
-	// next is what stands if the change under way, or of unknown outcome, happens.
-	next *standing
-	// changes counts what began and what ended: nobody changed the item between
-	// two equal counts of which the change is not under way.
-	changes int
-	unknown bool
-	places  map[string]place // in the libraries of its owner and of groups
+	now itemState
+	// next is the state after the change in flight, or after the change of unknown
+	// outcome.
+	next *itemState
+	// changes counts the starts and ends of changes. If two counts are equal and no
+	// change is in flight, nobody changed the item in between.
+	changes  int
+	unknown  bool
+	listings map[string]listing // by library, of its owner and of groups
 }
 
-// place is what is known of an entry in a library. listed: it stands where
-// everybody may read, so that a page that starts at the newest end shows it, also
-// while it moves. placed: it stands at its place, so that every page shows it.
-type place struct{ listed, placed bool }
+// listing is what is known of an entry in a library. If it is listed, it is in the bucket
+// that everybody may read, so that a page from the newest end shows it, also while it
+// moves. If it is placed, it is at its current position, so that every page shows it.
+type listing struct{ listed, placed bool }
 
-// view is an item as a reader of a library knows it before asking.
+// view is what a reader of a library knows of an item before it reads.
 type view struct {
-	standing
+	itemState
 	changes int
 	still   bool
-	place
-	held bool // by the library
+	listing
+	held bool // the library contains it
 }
 
 func (i *item) view(library string) view {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return view{i.now, i.changes, i.next == nil && !i.unknown, i.places[library],
+	return view{i.now, i.changes, i.next == nil && !i.unknown, i.listings[library],
 		i.now.exists && (i.owner == library || slices.Contains(i.now.members, library))}
 }
 
-func (i *item) begin(next standing) {
+func (i *item) begin(next itemState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.next = &next
 	i.changes++
 }
 
-// fanOut is what an answer says of the libraries that a change concerns: those
-// of all members, or those of whom it gives a role and of whom it takes it.
+// fanOut says which libraries a change reaches, those of all members or only those of
+// members that it adds and removes, and whether the answer reported the fan-out as
+// complete.
 type fanOut struct{ membersOnly, complete bool }
 
 func (i *item) end(v verdict, f fanOut) {
@@ -149,20 +151,20 @@ func (i *item) end(v verdict, f fanOut) {
 	}
 }
 
-// settle takes the change for one that happened.
+// settle records that the change has happened.
 func (i *item) settle(f fanOut) {
 	widened := i.next.public && !i.now.public
-	before := i.places
-	i.now, i.next, i.places = *i.next, nil, map[string]place{}
+	before := i.listings
+	i.now, i.next, i.listings = *i.next, nil, map[string]listing{}
 	for _, library := range append(i.now.groups(), i.owner) {
 		was, known := before[library]
 		switch {
 		case f.membersOnly && known:
-			i.places[library] = was
+			i.listings[library] = was
 		case f.membersOnly:
-			i.places[library] = place{f.complete, f.complete}
+			i.listings[library] = listing{f.complete, f.complete}
 		default:
-			i.places[library] = place{f.complete || was.listed && !widened, f.complete}
+			i.listings[library] = listing{f.complete || was.listed && !widened, f.complete}
 		}
 	}
 }
@@ -186,16 +188,15 @@ func (l *ledger) all() []*item {
 	return slices.Clone(l.items)
 }
 
-// judge compares an item with what is found at the end, when everything that
-// was under way has been finished.
-func (l *ledger) judge(f *figures, i *item, found standing) {
+// check compares an item with its state at the end, when nothing is in flight any more.
+func (l *ledger) check(f *figures, i *item, found itemState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
 	case found.same(i.now):
 	case i.unknown && found.same(*i.next):
 	case found.exists && found.version > i.now.version && (i.next == nil || found.version > i.next.version):
-		f.tell(&f.Duplicates, "%s has more changes than were asked for: %+v, known %+v, next %+v", i.id, found, i.now, i.next)
+		f.tell(&f.Duplicates, "%s has more changes than were made: %+v, known %+v, next %+v", i.id, found, i.now, i.next)
 	default:
 		f.tell(&f.Lost, "%s: found %+v, known %+v, next %+v", i.id, found, i.now, i.next)
 	}

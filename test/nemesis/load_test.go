@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// load are clients that change and read through several gateways.
+// load runs clients that change and read through several gateways.
 type load struct {
 	mu       sync.Mutex
 	gateways []*process
@@ -24,7 +24,7 @@ type load struct {
 	history  history
 	names    *names
 	pastes   pastes
-	eased    atomic.Bool // the pauses are the long ones
+	eased    atomic.Bool // clients make the long pauses
 
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
@@ -33,17 +33,16 @@ type load struct {
 const (
 	writers = 6
 	lookers = 3
-	// kept is how many of its latest items a client goes on changing.
+	// kept is how many of its latest items a client keeps changing.
 	kept = 12
-	// pace is the pause of a client between two operations, and easy the one while
-	// nodes come back. Without any the clients take whatever the machine has, and
-	// nodes that are started again hardly come up beside them; the more so, the
-	// slower the machine is.
+	// pace is the pause of a client between two operations, and easy the pause while
+	// nodes restart. Without pauses the clients would use the whole machine, and nodes
+	// could hardly restart, the less so the slower the machine is.
 	pace = 100 * time.Millisecond
 	easy = 3 * pace
 )
 
-// newLoad makes the principals.
+// newLoad creates the users and groups.
 func newLoad(t *testing.T, gateways ...*process) *load {
 	t.Helper()
 	l := &load{gateways: gateways, tokens: map[string]string{"": ""}}
@@ -63,7 +62,7 @@ func newLoad(t *testing.T, gateways ...*process) *load {
 	return l
 }
 
-// start begins the load; end ends it.
+// start starts the load; end ends it.
 func (l *load) start(t *testing.T, seed uint64) {
 	ctx, stop := context.WithCancel(t.Context())
 	l.stop = stop
@@ -82,21 +81,21 @@ func (l *load) end() {
 	l.tasks.Wait()
 }
 
-// any is one of the gateways.
+// any returns one of the gateways.
 func (l *load) any(random *rand.Rand) *process {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.gateways[random.IntN(len(l.gateways))]
 }
 
-// gatewaysLeft are those that are used from now on.
+// gatewaysLeft sets the gateways that are used from now on.
 func (l *load) gatewaysLeft(gateways ...*process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gateways = gateways
 }
 
-// pause is the one of a client that changes something; who reads makes two.
+// pause makes the pause of a client that changes something; clients that read make two.
 func (l *load) pause() time.Duration {
 	if l.eased.Load() {
 		return easy
@@ -104,7 +103,7 @@ func (l *load) pause() time.Duration {
 	return pace
 }
 
-// breathe lets time pass.
+// breathe waits for a while.
 func breathe(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -152,10 +151,10 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 }
 
 func (l *load) create(i *item, random *rand.Rand) verdict {
-	next := standing{exists: true, version: 1, title: "new", public: random.IntN(2) == 0}
+	next := itemState{exists: true, version: 1, title: "new", public: random.IntN(2) == 0}
 	if random.IntN(3) == 0 {
 		next.public = false
-		next = next.with(l.ledger.anyGroup(random).id) // alone
+		next = next.with(l.ledger.anyGroup(random).id) // its only member
 	} else {
 		for _, n := range random.Perm(len(l.readers))[:random.IntN(5)] {
 			next = next.with(l.readers[n])
@@ -185,7 +184,7 @@ func (l *load) change(i *item, random *rand.Rand) verdict {
 	}
 	switch random.IntN(12) {
 	case 0:
-		return l.mutate(i, standing{}, random, deleteItem, "deleteContent", vars{"id": i.id})
+		return l.mutate(i, itemState{}, random, deleteItem, "deleteContent", vars{"id": i.id})
 	case 1, 2, 3:
 		return l.mutate(i, next.with(reader), random, shareItem, "shareContent", vars{"contentId": i.id, "principalIds": []string{reader}})
 	case 4, 5:
@@ -204,11 +203,11 @@ func (l *load) change(i *item, random *rand.Rand) verdict {
 	return l.mutate(i, next, random, updateItem, "updateContent", in)
 }
 
-// mutate makes a change through some gateway and keeps what is known after it.
-func (l *load) mutate(i *item, next standing, random *rand.Rand, query, field string, in vars) verdict {
+// mutate makes a change through some gateway and records what is known after it.
+func (l *load) mutate(i *item, next itemState, random *rand.Rand, query, field string, in vars) verdict {
 	i.begin(next)
 	a := l.ask(i.owner, query, field, i.id, in, random)
-	// An item that could not be read back is null beside a change that was made.
+	// An item that could not be read back is null in the answer to a successful change.
 	if a.verdict == done && a.at(field+".content") != nil {
 		if got := a.number(field + ".content.version"); got != next.version {
 			l.figures.tell(&l.figures.Wrong, "%s of %s answered version %d instead of %d", field, i.id, got, next.version)
@@ -218,8 +217,8 @@ func (l *load) mutate(i *item, next standing, random *rand.Rand, query, field st
 	return a.verdict
 }
 
-// ask sends a mutation through some gateway: whatever is broken, it is carried
-// out, or answered by what is not there now.
+// ask sends a mutation through some gateway. Whatever is broken, it must succeed, or be
+// refused with a code that says that the store is unavailable.
 func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *answer {
 	a := l.any(random).post(l.tokens[by], query, vars{"in": in})
 	l.figures.count(a.verdict)
@@ -231,8 +230,8 @@ func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *ans
 	return a
 }
 
-// look reads until ctx ends: items and libraries, as one with a role and
-// without. What stood still while it was read must be as it stood.
+// look reads items and libraries until ctx ends, with and without a role. Whatever did
+// not change during the read must be read as it is known.
 func (l *load) look(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		breathe(ctx, l.pause()/2)
@@ -257,14 +256,14 @@ func (l *load) look(ctx context.Context, random *rand.Rand) {
 			l.lookAtLibrary(items, l.owners[random.IntN(len(l.owners))], viewer, random)
 			continue
 		}
-		// Of late ones: most of the others do not change any more.
+		// Prefer the latest items: most of the others do not change any more.
 		late := items[max(0, len(items)-writers*kept):]
 		l.lookAtItem(late[random.IntN(len(late))], viewer, random)
 	}
 }
 
-// answered reports whether a reading was. One that was not must say that the
-// store cannot be asked now, and show nothing.
+// answered reports whether a read succeeded. One that failed must say that the store is
+// unavailable, and show nothing.
 func (l *load) answered(a *answer, shows string) bool {
 	l.figures.Reads.Add(1)
 	if a.verdict == done {
@@ -272,24 +271,23 @@ func (l *load) answered(a *answer, shows string) bool {
 	}
 	l.figures.FailedReads.Add(1)
 	if a.at(shows) != nil || a.err == nil && a.code != "UNAVAILABLE" && a.code != "TIMEOUT" {
-		l.figures.tell(&l.figures.Wrong, "a reading was answered %v", a)
+		l.figures.tell(&l.figures.Wrong, "a read was answered %v", a)
 	}
 	return false
 }
 
-// sees reports whether a viewer that owns nothing may see the item, and whether
-// it must, by what is known of its groups.
-func (v view) sees(viewer string, s span) sight {
+// sees returns whether a viewer that owns nothing may see the item, and whether it must,
+// by what is known of its groups.
+func (v view) sees(viewer string, s span) access {
 	sees := exactly(v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer)))
 	for _, g := range v.groups() {
 		member := s.member(g)
-		sees = sees.or(sight{v.exists && member.may, v.exists && member.must})
+		sees = sees.or(access{v.exists && member.may, v.exists && member.must})
 	}
 	return sees
 }
 
-// rests reports whether it is for memberships alone to say whether the viewer
-// sees the item.
+// rests reports whether memberships alone decide if the viewer sees the item.
 func (v view) rests(viewer string) bool {
 	return v.exists && !v.public && viewer != "" && !slices.Contains(v.members, viewer) && len(v.groups()) > 0
 }
@@ -308,8 +306,8 @@ func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
 	if before.rests(viewer) {
 		l.figures.ByID.count(sees)
 	}
-	l.figures.judged(sees)
-	switch sees.judge(shown) {
+	l.figures.checked(sees)
+	switch sees.check(shown) {
 	case leak:
 		l.figures.tell(&l.figures.Leaks, "%s was shown to %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
 	case hidden:
@@ -336,7 +334,7 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 	shown := map[string]bool{}
 	for _, id := range a.nodeIDs("principal.library.nodes") {
 		if shown[id] {
-			l.figures.tell(&l.figures.Duplicates, "%s stands twice on a page of %s", id, owner)
+			l.figures.tell(&l.figures.Duplicates, "%s is listed twice on a page of %s", id, owner)
 		}
 		shown[id] = true
 	}
@@ -347,47 +345,47 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		if !was.still || was.changes != i.view(owner).changes {
 			continue
 		}
-		stands := was.stands(owner, viewer, known)
-		stands.must = stands.must && whole && (was.placed || was.listed && direction == "DESC")
-		switch stands.judge(shown[i.id]) {
+		entry := was.mayList(owner, viewer, known)
+		entry.must = entry.must && whole && (was.placed || was.listed && direction == "DESC")
+		switch entry.check(shown[i.id]) {
 		case leak:
-			l.figures.tell(&l.figures.Leaks, "%s stood in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
+			l.figures.tell(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
 		case hidden:
 			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner, direction, viewer, was, known.of(was.groups()...))
 		}
 		if !was.held && i.owner != owner {
 			continue
 		}
-		l.figures.judged(stands)
-		if was.rests(viewer) && (stands.must || !known.member(owner).must) {
+		l.figures.checked(entry)
+		if was.rests(viewer) && (entry.must || !known.member(owner).must) {
 			resting++
 		}
 	}
-	l.judgeOwner(owner, viewer, a.at("principal") != nil, known)
+	l.checkOwner(owner, viewer, a.at("principal") != nil, known)
 	if resting > 0 && strings.HasPrefix(owner, "g:") {
 		l.figures.Libraries.count(known.member(owner))
 	}
 	return true
 }
 
-// stands reports whether the item may stand in a library as the viewer reads it,
-// and whether it must: it is held there, and everybody sees it, or it is read by
-// a member of the group.
-func (v view) stands(library, viewer string, s span) sight {
+// mayList returns whether a library may list the item for the viewer, and whether it must.
+// The library must contain the item, and either everybody may see it, or the viewer is a
+// member of the group.
+func (v view) mayList(library, viewer string, s span) access {
 	if !v.held {
-		return sight{}
+		return access{}
 	}
-	return sight{v.sees(viewer, s).may, v.public || s.member(library).must}
+	return access{v.sees(viewer, s).may, v.public || s.member(library).must}
 }
 
-// judgeOwner judges whether a group was shown that has been asked for its library.
-func (l *load) judgeOwner(id, viewer string, shown bool, known span) {
+// checkOwner checks whether a group was shown to the viewer of its library.
+func (l *load) checkOwner(id, viewer string, shown bool, known span) {
 	if !strings.HasPrefix(id, "g:") {
 		return
 	}
 	sees := known.shows(id)
-	l.figures.judged(sees)
-	switch sees.judge(shown) {
+	l.figures.checked(sees)
+	switch sees.check(shown) {
 	case leak:
 		l.figures.tell(&l.figures.Leaks, "a group was shown to %q%s", viewer, known.of(id))
 	case hidden:
@@ -395,8 +393,8 @@ func (l *load) judgeOwner(id, viewer string, shown bool, known span) {
 	}
 }
 
-// judge compares every item with what there is now.
-func (l *load) judge(t *testing.T) {
+// check compares every item with its state at the end.
+func (l *load) check(t *testing.T) {
 	t.Helper()
 	var wait sync.WaitGroup
 	places := make(chan struct{}, 8)
@@ -409,26 +407,26 @@ func (l *load) judge(t *testing.T) {
 				t.Errorf("reading %s at the end: %v", i.id, a)
 				return
 			}
-			found := standing{exists: a.at("content") != nil, version: a.number("content.version"), public: a.at("content.visibility") == "PUBLIC"}
+			found := itemState{exists: a.at("content") != nil, version: a.number("content.version"), public: a.at("content.visibility") == "PUBLIC"}
 			found.title, _ = a.at("content.title").(string)
 			for _, m := range a.nodeIDs("content.members.nodes") {
 				if m != i.owner {
 					found = found.with(m)
 				}
 			}
-			l.ledger.judge(&l.figures, i, found)
+			l.ledger.check(&l.figures, i, found)
 		})
 	}
 	wait.Wait()
-	l.judgeGroups(t)
-	l.judgeNames(t)
-	l.judgePastes(t)
+	l.checkGroups(t)
+	l.checkNames(t)
+	l.checkPastes(t)
 	l.history.check(t)
 	f := &l.figures
-	for _, delivery := range f.tales {
+	for _, delivery := range f.messages {
 		t.Error(delivery)
 	}
-	if f.Lost.Load()+f.Duplicates.Load()+f.Leaks.Load()+f.Wrong.Load() > 0 || f.Acknowledged.Load() == 0 || f.Judged.Load() == 0 {
+	if f.Lost.Load()+f.Duplicates.Load()+f.Leaks.Load()+f.Wrong.Load() > 0 || f.Acknowledged.Load() == 0 || f.Checked.Load() == 0 {
 		t.Errorf("%d items, %s", len(l.ledger.all()), f)
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"carrel/cassandra/cassandratest"
 )
 
-// node is the one that the tests of this package share, but for the nemesis.
+// node is shared by all tests of this package except the nemesis.
 var node cassandratest.Shared
 
-// product is what was built; TestMain alone sets it.
+// product is the pair of built binaries; only TestMain sets it.
 var product binaries
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run builds the product, runs the tests, and takes everything away again.
+// run builds the product, runs the tests, and removes everything again.
 func run(m *testing.M) (code int) {
 	tell := func(err error) {
 		if err != nil {
@@ -41,8 +41,8 @@ func run(m *testing.M) (code int) {
 	code = m.Run()
 	tell(node.Stop())
 	if code == 0 {
-		// The driver goes on asking for the agreement of nodes for a while after it was
-		// closed.
+		// The driver keeps checking the schema agreement of nodes for a while after it
+		// was closed.
 		tell(goleak.Find(goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement")))
 	}
 	return code

@@ -18,11 +18,11 @@ import (
 	"carrel/principal"
 )
 
-// lapsed is how far the clock of a late process is ahead: every claim and every lease of
-// these tests has lapsed by it. Nobody waits longer than that for a name.
+// lapsed is how far the clock of a late process is ahead. By that clock, every claim and
+// every lease of these tests has lapsed. Nobody waits longer than that for a name.
 const lapsed = 35 * time.Second
 
-// firstURL and secondURL are the URLs that the item of an encounter has or wants.
+// firstURL and secondURL are the URLs that the item of an encounter has or takes.
 func firstURL(id string) string  { return "https://acme.example/" + id + "/first" }
 func secondURL(id string) string { return "https://acme.example/" + id + "/second" }
 
@@ -30,22 +30,22 @@ func secondURL(id string) string { return "https://acme.example/" + id + "/secon
 var longText = strings.Repeat("a long text\n", 500)
 
 var (
-	named = subject{table: "content", prefix: "c:acme:", make: createNamed, look: (*room).lookAtNamed,
+	named = subject{table: "content", prefix: "c:acme:", make: createNamed, look: (*fixture).lookAtNamed,
 		before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)},
 			Names: []string{"first"}, Texts: []string{"0 before current working"}}}
-	wantsLeft = subject{table: "content", prefix: "c:acme:", prepare: leaveClaim, make: createNamed, look: (*room).lookAtNamed, before: named.before}
-	wantsIdle = subject{table: "content", prefix: "c:acme:", prepare: idleClaim, make: createNamed, look: (*room).lookAtNamed, before: named.before}
+	wantsLeft = subject{table: "content", prefix: "c:acme:", prepare: leaveClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
+	wantsIdle = subject{table: "content", prefix: "c:acme:", prepare: idleClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
 )
 
-// urlOperations take URLs: free ones, one whose claim was left by a creation that never
-// came to be, and one whose claim is of an item that has another URL by now.
+// urlOperations take URLs: free ones, one claimed by a creation that never happened, and
+// one whose claim belongs to an item that has another URL by now.
 var urlOperations = []operation{
 	{name: "create with a url", of: &named, steps: []step{stepClaim, stepText, stepDecide}, do: createNamed, creates: true,
 		urls: func(id string) []string { return []string{firstURL(id)} }},
 	{name: "move", of: &named, steps: []step{stepRead, stepFormer, stepClaim, stepDecide, stepRelease}, do: moveToSecond, changes: movedToSecond, urls: bothURLs},
-	{name: "create with a url that is left", of: &wantsLeft, steps: []step{stepClaim, stepJudge, stepFence, stepTakeOver, stepDecide}, do: createNamed,
+	{name: "create with a url of an unfinished creation", of: &wantsLeft, steps: []step{stepClaim, stepJudge, stepFence, stepTakeOver, stepDecide}, do: createNamed,
 		creates: true, fence: 1, urls: func(id string) []string { return []string{firstURL(id)} }},
-	{name: "move to a url that is left", of: &wantsIdle, steps: []step{stepJudge, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
+	{name: "move to a url that was given up", of: &wantsIdle, steps: []step{stepJudge, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
 		changes: movedToSecond, fence: 1, urls: bothURLs},
 }
 
@@ -71,21 +71,22 @@ func moveToSecond(ctx context.Context, s *services, id string, key *string) erro
 	return err
 }
 
-// leaveClaim makes the claim of the first URL as a creation leaves it that has died.
-func leaveClaim(ctx context.Context, r *room, id string) error {
+// leaveClaim claims the first URL as a creation that has died leaves it.
+func leaveClaim(ctx context.Context, r *fixture, id string) error {
 	return r.claims.Take(ctx, claim.URL("acme", firstURL(id)), id+"-ghost", 0)
 }
 
-// idleClaim makes the claim of the second URL as an item leaves it that has been moved away.
-func idleClaim(ctx context.Context, r *room, id string) error {
+// idleClaim claims the second URL as an item that was moved away leaves it.
+func idleClaim(ctx context.Context, r *fixture, id string) error {
 	if err := create(ctx, r.whole.service, id+"-ghost", nil); err != nil {
 		return err
 	}
 	return r.claims.Take(ctx, claim.URL("acme", secondURL(id)), id+"-ghost", 0)
 }
 
-// lookAtNamed is look, with the URLs that lead to the item, and with its revisions.
-func (r *room) lookAtNamed(t *testing.T, id string) seen {
+// lookAtNamed is look, and also returns the URLs that lead to the item, and its
+// revisions.
+func (r *fixture) lookAtNamed(t *testing.T, id string) seen {
 	t.Helper()
 	s := r.look(t, id)
 	for name, url := range map[string]string{"first": firstURL(id), "second": secondURL(id)} {
@@ -100,8 +101,8 @@ func (r *room) lookAtNamed(t *testing.T, id string) seen {
 	return s
 }
 
-// named returns the id of the item that a URL leads to; empty: none.
-func (r *room) named(t *testing.T, url string) string {
+// named returns the id of the item that a URL leads to, or "".
+func (r *fixture) named(t *testing.T, url string) string {
 	t.Helper()
 	found, err := r.whole.service.ContentByURL(t.Context(), ownerViewer(), url, nil)
 	if err != nil {
@@ -113,9 +114,9 @@ func (r *room) named(t *testing.T, url string) string {
 	return string(found.ID)
 }
 
-// contend has somebody else want the URLs of an item whose process has died, when every
-// claim of that has lapsed. A URL that leads to the item is TAKEN, and any other is free.
-// Then the dead operation is repeated with its key.
+// contend lets another client take the URLs of an item whose process has died, when every
+// claim of it has lapsed. A URL that leads to the item is TAKEN, and any other is free.
+// Then the interrupted operation is repeated with its key.
 func (c *encounter) contend(t *testing.T, key *string, got, after seen) {
 	t.Helper()
 	late := c.r.late(t, lapsed)
@@ -125,24 +126,24 @@ func (c *encounter) contend(t *testing.T, key *string, got, after seen) {
 		err := tried(func() error { return createAt(t.Context(), late.service, rival, url, &rival) })
 		switch leads := c.r.named(t, url); {
 		case held != "" && (fault.ReasonOf(err) != fault.ReasonTaken || leads != held):
-			c.errorf("%s led to %s when another one asked for it (%v), and leads to %q", url, held, err, leads)
+			c.errorf("%s led to %s when another client took it (%v), and now leads to %q", url, held, err, leads)
 		case held == "" && (err != nil || leads != rival):
-			c.errorf("%s leads to nobody, and after %s another one cannot have it (%v): it leads to %q", url, lapsed, err, leads)
+			c.errorf("%s led to no item, but after %s another client could not take it (%v): it leads to %q", url, lapsed, err, leads)
 		}
 	}
 	err := tried(func() error { return c.op.do(t.Context(), c.r.whole.service, c.id, key) })
 	switch now := c.op.of.look(c.r, t, c.id); {
 	case !now.equal(got):
-		c.errorf("there was %v, and after another one wanted its URLs there is %v", got, now)
+		c.errorf("got %v after another client took its URLs, want %v unchanged", got, now)
 	case got.equal(after) && err != nil:
-		c.errorf("the repetition of what had happened: %v", err)
+		c.errorf("the repetition of a successful operation: %v", err)
 	case !got.equal(after) && fault.ReasonOf(err) != fault.ReasonTaken:
-		c.errorf("another one has the URL, and the repetition answers %v", err)
+		c.errorf("another item has the URL, but the repetition answers %v", err)
 	}
 }
 
-// tried does what may be done again while a slow machine lets statements time out, and
-// returns what is answered at last.
+// tried repeats an operation that may be repeated while a slow machine lets statements
+// time out, and returns the last answer.
 func tried(do func() error) error {
 	err := do()
 	for n := 0; fault.CodeOf(err) == fault.Unavailable && n < slowTries; n++ {
@@ -151,21 +152,22 @@ func tried(do func() error) error {
 	return err
 }
 
-// TestEveryStepOfNamesAndTextsMeetsEveryFault plays what takes URLs and leases and what
-// writes texts with each fault at each of its steps. Afterwards no name has two owners,
-// and every one that has none is free to others as soon as claims have lapsed. The
-// scrubber removes what is left of the dead, and finds nothing else.
+// TestEveryStepOfNamesAndTextsMeetsEveryFault plays the operations that take URLs and
+// leases, and those that write texts, with each fault at each of their steps. Afterwards
+// no name has two owners, and every name without an owner is free as soon as its claims
+// have lapsed. The scrubber removes what dead processes left behind, and finds nothing
+// else.
 func TestEveryStepOfNamesAndTextsMeetsEveryFault(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.close(t)
 	r.late(t, lapsed)
 	r.playAll(t, slices.Concat(urlOperations, textOperations, leaseOperations))
 	r.clean(t)
 }
 
-// clean has a scrubber see everything when it has lapsed: it removes what the dead have
-// left, and finds nothing else to be wrong. So does the audit.
-func (r *room) clean(t *testing.T) {
+// clean runs the scrubber over everything when all claims have lapsed. It removes what
+// dead processes left behind, and neither it nor the audit finds anything else.
+func (r *fixture) clean(t *testing.T) {
 	t.Helper()
 	r.quiet(t)
 	scrubber := openStill(t, r.options(r.host), scrubbedAfter, everyRule)
@@ -173,28 +175,28 @@ func (r *room) clean(t *testing.T) {
 	scrubber.sweep(t)
 	settled, mismatches := scrubber.scrub(t)
 	if mismatches > 0 {
-		t.Errorf("the scrubber has found %d rows to be wrong", mismatches)
+		t.Errorf("the scrubber found %d wrong rows", mismatches)
 	}
 	if settled == 0 {
-		t.Error("the dead have left nothing to the scrubber")
+		t.Error("the scrubber had nothing to remove")
 	}
 	if again, mismatches := scrubber.scrub(t); again+mismatches > 0 {
-		t.Errorf("the scrubber removes %d, and finds %d rows to be wrong, after it has seen everything", again, mismatches)
+		t.Errorf("the second run of the scrubber removed %d and found %d wrong rows", again, mismatches)
 	}
 	report := r.audit(t)
 	if !report.Clean() || report.StaleClaims > 0 || report.Leases == 0 || report.Revisions == 0 {
 		t.Errorf("the audit found %+v", report)
 	}
-	// Each text of these rooms is too long for its row.
+	// Each text of these fixtures is too long for its row.
 	if texts := scrubber.countTexts(t); texts != report.Revisions {
 		t.Errorf("there are %d texts of %d revisions", texts, report.Revisions)
 	}
-	t.Logf("the scrubber has removed %d claims and texts; %d claims, %d leases and %d revisions stay", settled, report.Claims, report.Leases, report.Revisions)
+	t.Logf("the scrubber removed %d claims and texts; %d claims, %d leases and %d revisions remain", settled, report.Claims, report.Leases, report.Revisions)
 }
 
-// quiet waits until nothing is on the list of any process. The scrubber leaves alone what
-// a change in flight may need.
-func (r *room) quiet(t *testing.T) {
+// quiet waits until the in-flight lists of all processes are empty. The scrubber does not
+// touch what a change in flight may need.
+func (r *fixture) quiet(t *testing.T) {
 	t.Helper()
 	for _, d := range r.ahead {
 		if err := d.journal.Beat(t.Context()); err != nil {
@@ -210,11 +212,11 @@ func (r *room) quiet(t *testing.T) {
 	})
 }
 
-// scrubbedAfter is when everything is swept and scrubbed that the dead have left.
+// scrubbedAfter is when everything that dead processes left behind is swept and scrubbed.
 const scrubbedAfter = 2 * time.Hour
 
-// sweep has a process end all leases that have lapsed by its clock.
-func (d *door) sweep(t *testing.T) {
+// sweep makes a process end all leases that have lapsed by its clock.
+func (d *instance) sweep(t *testing.T) {
 	t.Helper()
 	until(t, runWithin, "the end of all leases that are over", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
@@ -229,7 +231,7 @@ func (d *door) sweep(t *testing.T) {
 }
 
 // countTexts counts the texts that are stored.
-func (d *door) countTexts(t *testing.T) (n int) {
+func (d *instance) countTexts(t *testing.T) (n int) {
 	t.Helper()
 	var after page.TextID
 	for {
@@ -244,12 +246,12 @@ func (d *door) countTexts(t *testing.T) (n int) {
 	}
 }
 
-// scrubLimit is how much a step of the scrubber looks at here.
+// scrubLimit is how many rows a step of the scrubber reads here.
 const scrubLimit = 1000
 
-// scrub has a process look at all claims, leases and texts once. What belongs to items the
-// audit looks at.
-func (d *door) scrub(t *testing.T) (settled, mismatches int) {
+// scrub makes a process read all claims, leases and texts once. The audit covers what
+// belongs to items.
+func (d *instance) scrub(t *testing.T) (settled, mismatches int) {
 	t.Helper()
 	place := repair.ScrubPosition{Claims: true}
 	for {

@@ -21,9 +21,10 @@ const (
 )
 
 const (
-	// written is the note that all writers save revisions of.
+	// written is the note to which all writers add revisions.
 	written = "c:acme:written"
-	// wantedKeys and wantedURLs are how many keys and URLs all writers want.
+	// wantedKeys and wantedURLs are the numbers of keys and URLs that all writers compete
+	// for.
 	wantedKeys = 16
 	wantedURLs = 9
 )
@@ -31,17 +32,19 @@ const (
 // names is what clients know of names, leases and texts.
 type names struct {
 	mu sync.Mutex
-	// keys are the confirmed leases of keys, and saves the titles of revisions, by number.
+	// keys are the confirmed leases of keys, and saves the titles of revisions, by
+	// number.
 	keys  map[string]string
 	saves map[int]string
-	// unread are the titles of revisions that were saved, and could not be read back.
+	// unread are the titles of revisions that were saved, but could not be read back.
 	unread []string
-	// urls are the URLs of items as they were answered; "" is in doubt.
+	// urls are the URLs of items as they were answered; "" means that the URL is
+	// uncertain.
 	urls    map[string]string
-	refused int // because somebody else has the name
+	refused int // because another client has the name
 }
 
-// prepareNames makes what the clients give names to.
+// prepareNames creates what the clients give names to.
 func (l *load) prepareNames(t *testing.T) {
 	t.Helper()
 	l.names = &names{keys: map[string]string{}, saves: map[int]string{}, urls: map[string]string{}}
@@ -56,7 +59,7 @@ func (l *load) prepareNames(t *testing.T) {
 	}
 }
 
-// nameSomething makes one change of a writer in its part of who wants names.
+// nameSomething makes one random change of a name as a writer.
 func (l *load) nameSomething(owner string, random *rand.Rand) {
 	switch random.IntN(3) {
 	case 0:
@@ -68,7 +71,8 @@ func (l *load) nameSomething(owner string, random *rand.Rand) {
 	}
 }
 
-// named asks through some gateway. A name that somebody else has is a refusal.
+// named sends a mutation through some gateway. It is refused if another client has the
+// name.
 func (l *load) named(owner, query, field string, in vars, random *rand.Rand) *answer {
 	a := l.any(random).post(l.tokens[owner], query, vars{"in": in})
 	l.figures.count(a.verdict)
@@ -89,8 +93,8 @@ func (l *load) lease(owner string, random *rand.Rand) {
 	n := l.names
 	first := random.IntN(wantedKeys)
 	keys := []string{fmt.Sprint("key", first), fmt.Sprint("key", (first+1+random.IntN(wantedKeys-1))%wantedKeys)}
-	// A key that was held before this lease was asked for cannot be leased again. Of one
-	// that is confirmed meanwhile the answer may be old.
+	// A key that was held before this lease was requested cannot be leased again. If the
+	// key was confirmed meanwhile, the answer may be older.
 	held := map[string]string{}
 	n.mu.Lock()
 	for _, k := range keys {
@@ -105,7 +109,7 @@ func (l *load) lease(owner string, random *rand.Rand) {
 	}
 	id, _ := a.at("acquireLease.lease.id").(string)
 	for k, other := range held {
-		l.figures.tell(&l.figures.Duplicates, "%s was leased to %s, and %s has it for good", k, id, other)
+		l.figures.tell(&l.figures.Duplicates, "%s was leased to %s, although %s has it for good", k, id, other)
 	}
 	end := vars{"id": id, "token": a.at("acquireLease.token")}
 	if random.IntN(10) > 0 {
@@ -119,7 +123,7 @@ func (l *load) lease(owner string, random *rand.Rand) {
 	}
 }
 
-// move gives the writer's item a URL that others want too.
+// move gives the writer's item a URL that others take too.
 func (l *load) move(owner string, random *rand.Rand) {
 	id := "c:acme:named" + owner[len("u:acme:writer"):]
 	url := fmt.Sprintf("https://acme.example/%d", random.IntN(wantedURLs))
@@ -139,7 +143,7 @@ func (l *load) move(owner string, random *rand.Rand) {
 	}
 }
 
-// save adds a revision to the note that all writers write.
+// save adds a revision to the note of all writers.
 func (l *load) save(owner string, random *rand.Rand) {
 	title := fmt.Sprintf("%s %d", owner, random.Uint64())
 	in := vars{"contentId": written, "title": title, "body": title, "publish": random.IntN(2) == 0}
@@ -162,13 +166,14 @@ func (l *load) save(owner string, random *rand.Rand) {
 	n.saves[number] = title
 }
 
-// judgeNames compares what clients were told of names and texts with what there is now.
-func (l *load) judgeNames(t *testing.T) {
+// checkNames compares what clients were answered about names and texts with the state at
+// the end.
+func (l *load) checkNames(t *testing.T) {
 	t.Helper()
 	n, g := l.names, l.gateways[0]
 	for k, lease := range n.keys {
 		if g.must(t, "", available, vars{"key": k}).at("isKeyAvailable") != false {
-			l.figures.tell(&l.figures.Lost, "%s is free, and %s has confirmed it", k, lease)
+			l.figures.tell(&l.figures.Lost, "%s is free, although %s has confirmed it", k, lease)
 		}
 	}
 	for id, url := range n.urls {
@@ -176,7 +181,7 @@ func (l *load) judgeNames(t *testing.T) {
 			continue
 		}
 		if found := g.must(t, "", itemByURL, vars{"url": url}).at("contentByUrl.id"); found != id {
-			l.figures.tell(&l.figures.Lost, "%s names %v, and was given to %s", url, found, id)
+			l.figures.tell(&l.figures.Lost, "%s leads to %v, but was given to %s", url, found, id)
 		}
 	}
 	found, in := map[int]string{}, vars{"id": written}
@@ -192,7 +197,7 @@ func (l *load) judgeNames(t *testing.T) {
 	}
 	for number, title := range n.saves {
 		if found[number] != title {
-			l.figures.tell(&l.figures.Lost, "revision %d is %q, and was %q", number, found[number], title)
+			l.figures.tell(&l.figures.Lost, "revision %d is %q, but was %q", number, found[number], title)
 		}
 	}
 	titles := slices.Collect(maps.Values(found)) // in any order: searched only
@@ -203,7 +208,7 @@ func (l *load) judgeNames(t *testing.T) {
 	}
 	for number := range len(found) {
 		if found[number] == "" {
-			l.figures.tell(&l.figures.Wrong, "there are %d revisions, and none of number %d", len(found), number)
+			l.figures.tell(&l.figures.Wrong, "there are %d revisions, but none with number %d", len(found), number)
 		}
 	}
 	fmt.Printf("%d keys confirmed, %d URLs, %d saves of %d revisions; %d refused because somebody else had the name\n",

@@ -23,25 +23,25 @@ var (
 // Times of the nemesis.
 const (
 	calm         = time.Second     // between two faults
-	refuseWithin = 5 * time.Second // docs/write-protocol.md: where no compare-and-set was sent
-	// latency is what the way to a gateway and back may add on a machine that
-	// runs three nodes, two gateways and their load on two cores. Where other work
-	// delays everything, each of the few steps of a refusal may take as long as
-	// the longest answer that needs no store: strainSteps times that is added.
+	refuseWithin = 5 * time.Second // docs/write-protocol.md: if no compare-and-set was sent
+	// latency is what the way to a gateway and back may add on a machine that runs three
+	// nodes, two gateways and their load on two cores. Where other work slows everything
+	// down, each of the few steps of a refusal may take as long as the longest answer
+	// that needs no store, so strainSteps times that is added.
 	latency     = time.Second
 	strainSteps = 5
-	// fewest is how many faults a run has at least, however long they take.
+	// fewest is the minimum number of faults in a run, however long they take.
 	fewest = 20
 )
 
-// nemesis breaks nodes, one after the other, and gateways beside them.
+// nemesis breaks nodes, one after the other, and at the same time gateways.
 type nemesis struct {
 	t        *testing.T
 	cluster  *cassandratest.Cluster
 	gateways []*process
 	load     *load
-	eve      string // the token of whom untouched belongs to
-	// random is that of the nodes' faults, chance that of the gateways'.
+	eve      string // the token of the owner of untouched
+	// random is for the faults of nodes, chance for those of gateways.
 	random, chance *rand.Rand
 	// serving is held while a gateway is down, and while all of them must serve.
 	serving sync.Mutex
@@ -52,7 +52,7 @@ type nemesis struct {
 	hung   hung
 }
 
-// hung is what gateways got done while a node hung, from a second after it hung on.
+// hung counts what gateways did while a node hung, starting one second after it began.
 type hung struct {
 	over         time.Duration
 	acknowledged int64
@@ -61,8 +61,8 @@ type hung struct {
 // outage is what clients met while two of three nodes were down.
 type outage struct {
 	refused         int           // mutations
-	slowest, strain time.Duration // refusal, and answer that needs no store
-	looked, shown   int           // readings, and those that were answered
+	slowest, strain time.Duration // the slowest refusal, and the slowest answer that needs no store
+	looked, shown   int           // reads, and those that were answered
 }
 
 // trouble is one kind of fault.
@@ -76,7 +76,7 @@ var gatewayTroubles = []trouble{
 	{"a gateway is killed", 7, (*nemesis).killGateway},
 	{"all gateways are stopped and started, one after the other", 1, (*nemesis).restartGateways},
 	{"a gateway pauses", 3, func(n *nemesis) error { return n.pauseGateway(time.Duration(1+n.chance.IntN(3)) * time.Second) }},
-	// Longer than others wait before they take its changes over.
+	// Longer than others wait before they take over its changes.
 	{"a gateway pauses for long", 1, func(n *nemesis) error { return n.pauseGateway(18 * time.Second) }},
 }
 
@@ -88,11 +88,11 @@ var nodeTroubles = []trouble{
 	{"two nodes are killed", 1, (*nemesis).killTwo},
 }
 
-// wait lets time pass while the load goes on.
+// wait waits while the load goes on.
 func (n *nemesis) wait(d time.Duration) { breathe(n.t.Context(), d) }
 
-// gateway is one of them, of which the others know that it will not serve
-// until back is called.
+// gateway returns one of the gateways. The others take into account that it does not
+// serve until back is called.
 func (n *nemesis) gateway() (g *process, back func()) {
 	n.serving.Lock()
 	return n.gateways[n.chance.IntN(len(n.gateways))], n.serving.Unlock
@@ -163,8 +163,8 @@ func (n *nemesis) restartNodes() error {
 	return nil
 }
 
-// backAgain starts nodes and waits until the cluster is whole: what follows
-// would otherwise take a majority away.
+// backAgain starts nodes and waits until the cluster is complete. Otherwise the next
+// fault would take a majority away.
 func (n *nemesis) backAgain(nodes ...int) error {
 	n.load.eased.Store(true)
 	defer n.load.eased.Store(false)
@@ -205,17 +205,17 @@ func (n *nemesis) killTwo() error {
 	return n.backAgain(two...)
 }
 
-// untouched is an item that nobody but refuses tries to change.
+// untouched is an item that only refuses tries to change.
 const untouched = "c:acme:untouched"
 
-// prepare makes what refuses tries to change.
+// prepare creates what refuses tries to change.
 func (n *nemesis) prepare() {
 	g := n.gateways[0]
 	n.eve = g.user(n.t, "eve")
 	g.must(n.t, n.eve, createItem, vars{"in": vars{"name": "untouched", "kind": "NOTE", "title": "x", "visibility": "PRIVATE"}})
 }
 
-// toRefuse is one of the kinds of mutations.
+// toRefuse returns one of the kinds of mutations.
 func (n *nemesis) toRefuse(try int) (text string, in vars) {
 	switch try % 4 {
 	case 0:
@@ -228,9 +228,9 @@ func (n *nemesis) toRefuse(try int) (text string, in vars) {
 	return deleteItem, vars{"id": untouched}
 }
 
-// refuses tries mutations and readings while a majority is gone: each mutation
-// must be refused in time, with a code that says so, and each reading must be
-// refused or tell what is so.
+// refuses tries mutations and reads while a majority is down. Each mutation must be
+// refused in time, with a code that says so, and each read must be refused or return the
+// right data.
 func (n *nemesis) refuses() {
 	l, out := n.load, &n.outage
 	strained := n.strain()
@@ -264,12 +264,12 @@ func (n *nemesis) refuses() {
 	strain := strained()
 	out.slowest, out.strain = max(out.slowest, slowest), max(out.strain, strain)
 	if slowest > refuseWithin+latency+strainSteps*strain {
-		n.t.Errorf("with two of three nodes down a mutation was refused after %s, where answers that need no store take %s", slowest, strain)
+		n.t.Errorf("with two of three nodes down a mutation was refused after %s, while answers that need no store take %s", slowest, strain)
 	}
 }
 
-// strain asks the gateways for what needs no store until the function that it
-// gives is called, which tells the longest time that it took.
+// strain sends the gateways requests that need no store until the function that it
+// returns is called, which returns the longest time that one took.
 func (n *nemesis) strain() (longest func() time.Duration) {
 	ctx, stop := context.WithCancel(n.t.Context())
 	most, ended := time.Duration(0), make(chan struct{})
@@ -279,7 +279,7 @@ func (n *nemesis) strain() (longest func() time.Duration) {
 			began := time.Now()
 			breathe(ctx, 20*time.Millisecond)
 			if a := n.gateways[i%len(n.gateways)].post("", `{ __typename }`, nil); a.verdict != done {
-				n.t.Errorf("a question that needs no store was answered %v", a)
+				n.t.Errorf("a request that needs no store was answered %v", a)
 			}
 			most = max(most, time.Since(began)-20*time.Millisecond)
 		}
@@ -291,8 +291,8 @@ func (n *nemesis) strain() (longest func() time.Duration) {
 	}
 }
 
-// round makes every kind of trouble, in an order of its own: that of gateways
-// beside that of nodes.
+// round runs every kind of fault in random order, those of gateways in parallel with
+// those of nodes.
 func (n *nemesis) round() {
 	var wait sync.WaitGroup
 	defer wait.Wait()
@@ -310,7 +310,7 @@ func (n *nemesis) trouble(kinds []trouble, random *rand.Rand) {
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, one := range all {
 		if n.t.Failed() {
-			return // what is told of that must not go under
+			return // the message about that must not be lost
 		}
 		before, began := n.load.figures.Acknowledged.Load(), time.Now()
 		if err := one.make(n); err != nil {
@@ -325,9 +325,10 @@ func (n *nemesis) trouble(kinds []trouble, random *rand.Rand) {
 	}
 }
 
-// TestNemesis loads three nodes through two gateways, whose clocks are 2 s apart,
-// while all of them are killed, stopped and started. Nothing acknowledged may be lost, nothing may
-// happen twice, nothing withdrawn may show, and at the end everything is right.
+// TestNemesis loads three nodes through two gateways, whose clocks are 2 s apart, while
+// all of them are killed, stopped and started. No acknowledged change may be lost, no
+// change may happen twice, nothing withdrawn may be shown, and at the end everything is
+// consistent.
 func TestNemesis(t *testing.T) {
 	cluster, err := cassandratest.Start(t.Context(), 3)
 	if err != nil {
@@ -358,14 +359,14 @@ func TestNemesis(t *testing.T) {
 	took := time.Since(began)
 	n.load.end()
 	if a := n.gateways[0].must(t, n.eve, readItem, vars{"id": untouched}); a.number("content.version") != 1 || a.at("content.title") != "x" {
-		t.Errorf("what was refused has happened: %v", a)
+		t.Errorf("a refused mutation has happened: %v", a)
 	}
 	s.audit()
-	n.load.judge(t)
+	n.load.check(t)
 	n.print(took)
 }
 
-// print tells what was done and found, for docs/.
+// print prints what was done and found, for docs/.
 func (n *nemesis) print(took time.Duration) {
 	total := 0
 	var b strings.Builder
@@ -380,12 +381,12 @@ func (n *nemesis) print(took time.Duration) {
 	fmt.Printf("while a node hung, from a second on: %d mutations acknowledged in %s, %.1f a second; over the whole run %.1f a second\n", n.hung.acknowledged,
 		n.hung.over.Round(time.Second), float64(n.hung.acknowledged)/max(1, n.hung.over.Seconds()), float64(n.load.figures.Acknowledged.Load())/took.Seconds())
 	if n.t.Failed() {
-		return // it broke off then, so that little of what is wanted below is certain
+		return // the run was cut short, so the checks below need not hold
 	}
 	n.load.figures.requireGroups(n.t)
 	for _, one := range slices.Concat(gatewayTroubles, nodeTroubles) {
 		if n.faults[one.name] == 0 {
-			n.t.Errorf("never: %s", one.name)
+			n.t.Errorf("this fault never happened: %s", one.name)
 		}
 	}
 	if n.hung.acknowledged == 0 {

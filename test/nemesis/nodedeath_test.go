@@ -12,29 +12,32 @@ import (
 )
 
 const (
-	// deathWithin is above what a statement waits for the death of the node.
+	// deathWithin exceeds the time that a statement waits for the death of the node.
 	deathWithin = 30 * time.Second
-	// allAtTheirSteps is how long all operations have to get to their steps: they give up
-	// soon after it what they have not begun to decide.
+	// allAtTheirSteps is how long all operations may take to reach their steps. Soon
+	// after it they give up what they have not begun to decide.
 	allAtTheirSteps = 4 * time.Second
 )
 
-// death is that of a node, in the middle of many operations at the same time.
+// death is the death of a node in the middle of many parallel operations.
 type death struct {
 	armed chan *proxy
-	// begin is closed when all are armed, and over when the node answers again.
+	// begin is closed when all operations are armed, and over when the node answers
+	// again.
 	begin, over chan struct{}
 }
 
-// await tells that a statement will wait for the death, and returns when all of them will.
+// await announces that a statement will wait for the death, and returns when all of them
+// do.
 func (d *death) await(p *proxy) {
 	d.armed <- p
 	<-d.begin
 }
 
-// strike kills the node when the statements of n encounters wait for that, and starts it
-// again. It returns how many did, when the processes that no fault meets are connected again.
-func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n int) (met int) {
+// strike kills the node when the statements of n encounters wait for that, and restarts
+// it. It returns how many did wait, when the processes without a fault are connected
+// again.
+func (d *death) strike(t *testing.T, r *fixture, cluster *cassandratest.Cluster, n int) (met int) {
 	t.Helper()
 	defer close(d.over)
 	var proxies []*proxy
@@ -60,19 +63,20 @@ func (d *death) strike(t *testing.T, r *room, cluster *cassandratest.Cluster, n 
 	if err := cluster.Restart(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	for _, door := range []*door{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed), r.late(t, 2*untilExpiry)} {
+	for _, instance := range []*instance{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed), r.late(t, 2*untilExpiry)} {
 		until(t, runWithin, "the node again", func() bool {
-			_, err := commit.OpenLists(t.Context(), door.store)
+			_, err := commit.OpenLists(t.Context(), instance.store)
 			return err == nil
 		})
 	}
 	return met
 }
 
-// TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take names,
-// write texts and change pastes are each at one of their steps. Of half of the steps the
-// request is just arriving, of the others the node has answered. When it is back, what was
-// answered is what happened, and nothing is held by nobody.
+// TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take
+// names, write texts and change pastes are each at one of their steps. At half of the
+// steps the request is just arriving; at the others the node has answered. When the node
+// is back, the stored state is what clients were answered, and no name is held without an
+// owner.
 func TestTheNodeDiesAtEveryStep(t *testing.T) {
 	cluster, err := cassandratest.StartDurable(t.Context())
 	if err != nil {
@@ -83,7 +87,7 @@ func TestTheNodeDiesAtEveryStep(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	r := roomOn(t, cluster.Hosts[0], "death")
+	r := fixtureOn(t, cluster.Hosts[0], "death")
 	defer r.close(t)
 	r.late(t, lapsed)
 	r.late(t, 2*lapsed)
@@ -111,7 +115,7 @@ func TestTheNodeDiesAtEveryStep(t *testing.T) {
 		met = d.strike(t, r, cluster, n)
 	})
 	if t.Logf("%d of %d operations were at their step when the node died", met, n); met == 0 {
-		t.Error("the node died while nothing was under way")
+		t.Error("the node died while no operation was running")
 	}
 	r.clean(t)
 }

@@ -19,15 +19,15 @@ import (
 )
 
 // The pastes of an encounter: a public one and a private one. Their ids and secrets are
-// drawn, so an operation on one that exists is told both, in one text.
+// random, so an operation on an existing paste receives both, in one text.
 var (
-	publicPastes = subject{table: "paste", prefix: "paste of ", look: (*room).lookAtPaste,
+	publicPastes = subject{table: "paste", prefix: "paste of ", look: (*fixture).lookAtPaste,
 		before: seen{Version: 1, Title: "before", Width: principal.Public, Names: []string{"listed"}, Texts: []string{"long"}}}
-	privatePastes = subject{table: "paste", prefix: "private paste of ", look: (*room).lookAtPaste,
+	privatePastes = subject{table: "paste", prefix: "private paste of ", look: (*fixture).lookAtPaste,
 		before: seen{Version: 1, Title: "before", Width: principal.Private, Texts: []string{"long"}}}
 )
 
-// pasteOperations create, change, hide, show and delete pastes, and have them expire.
+// pasteOperations create, change, hide, show and delete pastes, and make them expire.
 var pasteOperations = []operation{
 	{name: "create a paste", of: &publicPastes, steps: []step{stepFix, stepRead, stepDue, stepDay, stepText, stepLane, stepDecide, stepFeed},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
@@ -58,7 +58,7 @@ var pasteOperations = []operation{
 	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepLane, stepDecide, stepSettle, stepFeed}, play: (*encounter).expirePaste},
 }
 
-// afterwards is the title and the text of what was changed.
+// afterwards is the title and the text of a changed paste.
 var afterwards = "after"
 
 // createPaste creates a paste under a title.
@@ -66,7 +66,7 @@ func createPaste(ctx context.Context, s *services, title string, private bool, k
 	return s.pastes.Create(ctx, ownerViewer(), paste.Create{Title: &title, Body: longText, IsPrivate: private, IdempotencyKey: key})
 }
 
-// idAndSecret is how an operation is told which paste to change, and its secret.
+// idAndSecret joins the id and the secret of the paste that an operation changes.
 func idAndSecret(p *paste.Created) string { return string(p.Paste.ID) + " " + p.Secret }
 
 // update returns the operation that makes a change. A repetition of it changes nothing.
@@ -108,7 +108,8 @@ func (c *encounter) makePaste(t *testing.T) {
 	c.id = idAndSecret(made)
 }
 
-// latePastes are requests of who changes a paste. Meanwhile others hide, show or delete it.
+// latePastes are requests of operations that change a paste. Meanwhile others hide, show
+// or delete it.
 func latePastes() []tooLate {
 	op := func(name string) operation {
 		return pasteOperations[slices.IndexFunc(pasteOperations, func(op operation) bool { return op.name == name })]
@@ -123,7 +124,7 @@ func latePastes() []tooLate {
 	is := func(want seen) func(c *encounter, t *testing.T) {
 		return func(c *encounter, t *testing.T) {
 			if got := c.op.of.look(c.r, t, c.id); !got.equal(want) {
-				c.errorf("there is %v, want %v", got, want)
+				c.errorf("got %v, want %v", got, want)
 			}
 		}
 	}
@@ -141,12 +142,12 @@ func latePastes() []tooLate {
 	}
 }
 
-// untilExpiry is how long the pastes live that expire here: the clock of who looks at them
-// then is as far ahead.
+// untilExpiry is the lifetime of the pastes that expire here. The clock of the reader is
+// ahead by as much.
 const untilExpiry = time.Hour
 
-// expirePaste has a paste expire whose time has come by the clock of who looks at it. If
-// that fails, the next one succeeds.
+// expirePaste makes a paste expire by the clock of a reader. If that reader fails to
+// delete it, the next one succeeds.
 func (c *encounter) expirePaste(t *testing.T) {
 	var made *paste.Created
 	title, at := "before", clock.Of(time.Now().Add(untilExpiry))
@@ -163,20 +164,21 @@ func (c *encounter) expirePaste(t *testing.T) {
 		c.errorf("the answer: %v", err)
 	}
 	if got := c.op.of.look(c.r, t, idAndSecret(made)); err == nil && !got.equal(seen{}) {
-		c.errorf("it has expired, and there is %v", got)
+		c.errorf("the paste has expired, but got %v", got)
 	}
 	err = tried(func() error {
 		_, err := c.r.late(t, 2*untilExpiry).service.Expire(t.Context(), due)
 		return err
 	})
 	if got := c.op.of.look(c.r, t, idAndSecret(made)); err != nil || !got.equal(seen{}) {
-		c.errorf("who looks at it next is answered %v, and there is %v", err, got)
+		c.errorf("the next reader is answered %v, and the state is %v", err, got)
 	}
 }
 
-// lookAtPaste reads a paste of a title, or the one that idAndSecret names, and whether it is in
-// the list. Nothing is in the list that is not public, also where readers are not shown it.
-func (r *room) lookAtPaste(t *testing.T, id string) seen {
+// lookAtPaste reads a paste by its title, or the one that idAndSecret names, and whether
+// it is listed. Only public pastes are in the feed, even in entries that readers are not
+// shown.
+func (r *fixture) lookAtPaste(t *testing.T, id string) seen {
 	t.Helper()
 	var found *paste.Paste
 	if name, _, is := strings.Cut(id, " "); strings.HasPrefix(name, "p:") && is {
@@ -219,8 +221,8 @@ func (r *room) lookAtPaste(t *testing.T, id string) seen {
 	return s
 }
 
-// pastesTitled are the public pastes of a title.
-func (r *room) pastesTitled(t *testing.T, title string) (titled []*paste.Paste) {
+// pastesTitled returns the public pastes with a title.
+func (r *fixture) pastesTitled(t *testing.T, title string) (titled []*paste.Paste) {
 	t.Helper()
 	size := cursor.MaxPageSize
 	args := cursor.PageArgs{First: &size}
@@ -242,7 +244,7 @@ func (r *room) pastesTitled(t *testing.T, title string) (titled []*paste.Paste) 
 }
 
 // listed looks for the entry of a paste in every partition of the feed.
-func (r *room) listed(t *testing.T, id string) (names []string) {
+func (r *fixture) listed(t *testing.T, id string) (names []string) {
 	t.Helper()
 	days, err := r.whole.store.ListBuckets(t.Context(), "pastes", timeline.Day(1<<30), timeline.MaxBuckets)
 	if err != nil {
@@ -262,13 +264,13 @@ func (r *room) listed(t *testing.T, id string) (names []string) {
 	return names
 }
 
-// mostPastes is above the number of pastes that these tests list.
+// mostPastes exceeds the number of pastes that these tests list.
 const mostPastes = 5000
 
-// TestEveryStepOfPastesMeetsEveryFault plays what changes pastes with each fault at each of
-// its steps. Afterwards the list has exactly what the rows say.
+// TestEveryStepOfPastesMeetsEveryFault plays operations on pastes with each fault at each
+// of their steps. Afterwards the feed lists exactly what the rows say.
 func TestEveryStepOfPastesMeetsEveryFault(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.close(t)
 	r.late(t, 2*untilExpiry)
 	r.playAll(t, pasteOperations)

@@ -17,15 +17,16 @@ const (
 )
 
 // pasted is a paste that a single client changes, one change at a time. After a change of
-// unknown outcome, which may still happen later, it is left alone.
+// unknown outcome, which may still happen later, it is not changed any more.
 type pasted struct {
 	id, secret string
 
 	mu sync.Mutex
 	pasteState
-	// next is what stands if the change under way, or of unknown outcome, happens.
+	// next is the state after the change in flight, or after the change of unknown
+	// outcome.
 	next *pasteState
-	// changes counts what began and what ended.
+	// changes counts the starts and ends of changes.
 	changes int
 	unknown bool
 }
@@ -37,10 +38,10 @@ type pasteState struct {
 	title           string
 }
 
-// may reports whether a reading agrees with a state.
+// may reports whether a read agrees with a state.
 func (s pasteState) may(found pasteState) bool { return !s.exists && !found.exists || s == found }
 
-// pastes are those of a run whose creation was acknowledged.
+// pastes are the pastes of a run whose creation was acknowledged.
 type pastes struct {
 	mu  sync.Mutex
 	all []*pasted
@@ -116,8 +117,8 @@ func (l *load) changePaste(p *pasted, owner string, random *rand.Rand) {
 	}
 }
 
-// lookAtPaste reads a paste and the newest ones. What is private or deleted is in no list,
-// and nothing is there twice.
+// lookAtPaste reads a paste and the newest ones. No private or deleted paste is listed,
+// and none is listed twice.
 func (l *load) lookAtPaste(random *rand.Rand) {
 	all := l.pastes.known()
 	if len(all) == 0 {
@@ -132,12 +133,12 @@ func (l *load) lookAtPaste(random *rand.Rand) {
 	listed := a.nodeIDs("latestPastes.nodes")
 	slices.Sort(listed)
 	if once := slices.Compact(slices.Clone(listed)); len(once) < len(listed) {
-		l.figures.tell(&l.figures.Duplicates, "a paste is twice on a page of %d", len(listed))
+		l.figures.tell(&l.figures.Duplicates, "a paste is listed twice on a page of %d", len(listed))
 	}
 	if _, now, _ := p.still(); !ok || now != changes {
 		return
 	}
-	l.figures.Judged.Add(1)
+	l.figures.Checked.Add(1)
 	if found := a.pasteState(); !before.may(found) || found.exists && a.at("paste.body") != longText {
 		l.figures.tell(&l.figures.Wrong, "%s was read as %v; known %+v", p.id, a, before)
 	}
@@ -155,8 +156,8 @@ func (a *answer) pasteState() pasteState {
 	return pasteState{exists: true, private: a.at("paste.isPrivate") == true, version: a.number("paste.version"), title: title}
 }
 
-// judgePastes compares every paste, and the whole list, with what clients were told.
-func (l *load) judgePastes(t *testing.T) {
+// checkPastes compares every paste, and the whole list, with what clients were answered.
+func (l *load) checkPastes(t *testing.T) {
 	t.Helper()
 	g, listed, in := l.gateways[0], map[string]int{}, vars{}
 	for more := true; more; {
@@ -178,7 +179,7 @@ func (l *load) judgePastes(t *testing.T) {
 			public++
 		}
 		if listed[p.id] != want {
-			l.figures.tell(&l.figures.Wrong, "%s is listed %d times, and is %+v", p.id, listed[p.id], found)
+			l.figures.tell(&l.figures.Wrong, "%s is listed %d times, but is %+v", p.id, listed[p.id], found)
 		}
 	}
 	fmt.Printf("%d pastes, %d of them public at the end\n", len(l.pastes.known()), public)

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Every wait for a process is bounded, so generously that no machine is too slow
-// for it. How long a client waits for an answer decides only what it knows.
+// Every wait for a process is bounded, but so generously that no machine is too slow for
+// it. How long a client waits for an answer only decides what it knows.
 const (
 	startWithin  = 2 * time.Minute
 	stopWithin   = 2 * time.Minute
@@ -33,12 +33,12 @@ const secret = "a secret of at least thirty-two bytes"
 // site is a keyspace of a cluster, and what gateways need to serve it.
 type site struct {
 	t          *testing.T
-	store      string // as the command line names it
+	store      string // for the command line
 	secretFile string
 	client     *http.Client
 }
 
-// newSite makes the keyspace with carrel migrate, as an operator does.
+// newSite creates the keyspace with carrel migrate, as an operator does.
 func newSite(t *testing.T, hosts []string, keyspace string, replicas int) *site {
 	t.Helper()
 	s := &site{t: t, store: "cassandra://" + strings.Join(hosts, ",") + "/" + keyspace, secretFile: filepath.Join(t.TempDir(), "secret")}
@@ -61,7 +61,7 @@ func (s *site) run(args ...string) (string, error) {
 	return string(out), err
 }
 
-// audit wants everything to be right in the end, with nothing under way.
+// audit waits until nothing is in flight and requires a clean audit.
 func (s *site) audit() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), runWithin)
@@ -93,7 +93,7 @@ type process struct {
 	exited chan error
 }
 
-// tail keeps the end of what a process says.
+// tail keeps the end of the output of a process.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -116,8 +116,7 @@ func (l *tail) String() string {
 	return string(l.text)
 }
 
-// serve starts a gateway, with flags of its own; it is stopped at the end of
-// the test.
+// serve starts a gateway with additional flags; it is stopped at the end of the test.
 func (s *site) serve(name string, flags ...string) *process {
 	return s.serveWith(product.plain, name, flags...)
 }
@@ -139,7 +138,7 @@ func (s *site) serveWith(binary, name string, flags ...string) *process {
 	return p
 }
 
-// start runs the binary and waits for the line that tells its address.
+// start runs the binary and waits for the log line that contains its address.
 func (p *process) start() error {
 	cmd := exec.Command(p.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", p.site.store,
 		"--auth-hs256-file", p.site.secretFile, "--host-id", p.name, "--dev"}, p.flags...)...)
@@ -161,7 +160,7 @@ func (p *process) start() error {
 		_, _ = io.Copy(log, lines)
 	}()
 	go func() {
-		<-read // Wait closes the pipe, so it comes after the last line
+		<-read // Wait closes the pipe, so wait for the last line first
 		exited <- cmd.Wait()
 	}()
 	limit := time.NewTimer(startWithin)
@@ -171,19 +170,19 @@ func (p *process) start() error {
 	case line = <-first:
 	case <-limit.C:
 	}
-	var told struct{ Msg, Addr string }
-	if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
+	var started struct{ Msg, Addr string }
+	if err := json.Unmarshal([]byte(line), &started); err != nil || started.Msg != "listening" {
 		giveUp(cmd, exited)
 		return fmt.Errorf("the gateway %s says %q instead of its address: %s", p.name, line, log)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd, p.url, p.log, p.exited = cmd, "http://"+told.Addr, log, exited
+	p.cmd, p.url, p.log, p.exited = cmd, "http://"+started.Addr, log, exited
 	return nil
 }
 
-// giveUp ends a process that hangs; its log has then where, unless even that
-// takes too long.
+// giveUp ends a process that hangs, with a stack trace in its log unless even that takes
+// too long.
 func giveUp(cmd *exec.Cmd, exited <-chan error) {
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
 	limit := time.AfterFunc(tellWithin, func() { _ = cmd.Process.Kill() })
@@ -191,7 +190,7 @@ func giveUp(cmd *exec.Cmd, exited <-chan error) {
 	<-exited
 }
 
-// end ends the process by a signal, if it runs; after SIGTERM it must end well.
+// end ends the process by a signal, if it runs; after SIGTERM it must exit cleanly.
 func (p *process) end(with syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +217,7 @@ func (p *process) end(with syscall.Signal) error {
 	}
 }
 
-// signal sends a signal that does not end it.
+// signal sends a signal that does not end the process.
 func (p *process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -32,22 +32,22 @@ const (
 	nodeAfter     faultKind = "the node is killed before the response is read"
 )
 
-// Times of the proxy. What is late comes after the driver has given up.
+// Times of the proxy. A late request or answer comes after the driver has given up.
 const (
 	driverTimeout = time.Second
 	lateBy        = 1500 * time.Millisecond
 	stallFor      = 2500 * time.Millisecond
 )
 
-// proxy stands between a driver and a node. It listens on the node's address,
-// which is the one that the node tells drivers to use, at another port.
+// proxy sits between a driver and a node. It listens on the node's address, which is the
+// one that the node announces to drivers, at another port.
 type proxy struct {
 	address  string
 	node     string
 	listener net.Listener
 	done     chan struct{}
 	tasks    sync.WaitGroup
-	letGo    chan struct{} // closed when the request that was held back may go
+	letGo    chan struct{} // closed when the request that is held back may be sent
 	answered chan struct{} // closed when the node has answered it
 	held     chan struct{} // closed when a statement waits for the node to be killed
 
@@ -56,19 +56,19 @@ type proxy struct {
 	conns   map[net.Conn]bool
 	dead    bool
 	gate    chan struct{} // closed while nothing stalls
-	table   string        // whose statements decide
+	table   string        // the table whose statements decide
 	want    step
 	kind    faultKind
 	decided bool // since the fault was armed
-	decides int  // the statements that decide, since then
-	fence   int  // which of them is the fence of another record; 0: none
-	claimed bool // a claim was sent, and nothing decided since
+	decides int  // the number of deciding statements since then
+	fence   int  // the number of the one that fences another record; 0 if none does
+	claimed bool // a claim was sent, and no decision since
 	fired   int
-	late    int  // requests that are on their way, late
-	slow    bool // a statement that met no fault took too long
+	late    int  // late requests that have not arrived yet
+	slow    bool // a statement without a fault took too long
 }
 
-// newProxy starts a proxy before the node; it ends with the test.
+// newProxy starts a proxy in front of the node; it ends with the test.
 func newProxy(t *testing.T, host string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -90,7 +90,8 @@ func newProxy(t *testing.T, host string) *proxy {
 	return p
 }
 
-// arm has the next statement of a step meet a fault, where a table decides.
+// arm makes the next statement of a step meet a fault. The statements of the table
+// decide.
 func (p *proxy) arm(table string, s step, f faultKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,46 +99,46 @@ func (p *proxy) arm(table string, s step, f faultKind) {
 	p.decided, p.decides, p.claimed = false, 0, false
 }
 
-// fences has the proxy know which of the deciding statements is a fence.
+// fences sets which of the deciding statements is a fence.
 func (p *proxy) fences(nth int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fence = nth
 }
 
-// slowAfter is how long a statement may take that meets no fault: beyond it the
-// driver may give up more statements than the one that shall.
+// slowAfter is how long a statement without a fault may take. Beyond it the driver may
+// give up more statements than the faulty one.
 const slowAfter = driverTimeout / 2
 
-// took notes how long a statement took that met no fault.
+// took records how long a statement without a fault took.
 func (p *proxy) took(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slow = p.slow || d > slowAfter && !(p.kind == stall && p.fired > 0)
 }
 
-// wasSlow reports whether the machine was too slow for what was played.
+// wasSlow reports whether the machine was too slow for the operation.
 func (p *proxy) wasSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow
 }
 
-// arrived reports whether no late request is on its way any more.
+// arrived reports whether all late requests have arrived.
 func (p *proxy) arrived() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.late == 0
 }
 
-// met tells how often what is armed has happened.
+// met returns how often the armed fault has happened.
 func (p *proxy) met() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fired
 }
 
-// disarm ends what is armed, and tells how often it has happened.
+// disarm disarms the fault, and returns how often it has happened.
 func (p *proxy) disarm() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,10 +146,10 @@ func (p *proxy) disarm() int {
 	return p.fired
 }
 
-// die cuts all connections for good: to the node the process is gone.
+// die cuts all connections for good: the node sees that the process is gone.
 func (p *proxy) die() { p.dieBut(nil) }
 
-// dieBut is die, but for one connection, on which something is on its way.
+// dieBut is die, except for one connection, on which a request is in flight.
 func (p *proxy) dieBut(kept net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,15 +162,15 @@ func (p *proxy) dieBut(kept net.Conn) {
 	}
 }
 
-// hasDied reports whether the process is gone to the node.
+// hasDied reports whether the process is gone, as the node sees it.
 func (p *proxy) hasDied() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dead
 }
 
-// deliver lets the request go that was held back, and returns when the node has
-// answered it.
+// deliver sends the request that was held back, and returns when the node has answered
+// it.
 func (p *proxy) deliver(t *testing.T) {
 	t.Helper()
 	close(p.letGo)
@@ -183,13 +184,13 @@ func (p *proxy) deliver(t *testing.T) {
 	})
 }
 
-// hold waits until what is held may go.
+// hold waits until the held request may be sent.
 func (p *proxy) hold() {
 	close(p.held)
 	p.wait(p.letGo)
 }
 
-// wait returns when something has happened; false: the test has ended before.
+// wait waits until a channel is closed. It returns false if the test ends before.
 func (p *proxy) wait(happened chan struct{}) bool {
 	select {
 	case <-happened:
@@ -223,7 +224,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// stepNow is stepOf, as what came before tells it more closely. The caller holds mu.
+// stepNow is stepOf, refined by the statements that came before. The caller holds mu.
 func (p *proxy) stepNow(statement string) step {
 	s := stepOf(p.table, statement)
 	switch {
@@ -242,7 +243,7 @@ func (p *proxy) stepNow(statement string) step {
 	return s
 }
 
-// meets tells the fault that a statement meets, and notes that it did.
+// meets returns the fault that a statement meets, and records that it did.
 func (p *proxy) meets(statement string) faultKind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +267,7 @@ func (p *proxy) meets(statement string) faultKind {
 	return f
 }
 
-// stall holds everything up for a while. The caller holds mu.
+// stall delays everything for a while. The caller holds mu.
 func (p *proxy) stall() {
 	gate := make(chan struct{})
 	p.gate = gate
@@ -299,14 +300,14 @@ func (p *proxy) textOf(id string) string {
 	return p.texts[id]
 }
 
-// link is one connection of the driver, carried on to the node.
+// link is one connection of the driver, forwarded to the node.
 type link struct {
 	p            *proxy
 	driver, node net.Conn
 
-	writing sync.Mutex // of either connection: late frames come between others
+	writing sync.Mutex // of either connection, because late frames come between others
 	mu      sync.Mutex
-	streams map[int16]sent // what has not been answered
+	streams map[int16]sent // the requests without an answer
 }
 
 // sent is a request that went to the node.
@@ -326,12 +327,13 @@ func (l *link) write(to net.Conn, f frame) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if _, err := to.Write(f); err != nil {
-		// Whoever reads from it ends, and cuts the other one when nothing is held back.
+		// The goroutine that reads from it ends, and cuts the other connection unless
+		// something is held back.
 		_ = to.Close()
 	}
 }
 
-// requests carries what the driver asks to the node.
+// requests forwards the requests of the driver to the node.
 func (l *link) requests() {
 	defer l.cut()
 	for {
@@ -383,7 +385,7 @@ func (l *link) requests() {
 	}
 }
 
-// responses carries what the node answers to the driver.
+// responses forwards the answers of the node to the driver.
 func (l *link) responses() {
 	defer l.cut()
 	for {

@@ -13,7 +13,7 @@ import (
 // rule is a rule of the write protocol that a process does not follow.
 type rule string
 
-// What a process can lack. The tests show that they find it.
+// The rules that a process can lack. The tests show that they detect it.
 const (
 	everyRule        rule = ""
 	entryAfterCommit rule = "the in-flight entry is written after the compare-and-set"
@@ -21,7 +21,7 @@ const (
 	laneDroppedNewer rule = "a list is deleted with a newer timestamp than the one that was read"
 )
 
-// lateJournal puts an entry on the list only once its change is decided.
+// lateJournal adds an entry to the list only once its change is decided.
 type lateJournal struct {
 	commit.Journal
 	mu   sync.Mutex
@@ -48,7 +48,7 @@ func (j *lateJournal) Decided(id commit.EntryID) {
 	if held {
 		ctx, cancel := context.WithTimeout(context.Background(), runWithin)
 		defer cancel()
-		_ = j.Journal.Begin(ctx, e) // a process that has died puts nothing there
+		_ = j.Journal.Begin(ctx, e) // it fails if the process has died
 	}
 	j.Journal.Decided(id)
 }
@@ -61,7 +61,7 @@ func (s newerDrops) DeleteInFlightList(ctx context.Context, id commit.ListID, st
 	return s.JournalStore.DeleteInFlightList(ctx, id, max(stamp, int64(clock.Of(time.Now())))+1)
 }
 
-// unfenced finishes changes as if they were decided, whatever became of them.
+// unfenced finishes changes as if they were decided, whatever their outcome.
 type unfenced struct{ *repair.Service }
 
 // Resume implements journal.Service.

@@ -15,9 +15,9 @@ import (
 	"carrel/cassandra/session"
 )
 
-// TestRow49TheStoreIsDown is the row of the hostile table (scenario) that needs
-// a cluster: whatever becomes of the store, a client is told a code, how to go
-// on, and nothing of hosts, statements or the driver.
+// TestRow49TheStoreIsDown is the row of the hostile table (see scenario) that needs a
+// cluster. However the store fails, a client receives a code and advice on how to go on,
+// and nothing about hosts, statements or the driver.
 func TestRow49TheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
@@ -25,7 +25,7 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 	broken := *whole
 	proxy := newProxy(t, host)
 	broken.store = "cassandra://" + proxy.address + "/" + keyspace
-	// Times are short, so that what never comes is given up soon.
+	// Timeouts are short, so that lost answers are given up soon.
 	p := broken.serve("broken", "--cassandra-timeout", "1s", "--limit", "query-time=4s", "--limit", "mutation-time=6s")
 	ann := p.user(t, "ann")
 	p.must(t, ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0"}})
@@ -35,15 +35,15 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 		t.Helper()
 		a := p.post(ann, query, in)
 		if a.err != nil || len(a.Errors) == 0 || !slices.Contains(codes, a.code) {
-			t.Fatalf("it is answered by %v; one of %v is right", a, codes)
+			t.Fatalf("got %v, want one of %v", a, codes)
 		}
-		told, err := json.Marshal(a.Errors)
+		body, err := json.Marshal(a.Errors)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, secret := range secrets {
-			if strings.Contains(string(told), secret) {
-				t.Errorf("the client is told %q: %s", secret, told)
+			if strings.Contains(string(body), secret) {
+				t.Errorf("the client was told %q: %s", secret, body)
 			}
 		}
 	}
@@ -67,9 +67,9 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 			proxy.arm("content", c.step, c.fault)
 			refused(t, c.query, c.in, c.codes...)
 			if proxy.disarm() == 0 {
-				t.Error("no statement met the fault")
+				t.Error("the fault hit no statement")
 			}
-			// Connections that were cut come back by themselves.
+			// Connections that were cut are reopened by the driver.
 			until(t, answerWithin, "the store again", func() bool { return p.post(ann, readItem, vars{"id": "c:acme:x"}).verdict == done })
 		})
 	}
@@ -89,22 +89,22 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 			}
 			_ = res.Body.Close()
 		}
-		// What it has under way cannot be written down any more, which it tells. It
+		// The process cannot record its unfinished changes any more, which it reports. It
 		// ends all the same.
-		var told *exec.ExitError
-		if err := p.end(syscall.SIGTERM); err != nil && (!errors.As(err, &told) || told.ExitCode() != 1) {
+		var exit *exec.ExitError
+		if err := p.end(syscall.SIGTERM); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestAGatewayStartsBesideTrouble: one that starts while nodes are too few for
-// what it reads then looks again, and serves as soon as they are enough.
+// TestAGatewayStartsBesideTrouble starts a gateway while too few nodes are up for its
+// first reads. It retries, and serves as soon as enough nodes are up.
 func TestAGatewayStartsBesideTrouble(t *testing.T) {
 	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	s := newSite(t, []string{host}, keyspace, 1)
-	s.serve("before") // the settings stand
+	s.serve("before") // stores the settings
 	looker, err := cassandra.Open(t.Context(), session.Options{Hosts: []string{host}, Keyspace: keyspace})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,8 @@ func TestAGatewayStartsBesideTrouble(t *testing.T) {
 			if err := <-started; err != nil {
 				t.Fatal(err)
 			}
-			// What a try has left would be another process to the next one.
+			// The mark of an earlier attempt would look like another process to the next
+			// one.
 			others, err := looker.Others(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"carrel/core/fault"
 )
 
-// takeOvers are mutations whose process ends as it decides them, and which
-// another one finishes that meets the faults. Where the deciding request is still
-// on its way it must be fenced: it arrives when the other one has finished.
+// takeOvers are mutations whose process ends as it decides them. Another process finishes
+// them and meets the faults. If the deciding request is still in flight, it must be
+// fenced, because it arrives when the other process has finished.
 var takeOvers = []operation{
 	takenOver("create", dieSending, stepDecide, stepDrop),
 	takenOver("update", dieSending, stepRead, stepDecide, stepSnapshot, stepEnforce, stepDrop),
@@ -31,15 +31,16 @@ func takenOver(name string, ends faultKind, steps ...step) operation {
 	return op
 }
 
-// wokenUp is an operation taken over whose process only slept: it writes its list
-// once more before that is dropped, as whoever takes over has read it.
+// wokenUp is an operation that is taken over although its process only slept. That
+// process writes its list once more after the other one has read it, and before it drops
+// it.
 func wokenUp(op operation) operation {
 	op.name, op.wakes = op.name+", and wakes up", true
 	return op
 }
 
-// playTakeOver has the operation taken over: at once by a process that meets the
-// fault, and by a whole one where that one ends too.
+// playTakeOver has the operation taken over: first by a process that meets the fault, and
+// if that one ends too, by one without a fault.
 func (c *encounter) playTakeOver(t *testing.T) {
 	c.wrong = nil
 	before, after := wanted(c.op)
@@ -49,7 +50,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 	c.slow = dead.wasSlow()
 	l := c.r.whole.inFlightList(t, inFlightList)
 	if l == nil {
-		c.errorf("nothing is on the list of the process that ended")
+		c.errorf("the list of the dead process is empty")
 		return
 	}
 	if c.op.wakes {
@@ -63,7 +64,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 		}
 	}
 	// The clocks of the two differ by twice as much as those of others.
-	p, d := c.door(t, -c.skew, c.without)
+	p, d := c.instance(t, -c.skew, c.without)
 	p.arm(c.op.of.table, c.step, c.fault)
 	c.takeOver(t, p, d, *l)
 	c.finishLists(t, inFlightList, d)
@@ -74,29 +75,29 @@ func (c *encounter) playTakeOver(t *testing.T) {
 		want = before
 	}
 	if got := c.op.of.look(c.r, t, c.id); !got.equal(want) {
-		c.errorf("there is %v instead of %v after the take-over", got, want)
+		c.errorf("after the take-over: got %v, want %v", got, want)
 	}
 	c.repeat(t, &key, after)
 	c.slow = c.slow || p.wasSlow()
 }
 
-// leave has a process end at the decision, and gives what stood between it and
-// the node, and its lane.
+// leave ends a process at the decision, and returns the proxy between it and the node,
+// and the id of its lane.
 func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.ListID) {
 	t.Helper()
-	p, d := c.door(t, c.skew, everyRule)
+	p, d := c.instance(t, c.skew, everyRule)
 	p.arm(c.op.of.table, stepDecide, c.op.ends)
 	err := c.op.do(t.Context(), d.service, c.id, key)
 	if fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
-		c.errorf("the process ended as it decided, and the answer is %v", err)
+		c.errorf("the process ended as it decided, but the answer is %v", err)
 	}
 	d.close(t)
 	return p, d.journal.InFlightList()
 }
 
-// takeOver has the process meet the fault. Where it lives on it tries again, as
-// it would in the background, until it has finished.
-func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenList) {
+// takeOver makes the process meet the fault. If it stays alive it retries, as it would in
+// the background, until it has finished.
+func (c *encounter) takeOver(t *testing.T, p *proxy, d *instance, l commit.OpenList) {
 	t.Helper()
 	var err error
 	done := func() bool {
@@ -113,41 +114,41 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *door, l commit.OpenList)
 			c.errorf("the take-over succeeded in a process that ended")
 		}
 		if !p.hasDied() {
-			c.errorf("no statement met the fault")
+			c.errorf("the fault hit no statement")
 		}
 	default:
 		until(t, runWithin, "the take-over", done)
 		if p.disarm() != 1 {
-			c.errorf("no statement met the fault")
+			c.errorf("the fault hit no statement")
 		}
 		until(t, runWithin, "what comes late", p.arrived)
 	}
 }
 
-// finishLists looks at what the take-over has left of the lane, and has the rest
-// finished by a process that no fault meets.
-func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *door) {
+// finishLists checks what the take-over has left of the lane, and lets a process without
+// a fault finish the rest.
+func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *instance) {
 	t.Helper()
 	left := c.r.whole.inFlightList(t, inFlightList)
 	died := c.fault == dieBefore || c.fault == dieAfter
 	switch {
 	case c.op.wakes && left == nil:
-		c.errorf("the list that its owner wrote since is gone")
+		c.errorf("the list that its owner wrote meanwhile is gone")
 	case !c.op.wakes && left != nil && !died:
-		c.errorf("the list stands after it was taken over")
+		c.errorf("the list still exists after it was taken over")
 	}
 	c.r.whole.takeOver(t, inFlightList)
 	c.r.whole.takeOver(t, d.journal.InFlightList())
 	if c.r.whole.inFlightList(t, inFlightList) != nil {
-		c.errorf("the list stands after everything was finished")
+		c.errorf("the list still exists after everything was finished")
 	}
 }
 
-// TestATakeOverWithoutARuleIsFound: one that does not fence lets a late decision
-// through, which nobody finishes; and one that drops more than it has read drops
-// what its owner has under way.
+// TestATakeOverWithoutARuleIsFound checks that broken take-overs are detected: one
+// without a fence lets a late decision through, which nobody finishes; and one that drops
+// more than it has read drops the unfinished changes of its owner.
 func TestATakeOverWithoutARuleIsFound(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	defer r.whole.close(t)
 	for n, c := range []encounter{
 		{op: takenOver("create", dieSending), without: noFence},
@@ -159,7 +160,7 @@ func TestATakeOverWithoutARuleIsFound(t *testing.T) {
 		c.r = r
 		c.playInTime(t, fmt.Sprintf("missing-%d", n))
 		if found := len(c.wrong) > 0; found != (c.without != everyRule) {
-			t.Errorf("%s, with this rule off: %s: what is found is %q", c.op.name, c.without, c.wrong)
+			t.Errorf("%s without the rule %s: found %q", c.op.name, c.without, c.wrong)
 		}
 	}
 }

@@ -15,12 +15,12 @@ var (
 	written0 = seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)}, Texts: []string{"0 before current working"}}
 	written1 = seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)},
 		Texts: []string{"1 after working", "0 before current"}}
-	notes = subject{table: "content", prefix: "c:acme:", make: createNote, look: (*room).lookAtNamed, before: written0}
-	saved = subject{table: "content", prefix: "c:acme:", make: createSaved, look: (*room).lookAtNamed, before: written1}
+	notes = subject{table: "content", prefix: "c:acme:", make: createNote, look: (*fixture).lookAtNamed, before: written0}
+	saved = subject{table: "content", prefix: "c:acme:", make: createSaved, look: (*fixture).lookAtNamed, before: written1}
 )
 
-// textOperations write revisions: one that only editors see, one that readers see at once,
-// and one that is shown to them later.
+// textOperations write revisions: one that only editors see, one that readers see at
+// once, and one that readers see later.
 var textOperations = []operation{
 	{name: "save a revision", of: &notes, steps: []step{stepRead, stepText, stepDecide}, do: saveUnpublished,
 		changes: func(s *seen) { s.Texts = written1.Texts }},
@@ -59,14 +59,14 @@ func saveText(ctx context.Context, s *services, id string, key *string, publish 
 	return err
 }
 
-// publishSaved has no key: a repetition finds that it is published already.
+// publishSaved has no key: a repetition finds that the revision is already published.
 func publishSaved(ctx context.Context, s *services, id string, _ *string) error {
 	_, err := s.pages.PublishRevision(ctx, ownerViewer(), page.PublishRevision{ContentID: id, Branch: 1, Number: 1})
 	return err
 }
 
-// texts lists the revisions of an item, the newest first, with what they are.
-func (r *room) texts(t *testing.T, id library.ContentID) (all []string) {
+// texts lists the revisions of an item, newest first, each with its state.
+func (r *fixture) texts(t *testing.T, id library.ContentID) (all []string) {
 	t.Helper()
 	s, v := r.whole.service.pages, ownerViewer()
 	branch, err := s.Branch(t.Context(), v, id, nil, false)

@@ -8,11 +8,11 @@ import (
 	"carrel/principal"
 )
 
-var users = subject{table: "principal", prefix: "u:acme:", make: makeUser, look: (*room).lookAtUser,
+var users = subject{table: "principal", prefix: "u:acme:", make: makeUser, look: (*fixture).lookAtUser,
 	before: seen{Version: 1, Title: "before", Width: principal.Public}}
 
-// userOperations are mutations of users, by themselves. What a new one has beside
-// the names by which it is found is a library, which is marked as complete.
+// userOperations are mutations of users, made by themselves. A new user has a library,
+// which is marked as complete, besides its entries in the directory of names.
 var userOperations = []operation{
 	{name: "create a user", of: &users, steps: []step{stepFix, stepRead, stepLane, stepDecide, stepSnapshot, stepMark, stepEnforce}, do: makeUser, creates: true},
 	{name: "hide a user", of: &users, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
@@ -24,9 +24,9 @@ var userOperations = []operation{
 		}, changes: func(s *seen) { s.Width = principal.Private }},
 }
 
-// lookAtUser reads a user as it sees itself, and its library: one that is not
-// marked as complete would have to be made again first.
-func (r *room) lookAtUser(t *testing.T, name string) seen {
+// lookAtUser reads a user as it sees itself, and its library. A library that is not
+// marked as complete would have to be rebuilt first.
+func (r *fixture) lookAtUser(t *testing.T, name string) seen {
 	t.Helper()
 	id := principal.ID(name)
 	v := &principal.Viewer{User: id}

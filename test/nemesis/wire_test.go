@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// What the proxy needs of the native protocol, version 4: a frame's header is
-// version, flags, stream (2 bytes), opcode and the length of its body (4).
+// What the proxy needs of the native protocol, version 4. A frame's header is version,
+// flags, stream (2 bytes), opcode and the length of its body (4).
 const (
 	headerLength = 9
 	maxBody      = 256 << 20 // the protocol's own limit
@@ -45,8 +45,8 @@ func (f frame) op() byte      { return f[4] }
 func (f frame) stream() int16 { return int16(binary.BigEndian.Uint16(f[2:])) }
 func (f frame) body() cell    { return cell(f[headerLength:]) }
 
-// cell is what is left of a body. What is missing reads as empty: the node, not
-// the proxy, judges what the driver sends.
+// cell is the unread rest of a body. Missing bytes read as empty: checking the requests
+// of the driver is the node's job, not the proxy's.
 type cell []byte
 
 func (c *cell) cut(n int) []byte {
@@ -70,8 +70,8 @@ func (c *cell) long() int {
 	return 0
 }
 
-// statement is the text of what a request asks for, of the first of a batch;
-// prepared tells the texts of prepared statements by their ids.
+// statement returns the text of the statement of a request, or of the first one of a
+// batch; prepared maps ids of prepared statements to their texts.
 func (f frame) statement(prepared func(id string) string) string {
 	c := f.body()
 	switch f.op() {
@@ -92,7 +92,7 @@ func (f frame) statement(prepared func(id string) string) string {
 	return ""
 }
 
-// preparedID is the id that an answer gives to a statement, empty where it does not.
+// preparedID returns the id that an answer gives to a prepared statement, or "".
 func (f frame) preparedID() string {
 	c := f.body()
 	if f.op() != opResult {
@@ -109,28 +109,28 @@ func (f frame) preparedID() string {
 	return string(c.cut(c.short()))
 }
 
-// Codes of errors that the proxy answers in a node's place.
+// Codes of errors that the proxy returns in place of a node.
 const (
 	codeUnavailable  = 0x1000
 	codeWriteTimeout = 0x1100
 )
 
-// Consistency levels of a data centre. By the level a coordinator tells what it
-// has too few replicas for: to decide, or to make known what was decided.
+// Consistency levels of a data centre. The level in the error says for what a coordinator
+// has too few replicas: for deciding, or for committing the decision.
 const (
 	levelQuorum = 6
 	levelSerial = 9
 )
 
-// refusal is the answer of a coordinator that has too few replicas for a level.
+// refusal returns the answer of a coordinator that has too few replicas for a level.
 func (f frame) refusal(level uint16) frame {
 	b := binary.BigEndian.AppendUint16(errorBody(codeUnavailable), level)
 	b = binary.BigEndian.AppendUint32(b, 2)              // wanted
 	return f.answer(binary.BigEndian.AppendUint32(b, 1)) // alive
 }
 
-// timeout is the answer of a coordinator whose replicas were too slow for a
-// conditional write: it may have been done.
+// timeout returns the answer of a coordinator whose replicas were too slow for a
+// conditional write, which may have happened.
 func (f frame) timeout() frame {
 	b := binary.BigEndian.AppendUint16(errorBody(codeWriteTimeout), 8) // SERIAL
 	b = binary.BigEndian.AppendUint32(b, 1)                            // answered
@@ -144,7 +144,7 @@ func errorBody(code uint32) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(message))), message...)
 }
 
-// answer is an error frame on the stream of f.
+// answer returns an error frame on the stream of f.
 func (f frame) answer(body []byte) frame {
 	a := frame{0x84, 0, f[2], f[3], opError}
 	return append(binary.BigEndian.AppendUint32(a, uint32(len(body))), body...)
@@ -160,20 +160,20 @@ const (
 	stepFix        step = "fix" // the id of a creation
 	stepRead       step = "read"
 	stepDue        step = "due"     // the hint that an item expires
-	stepDay        step = "due day" // the one that some do on a day
+	stepDay        step = "due day" // the hint that some items expire on a day
 	stepLane       step = "lane"
 	stepDecide     step = "decide"
-	stepSnapshot   step = "snapshot" // a reading after the decision
+	stepSnapshot   step = "snapshot" // a read after the decision
 	stepMark       step = "mark"     // a new library as complete
 	stepEnforce    step = "enforce"
 	stepFeed       step = "feed" // an entry of the newest pastes or items
 	stepSettle     step = "settle"
 	stepDrop       step = "drop" // a lane
 
-	// The steps of who takes a unique name (docs/unique-names.md).
+	// The steps of an operation that takes a unique name (docs/unique-names.md).
 	stepFormer   step = "former"    // the claim of the name that is given up is read
 	stepClaim    step = "claim"     // it is inserted, or refused
-	stepJudge    step = "judge"     // the record of another one that has the claim is read
+	stepJudge    step = "judge"     // the record that has the claim is read
 	stepFence    step = "fence"     // that record is fenced
 	stepTakeOver step = "take over" // the claim is replaced
 	stepRelease  step = "release"   // the claim is removed
@@ -182,7 +182,8 @@ const (
 	stepOther step = ""
 )
 
-// stepOf tells what a statement is for. A reading of an item may be of two steps.
+// stepOf returns the step that a statement belongs to. A read of an item may belong to
+// two steps.
 func stepOf(table, statement string) step {
 	s := strings.Join(strings.Fields(statement), " ")
 	begins := func(prefixes ...string) bool {
