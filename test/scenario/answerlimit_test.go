@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory: 32 requests at once whose
-// answers would have 9 to 515 MiB each are refused, and the process never has
-// 600 MiB resident.
+// TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory sends 32 parallel requests whose
+// answers would have 9 to 515 MiB each. They are refused, and the process never uses 600
+// MiB of resident memory.
 func TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory(t *testing.T) {
 	const most, atOnce = 600 << 10, 32 // KiB; requests
 	whole := serveWith(t, "--rate-limit", "0")
@@ -31,7 +31,7 @@ func TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory(t *testing.T) {
 	flat := func(fields string) string {
 		return `{user(id:"u:acme:ann"){library(first:100){nodes{` + fields + `}}}}`
 	}
-	const unplanned = " createdBy{email}" // only a resolver has it
+	const unplanned = " createdBy{email}" // read by a resolver, not by a plan
 	for _, c := range []struct{ name, query, code string }{
 		{"30 texts in each of 1,800", below(100, 18, texts(30)), "COST_LIMIT"},
 		{"9 texts in each of 480", below(40, 12, texts(9)), "ANSWER_TOO_LARGE"},
@@ -60,7 +60,7 @@ func TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory(t *testing.T) {
 	}
 }
 
-// mostResident is the most memory that the process ever had, in KiB.
+// mostResident returns the peak resident memory of the process in KiB.
 func (g *gateway) mostResident() (kilobytes int) {
 	g.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))

@@ -11,7 +11,8 @@ const (
 	deleteItems = `mutation($in: DeleteContentsInput!) { deleteContents(input: $in) { results { deletedContentId userErrors { code field currentVersion } } userErrors { code field } } }`
 )
 
-// TestBulk shares and deletes several items in one mutation each, of which some are refused.
+// TestBulk shares and deletes several items in one mutation each, some of which are
+// refused.
 func TestBulk(t *testing.T) {
 	g := serve(t)
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
@@ -22,7 +23,7 @@ func TestBulk(t *testing.T) {
 		ids = append(ids, "c:acme:"+name)
 	}
 	in := vars{"contentIds": append(slices.Clone(ids), ids[3], "c:acme:none"), "principalIds": []string{"u:acme:ben"}, "idempotencyKey": "all", "clientMutationId": "m"}
-	for range 2 { // once more with the same key
+	for range 2 { // the second time is a repetition with the same key
 		a := g.must(ann, shareItems, vars{"in": in})
 		list, _ := a.at("out.list").([]any)
 		if len(list) != 32 || a.at("out.clientMutationId") != "m" {
@@ -40,7 +41,8 @@ func TestBulk(t *testing.T) {
 	if p := pageOf(g.must(ben, pageItems, vars{"id": "u:acme:ben"})); len(p.Titles) != 20 {
 		t.Errorf("ben's library: %v", p.Titles)
 	}
-	// The key with another role is a fault of the program, in the place of its item.
+	// Reusing the key with another role is a client error, reported in the result of its
+	// item.
 	a := g.ask(ann, shareItems, vars{"in": vars{"contentIds": []string{ids[0], "x"}, "principalIds": []string{"u:acme:ben"}, "role": "EDITOR", "idempotencyKey": "all"}})
 	if got := fmt.Sprint(a.code(), a.Errors[0].Path, a.at("out.list")); got != "IDEMPOTENCY_MISMATCH[out list 0] [<nil> map[content:<nil> fanOut:<nil> userErrors:[map[code:INVALID field:[contentIds 1]]]]]" {
 		t.Errorf("got %s", got)
@@ -63,7 +65,8 @@ func TestBulk(t *testing.T) {
 	g.audit()
 }
 
-// TestTotalCount is that of what the viewer may see, and null beyond 1,000.
+// TestTotalCount checks that the total counts what the viewer may see, and is null beyond
+// 1,000.
 func TestTotalCount(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")

@@ -29,13 +29,13 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	wg.Wait()
 	if len(ids) != 1 || ids[nil] {
-		t.Errorf("ten times at once made %v", ids)
+		t.Errorf("ten parallel requests created %v", ids)
 	}
 	if a := g.ask(ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "other", "idempotencyKey": "key"}}); a.code() != "IDEMPOTENCY_MISMATCH" {
 		t.Errorf("another input: %q", a.code())
 	}
 	if theirs := g.must(ben, createItem, vars{"in": in}); ids[id(theirs)] {
-		t.Error("two viewers met in one key")
+		t.Error("two viewers shared one key")
 	}
 	if p := pageOf(g.must(ann, pageItems, vars{"id": "u:acme:ann"})); !slices.Equal(p.Titles, []string{"once"}) {
 		t.Errorf("ann's library: %v", p.Titles)
@@ -43,9 +43,9 @@ func TestIdempotencyKeys(t *testing.T) {
 	g.audit()
 }
 
-// TestManyChangesOfOneItem has 200 updates of one item race.
+// TestManyChangesOfOneItem races 200 updates of one item.
 func TestManyChangesOfOneItem(t *testing.T) {
-	t.Parallel() // it waits more than it works
+	t.Parallel() // mostly waits
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.user("acme", "ben", "PUBLIC")
@@ -57,9 +57,8 @@ func TestManyChangesOfOneItem(t *testing.T) {
 	g.audit()
 }
 
-// updateAtOnce has updates of an item that is new race. Each must happen, and
-// once: whoever is refused, for having waited too long, asks again with the same
-// key.
+// updateAtOnce races updates of a new item. Each must happen exactly once. An update that
+// is refused because it waited too long is repeated with the same key.
 func (g *gateway) updateAtOnce(token, id string, many int) {
 	g.t.Helper()
 	var wg sync.WaitGroup
@@ -81,7 +80,7 @@ func (g *gateway) updateAtOnce(token, id string, many int) {
 	}
 	wg.Wait()
 	if got := g.must(token, `query($id:ID!){content(id:$id){version}}`, vars{"id": id}).at("content.version"); got != float64(many+1) {
-		g.t.Errorf("version %v after %d updates", got, many)
+		g.t.Errorf("got version %v after %d updates", got, many)
 	}
 }
 
@@ -135,8 +134,8 @@ func TestEditors(t *testing.T) {
 	may(ann, "y PRIVATE MANAGER share true edit true manage true delete true")
 }
 
-// TestWithdrawnAtOnce turns an item PRIVATE: nobody without a role sees it in
-// any library from the moment of the answer on.
+// TestWithdrawnAtOnce makes an item PRIVATE. From the answer on, no library shows it to
+// viewers without a role.
 func TestWithdrawnAtOnce(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -154,11 +153,11 @@ func TestWithdrawnAtOnce(t *testing.T) {
 		t.Errorf("look-ups: %+v", a.Data)
 	}
 	if p := pageOf(g.must(zed, pageItems, vars{"id": "u:beta:zed"})); len(p.Titles) != 1 {
-		t.Errorf("zed was given a role and loses sight: %v", p.Titles)
+		t.Errorf("zed was given a role, but cannot see the item: %v", p.Titles)
 	}
 	g.must(ann, removeFor, vars{"in": vars{"contentId": "c:acme:x", "members": []vars{{"principalId": "u:beta:zed", "role": nil}}}})
 	if a := g.ask(zed, `{ content(id: "c:acme:x") { id } }`, nil); a.at("content") != nil {
-		t.Error("zed sees it without a role")
+		t.Error("zed sees the item without a role")
 	}
 	if a := g.ask(zed, removeItem, vars{"in": vars{"contentId": "c:acme:x", "principalId": "u:beta:zed"}}); !slices.Equal(a.userErrors("removeFromLibrary"), []string{"NOT_FOUND contentId"}) {
 		t.Errorf("a removed member's mutation: %v", a.userErrors("removeFromLibrary"))

@@ -11,21 +11,20 @@ import (
 // crashes is how often the process is killed under load.
 const crashes = 50
 
-// promised is what the load was told of one item. A mutation that was under way
-// when the process died may have happened or not; what was answered has.
+// promised is what the load knows about one item from answers. A mutation without an
+// answer when the process died may have happened or not; an answered one has happened.
 type promised struct {
 	id      string
 	created bool
 	version float64         // at least
-	members map[string]bool // given a role and told so
+	members map[string]bool // added, and the answer acknowledged it
 	deleted bool
-	doubt   bool // a delete was under way at a crash
-	touched int  // the crash before which it changed last
+	doubt   bool // a crash interrupted a delete
+	touched int  // the number of the crash after its last change
 }
 
-// TestKilledUnderLoad kills the process again and again while four clients
-// change items: nothing that was acknowledged may be lost, and every library
-// must be right after each restart.
+// TestKilledUnderLoad kills the process repeatedly while four clients change items. No
+// acknowledged change may be lost, and every library must be right after each restart.
 func TestKilledUnderLoad(t *testing.T) {
 	t.Parallel() // the hostile rows mostly wait
 	g := serve(t)
@@ -44,7 +43,7 @@ func TestKilledUnderLoad(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(crash), uint64(c)))
 			wg.Go(func() { kept[c] = load(g, tokens[c], c, crash, kept[c], random) })
 		}
-		// Some answers, a different number each time, then the end.
+		// Kill the process after a different number of answers each time.
 		probe := g.token("u:acme:writer0")
 		for range 10 + 20*(crash%7) {
 			if _, err := g.post(probe, `{ viewer { id } }`, nil); err != nil {
@@ -73,11 +72,11 @@ func TestKilledUnderLoad(t *testing.T) {
 	g.audit()
 	t.Logf("%d crashes, %d items", crashes, total)
 	if total < crashes {
-		t.Errorf("only %d items were made: the load did not load", total)
+		t.Errorf("only %d items were created: there was too little load", total)
 	}
 }
 
-// load changes items until the process is gone. It works on its own items.
+// load changes its own items until the process is gone.
 func load(g *gateway, token string, client, crash int, items []*promised, random *rand.Rand) []*promised {
 	for n := 0; ; n++ {
 		var err error
@@ -122,7 +121,7 @@ func load(g *gateway, token string, client, crash int, items []*promised, random
 	}
 }
 
-// check compares what was promised with what is there.
+// check compares what the answers promised with what is stored.
 func check(g *gateway, token string, items []*promised) {
 	g.t.Helper()
 	for _, p := range items {
@@ -130,7 +129,7 @@ func check(g *gateway, token string, items []*promised) {
 		there := a.at("content") != nil
 		switch {
 		case p.deleted && there:
-			g.t.Errorf("%s came back after its end", p.id)
+			g.t.Errorf("%s came back after its deletion", p.id)
 		case p.deleted, p.doubt && !there, !p.created && !there:
 			continue
 		case !there:
@@ -138,7 +137,7 @@ func check(g *gateway, token string, items []*promised) {
 			continue
 		}
 		if v := a.at("content.version").(float64); v < p.version {
-			g.t.Errorf("%s is of version %v, and %v was told", p.id, v, p.version)
+			g.t.Errorf("%s has version %v, but version %v was answered", p.id, v, p.version)
 		}
 		found := map[string]bool{}
 		for _, n := range a.at("content.members.nodes").([]any) {

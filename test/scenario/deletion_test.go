@@ -10,7 +10,7 @@ const (
 	deleteGroup = `mutation($in: DeleteGroupInput!) { deleteGroup(input: $in) { deletedGroupId fanOut { state libraries } userErrors { code field message } } }`
 )
 
-// TestDeletingAUser has a user with a library, memberships and a draft delete itself.
+// TestDeletingAUser lets a user with a library, memberships and a draft delete itself.
 func TestDeletingAUser(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
@@ -44,7 +44,7 @@ func TestDeletingAUser(t *testing.T) {
 	if a := g.ask(bob, createItem, vars{"in": vars{"kind": "NOTE", "title": "t"}}); !slices.Equal(a.userErrors("createContent"), []string{"FORBIDDEN"}) {
 		t.Errorf("bob creates: %v", a.userErrors("createContent"))
 	}
-	// Nobody but administrators manages what bob alone managed.
+	// Only administrators can manage what bob alone managed.
 	rename := vars{"in": vars{"id": "c:acme:bobs", "title": "renamed"}}
 	if a := g.ask(ann, updateItem, rename); !slices.Equal(a.userErrors("updateContent"), []string{"FORBIDDEN id"}) {
 		t.Errorf("ann changes it: %v", a.Data)
@@ -57,7 +57,7 @@ func TestDeletingAUser(t *testing.T) {
 	g.audit()
 }
 
-// TestDeletingAUserOverACrash: the next start removes what is left.
+// TestDeletingAUserOverACrash checks that the next start finishes the deletion.
 func TestDeletingAUserOverACrash(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")

@@ -1,3 +1,3 @@
-// Package scenario holds no code of the product: its tests build the binary,
-// run it as an operator would, and speak to it over HTTP as a client would.
+// Package scenario contains only tests. They build the binary, run it as an operator
+// would, and send it requests over HTTP as a client would.
 package scenario

@@ -15,9 +15,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestDrain: a process that is asked to end says so at once and goes on
-// answering for a while, then tells sockets to go elsewhere, finishes what it
-// has begun to answer, leaves nothing in flight, and ends well.
+// TestDrain sends SIGTERM to a process. It must report at once that it is not ready, keep
+// answering for a while, then close sockets with a code for going away, finish the
+// answers that it has begun, leave nothing in flight, and exit with code 0.
 func TestDrain(t *testing.T) {
 	g := serveWith(t, "--dev", "--rate-limit", "0", "--drain-delay", "2s")
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -32,7 +32,7 @@ func TestDrain(t *testing.T) {
 		_, _, err := socket.Read(t.Context())
 		closed <- websocket.CloseStatus(err)
 	}()
-	// Of one mutation half has arrived; others come until none are taken.
+	// Half of one mutation has arrived; other requests follow until none are accepted.
 	body := string(mustJSON(vars{"query": updateItem, "variables": vars{"in": vars{"id": "c:acme:x", "title": "in flight"}}}))
 	half := g.dial(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", ann, len(body), body[:9]))
 	var wg sync.WaitGroup
@@ -55,7 +55,7 @@ func TestDrain(t *testing.T) {
 	for tries := 0; ; tries++ {
 		r, err := g.trySend("GET", "/readyz", "")
 		if err != nil || tries == 2_000 {
-			t.Fatalf("it never said that it is not ready: %v", err)
+			t.Fatalf("it never reported that it is not ready: %v", err)
 		}
 		if r.Status == http.StatusServiceUnavailable && string(r.body) == "not ready: the process is shutting down\n" {
 			break
@@ -63,13 +63,13 @@ func TestDrain(t *testing.T) {
 		<-time.After(5 * time.Millisecond)
 	}
 	if a := g.ask(ann, `{viewer{id}}`, nil); a.at("viewer.id") != "u:acme:ann" {
-		t.Errorf("not ready, it answers %+v", a)
+		t.Errorf("while not ready it answers %+v", a)
 	}
 	if code := <-closed; code != websocket.StatusGoingAway {
 		t.Errorf("the socket is closed with %d", code)
 	}
 	if answer := finish(t, half, body[9:]); answer.StatusCode != http.StatusOK || !strings.Contains(answer.text, `"in flight"`) {
-		t.Errorf("what was in flight is answered by %d %s", answer.StatusCode, answer.text)
+		t.Errorf("the request in flight is answered by %d %s", answer.StatusCode, answer.text)
 	}
 	g.ended()
 	if code, out, errs := g.run("audit", "--store", g.store); code != 0 || !strings.Contains(out, `"inFlight": 0`) {
@@ -77,7 +77,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// dial opens a connection and writes to it; it is closed with the test.
+// dial opens a connection and writes to it; the end of the test closes it.
 func (g *gateway) dial(text string) net.Conn {
 	g.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
@@ -91,13 +91,13 @@ func (g *gateway) dial(text string) net.Conn {
 	return c
 }
 
-// textAnswer is an answer with its text.
+// textAnswer is a response with its body.
 type textAnswer struct {
 	*http.Response
 	text string
 }
 
-// finish writes the rest of a request and reads the answer.
+// finish writes the rest of a request and reads the response.
 func finish(t *testing.T, c net.Conn, rest string) textAnswer {
 	t.Helper()
 	_ = c.SetDeadline(time.Now().Add(answerWithin))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pointsSpent are the points that signed-in viewers have paid.
+// pointsSpent returns the points that signed-in viewers have paid.
 func (g *gateway) pointsSpent() float64 {
 	g.t.Helper()
 	n, err := strconv.ParseFloat(g.figure(`carrel_points_total{payer="viewer"}`), 64)
@@ -17,8 +17,8 @@ func (g *gateway) pointsSpent() float64 {
 	return n
 }
 
-// TestEventsAreBilled: each event of a subscription costs the groups that are
-// resolved for it, by whatever transport it is sent.
+// TestEventsAreBilled checks that each event of a subscription is billed for the groups
+// that are resolved for it, on every transport.
 func TestEventsAreBilled(t *testing.T) {
 	const items, perEvent = 8, 2 + 3./20 // two rounds of reads, three groups
 	whole := serveWith(t)
@@ -49,7 +49,7 @@ func TestEventsAreBilled(t *testing.T) {
 			update(create("unheard"), "new")
 			alone := g.pointsSpent()
 			update(ids[0], "new")
-			price := g.pointsSpent() - alone // of an update without subscribers
+			price := g.pointsSpent() - alone // the cost of an update without subscribers
 			if alone == before || price <= 0 {
 				t.Fatalf("an update costs %v points", price)
 			}
@@ -69,11 +69,11 @@ func TestEventsAreBilled(t *testing.T) {
 				}
 			}
 			s.leave()
-			// An event may be told twice, so one may be billed before the start or not be read
-			// any more.
+			// An event may be delivered twice, so one may be billed before the start, or
+			// billed without being read.
 			paid := (g.pointsSpent() - start - (items-2)*price) / perEvent
 			if least, most := float64(items-2)-1.01, float64(2*events)+1.01; paid < least || paid > most {
-				t.Errorf("%d events were paid as %v", events, paid)
+				t.Errorf("%d events were billed as %v", events, paid)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ const (
 	renameUser = `mutation($in: UpdateUserInput!) { updateUser(input: $in) { user { id } userErrors { code field message } } }`
 )
 
-// pageIDs are the ids of a page of a look-up.
+// pageIDs returns the ids of a page of a search for people.
 func pageIDs(a *answer) (ids []string) {
 	edges, _ := a.at("principals.edges").([]any)
 	for _, e := range edges {
@@ -25,7 +25,7 @@ func pageIDs(a *answer) (ids []string) {
 	return ids
 }
 
-// findAll pages through a look-up.
+// findAll pages through a search for people.
 func (g *gateway) findAll(token, prefix string, size int) (ids []string) {
 	g.t.Helper()
 	var after any
@@ -43,12 +43,12 @@ func (g *gateway) findAll(token, prefix string, size int) (ids []string) {
 		}
 		after = a.at("principals.pageInfo.endCursor")
 	}
-	g.t.Fatal("the look-up does not end")
+	g.t.Fatal("the search does not end")
 	return nil
 }
 
-// barredFrom is the code with which v is refused to look people of a tenant up;
-// empty where it may.
+// barredFrom returns the code with which v is refused to search a tenant for people, or
+// "" if it may search.
 func (v *viewer) barredFrom(tenant string) string {
 	switch {
 	case v.token == "":
@@ -59,8 +59,8 @@ func (v *viewer) barredFrom(tenant string) string {
 	return ""
 }
 
-// TestWhoFindsWhom is the table of who sees whom, by look-up: it is for viewers
-// of the tenant, and tells no others even of the PUBLIC ones.
+// TestWhoFindsWhom is the table of who can find whom. Only viewers of the tenant can find
+// anybody in it, even PUBLIC users.
 func TestWhoFindsWhom(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
@@ -110,8 +110,8 @@ func TestWhoFindsWhom(t *testing.T) {
 	g.audit()
 }
 
-// TestFinding: order, renaming, cursors and what is refused, through the binary;
-// and that the look-up is as it was after a restart.
+// TestFinding checks order, renaming, cursors and refusals over HTTP, and that a restart
+// does not change the result.
 func TestFinding(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")

@@ -35,11 +35,11 @@ const (
 // binary is the product, built once for all tests.
 type binary struct{ path string }
 
-// product is set by TestMain alone.
+// product is set only by TestMain.
 var product binary
 
-// The store that the gateways of these tests serve: one in a directory, or with
-// -on cassandra a keyspace of a node that is started for all of them.
+// The store of the gateways in these tests: a directory, or with -on cassandra a keyspace
+// of a node that is started for all of them.
 var (
 	on   = flag.String("on", "pebble", "the store of the tests: pebble, or cassandra")
 	node cassandratest.Shared
@@ -70,20 +70,20 @@ func TestMain(m *testing.M) {
 type gateway struct {
 	t      *testing.T
 	binary string
-	dir    string // of the secret, and of an embedded store
-	store  string // as the command line names it
+	dir    string // contains the secret, and an embedded store
+	store  string // for the command line
 	secret []byte
 	flags  []string
 	cmd    *exec.Cmd
 	url    string
-	admin  string        // the operators' address, with its scheme
+	admin  string        // the base URL for operators
 	output *bytes.Buffer // standard error
 	log    *record       // standard output after its first line
 	exited chan error
 	client *http.Client
 }
 
-// record is what a process has written so far.
+// record is the output of a process so far.
 type record struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -101,14 +101,14 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-// serve starts a gateway for development on a new store, which asks nobody for
-// patience; it is stopped at the end of the test.
+// serve starts a development gateway without rate limits on a new store, and stops it at
+// the end of the test.
 func serve(t *testing.T) *gateway {
 	t.Helper()
 	return serveWith(t, "--dev", "--rate-limit", "0")
 }
 
-// serveWith is serve with flags of its own.
+// serveWith is serve with additional flags.
 func serveWith(t *testing.T, flags ...string) *gateway {
 	t.Helper()
 	return serveBinary(t, product.path, flags...)
@@ -135,14 +135,14 @@ func serveBinary(t *testing.T, binary string, flags ...string) *gateway {
 
 func (g *gateway) secretFile() string { return filepath.Join(g.dir, "secret") }
 
-// newStore names a store that holds nothing.
+// newStore returns the name of an empty store.
 func (g *gateway) newStore() string {
 	g.t.Helper()
 	if *on == "pebble" {
 		return "pebble:" + filepath.Join(g.dir, "store")
 	}
 	if *on != "cassandra" {
-		g.t.Fatalf("-on %s: it takes pebble or cassandra", *on)
+		g.t.Fatalf("-on %s: the value must be pebble or cassandra", *on)
 	}
 	store := "cassandra://" + strings.Join(node.Hosts(g.t), ",") + "/" + node.Keyspace(g.t)
 	if code, _, errs := g.run("migrate", "--store", store, "--cassandra-replication", "1"); code != 0 {
@@ -151,7 +151,7 @@ func (g *gateway) newStore() string {
 	return store
 }
 
-// start runs the binary and waits for the line that tells its address.
+// start runs the binary and waits for the log line that contains its address.
 func (g *gateway) start() {
 	g.t.Helper()
 	g.cmd = exec.Command(g.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--store", g.store,
@@ -178,34 +178,34 @@ func (g *gateway) start() {
 	g.exited = make(chan error, 1)
 	cmd, exited := g.cmd, g.exited
 	go func() {
-		<-read // Wait closes the pipe, so it comes after the last line
+		<-read // Wait closes the pipe, so wait for the last line first
 		exited <- cmd.Wait()
 	}()
 	select {
 	case line := <-first:
-		var told struct {
+		var started struct {
 			Msg, Addr string
 			AdminAddr string `json:"admin_addr"`
 		}
-		if err := json.Unmarshal([]byte(line), &told); err != nil || told.Msg != "listening" {
+		if err := json.Unmarshal([]byte(line), &started); err != nil || started.Msg != "listening" {
 			g.cmd = nil
 			g.t.Fatalf("the first line is %q (%v); standard error:\n%s", line, err, g.output)
 		}
-		g.url, g.admin = "http://"+told.Addr, "http://"+told.AdminAddr
+		g.url, g.admin = "http://"+started.Addr, "http://"+started.AdminAddr
 	case <-time.After(startWithin):
 		g.kill()
 		g.t.Fatalf("no address within %s; standard error:\n%s", startWithin, g.output)
 	}
 }
 
-// in is the gateway for a part of the test.
+// in returns the gateway for use in a subtest.
 func (g *gateway) in(t *testing.T) *gateway {
 	part := *g
 	part.t = t
 	return &part
 }
 
-// stop asks the process to end, as an operator does, and wants exit code 0.
+// stop sends SIGTERM, as an operator does, and requires exit code 0.
 func (g *gateway) stop() {
 	g.t.Helper()
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -214,7 +214,7 @@ func (g *gateway) stop() {
 	g.ended()
 }
 
-// ended waits until the process has ended, with exit code 0.
+// ended waits until the process has ended with exit code 0.
 func (g *gateway) ended() {
 	g.t.Helper()
 	select {
@@ -239,7 +239,7 @@ func (g *gateway) kill() {
 	g.cmd = nil
 }
 
-// run runs a subcommand to its end and gives its exit code and output.
+// run runs a subcommand to its end, and returns its exit code and output.
 func (g *gateway) run(args ...string) (code int, stdout, stderr string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
@@ -253,8 +253,8 @@ func (g *gateway) run(args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// audit stops the gateway and audits its store. On a cluster it does so until what a killed
-// gateway has left is finished.
+// audit stops the gateway and audits its store. On a cluster it waits until the changes
+// of a killed gateway are finished.
 func (g *gateway) audit() {
 	g.t.Helper()
 	if g.cmd != nil {
@@ -272,14 +272,14 @@ func (g *gateway) audit() {
 	}
 }
 
-// token makes a JWT as any issuer would, without the product's code.
+// token signs a JWT without the product's code, as an issuer would.
 func (g *gateway) token(sub string, roles ...string) string {
 	now := time.Now().Unix()
-	told := map[string]any{"sub": sub, "iss": "carrel", "aud": "carrel", "iat": now, "exp": now + 3600}
+	payload := map[string]any{"sub": sub, "iss": "carrel", "aud": "carrel", "iat": now, "exp": now + 3600}
 	if len(roles) > 0 {
-		told["roles"] = roles
+		payload["roles"] = roles
 	}
-	claims, err := json.Marshal(told)
+	claims, err := json.Marshal(payload)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ type answer struct {
 	}
 }
 
-// code is that of the first error, empty without one.
+// code returns the code of the first error, or "".
 func (a *answer) code() string {
 	if len(a.Errors) == 0 {
 		return ""
@@ -310,7 +310,7 @@ func (a *answer) code() string {
 	return code
 }
 
-// at follows a path of keys through the data.
+// at returns the value at a path of keys in the data.
 func (a *answer) at(path string) any {
 	var v any = a.Data
 	for _, key := range strings.Split(path, ".") {
@@ -323,7 +323,7 @@ func (a *answer) at(path string) any {
 	return v
 }
 
-// userErrors are those of a mutation's field, as "CODE path".
+// userErrors returns the userErrors of a mutation's field, as "CODE path".
 func (a *answer) userErrors(field string) []string {
 	list, _ := a.at(field + ".userErrors").([]any)
 	var all []string
@@ -342,7 +342,7 @@ func (a *answer) userErrors(field string) []string {
 
 type vars = map[string]any
 
-// post sends an operation; err is that of the transport.
+// post sends an operation; err is the error of the transport.
 func (g *gateway) post(token, query string, variables vars) (*answer, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 	if err != nil {
@@ -368,7 +368,7 @@ func (g *gateway) post(token, query string, variables vars) (*answer, error) {
 	return a, nil
 }
 
-// ask is post that must be answered.
+// ask is post, and fails the test without a response.
 func (g *gateway) ask(token, query string, variables vars) *answer {
 	g.t.Helper()
 	a, err := g.post(token, query, variables)
@@ -378,7 +378,7 @@ func (g *gateway) ask(token, query string, variables vars) *answer {
 	return a
 }
 
-// must is ask without any error, userErrors included.
+// must is ask, and fails the test on any error, including userErrors.
 func (g *gateway) must(token, query string, variables vars) *answer {
 	g.t.Helper()
 	a := g.ask(token, query, variables)
@@ -408,7 +408,7 @@ const (
 			pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`
 )
 
-// user makes a user of a visibility and gives its token.
+// user creates a user with a visibility and returns its token.
 func (g *gateway) user(tenant, name, visibility string) string {
 	g.t.Helper()
 	token := g.token("u:" + tenant + ":" + name)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestResolvingGroupsIsBilled: an item that may be hidden costs the groups that
-// were resolved for it, whether it exists or not.
+// TestResolvingGroupsIsBilled checks that reading an item that may be hidden is billed
+// for the groups that were resolved for it, whether the item exists or not.
 func TestResolvingGroupsIsBilled(t *testing.T) {
 	g := serveWith(t)
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -23,11 +23,11 @@ func TestResolvingGroupsIsBilled(t *testing.T) {
 	for id, want := range map[string]float64{"c:acme:open": 1, "c:acme:hidden": 1 + 2 + 3./20, "c:acme:absent": 1 + 2 + 3./20} {
 		body := mustJSON(map[string]any{"query": `query($id:ID!){content(id:$id){id}}`, "variables": vars{"id": id}, "extensions": vars{"cost": true}})
 		a := g.send("POST", "/graphql", string(body), "Authorization: Bearer "+eve)
-		var told struct {
+		var reply struct {
 			Extensions struct{ Cost struct{ Points float64 } }
 		}
-		if err := json.Unmarshal(a.body, &told); err != nil || told.Extensions.Cost.Points != want {
-			t.Errorf("%s costs %v points, want %v: %s, %v", id, told.Extensions.Cost.Points, want, a.body, err)
+		if err := json.Unmarshal(a.body, &reply); err != nil || reply.Extensions.Cost.Points != want {
+			t.Errorf("%s costs %v points, want %v: %s, %v", id, reply.Extensions.Cost.Points, want, a.body, err)
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world is a gateway as it stands in production, with a few people and items.
+// world is a gateway in its production configuration, with a few users and items.
 type world struct {
 	*gateway
-	// ann and bob are of acme, and PUBLIC; eve is of beta. The group team is
-	// ann's, with bob in it.
+	// ann and bob are PUBLIC users of acme; eve is a user of beta. ann has created the
+	// group team, with bob as a member.
 	ann, bob, eve string // tokens
 }
 
@@ -31,14 +31,14 @@ type row struct {
 	try    func(t *testing.T, w *world)
 }
 
-// longRow is one that takes long by itself: it begins on a gateway of its own
-// before any row is tried, and is tried after all others.
+// longRow is a row that takes long. It starts on a gateway of its own before the other
+// rows, and is checked after them.
 type longRow struct {
 	row
 	begin func(t *testing.T, w *world)
 }
 
-// hostile is the table but for its long rows, and for those of elsewhere.
+// hostile returns the table without its long rows, and without those in elsewhere.
 func hostile() []row {
 	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileSight(), hostileEntities(), hostileInput(), hostileLoad())
 }
@@ -47,13 +47,13 @@ func hostileForLong() []longRow {
 	return []longRow{hostileSilence(), hostileRotation(), hostilePanic(), hostileSlowness()}
 }
 
-// elsewhere are rows with tests of their own, by the room and the name of the
-// test, which arch_test.go looks for: 49 (the store down) needs a cluster, which
-// nemesis has.
+// elsewhere lists rows with tests in another package, by package and name, which
+// elsewhere_test.go looks for. Row 49 (the store is down) needs a cluster, which nemesis
+// has.
 var elsewhere = map[int]string{49: "test/nemesis:TestRow49TheStoreIsDown"}
 
 func TestHostile(t *testing.T) {
-	t.Parallel() // it waits more than it works
+	t.Parallel() // mostly waits
 	rows, long := hostile(), hostileForLong()
 	everyRow(t, rows, long)
 	g := serveWith(t, "--rate-limit", "0")
@@ -73,15 +73,15 @@ func TestHostile(t *testing.T) {
 			r.try(t, &world{gateway: g.in(t), ann: w.ann, bob: w.bob, eve: w.eve})
 		})
 	}
-	// Whatever was tried, the process lives, and its store agrees with itself.
+	// After all these requests the process is alive, and its store is consistent.
 	if a := g.ask(w.ann, `{viewer{id}}`, nil); a.at("viewer.id") != "u:acme:ann" {
 		t.Errorf("afterwards: %+v", a)
 	}
 	g.audit()
 }
 
-// everyRow wants each number from 1 to 56 to be tried, in one part or more, or
-// to be elsewhere.
+// everyRow requires that each number from 1 to 56 is tried in one part or more, or is in
+// elsewhere.
 func everyRow(t *testing.T, rows []row, long []longRow) {
 	t.Helper()
 	tried := slices.Collect(maps.Keys(elsewhere))
@@ -101,7 +101,7 @@ func everyRow(t *testing.T, rows []row, long []longRow) {
 	}
 }
 
-// reply is an answer as bytes.
+// reply is a response with the bytes of its body.
 type reply struct {
 	answer
 	Header     http.Header
@@ -110,8 +110,8 @@ type reply struct {
 	body       []byte
 }
 
-// send sends a request with header lines "Name: value"; a body that is not
-// empty is JSON unless a header says otherwise.
+// send sends a request with header lines "Name: value". A body that is not empty is JSON
+// unless a header says otherwise.
 func (g *gateway) send(method, path, body string, header ...string) *reply {
 	g.t.Helper()
 	r, err := g.trySend(method, path, body, header...)
@@ -144,20 +144,20 @@ func (g *gateway) trySend(method, path, body string, header ...string) (*reply, 
 	}
 	r := &reply{Header: res.Header, Proto: res.Proto, ProtoMajor: res.ProtoMajor, body: b}
 	r.Status = res.StatusCode
-	_ = json.Unmarshal(b, &r.answer) // not all answers are JSON
+	_ = json.Unmarshal(b, &r.answer) // not all responses are JSON
 	return r, nil
 }
 
-// question is the body of a request with a query alone.
+// question returns the body of a request that has only a query.
 func question(query string) string {
 	b, err := json.Marshal(map[string]string{"query": query})
 	if err != nil {
-		panic(err) // a string can be written
+		panic(err) // a string can always be encoded
 	}
 	return string(b)
 }
 
-// refused wants a query to be refused with a code, before anything is read.
+// refused requires that a query is refused with a code before anything is read.
 func (w *world) refused(query, code string) *reply {
 	w.t.Helper()
 	var r *reply
@@ -170,8 +170,8 @@ func (w *world) refused(query, code string) *reply {
 	return r
 }
 
-// readsNothing fails if what is done reads the store. The scrubber reads too, a
-// moment in ten seconds: one doing of several that reads nothing is enough.
+// readsNothing fails the test if do reads the store. The scrubber also reads, for a
+// moment every ten seconds, so it is enough if one of several attempts reads nothing.
 func (w *world) readsNothing(do func()) {
 	w.t.Helper()
 	var diff string
@@ -185,12 +185,11 @@ func (w *world) readsNothing(do func()) {
 	w.t.Errorf("the store was read: %s", diff)
 }
 
-// requestReads are the readings of a store that requests do, and the background
-// does seldom.
+// requestReads are the reads of the store that requests make often and background work
+// makes seldom.
 var requestReads = []string{"ReadPrincipals", "PageLibrary", "CountLibrary", "Roles", "GroupMembersPage", "MembersPage"}
 
-// storeReads are how often each of the readings of the store was done, as
-// /metrics tells.
+// storeReads returns how often each read of the store was made, from /metrics.
 func (g *gateway) storeReads(methods ...string) map[string]int {
 	g.t.Helper()
 	res, err := g.client.Get(g.admin + "/metrics")
@@ -216,7 +215,7 @@ func (g *gateway) storeReads(methods ...string) map[string]int {
 		counts[method] += n
 	}
 	if len(counts) == 0 {
-		g.t.Fatal("the store's calls are not counted")
+		g.t.Fatal("/metrics has no calls of the store")
 	}
 	return counts
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostileSight are rows 33 to 41: what is not the viewer's to see or change.
+// hostileSight returns rows 33 to 41: objects that the viewer may not see or change.
 func hostileSight() []row {
 	return []row{
 		{33, "node(id) of another's private item is a missing one", hostileNode},
@@ -38,7 +38,7 @@ func hostileSight() []row {
 }
 
 func hostileNode(t *testing.T, w *world) {
-	// On a gateway where nothing else reads.
+	// Use a gateway where nothing else reads.
 	g := serveWith(t, "--rate-limit", "0")
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.must(ann, createItem, vars{"in": vars{"name": "private", "kind": "NOTE", "title": "Private", "visibility": "PRIVATE"}})
@@ -51,7 +51,7 @@ func hostileNode(t *testing.T, w *world) {
 	if a, b := ask(theirs), ask(none); !bytes.Equal(a.body, b.body) || string(a.body) != `{"data":{"node":null}}` {
 		t.Errorf("theirs: %s, missing: %s", a.body, b.body)
 	}
-	// They take the same time because they take the same calls of the store.
+	// They take the same time because they make the same calls of the store.
 	reads := append(slices.Clone(requestReads), "Read", "ReadMany")
 	callsOf := func(id string) map[string]int {
 		before := g.storeReads(reads...)
@@ -64,7 +64,8 @@ func hostileNode(t *testing.T, w *world) {
 		}
 		return calls
 	}
-	// The scrubber, which reads a moment in ten seconds, may be met once.
+	// One attempt may collide with the scrubber, which reads for a moment every ten
+	// seconds.
 	var diff string
 	for range 5 {
 		calls := callsOf(none)
@@ -84,7 +85,7 @@ func hostileNodes(t *testing.T, w *world) {
 			t.Errorf("%s sees %s %+v", name, b, a.Errors)
 		}
 	}
-	// Nobody can tell by a mutation either whether the item is there.
+	// Mutations do not reveal either whether the item exists.
 	for field, in := range map[string]vars{
 		"updateContent(input:$in)": {"id": "", "title": "x"}, "deleteContent(input:$in)": {"id": ""}, "shareContent(input:$in)": {"contentId": "", "principalIds": []string{"u:beta:eve"}},
 		"setContentMembers(input:$in)": {"contentId": "", "members": []vars{{"principalId": "u:beta:eve", "role": "MANAGER"}}}, "removeFromLibrary(input:$in)": {"principalId": "u:beta:eve", "contentId": ""},
@@ -105,7 +106,7 @@ func hostileNodes(t *testing.T, w *world) {
 			}
 		}
 		if diff := cmp.Diff(answers["c:acme:missing"], answers["c:acme:private"]); diff != "" {
-			t.Errorf("%s tells that the item is there:\n%s", name, diff)
+			t.Errorf("%s reveals that the item exists:\n%s", name, diff)
 		}
 	}
 	if a := w.must(w.ann, `{content(id:"c:acme:private"){title version}}`, nil); a.at("content.version") != 1.0 {
@@ -187,7 +188,7 @@ func hostileShares(t *testing.T, w *world) {
 		t.Errorf("with unknown ones: %+v", a)
 	}
 	if p := pageOf(w.must(w.bob, pageItems, vars{"id": "u:acme:bob", "first": 100})); slices.Contains(p.Titles, "0") {
-		t.Error("a part of a refused share was done")
+		t.Error("a refused share was applied in part")
 	}
 	a := w.must(w.ann, shareItem, vars{"in": vars{"contentId": "c:acme:shared", "principalIds": []string{"u:acme:ann", "u:acme:bob", "u:acme:bob", "U:ACME:bob"}}})
 	if edges, _ := a.at("shareContent.edges").([]any); len(edges) != 2 {
@@ -232,13 +233,13 @@ func hostileCursors(t *testing.T, w *world) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	// No cursor shows an id or a time: what stands in it is not in the clear.
+	// Cursors are encrypted: none contains a readable id or time.
 	now := fmt.Sprint(time.Now().Unix())[:6]
 	for _, c := range p.Cursors {
 		raw, _ := base64.RawURLEncoding.DecodeString(c)
 		for _, secret := range []string{"acme", "public", "private", now} {
 			if bytes.Contains(raw, []byte(secret)) || strings.Contains(c, secret) {
-				t.Errorf("a cursor tells %q", secret)
+				t.Errorf("a cursor contains %q", secret)
 			}
 		}
 	}
@@ -258,18 +259,18 @@ func hostileEnumeration(t *testing.T, w *world) {
 	if a := w.ask(w.eve, `query($ids:[ID!]!){nodes(ids:$ids){id}}`, vars{"ids": make([]string, 101)}); a.code() != "BAD_USER_INPUT" {
 		t.Errorf("101 ids: %+v", a)
 	}
-	// A hundred ids cost ten points: where a minute gives 60 points, no more
-	// than 600 can be tried in it.
+	// A hundred ids cost ten points, so at 60 points a minute no more than 600 can be
+	// tried in one.
 	g := serveWith(t, "--rate-limit", "60")
-	began, asked := time.Now(), 0
+	began, requests := time.Now(), 0
 	for range 100 {
 		a := g.ask(g.token("u:acme:mallory"), `query($ids:[ID!]!){nodes(ids:$ids){id}}`, vars{"ids": slices.Repeat([]string{"c:acme:x"}, 100)})
 		if a.code() == "RATE_LIMITED" {
 			break
 		}
-		asked++
+		requests++
 	}
-	if most := 6 + int(time.Since(began)/(10*time.Second)); asked > most {
-		t.Errorf("%d ids were tried, at most %d are right", 100*asked, 100*most)
+	if most := 6 + int(time.Since(began)/(10*time.Second)); requests > most {
+		t.Errorf("%d ids were tried, want at most %d", 100*requests, 100*most)
 	}
 }

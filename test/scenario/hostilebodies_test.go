@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hostileBodies are rows 13 to 16: requests that are too large, or no requests.
+// hostileBodies returns rows 13 to 16: requests that are too large, or malformed.
 func hostileBodies() []row {
 	return []row{
 		{13, "1 MB query", func(t *testing.T, w *world) {
@@ -52,7 +52,8 @@ func hostileBodies() []row {
 			}
 		}},
 		{16, "duplicate JSON keys", func(t *testing.T, w *world) {
-			// Of a key twice the last one decides, for the look and for the doing.
+			// If a key is there twice, the last one counts, both for the cost check and
+			// for execution.
 			body := `{"query":"{__typename}","query":"` + strings.ReplaceAll(deep(13), `"`, `\"`) + `"}`
 			if r := w.send("POST", "/graphql", body); r.code() != "DEPTH_LIMIT" {
 				t.Errorf("got %s", r.body)

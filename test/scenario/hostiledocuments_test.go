@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// hostileDocuments are rows 1 to 12: documents that would cost too much, or
-// tell too much.
+// hostileDocuments returns rows 1 to 12: documents that would cost too much, or reveal
+// too much.
 func hostileDocuments() []row {
 	return []row{
 		{1, "101 aliases", func(_ *testing.T, w *world) { w.refused("{viewer{"+numbered(101, "a%d:id ")+"}}", "ALIAS_LIMIT") }},
@@ -25,7 +25,7 @@ func hostileDocuments() []row {
 			}
 		}},
 		{4, "fragment bomb, 26 levels", func(_ *testing.T, w *world) {
-			// Put in their places, the fragments would be 67 million selections.
+			// Expanded, the fragments would have 67 million selections.
 			w.refused(fragmentBomb(26), "DUPLICATE_LIMIT")
 		}},
 		{5, "fragment cycle", func(_ *testing.T, w *world) {
@@ -94,7 +94,7 @@ func hostilePages(t *testing.T, w *world) {
 	}
 }
 
-// numbered is n times the format, with the numbers from 0.
+// numbered repeats the format n times, with the numbers from 0.
 func numbered(n int, format string) string {
 	var s strings.Builder
 	for i := range n {
@@ -103,7 +103,7 @@ func numbered(n int, format string) string {
 	return s.String()
 }
 
-// deep is a query of so many levels, the leaf counted.
+// deep returns a query with so many levels, including the leaf.
 func deep(depth int) string {
 	levels := []string{"viewer", "library(first:1)", "nodes", "createdBy"}
 	var s strings.Builder
@@ -117,7 +117,7 @@ func deep(depth int) string {
 	return s.String() + "{__typename" + strings.Repeat("}", depth)
 }
 
-// fragmentBomb is a chain of fragments each of which spreads the next one twice.
+// fragmentBomb returns a chain of fragments each of which spreads the next one twice.
 func fragmentBomb(levels int) string {
 	var s strings.Builder
 	s.WriteString("{viewer{...F0}}")

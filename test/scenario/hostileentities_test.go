@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostileEntities is row 34: what a router asks of a subgraph, asked by
-// somebody who is no router.
+// hostileEntities is row 34: the requests that a router sends to a subgraph, sent by a
+// client that is no router.
 func hostileEntities() []row {
 	return []row{
 		{34, "private ids by _entities", hostileReferences},
@@ -23,10 +23,10 @@ func hostileEntities() []row {
 
 const entities = `query($r:[_Any!]!){_entities(representations:$r){__typename ...on User{id email} ...on Group{id} ...on Content{id title}}}`
 
-// refer makes a reference.
+// refer returns a reference.
 func refer(typeName, id string) vars { return vars{"__typename": typeName, "id": id} }
 
-// entities asks for references and gives the answer with its bytes.
+// entities resolves references and returns the response with its bytes.
 func (w *world) entities(token, query string, references ...any) *reply {
 	w.t.Helper()
 	var header []string
@@ -38,12 +38,12 @@ func (w *world) entities(token, query string, references ...any) *reply {
 	}
 	r := w.send("POST", "/graphql", string(mustJSON(map[string]any{"query": query, "variables": vars{"r": references}})), header...)
 	if got := r.Header.Get("Cache-Control"); got != "private, no-store" {
-		w.t.Errorf("Cache-Control %q: what depends on the viewer may be kept by others", got)
+		w.t.Errorf("Cache-Control %q: a shared cache may store what depends on the viewer", got)
 	}
 	return r
 }
 
-// referred are the ids of an answer's entities, empty if there is none.
+// referred returns the ids of the entities in a response, or nil if there are none.
 func referred(r *reply) []string {
 	list, _ := r.at("_entities").([]any)
 	ids := make([]string, len(list))
@@ -55,8 +55,8 @@ func referred(r *reply) []string {
 	return ids
 }
 
-// hostileReferences: rights are those of the viewer, whatever the way to an
-// object, and nobody can tell the private from the missing.
+// hostileReferences checks that the rights of the viewer apply however an object is
+// reached, and that nobody can distinguish private from missing objects.
 func hostileReferences(t *testing.T, w *world) {
 	w.must(w.ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "closed", "displayName": "Closed", "visibility": "PRIVATE"}})
 	hidden := w.user("acme", "hidden", "PRIVATE")
@@ -79,14 +79,14 @@ func hostileReferences(t *testing.T, w *world) {
 		}
 		if c.want[0] == "" && c.want[1] == "" {
 			if b := w.entities(c.token, entities, none...); !bytes.Equal(a.body, b.body) {
-				t.Errorf("%s can tell the private from the missing: %s %s", name, a.body, b.body)
+				t.Errorf("%s can distinguish private from missing objects: %s %s", name, a.body, b.body)
 			}
 		}
 	}
 }
 
-// hostileTypeNames: nothing of the inside is told, and what was sent is not
-// repeated; the rest of the batch is answered.
+// hostileTypeNames checks that errors reveal no internals and do not repeat the input,
+// and that the rest of the batch is answered.
 func hostileTypeNames(t *testing.T, w *world) {
 	for _, typeName := range []any{
 		"Principal", "Node", "_Entity", "Query", "__Schema", "LibraryEdge", "user", "", " User", "User ", "Usr", "*library.User", "User{id}", "u:acme:ann",
@@ -103,7 +103,7 @@ func hostileTypeNames(t *testing.T, w *world) {
 			t.Errorf("%.50q: %.300s", fmt.Sprint(typeName), a.body)
 		}
 	}
-	// The same goes for ids, and for what is no object at all.
+	// The same holds for ids, and for references that are not objects.
 	for _, reference := range []any{"User", 1, false, []any{}, vars{}, vars{"__typename": "User"}, refer("User", "' OR 1=1 --"), refer("Content", "c:acme:\x00"), vars{"__typename": "User", "id": 1}} {
 		a := w.entities(w.ann, entities, refer("User", "u:acme:bob"), reference)
 		if diff := cmp.Diff([]string{"u:acme:bob", ""}, referred(a)); diff != "" || len(a.Errors) != 1 || a.code() != "BAD_USER_INPUT" || !cmp.Equal(a.Errors[0].Path, []any{"_entities", 1.0}) {
@@ -115,7 +115,7 @@ func hostileTypeNames(t *testing.T, w *world) {
 	}
 }
 
-// hostileManyReferences: they are counted before the store is asked for any.
+// hostileManyReferences checks that references are counted before the store is read.
 func hostileManyReferences(t *testing.T, w *world) {
 	for _, n := range []int{101, 3_000, 10_000} {
 		many := make([]any, n)
@@ -142,8 +142,8 @@ func hostileManyReferences(t *testing.T, w *world) {
 	}
 }
 
-// hostileSmuggling: a reference says which object is meant, and nothing else
-// of it is believed.
+// hostileSmuggling checks that only the key of a reference counts, and its other fields
+// are ignored.
 func hostileSmuggling(t *testing.T, w *world) {
 	user := vars{"__typename": "User", "id": "u:acme:ann", "email": "mallory@example.com", "visibility": "PUBLIC", "viewer": "u:acme:ann", "roles": []string{"global-admin"}}
 	item := vars{"__typename": "Content", "id": "c:acme:private", "title": "Mine", "visibility": "PUBLIC", "creator": "u:beta:eve", "tenant": "beta", "viewerRole": "MANAGER"}
@@ -157,8 +157,8 @@ func hostileSmuggling(t *testing.T, w *world) {
 	}
 }
 
-// hostileSDL: composers are told the schema with introspection off, and it is
-// the contract and no more.
+// hostileSDL checks that composition tools can read the schema while introspection is
+// off, and that it is the contract and nothing more.
 func hostileSDL(t *testing.T, w *world) {
 	a := w.send("POST", "/graphql", question(`{_service{sdl}}`))
 	sdl, _ := a.at("_service.sdl").(string)
@@ -167,7 +167,7 @@ func hostileSDL(t *testing.T, w *world) {
 	}
 	for _, hidden := range []string{"_entities", "_service", "_Any", "@oneOf", "node(", "nodes(\n", "directive @"} {
 		if strings.Contains(sdl, hidden) {
-			t.Errorf("it tells of %s", hidden)
+			t.Errorf("it contains %s", hidden)
 		}
 	}
 	if a := w.send("POST", "/graphql", question(`{__schema{types{name}}}`)); a.code() != "INTROSPECTION_DISABLED" {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// hostileInput are rows 42 to 47: what is written, and asked for, with intent.
+// hostileInput returns rows 42 to 47: malicious input in mutations and arguments.
 func hostileInput() []row {
 	return []row{
 		{42, "idempotency replay: twice, in parallel, other payload, other viewer", hostileReplay},
@@ -68,7 +68,7 @@ func hostileReplay(t *testing.T, w *world) {
 	wg.Wait()
 	for _, id := range ids {
 		if id == nil || id != ids[0] {
-			t.Fatalf("20 at once made %v", ids)
+			t.Fatalf("20 parallel requests created %v", ids)
 		}
 	}
 	if a := w.must(w.ann, createItem, vars{"in": in}); a.at("createContent.content.id") != ids[0] {
@@ -98,12 +98,12 @@ func hostileTexts(t *testing.T, w *world) {
 	if r := w.send("POST", "/graphql", string(mustJSON(vars{"query": createItem, "variables": vars{"in": vars{"kind": "NOTE", "title": strings.Repeat("x", 1<<20)}}})), "Authorization: Bearer "+w.ann); r.Status != 413 {
 		t.Errorf("1 MB: %d %.200s", r.Status, r.body)
 	}
-	// Marks of direction are data.
+	// Bidirectional marks are data.
 	if a := create("a\u202eb\u2066"); a.at("createContent.content.title") != "a\u202eb\u2066" {
 		t.Errorf("bidi: %.300s", mustJSON(a))
 	}
-	// Markup is text here, and comes back as it was; JSON keeps it from a page
-	// that takes the answer for HTML.
+	// Markup is plain text and is returned unchanged; its JSON escapes protect a page
+	// that would read the response as HTML.
 	const markup = `</script><script>alert(1)</script>"' {{7*7}} ${7*7}`
 	a := create(markup)
 	if a.at("createContent.content.title") != markup {
@@ -113,7 +113,7 @@ func hostileTexts(t *testing.T, w *world) {
 	if r.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		t.Errorf("headers: %v", r.Header)
 	}
-	// What a client sends makes no line of the log.
+	// Input of a client must not create a line in the log.
 	const forged = `canary","level":"ERROR","msg":"forged`
 	for _, header := range []string{"Authorization: Bearer " + forged, "User-Agent: " + forged, "X-Forwarded-For: " + forged, "Origin: " + forged} {
 		w.send("POST", "/graphql", question("query canary{viewer{id}}"), header)
@@ -138,7 +138,7 @@ func hostilePersisted(t *testing.T, _ *world) {
 	if r := ask("", hash(mine)); r.code() != "PERSISTED_QUERY_NOT_FOUND" {
 		t.Errorf("not known: %s", r.body)
 	}
-	// Nobody can put a document of his own under the name of another.
+	// Nobody can store a document under the hash of another one.
 	if r := ask("{viewer{id}}", hash(mine)); r.Status != 400 || r.code() != "BAD_REQUEST" {
 		t.Errorf("wrong hash: %d %s", r.Status, r.body)
 	}
@@ -155,11 +155,11 @@ func hostilePersisted(t *testing.T, _ *world) {
 		}
 		if n%50 == 0 {
 			if r := ask("", hash(mine)); r.code() != "" {
-				t.Errorf("what is used is forgotten in a flood of %d: %s", n, r.body)
+				t.Errorf("a document in use was evicted by a flood of %d: %s", n, r.body)
 			}
 		}
 	}
-	// What the flood has brought is bounded, by what was not used for longest.
+	// The documents of the flood are bounded: the least recently used ones are evicted.
 	for n, code := range map[int]string{0: "PERSISTED_QUERY_NOT_FOUND", 890: "PERSISTED_QUERY_NOT_FOUND", 999: ""} {
 		if r := ask("", hash(text(n))); r.code() != code {
 			t.Errorf("number %d of the flood: %s", n, r.body)

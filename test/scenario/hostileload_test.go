@@ -24,8 +24,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// hostileLoad are rows 50 to 56: many, slow and broken connections, and what
-// must not be told.
+// hostileLoad returns rows 50 to 56: many, slow and broken connections, and information
+// that must not leak.
 func hostileLoad() []row {
 	return []row{
 		{51, "HTTP/2 resets, 100,000 header fields", hostileHTTP2},
@@ -33,8 +33,8 @@ func hostileLoad() []row {
 		{53, "200 parallel updates of one item", hostileUpdates},
 		{54, "floods by one viewer", hostileFlood},
 		{55, "secrets are compared in constant time", func(t *testing.T, w *world) {
-			// The time itself cannot be seen over HTTP: what can is that the answer
-			// does not tell how much of a signature was right.
+			// Timing cannot be measured over HTTP. What can be checked is that the
+			// response does not reveal how much of a signature was right.
 			good := w.tokenWith(nil)
 			at := strings.LastIndexByte(good, '.') + 1
 			var answers []string
@@ -50,12 +50,12 @@ func hostileLoad() []row {
 				}
 			}
 		}},
-		{56, "metrics and pprof on their own address; nothing told that is not theirs", hostileTelling},
+		{56, "metrics and pprof on their own address; nothing disclosed that is not theirs", hostileDisclosure},
 	}
 }
 
-// hostileSlowness opens connections that never finish a head, a body or the
-// reading of an answer, and idle ones.
+// hostileSlowness opens connections that never finish sending a header or a body, or
+// reading a response, and idle ones.
 func hostileSlowness() longRow {
 	var g *gateway
 	kinds := []string{"head", "body", "idle", "answer"}
@@ -72,16 +72,17 @@ func hostileSlowness() longRow {
 			}
 		}
 		body := question(`{limits{maxDepth maxCost maxTokens maxAliases}}`)
-		for range 50 { // answers that nobody reads
+		for range 50 { // responses that nobody reads
 			g.dial(strings.Repeat(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body), 100))
 		}
-		for range 2 { // and more of them than a machine keeps for somebody
+		for range 2 { // and more of them than fit into socket buffers
 			c := g.dial("")
 			go func() { ends <- kinds[3] + ": " + endOfUnread(c, head) }()
 		}
-		// Others are served meanwhile: none of those has been cut off yet.
+		// Other clients are served meanwhile: none of the slow connections has been
+		// closed yet.
 		if beside := g.slowestOf(20); beside > time.Second+5*alone {
-			t.Errorf("others are answered after %v, and after %v without slow ones", beside, alone)
+			t.Errorf("other clients are answered after %v, but after %v without slow ones", beside, alone)
 		}
 		idleSockets(t, &world{gateway: g})
 	}
@@ -104,23 +105,23 @@ func hostileSlowness() longRow {
 	return longRow{row{50, "slowloris on headers, body and reading; idle floods; others keep their latency", try}, begin}
 }
 
-// slowestOf asks n times, one after the other, and tells how long the slowest
-// answer took.
+// slowestOf sends n requests, one after the other, and returns the duration of the
+// slowest one.
 func (g *gateway) slowestOf(n int) (slowest time.Duration) {
 	g.t.Helper()
 	for range n {
 		begun := time.Now()
 		if a := g.ask(g.token("u:acme:bob"), `{limits{maxDepth}}`, nil); a.at("limits.maxDepth") != 12.0 {
-			g.t.Errorf("another one is answered %+v", a)
+			g.t.Errorf("another client is answered %+v", a)
 		}
 		slowest = max(slowest, time.Since(begun))
 	}
 	return slowest
 }
 
-// endOfUnread asks on and on over a connection and reads nothing. It tells how
-// the connection ended, which is for the gateway to do: once all that the machine
-// keeps for a reader is full, neither can write.
+// endOfUnread sends requests over a connection and reads nothing. It returns how the
+// connection ended. The gateway must end it, because neither side can write once all
+// socket buffers are full.
 func endOfUnread(c net.Conn, head string) string {
 	fields := ""
 	for n := range 8 {
@@ -135,9 +136,9 @@ func endOfUnread(c net.Conn, head string) string {
 	}
 }
 
-// idleSockets opens sockets that say who nobody is, and then nothing, until no
-// more are taken, and many that do not even say that: they fill the share of
-// their address alone.
+// idleSockets opens sockets that authenticate as nobody and then do nothing, until no
+// more are accepted, and many that do not even authenticate. They use up only the share
+// of their own address.
 func idleSockets(t *testing.T, w *world) {
 	initialise := func(c *websocket.Conn, payload string) error {
 		if err := c.Write(t.Context(), websocket.MessageText, []byte(`{"type":"connection_init","payload":`+payload+`}`)); err != nil {
@@ -164,7 +165,7 @@ func idleSockets(t *testing.T, w *world) {
 		open()
 	}
 	if err := initialise(open(), `{"authorization":"`+w.token("u:acme:bob")+`"}`); err != nil {
-		t.Errorf("a viewer from there, who says so in the init: %v", err)
+		t.Errorf("a viewer from the same address, authenticated in the init message: %v", err)
 	}
 	for name, header := range map[string]string{"another address": "X-Forwarded-For: 198.51.100.2", "a viewer from there": "Authorization: Bearer " + w.token("u:acme:bob")} {
 		c, _, err := w.socket("X-Forwarded-For: 198.51.100.1", header)
@@ -176,13 +177,13 @@ func idleSockets(t *testing.T, w *world) {
 	}
 }
 
-// endOf reads a connection to its end and tells its last answer, or how it ended.
+// endOf reads a connection to its end, and returns its last response, or how it ended.
 func endOf(c net.Conn) string {
 	answer, err := io.ReadAll(c)
 	return strings.TrimSpace(string(answer)) + fmt.Sprintf(" (%v)", err)
 }
 
-// secureWorld is a gateway that speaks HTTPS and HTTP/2, with a client for it.
+// secureWorld is a gateway with HTTPS and HTTP/2, and a client for it.
 func secureWorld(t *testing.T) *gateway {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -243,7 +244,8 @@ func hostileHTTP2(t *testing.T, w *world) {
 	if r := g.send("POST", "/graphql", question("{__typename}")); r.Status != 200 {
 		t.Errorf("after the resets: %d", r.Status)
 	}
-	// What a browser sends has room, though each field counts for more here.
+	// The headers that a browser sends are allowed, although each field counts for more
+	// here.
 	many := []string{"X-Long: " + strings.Repeat("a", 10_000)}
 	for n := range 60 {
 		many = append(many, fmt.Sprintf("X-%d: %s", n, strings.Repeat("a", 80)))
@@ -283,12 +285,13 @@ func hostileLeaving(t *testing.T, w *world) {
 	for n := range 30 {
 		body := string(mustJSON(vars{"query": updateItem, "variables": vars{"in": vars{"id": "c:acme:left", "title": fmt.Sprint(n + 1)}}}))
 		c := w.dial(fmt.Sprintf("%sAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", head, w.ann, len(body), body))
-		if n%2 == 0 { // some are gone before it is read, some while it runs
+		if n%2 == 0 { // some clients disconnect before the request is read, some while it runs
 			<-time.After(time.Duration(n) * time.Millisecond / 2)
 		}
 		_ = c.Close()
 	}
-	// Each happened whole or not at all: all libraries show the item as it is.
+	// Each mutation happened completely or not at all: all libraries show the item as it
+	// is.
 	want := ""
 	deadline := time.Now().Add(answerWithin)
 	for n := 0; n < 20; {
@@ -324,12 +327,12 @@ func hostileFlood(t *testing.T, _ *world) {
 		}
 	}
 	if limited < 20 {
-		t.Errorf("of 400 questions %d were refused", limited)
+		t.Errorf("of 400 requests %d were refused", limited)
 	}
 	if r := g.send("POST", "/graphql", question("{viewer{id}}"), "Authorization: Bearer "+bob); r.Status != 200 {
 		t.Errorf("another viewer: %d %s", r.Status, r.body)
 	}
-	// Hostile documents, bad tokens and no JSON are paid too.
+	// Hostile documents, bad tokens and malformed JSON are billed too.
 	for name, ask := range map[string]func() *reply{
 		"hostile documents": func() *reply {
 			return g.send("POST", "/graphql", question(fragmentBomb(26)), "Authorization: Bearer "+g.token("u:acme:carl"))
@@ -348,12 +351,12 @@ func hostileFlood(t *testing.T, _ *world) {
 			}
 		}
 		if !refused {
-			t.Errorf("%s: no end of them", name)
+			t.Errorf("%s: never refused", name)
 		}
 	}
 }
 
-func hostileTelling(t *testing.T, w *world) {
+func hostileDisclosure(t *testing.T, w *world) {
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/.git/config", "/config.json"} {
 		if r := w.send("GET", path, ""); r.Status != 404 {
 			t.Errorf("%s: %d", path, r.Status)
@@ -362,7 +365,7 @@ func hostileTelling(t *testing.T, w *world) {
 	for path, want := range map[string]string{"/livez": "alive\n", "/readyz": "ready\n"} {
 		r := w.send("GET", path, "")
 		if string(r.body) != want || r.Header.Get("Server") != "" || r.Header.Get("X-Powered-By") != "" {
-			t.Errorf("%s tells %q, %v", path, r.body, r.Header)
+			t.Errorf("%s answers %q, %v", path, r.body, r.Header)
 		}
 	}
 	if !strings.HasPrefix(w.admin, "http://127.0.0.1:") {
@@ -375,13 +378,13 @@ func hostileTelling(t *testing.T, w *world) {
 	defer res.Body.Close()
 	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 		if line := lines.Text(); strings.Contains(line, "acme") || strings.Contains(line, "beta") || strings.Contains(line, "canary") {
-			t.Errorf("a figure tells of somebody: %s", line)
+			t.Errorf("a metric contains personal data: %s", line)
 		}
 	}
 	w.ask(w.ann, `query Acme($id:ID!){node(id:$id){id}}`, vars{"id": "c:acme:private"})
 	for _, secret := range []string{w.ann, w.bob, string(w.secret), "c:acme:private"} {
 		if strings.Contains(w.log.String()+w.output.String(), secret) {
-			t.Errorf("the log tells %.20s", secret)
+			t.Errorf("the log contains %.20s", secret)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// hostilePanic is row 48. Nothing that can be sent makes the product panic, so
-// it is built once more, with one resolver that does.
+// hostilePanic is row 48. No request can make the product panic, so it is built once more
+// with one resolver that does.
 func hostilePanic() longRow {
 	const canary = "canary: SELECT secret"
 	var binary string
@@ -53,8 +53,8 @@ func hostilePanic() longRow {
 	return longRow{row{48, "panic in a resolver", try}, begin}
 }
 
-// logLine is the line of the log that holds a text; it is written by another
-// process, and may come later than the answer.
+// logLine returns the line of the log that contains a text. Another process writes it, so
+// it may appear after the response.
 func (g *gateway) logLine(text string) string {
 	for range 200 {
 		for line := range strings.Lines(g.log.String()) {
@@ -67,8 +67,8 @@ func (g *gateway) logLine(text string) string {
 	return ""
 }
 
-// withPanic writes an overlay for the go command in which the resolver of
-// limits panics, and tells its file.
+// withPanic writes an overlay for the go command in which the resolver of limits panics,
+// and returns its file.
 func withPanic(dir, message string) (overlay string, err error) {
 	source, err := filepath.Abs(filepath.Join("..", "..", "resolvers", "query.go"))
 	if err != nil {
@@ -80,7 +80,7 @@ func withPanic(dir, message string) (overlay string, err error) {
 	}
 	const first = "limits := q.Root.Limits\n"
 	if strings.Count(string(text), first) != 1 {
-		return "", fmt.Errorf("%s has no place for a panic: it was that of %q", source, first)
+		return "", fmt.Errorf("cannot insert a panic into %s: %q not found", source, first)
 	}
 	changed := filepath.Join(dir, "query.go")
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), first, fmt.Sprintf("panic(%q)\n%s", message, first), 1)), 0o600); err != nil {

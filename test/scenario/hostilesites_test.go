@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// hostileSites are rows 17 to 24: what pages of other sites may try.
+// hostileSites returns rows 17 to 24: requests that pages of other sites may send.
 func hostileSites() []row {
 	get := "/graphql?query=" + url.QueryEscape("{viewer{id}}")
 	return []row{
@@ -99,13 +99,13 @@ func hostileOrigins(t *testing.T, w *world) {
 			}
 		}
 	}
-	// Where no site may call, none is told that it may.
+	// If no site may call, no origin is allowed.
 	if r := w.send("POST", "/graphql", question("{__typename}"), "Origin: https://app.example"); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("got %v", r.Header)
 	}
 }
 
-// socket opens a websocket of the protocol; closed tells how it ends.
+// socket opens a websocket with the subprotocol.
 func (w *world) socket(header ...string) (*websocket.Conn, *http.Response, error) {
 	h := http.Header{}
 	for _, line := range header {
@@ -115,8 +115,8 @@ func (w *world) socket(header ...string) (*websocket.Conn, *http.Response, error
 	return websocket.Dial(w.t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/graphql", &websocket.DialOptions{HTTPHeader: h, Subprotocols: []string{"graphql-transport-ws"}})
 }
 
-// says sends messages over a new socket, and gives the answers up to the close
-// or the wanted number of them.
+// says sends messages over a new socket. It returns the messages received until the
+// close, or until the wanted number of them has arrived.
 func (w *world) says(answers int, messages ...string) (heard []string) {
 	w.t.Helper()
 	c, _, err := w.socket()
@@ -166,8 +166,8 @@ func hostileSockets(t *testing.T, w *world) {
 	if got := last(w.says(1, viewer)); got != "closed 4401" {
 		t.Errorf("before the init: %s", got)
 	}
-	// A token of 1 s is good for the leeway of 30 s more: one that has 2 s of
-	// that left ends its socket.
+	// A token is accepted for 30 s after its expiry. One that has 2 s of these left ends
+	// its socket.
 	brief := w.tokenWith(map[string]any{"sub": "u:acme:ann", "exp": time.Now().Add(-28 * time.Second).Unix()})
 	if got := last(w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+brief+`"}}`)); got != "closed 4403" {
 		t.Errorf("an expired token: %s", got)
@@ -175,12 +175,12 @@ func hostileSockets(t *testing.T, w *world) {
 	hostileSocketOperations(t, w)
 }
 
-// hostileSilence opens a socket and does not say who it is.
+// hostileSilence opens a socket and does not authenticate.
 func hostileSilence() longRow {
 	heard := make(chan string, 1)
 	began := time.Now()
 	begin := func(t *testing.T, w *world) {
-		began = time.Now() // before the gateway's own time begins
+		began = time.Now() // before the gateway's timeout starts
 		c, _, err := w.socket()
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func hostileSilence() longRow {
 	try := func(t *testing.T, _ *world) {
 		select {
 		case got := <-heard:
-			// It may be later on a slow machine, and never earlier.
+			// On a slow machine it may be later, but never earlier.
 			if !strings.HasPrefix(got, "StatusCode(4408) after 1") {
 				t.Errorf("it is closed with %s", got)
 			}
@@ -205,14 +205,14 @@ func hostileSilence() longRow {
 	return longRow{row{24, "websockets: silent", try}, begin}
 }
 
-// hostileSocketOperations starts more operations than a socket may have:
-// subscriptions to whom nothing is told, so that none of them ends.
+// hostileSocketOperations starts more operations than a socket may have. They are
+// subscriptions without events, so that none of them ends.
 func hostileSocketOperations(t *testing.T, w *world) {
 	messages := []string{`{"type":"connection_init","payload":{"authorization":"Bearer ` + w.ann + `"}}`}
 	for n := range 21 {
 		messages = append(messages, fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{libraryChanged(principalId:\"u:acme:ann\"){__typename}}"}}`, n))
 	}
-	// The acknowledgement of the init, and one refusal: that of the last.
+	// The acknowledgement of the init, and one refusal: that of the last operation.
 	if heard := w.says(2, messages...); !strings.Contains(heard[1], `"id":"20"`) || !strings.Contains(heard[1], "OPERATION_LIMIT") {
 		t.Errorf("21 subscriptions over one socket are answered by %s", heard[1:])
 	}

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// hostileTokens are rows 25 to 32: tokens that an attacker may make.
+// hostileTokens returns rows 25 to 32: tokens that an attacker can make.
 func hostileTokens() []row {
 	return []row{
 		{25, "alg none", func(t *testing.T, w *world) {
@@ -61,12 +61,12 @@ func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // what tests write can be written
+		panic(err) // test data can always be encoded
 	}
 	return b
 }
 
-// claims are good ones of ann, with some changed, or left out by nil.
+// claims returns valid claims of ann, with some changed, or removed if nil.
 func (w *world) claims(with map[string]any) map[string]any {
 	now := time.Now().Unix()
 	claims := map[string]any{"sub": "u:acme:ann", "iss": "carrel", "aud": "carrel", "iat": now, "exp": now + 3600}
@@ -75,7 +75,7 @@ func (w *world) claims(with map[string]any) map[string]any {
 	return claims
 }
 
-// tokenWith is a token of the gateway's secret.
+// tokenWith returns a token signed with the gateway's secret.
 func (w *world) tokenWith(claims map[string]any) string {
 	return signed(map[string]any{"alg": "HS256"}, w.claims(claims), func(b []byte) []byte { return mac(w.secret, b) })
 }
@@ -101,26 +101,26 @@ func (g *gateway) badToken(name, token string) {
 
 func (g *gateway) goodToken(name, token string) {
 	g.t.Helper()
-	// Whoever is not stored may still make itself: the token was believed.
+	// A user that is not stored may still create itself, so the token was accepted.
 	r := g.send("POST", "/graphql", question("{__typename}"), "Authorization: Bearer "+token)
 	if r.Status != 200 || r.code() != "" {
 		g.t.Errorf("%s: got %d %.300s", name, r.Status, r.body)
 	}
 }
 
-// keyHost serves a key set, and counts how often it is asked.
+// keyHost serves a key set, and counts the requests for it.
 type keyHost struct {
 	*httptest.Server
-	set   atomic.Pointer[[]byte]
-	down  atomic.Bool
-	asked atomic.Int64
+	set      atomic.Pointer[[]byte]
+	down     atomic.Bool
+	requests atomic.Int64
 }
 
 func newKeyHost(t *testing.T, keys ...map[string]any) *keyHost {
 	h := &keyHost{}
 	h.serve(keys...)
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h.asked.Add(1)
+		h.requests.Add(1)
 		if h.down.Load() {
 			http.Error(w, "down", http.StatusInternalServerError)
 			return
@@ -143,7 +143,7 @@ type signer struct {
 	sign     func([]byte) []byte
 }
 
-// token is one of ann's, with header members beside alg and kid.
+// token returns a token of ann, with further members in the header.
 func (s *signer) token(w *world, head map[string]any) string {
 	all := map[string]any{"alg": s.alg, "kid": s.kid}
 	maps.Copy(all, head)
@@ -200,14 +200,15 @@ func hostileConfusion(t *testing.T, w *world) {
 	for _, s := range []*signer{rs, es, ed} {
 		g.goodToken(s.alg, s.token(w, nil))
 	}
-	// The public key, in the forms it may be found in, as if it were the secret.
+	// The public key, in the forms in which it can be found, used as if it were the
+	// secret.
 	for _, secret := range [][]byte{*host.set.Load(), mustJSON(rs.jwk), []byte(rs.jwk["n"].(string))} {
 		head := map[string]any{"alg": "HS256", "kid": "r"}
 		g.badToken("HS256 with a public key", signed(head, w.claims(nil), func(b []byte) []byte { return mac(secret, b) }))
 	}
 	g.badToken("the key of another kind", rs.token(w, map[string]any{"kid": "e"}))
 	g.badToken("another name for the algorithm", rs.token(w, map[string]any{"alg": "PS256"}))
-	// The gateway of the table knows no key set.
+	// The gateway of the other rows has no key set.
 	w.badToken("no key set", rs.token(w, nil))
 }
 
@@ -226,9 +227,9 @@ func hostileKeyFlood(t *testing.T, w *world) {
 	}
 	wg.Wait()
 	g.goodToken("in the flood", known.token(w, nil))
-	// One reading at the start, and one in each half minute that it took.
-	if most := 2 + int64(time.Since(began)/(30*time.Second)); host.asked.Load() > most {
-		t.Errorf("the key host was asked %d times, at most %d are right", host.asked.Load(), most)
+	// One request at the start, and one for each half minute of the test.
+	if most := 2 + int64(time.Since(began)/(30*time.Second)); host.requests.Load() > most {
+		t.Errorf("the key host received %d requests, want at most %d", host.requests.Load(), most)
 	}
 }
 
@@ -246,8 +247,8 @@ func hostileHeaders(t *testing.T, w *world) {
 		g.badToken(name, stranger.token(w, head))
 	}
 	g.goodToken("with a jku that is ignored", known.token(w, map[string]any{"jku": theirs.URL, "x5u": theirs.URL, "jwk": stranger.jwk}))
-	if n := theirs.asked.Load(); n != 0 {
-		t.Errorf("the attacker's host was asked %d times", n)
+	if n := theirs.requests.Load(); n != 0 {
+		t.Errorf("the attacker's host received %d requests", n)
 	}
 }
 
@@ -262,8 +263,8 @@ func hostileKeyHosts(t *testing.T, w *world) {
 
 	both := newKeyHost(t, first.jwk, next.jwk)
 	g = serveWith(t, "--auth-jwks", both.URL)
-	g.goodToken("the old key while both are told", first.token(w, nil))
-	g.goodToken("the new key while both are told", next.token(w, nil))
+	g.goodToken("the old key while both are published", first.token(w, nil))
+	g.goodToken("the new key while both are published", next.token(w, nil))
 
 	dead := newKeyHost(t)
 	dead.down.Store(true)
@@ -277,8 +278,8 @@ func hostileKeyHosts(t *testing.T, w *world) {
 	}
 }
 
-// hostileRotation exchanges the keys while the gateway runs. Half a minute after
-// it last read them, the first token of an unknown key has it read them again.
+// hostileRotation replaces the keys while the gateway runs. Half a minute after the last
+// request for the key set, the first token with an unknown key triggers another one.
 func hostileRotation() longRow {
 	var (
 		g           *gateway
@@ -297,23 +298,23 @@ func hostileRotation() longRow {
 		here := g.in(t)
 		for tries := 0; here.send("POST", "/graphql", question("{__typename}"), "Authorization: Bearer "+young).Status != 200; tries++ {
 			if tries == 200 {
-				t.Fatalf("the new key is not read within a minute; the host was asked %d times", host.asked.Load())
+				t.Fatalf("the new key was not read within a minute; the host received %d requests", host.requests.Load())
 			}
 			here.goodToken("the old key while the new one is not known", old)
 			<-time.After(300 * time.Millisecond)
 		}
 		here.goodToken("the new key", young)
-		here.goodToken("the old key, which is still told", old)
-		if n := host.asked.Load(); n > 3 {
-			t.Errorf("the key host was asked %d times", n)
+		here.goodToken("the old key, which is still published", old)
+		if n := host.requests.Load(); n > 3 {
+			t.Errorf("the key host received %d requests", n)
 		}
 	}
 	return longRow{row{31, "rotation", try}, begin}
 }
 
-// hostileWithdrawal takes a key out of the set: a token that was believed before is
-// refused after the next reading, and stays so. Who follows a library by then
-// goes on until the token's end, as docs/authentication.md says.
+// hostileWithdrawal removes a key from the set. A token that was accepted before is
+// refused after the next request for the set. A subscription that is open by then
+// continues until its token expires, as docs/authentication.md says.
 func hostileWithdrawal(t *testing.T, w *world) {
 	stolen, other := newES256(t, "stolen"), newEdDSA(t, "other")
 	host := newKeyHost(t, stolen.jwk, other.jwk)
@@ -326,11 +327,11 @@ func hostileWithdrawal(t *testing.T, w *world) {
 	deadline := time.Now().Add(answerWithin)
 	for g.send("POST", "/graphql", question("{__typename}"), "Authorization: Bearer "+old).Status == 200 {
 		if time.Now().After(deadline) {
-			t.Fatalf("a withdrawn key is believed; the host was asked %d times", host.asked.Load())
+			t.Fatalf("a withdrawn key is still accepted; the host received %d requests", host.requests.Load())
 		}
 	}
 	g.badToken("of a withdrawn key", old)
-	g.goodToken("of the key that is left", young)
+	g.goodToken("of the remaining key", young)
 	g.must(young, createItem, vars{"in": vars{"name": "after", "kind": "NOTE", "title": "After"}})
 	follower.wants("+c:acme:after After MANAGER")
 	follower.leave()

@@ -33,7 +33,7 @@ func (g *gateway) acquire(token string, ttl int, keys ...string) vars {
 	return vars{"in": vars{"id": got["lease"].(map[string]any)["id"], "token": got["token"]}}
 }
 
-// wantAvailable compares whether a key could be leased.
+// wantAvailable checks whether a key could be leased.
 func (g *gateway) wantAvailable(key string, want bool) {
 	g.t.Helper()
 	if got := g.must("", available, vars{"key": key}).Data["isKeyAvailable"]; got != want {
@@ -41,7 +41,7 @@ func (g *gateway) wantAvailable(key string, want bool) {
 	}
 }
 
-// wantRefused compares the codes and paths of the userErrors of an operation.
+// wantRefused checks the codes and paths of the userErrors of an operation.
 func (g *gateway) wantRefused(token, query, field string, in vars, want ...string) *answer {
 	g.t.Helper()
 	a := g.ask(token, query, in)
@@ -51,8 +51,8 @@ func (g *gateway) wantRefused(token, query, field string, in vars, want ...strin
 	return a
 }
 
-// TestLeases leases keys over HTTP, with a gateway that dies in between. No token reaches a
-// log.
+// TestLeases leases keys over HTTP, with a gateway that dies in between. No token may be
+// logged.
 func TestLeases(t *testing.T) {
 	t.Parallel() // a cluster waits for the end of a killed gateway before its audit
 	g := serve(t)
@@ -73,7 +73,7 @@ func TestLeases(t *testing.T) {
 		t.Errorf("an anonymous acquire: %+v", e)
 	}
 	if e := g.ask(bob, readLease, stolen["in"].(vars)); len(e.Errors) != 1 || e.Errors[0].Extensions["code"] != "FORBIDDEN" {
-		t.Errorf("a look with another token: %+v", e)
+		t.Errorf("a read with another token: %+v", e)
 	}
 	seen := g.must("", readLease, kept["in"].(vars)).Data
 	if l := seen["lease"].(map[string]any); l["state"] != "PENDING" || seen["node"] != nil || !strings.Contains(fmt.Sprint(l["documents"]), "value of b") {

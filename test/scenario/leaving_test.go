@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestClientsThatLeave_AreNotWarnedOf: whatever clients break off, and whenever,
-// is theirs to break off. The log has neither a warning nor an error of it.
+// TestClientsThatLeave_AreNotWarnedOf checks that clients may disconnect at any time: the
+// log contains no warning and no error about it.
 func TestClientsThatLeave_AreNotWarnedOf(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0")
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -56,14 +56,14 @@ func TestClientsThatLeave_AreNotWarnedOf(t *testing.T) {
 					request = request[:len(request)-5]
 				}
 				c := g.dial(request)
-				// Some are gone before it is read, some while it runs.
+				// Some disconnect before the request is read, some while it runs.
 				<-time.After(time.Duration(n%12) * 500 * time.Microsecond)
 				_ = c.Close()
 			}
 		})
 	}
 	workers.Wait()
-	for w := range 8 { // what was begun is over
+	for w := range 8 { // wait until all requests have ended
 		g.must(ann, updateItem, vars{"in": vars{"id": fmt.Sprint("c:acme:x", w), "title": "end"}})
 	}
 	g.stop()

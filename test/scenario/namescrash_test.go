@@ -13,19 +13,21 @@ const (
 	byURL    = `query($url: String!) { contentByUrl(url: $url, tenant: "acme") { id url } }`
 )
 
-// named is what the load was told of names. What was under way at a crash may have happened.
+// named is what the clients know of names from answers. A change without an answer at a
+// crash may have happened.
 type named struct {
 	mu sync.Mutex
 	// keys are the keys of leases whose confirmation was answered.
 	keys map[string]string
-	// urls are the URLs of items, as they were answered last. An item whose move was under
-	// way at a crash is in doubt until it is moved again.
+	// urls are the URLs of items, as they were answered last. An item whose move was
+	// interrupted by a crash is in doubt until it is moved again.
 	urls  map[string]string
 	doubt map[string]bool
 }
 
-// TestNames_UnderCrashes kills the process again and again while clients lease keys and give
-// URLs: no key and no URL has two owners, and none stays held by nobody for longer than 30 s.
+// TestNames_UnderCrashes kills the process repeatedly while clients lease keys and set
+// URLs. No key and no URL may have two owners, and none may be held without an owner for
+// longer than 30 s.
 func TestNames_UnderCrashes(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
@@ -34,14 +36,14 @@ func TestNames_UnderCrashes(t *testing.T) {
 	for c := range tokens {
 		tokens[c] = g.user("acme", fmt.Sprintf("namer%d", c), "PUBLIC")
 	}
-	told := &named{keys: map[string]string{}, urls: map[string]string{}, doubt: map[string]bool{}}
+	answered := &named{keys: map[string]string{}, urls: map[string]string{}, doubt: map[string]bool{}}
 	for crash := range 8 {
 		var wg sync.WaitGroup
 		answers := make(chan struct{}, 10_000)
 		for c := range clients {
 			random := rand.New(rand.NewPCG(uint64(crash), uint64(c)))
 			wg.Go(func() {
-				for told.lease(g, tokens[c], random, keys) && told.move(g, tokens[c], c, random, urls) {
+				for answered.lease(g, tokens[c], random, keys) && answered.move(g, tokens[c], c, random, urls) {
 					answers <- struct{}{}
 				}
 			})
@@ -52,12 +54,12 @@ func TestNames_UnderCrashes(t *testing.T) {
 		g.kill()
 		wg.Wait()
 		g.start()
-		told.check(g, tokens[0])
+		answered.check(g, tokens[0])
 	}
-	if len(told.keys) < 3 || len(told.urls) < 3 {
-		t.Errorf("%d keys and %d URLs were given: the load did not load", len(told.keys), len(told.urls))
+	if len(answered.keys) < 3 || len(answered.urls) < 3 {
+		t.Errorf("%d keys and %d URLs were given: there was too little load", len(answered.keys), len(answered.urls))
 	}
-	told.free(g, tokens[0], keys, urls)
+	answered.free(g, tokens[0], keys, urls)
 	g.audit()
 }
 
@@ -95,7 +97,7 @@ func (n *named) lease(g *gateway, token string, random *rand.Rand, keys int) boo
 	return true
 }
 
-// move gives the client's item one of a few URLs that all clients want.
+// move gives the client's item one of a few URLs that all clients compete for.
 func (n *named) move(g *gateway, token string, client int, random *rand.Rand, urls int) bool {
 	id := fmt.Sprintf("c:acme:named%d", client)
 	url := fmt.Sprintf("https://acme.example/%d", random.IntN(urls))
@@ -122,7 +124,7 @@ func (n *named) move(g *gateway, token string, client int, random *rand.Rand, ur
 	return true
 }
 
-// check compares what was answered with what is there now.
+// check compares what was answered with what is stored now.
 func (n *named) check(g *gateway, token string) {
 	g.t.Helper()
 	for k := range n.keys {
@@ -132,16 +134,16 @@ func (n *named) check(g *gateway, token string) {
 		item := g.must(token, `query($id: ID!) { content(id: $id) { url } }`, vars{"id": id})
 		now, _ := item.at("content.url").(string)
 		if now != url && !n.doubt[id] {
-			g.t.Errorf("%s has the URL %q, and %q was answered", id, now, url)
+			g.t.Errorf("%s has the URL %q, but %q was answered", id, now, url)
 		}
 		n.urls[id], n.doubt[id] = now, false
 		if found := g.must(token, byURL, vars{"url": now}).at("contentByUrl.id"); found != id {
-			g.t.Errorf("%s names %v, and %s has it", now, found, id)
+			g.t.Errorf("%s leads to %v, but belongs to %s", now, found, id)
 		}
 	}
 }
 
-// free takes every key and every URL that nobody has.
+// free takes every key and every URL without an owner.
 func (n *named) free(g *gateway, token string, keys, urls int) {
 	g.t.Helper()
 	for k := range keys {
@@ -168,14 +170,14 @@ func (n *named) free(g *gateway, token string, keys, urls int) {
 	}
 }
 
-// eventually waits for what must hold within 30 s.
+// eventually waits for a condition that must hold within 30 s.
 func (g *gateway) eventually(what string, holds func() bool) {
 	g.t.Helper()
 	end := time.After(45 * time.Second)
 	for !holds() {
 		select {
 		case <-end:
-			g.t.Errorf("after 45 s it does not hold that %s", what)
+			g.t.Errorf("not true within 45 s: %s", what)
 			return
 		case <-time.After(100 * time.Millisecond):
 		}

@@ -27,7 +27,7 @@ const (
 	byKey            = `query($key: String!) { byKey(key: $key, tenant: "acme") { __typename ... on Content { id } ... on Branch { key } ... on Revision { key } ... on Draft { key } ... on Suggestion { key } } }`
 )
 
-// in is the variables of a mutation whose input has these fields.
+// in returns the variables of a mutation whose input has these fields.
 func in(fields ...any) vars {
 	v := vars{}
 	for i := 0; i < len(fields); i += 2 {
@@ -43,7 +43,7 @@ func (g *gateway) note(token string, fields ...any) string {
 	return g.must(token, createItem, v).at("createContent.content.id").(string)
 }
 
-// wantAt compares what is at a path of an answer, as JSON.
+// wantAt checks the value at a path of an answer, as JSON.
 func (g *gateway) wantAt(a *answer, path, want string) {
 	g.t.Helper()
 	if len(a.Errors) > 0 {
@@ -55,7 +55,7 @@ func (g *gateway) wantAt(a *answer, path, want string) {
 	}
 }
 
-// wantText compares the title that a viewer is shown; "" is none.
+// wantText checks the title that a viewer is shown; "" means none.
 func (g *gateway) wantText(token, want string, v vars) {
 	g.t.Helper()
 	a := g.must(token, readText, v)
@@ -85,7 +85,7 @@ func TestNotes_TextInLanguages(t *testing.T) {
 		{"it;q=0.7, *;q=0.1", "", "note"},
 		{"fr;q=0", "", "guide"},
 	} {
-		// What is asked for decides how it is read.
+		// The requested locale decides how the text is read.
 		for _, fields := range []string{"title body", "title", "title locale isCurrent key"} {
 			r := g.send("POST", "/graphql", question(fmt.Sprintf(`{ content(id: %q) { revision%s { %s } } }`, id, c.field, fields)), "Accept-Language: "+c.accept)
 			got, _ := r.at("content.revision.title").(string)
@@ -114,7 +114,8 @@ func TestNotes_TextInLanguages(t *testing.T) {
 	g.audit()
 }
 
-// What a visitor sees moves in libraries, and what only editors see does not.
+// TestNotes_PublishingAndRollingBack checks that changes that visitors see move the item
+// in libraries, and changes that only editors see do not.
 func TestNotes_PublishingAndRollingBack(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
@@ -129,7 +130,7 @@ func TestNotes_PublishingAndRollingBack(t *testing.T) {
 	g.wantAt(a, "saveRevision.revision", `{"author":{"id":"u:acme:ann"},"branch":1,"isCurrent":false,"isWorking":true,"key":"`+id+`#1.1","locale":null,"number":1,"title":"one"}`)
 	g.wantAt(a, "saveRevision.content", `{"title":"note","version":1}`)
 	if got := newest(); got != `[{"revision":null,"title":"other"}]` {
-		t.Errorf("a text that is not published has moved: %s", got)
+		t.Errorf("an unpublished text moved the item: %s", got)
 	}
 	g.wantText(bob, "note", vars{"id": id})
 	g.wantText(bob, "", vars{"id": id, "working": true})
@@ -139,7 +140,7 @@ func TestNotes_PublishingAndRollingBack(t *testing.T) {
 	g.wantText(ann, "", vars{"id": id, "number": 2})
 	g.must(ann, publishRevision, in("contentId", id, "branch", 1, "number", 1))
 	if got := newest(); got != `[{"revision":{"number":1,"title":"one"},"title":"one"}]` {
-		t.Errorf("what was published is not the newest: %s", got)
+		t.Errorf("the published item is not the newest: %s", got)
 	}
 	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", id, "title", "late", "body", "", "baseRevision", 0), "REVISION_CONFLICT baseRevision")
 	g.wantRefused(ann, publishRevision, "publishRevision", in("contentId", id, "branch", 1, "number", 9), "NOT_FOUND number")
@@ -158,7 +159,7 @@ func TestNotes_PublishingAndRollingBack(t *testing.T) {
 	g.wantAt(rest, "content.branch.revisions.pageInfo.hasNextPage", "false")
 	stolen := g.ask(bob, readRevisions, vars{"id": id, "first": 2, "after": first.at("content.branch.revisions.pageInfo.endCursor")})
 	if stolen.code() != "BAD_CURSOR" {
-		t.Errorf("a cursor of an editor is read for a visitor: %+v", stolen.Errors)
+		t.Errorf("a visitor can use the cursor of an editor: %+v", stolen.Errors)
 	}
 	g.audit()
 }
@@ -230,7 +231,7 @@ func TestNotes_Suggestions(t *testing.T) {
 	better, worse, mine := suggest(bob, "better"), suggest(bob, "worse"), suggest(eve, "mine")
 	a := g.ask("", suggestRevision, in("contentId", id, "title", "t", "body", ""))
 	if a.code() != "UNAUTHENTICATED" {
-		t.Errorf("who is not signed in suggests: %+v", a.Errors)
+		t.Errorf("an anonymous viewer can suggest: %+v", a.Errors)
 	}
 	g.wantRefused(bob, suggestRevision, "suggestRevision", in("contentId", id, "title", "t", "body", "", "note", strings.Repeat("x", 2001)), "INVALID note")
 	titles := func(token string, v vars) string {
@@ -256,7 +257,7 @@ func TestNotes_Suggestions(t *testing.T) {
 		t.Errorf("an author sees %s", got)
 	}
 	if got := titles("", vars{}); got != "" {
-		t.Errorf("who is not signed in sees %s", got)
+		t.Errorf("an anonymous viewer sees %s", got)
 	}
 	node := `query($id: ID!) { node(id: $id) { id ... on Suggestion { title body } } }`
 	g.wantAt(g.must(bob, node, vars{"id": better}), "node", `{"body":"body of better","id":"`+better+`","title":"better"}`)
@@ -312,7 +313,7 @@ func TestNotes_BranchesAndKeys(t *testing.T) {
 		url + "#EN/2.1": `{"__typename":"Revision","key":"` + url + `#en/2.1"}`,
 		draft:           `{"__typename":"Draft","key":"` + draft + `"}`,
 		suggestion:      `{"__typename":"Suggestion","key":"` + suggestion + `"}`,
-		url + "#2.1":    "null", // exact: there is no text without a locale
+		url + "#2.1":    "null", // the locale must match exactly, and there is no text without one
 		url + "#en/2.2": "null",
 		url + "#4":      "null",
 		suggestion[:len(url)] + "#suggestion/2." + suggestion[len(suggestion)-32:]: "null",
@@ -325,14 +326,15 @@ func TestNotes_BranchesAndKeys(t *testing.T) {
 	g.audit()
 }
 
-// Saves at the same time get numbers without gaps, and what was answered survives a crash.
+// TestNotes_SavesUnderCrashes checks that parallel saves get numbers without gaps, and
+// that answered saves survive a crash.
 func TestNotes_SavesUnderCrashes(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	id := g.note(ann)
 	var mu sync.Mutex
-	told := map[int]string{}
+	saved := map[int]string{}
 	for crash := range 5 {
 		var wg sync.WaitGroup
 		answered := make(chan struct{}, 1000)
@@ -346,10 +348,10 @@ func TestNotes_SavesUnderCrashes(t *testing.T) {
 					}
 					if number, ok := a.at("saveRevision.revision.number").(float64); ok {
 						mu.Lock()
-						if other, twice := told[int(number)]; twice {
+						if other, twice := saved[int(number)]; twice {
 							t.Errorf("the number %v was given to %.20s and %.20s", number, other, body)
 						}
-						told[int(number)] = body
+						saved[int(number)] = body
 						mu.Unlock()
 						answered <- struct{}{}
 					}
@@ -374,7 +376,7 @@ func TestNotes_SavesUnderCrashes(t *testing.T) {
 		v["after"] = a.at("content.branch.revisions.pageInfo.endCursor")
 		more = a.at("content.branch.revisions.pageInfo.hasNextPage") == true
 	}
-	for number, body := range told {
+	for number, body := range saved {
 		if got[number] != body {
 			t.Errorf("revision %d has %.20q, want %.20q", number, got[number], body)
 		}
@@ -384,13 +386,14 @@ func TestNotes_SavesUnderCrashes(t *testing.T) {
 			t.Errorf("revision %d is missing", number)
 		}
 	}
-	if len(told) < 100 {
-		t.Errorf("only %d saves were answered", len(told))
+	if len(saved) < 100 {
+		t.Errorf("only %d saves were answered", len(saved))
 	}
 	g.audit()
 }
 
-// TestNotes_DocumentationCanBeRun runs the operations of docs/pages.md as they are written.
+// TestNotes_DocumentationCanBeRun runs the operations of docs/pages.md as they are
+// written.
 func TestNotes_DocumentationCanBeRun(t *testing.T) {
 	g := serve(t)
 	text, err := os.ReadFile("../../docs/pages.md")
@@ -410,7 +413,8 @@ func TestNotes_DocumentationCanBeRun(t *testing.T) {
 	g.wantAt(last, "publishDraft.revision", `{"isCurrent":true,"number":2}`)
 }
 
-// Who follows a library is told of a publication, and of nothing that visitors do not see.
+// TestNotes_FollowersAreToldOfPublications checks that a follower of a library receives
+// publications, and nothing that visitors do not see.
 func TestNotes_FollowersAreToldOfPublications(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")

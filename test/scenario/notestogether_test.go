@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// beside starts another gateway on the store, where that allows it, and returns it. One
-// that is embedded has one gateway only.
+// beside starts another gateway on the store and returns it. An embedded store can have
+// only one gateway; then it returns g.
 func (g *gateway) beside() *gateway {
 	g.t.Helper()
 	if *on == "pebble" {
@@ -24,7 +24,7 @@ func (g *gateway) beside() *gateway {
 	return other
 }
 
-// saveSurely saves a text, again where the gateway says that it may, and returns its number.
+// saveSurely saves a text, retries while the gateway allows it, and returns its number.
 func (g *gateway) saveSurely(token, id, title string) int {
 	save := in("contentId", id, "title", title, "body", title, "publish", true, "idempotencyKey", title)
 	for range 10 {
@@ -43,12 +43,13 @@ func (g *gateway) saveSurely(token, id, title string) int {
 			return -1
 		}
 	}
-	g.t.Errorf("%s is not saved after 10 attempts", title)
+	g.t.Errorf("%s could not be saved in 10 attempts", title)
 	return -1
 }
 
-// Of 20 saves at the same time through two gateways each has a number of its own, and
-// together they have no gap. The text that is current is the last one.
+// TestNotes_ParallelSavesThroughTwoGateways saves 20 texts in parallel through two
+// gateways. Their numbers are distinct and have no gap, and the text with the last number
+// is current.
 func TestNotes_ParallelSavesThroughTwoGateways(t *testing.T) {
 	const saves = 20
 	g := serve(t)
@@ -81,7 +82,7 @@ func TestNotes_ParallelSavesThroughTwoGateways(t *testing.T) {
 				t.Errorf("revision %v, want %q", r, titles[number])
 			}
 		}
-		// Whether one repeats the save of the other or its own, it has its first number.
+		// A repetition gets the number of the first save, whichever gateway made it.
 		if again := other.saveSurely(ann, id, titles[7]); again != 7 {
 			t.Errorf("the repetition of revision 7 has the number %d", again)
 		}

@@ -11,7 +11,7 @@ import (
 
 func order(direction string) vars { return vars{"field": "LAST_MODIFIED", "direction": direction} }
 
-// shelf makes ann's library of n notes, oldest first.
+// shelf creates ann's library of n notes, oldest first.
 func shelf(g *gateway, n int) (token string, titles []string) {
 	g.t.Helper()
 	token = g.user("acme", "ann", "PUBLIC")
@@ -119,32 +119,32 @@ func TestCursors(t *testing.T) {
 	token, titles := shelf(g, 6)
 	first := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 2}))
 	next := vars{"id": "u:acme:ann", "first": 2, "after": first.End}
-	t.Run("a flipped bit anywhere is told", func(t *testing.T) {
+	t.Run("any flipped bit is detected", func(t *testing.T) {
 		for i := range first.End {
 			flipped := []byte(first.End)
 			flipped[i] ^= 1
 			a := g.ask(token, pageItems, vars{"id": "u:acme:ann", "first": 2, "after": string(flipped)})
-			// The last character carries unused bits; what decodes to the same
-			// bytes is the same cursor.
+			// The last character has unused bits. Text that decodes to the same bytes is
+			// the same cursor.
 			if a.code() != "BAD_CURSOR" && i != len(flipped)-1 {
 				t.Errorf("character %d: %q", i, a.code())
 			}
 		}
 	})
-	t.Run("it shows no id and no time", func(t *testing.T) {
+	t.Run("it reveals no id and no time", func(t *testing.T) {
 		for _, hint := range []string{"acme", "c:", "ann"} {
 			if strings.Contains(first.End, hint) {
 				t.Errorf("%q is in %q", hint, first.End)
 			}
 		}
 	})
-	t.Run("another library's", func(t *testing.T) {
+	t.Run("of another library", func(t *testing.T) {
 		ben := g.user("acme", "ben", "PUBLIC")
 		if a := g.ask(ben, pageItems, vars{"id": "u:acme:ben", "first": 2, "after": first.End}); a.code() != "BAD_CURSOR" {
 			t.Errorf("%q", a.code())
 		}
 	})
-	t.Run("another viewer class's", func(t *testing.T) {
+	t.Run("of another viewer class", func(t *testing.T) {
 		if a := g.ask("", pageItems, next); a.code() != "BAD_CURSOR" {
 			t.Errorf("%q", a.code())
 		}
@@ -156,7 +156,7 @@ func TestCursors(t *testing.T) {
 			t.Errorf("%v", p.Titles)
 		}
 	})
-	t.Run("its item moves, then goes", func(t *testing.T) {
+	t.Run("its item moves, and is then deleted", func(t *testing.T) {
 		g.must(token, updateItem, vars{"in": vars{"id": "c:acme:1", "title": "moved"}})
 		if p := pageOf(g.must(token, pageItems, next)); !slices.Equal(p.Titles, titles[2:4]) {
 			t.Errorf("after the move: %v", p.Titles)
@@ -166,7 +166,7 @@ func TestCursors(t *testing.T) {
 			t.Errorf("after the end: %v", p.Titles)
 		}
 	})
-	t.Run("a mutation's works in either order", func(t *testing.T) {
+	t.Run("of a mutation, in either order", func(t *testing.T) {
 		cursor := g.must(token, updateItem, vars{"in": vars{"id": "c:acme:3", "title": "newest"}}).at("updateContent.libraryEdge.cursor")
 		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 9, "after": cursor, "by": order("DESC")})); !slices.Equal(p.Titles, []string{"note 005", "note 004", "note 002", "note 000"}) {
 			t.Errorf("descending: %v", p.Titles)
@@ -177,8 +177,8 @@ func TestCursors(t *testing.T) {
 	})
 }
 
-// TestAWalkToNewerEntriesMeetsNothingTwice changes items that were read while
-// the walk goes on.
+// TestAWalkToNewerEntriesMeetsNothingTwice changes items that were read while the walk
+// continues.
 func TestAWalkToNewerEntriesMeetsNothingTwice(t *testing.T) {
 	g := serve(t)
 	token, titles := shelf(g, 10)

@@ -28,13 +28,13 @@ const (
 		edges { cursor node { id title createdBy { id } } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
 )
 
-// unlikeOthers is a text that compression leaves as it is.
+// unlikeOthers returns a text that does not compress.
 const unlikeOthers = "zQ8vK1xWm4Tj7RcY"
 
 // pasted is a paste with its secret.
 type pasted struct{ id, secret string }
 
-// with is an input that names the paste and its secret.
+// with returns an input that contains the id and the secret of the paste.
 func (p pasted) with(pairs ...any) vars {
 	input := vars{"id": p.id, "secret": p.secret}
 	for n := 0; n < len(pairs); n += 2 {
@@ -56,7 +56,7 @@ func (g *gateway) paste(token, title string, pairs ...any) pasted {
 	return pasted{id, secret}
 }
 
-// wantLatest compares the titles of the newest pastes.
+// wantLatest checks the titles of the newest pastes.
 func (g *gateway) wantLatest(want ...string) {
 	g.t.Helper()
 	a := g.must("", latestPastes, nil)
@@ -69,7 +69,7 @@ func (g *gateway) wantLatest(want ...string) {
 	}
 }
 
-// raw reads a text as it is.
+// raw reads the raw text of a paste.
 func (g *gateway) raw(id string) (status int, text string) {
 	g.t.Helper()
 	res, err := g.client.Get(g.url + "/p/" + id + "/raw")
@@ -84,8 +84,8 @@ func (g *gateway) raw(id string) (status int, text string) {
 	return res.StatusCode, string(body)
 }
 
-// TestPastes has nobody and ann paste texts over HTTP, through two gateways where the store
-// allows it. The secrets of all pastes are told once, and found nowhere afterwards.
+// TestPastes creates pastes anonymously and as ann over HTTP, through two gateways if the
+// store allows it. Each secret is returned once, and appears nowhere else.
 func TestPastes(t *testing.T) {
 	traces := collect(t)
 	g := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000", "--otlp-endpoint", traces.url, "--trace-ratio", "1")
@@ -141,11 +141,11 @@ func TestPastes(t *testing.T) {
 	other.wantLatest("hidden", "one")
 	other.wantRefused("", updatePaste, "updatePaste", second.with("title", "back"), "NOT_FOUND id")
 	if status, text := other.raw(second.id); status != 404 {
-		t.Errorf("what was deleted, raw: %d %.40q", status, text)
+		t.Errorf("a deleted paste, raw: %d %.40q", status, text)
 	}
 	a = g.ask("", `{ a: paste(id: "`+second.id+`") { id } b: node(id: "`+second.id+`") { id } }`, nil)
 	if a.Data["a"] != nil || a.Data["b"] != nil {
-		t.Errorf("what was deleted: %v", a.Data)
+		t.Errorf("a deleted paste: %v", a.Data)
 	}
 
 	g.wantNoSecret(secrets)
@@ -164,13 +164,13 @@ func TestPastes(t *testing.T) {
 	}
 }
 
-// holdsAny reports whether a text holds one of some secrets.
+// holdsAny reports whether a text contains one of some secrets.
 func holdsAny(text []byte, secrets []string) bool {
 	return slices.ContainsFunc(secrets, func(secret string) bool { return bytes.Contains(text, []byte(secret)) })
 }
 
-// wantNoSecret looks for secrets in the files of the store and in what the gateway has
-// written. The text of a paste must be found there, or the search would prove nothing.
+// wantNoSecret searches the files of the store and the output of the gateway for secrets.
+// It must find the text of a paste there, or the search would prove nothing.
 func (g *gateway) wantNoSecret(secrets []string) {
 	g.t.Helper()
 	if holdsAny([]byte(g.log.String()+g.output.String()), secrets) {
@@ -203,12 +203,12 @@ func (g *gateway) wantNoSecret(secrets []string) {
 		}
 	}
 	if !seen {
-		g.t.Error("no file has the text of a paste: the search looked in the wrong place")
+		g.t.Error("no file has the text of a paste: the search did not cover the store")
 	}
 }
 
-// TestPastes_FollowingThem: new pastes come to those who follow, also those that another
-// gateway has stored, and those that were missed.
+// TestPastes_FollowingThem checks that followers receive new pastes, including those that
+// another gateway has stored, and those that they missed.
 func TestPastes_FollowingThem(t *testing.T) {
 	whole := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
 	other := whole.beside()
@@ -219,7 +219,8 @@ func TestPastes_FollowingThem(t *testing.T) {
 			page := g.must("", latestPastes, vars{"first": 1})
 			cursor := page.at("latestPastes.pageInfo.startCursor").(string)
 			now := ask(g, "", pasteCreated, nil)
-			// Nothing says that a subscription has begun, so the first paste is created until it comes.
+			// A subscription does not report when it starts, so the first paste is
+			// created repeatedly until it is delivered.
 			now.wantPastes(1, func(n int) pasted { return g.paste("", fmt.Sprintf("at once %d, %s", n, name)) })
 			g.paste("", "private", "isPrivate", true)
 			theirs := other.in(t).paste("", "of another gateway, "+name)
@@ -228,7 +229,7 @@ func TestPastes_FollowingThem(t *testing.T) {
 			since := ask(g, "", pasteCreated, vars{"after": cursor})
 			first := since.paste()
 			if first == before.id {
-				t.Error("it begins with the place that it was to begin after")
+				t.Error("it starts with the paste of the cursor instead of the one after it")
 			}
 			last := g.paste("", "last, "+name)
 			since.wantIDs(theirs.id, mine.id, last.id)
@@ -239,11 +240,11 @@ func TestPastes_FollowingThem(t *testing.T) {
 	}
 }
 
-// paste is the id of the next paste.
+// paste returns the id of the next paste.
 func (s *subscription) paste() string {
 	s.t.Helper()
 	event, ok := s.next()
-	var told struct {
+	var delivered struct {
 		Data struct {
 			PasteCreated *struct {
 				ID, Title, Body string
@@ -251,21 +252,21 @@ func (s *subscription) paste() string {
 			}
 		}
 	}
-	if err := json.Unmarshal(event, &told); !ok || err != nil || told.Data.PasteCreated == nil {
+	if err := json.Unmarshal(event, &delivered); !ok || err != nil || delivered.Data.PasteCreated == nil {
 		s.t.Fatalf("the event %s: %v", event, err)
 	}
 	if bytes.Contains(event, []byte("secret")) {
-		s.t.Errorf("an event tells of a secret: %s", event)
+		s.t.Errorf("an event contains a secret: %s", event)
 	}
-	p := told.Data.PasteCreated
+	p := delivered.Data.PasteCreated
 	if p.Body != "body of "+p.Title || p.IsPrivate {
 		s.t.Errorf("the event has %+v", p)
 	}
 	return p.ID
 }
 
-// wantIDs waits until all of some pastes were delivered, in whatever order and each once.
-// Others may come in between.
+// wantIDs waits until all of some pastes were delivered, in any order and each exactly
+// once. Others may come in between.
 func (s *subscription) wantIDs(ids ...string) {
 	s.t.Helper()
 	seen := map[string]int{}
@@ -299,8 +300,8 @@ func (s *subscription) wantPastes(first int, create func(n int) pasted) {
 	s.t.Fatal("no paste was delivered")
 }
 
-// TestPastes_ExpireExactly: a paste ends at its instant on every path, by the clock of the
-// gateway, whose answers say when they were sent.
+// TestPastes_ExpireExactly checks that a paste expires exactly on time on every path, by
+// the clock of the gateway, whose answers say when they were sent.
 func TestPastes_ExpireExactly(t *testing.T) {
 	g := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
 	end := time.Now().Add(1500 * time.Millisecond).Truncate(time.Millisecond)
@@ -321,7 +322,7 @@ func TestPastes_ExpireExactly(t *testing.T) {
 			got := there()
 			after := time.Now()
 			if after.Before(end) && !got || !before.Before(end) && got {
-				t.Errorf("%s: there is %t, asked between %s and %s of its end", path, got, before.Sub(end), after.Sub(end))
+				t.Errorf("%s: exists is %t between %s and %s of its end", path, got, before.Sub(end), after.Sub(end))
 			}
 		}
 	}
@@ -330,7 +331,8 @@ func TestPastes_ExpireExactly(t *testing.T) {
 	g.must("", deletePaste, stays.with())
 }
 
-// TestLatestContent lists what is PUBLIC now, by its creation.
+// TestLatestContent checks that the list contains what is PUBLIC now, by time of
+// creation.
 func TestLatestContent(t *testing.T) {
 	g := serve(t)
 	other := g.beside()

@@ -17,7 +17,7 @@ const searchItems = `query($id: ID!, $first: Int, $after: Cursor, $last: Int, $b
 		bucket count { value precision } edges { cursor role node { id title } }
 		pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`
 
-// TestSearch finds items of ann's library by each condition, as each viewer may.
+// TestSearch finds items of ann's library by each condition, as each kind of viewer.
 func TestSearch(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0")
 	ann, bob, eve := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC"), g.user("beta", "eve", "PUBLIC")
@@ -86,7 +86,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearch_OfALongLibrary: a page that has looked at 2,000 entries is short, and says so.
+// TestSearch_OfALongLibrary checks that a page that has scanned 2,000 entries is short,
+// and says so.
 func TestSearch_OfALongLibrary(t *testing.T) {
 	const items = 2100
 	var lines bytes.Buffer
@@ -131,7 +132,8 @@ func TestSearch_OfALongLibrary(t *testing.T) {
 	}
 }
 
-// TestSearch_HostileFilters: each is refused with a code and a short message, or finds nothing.
+// TestSearch_HostileFilters checks that each hostile filter is refused with a code and a
+// short message, or finds nothing.
 func TestSearch_HostileFilters(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0")
 	ann, _ := shelf(g, 3)

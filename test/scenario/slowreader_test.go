@@ -15,12 +15,12 @@ func askings() map[string]func(g *gateway, token, document string, variables var
 	}
 }
 
-// TestASlowReaderIsCutOff: whoever takes nothing while much happens is told
-// SLOW_CONSUMER, after what stood in its connection already, and others who
-// follow the same library are told everything.
+// TestASlowReaderIsCutOff checks that a subscriber that does not read while much happens
+// receives SLOW_CONSUMER after the events that were already in its connection, while
+// other followers of the same library receive everything.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	document := largeEvents()
-	const items = 400 // more than wait for a follower, 256, and stand in a connection
+	const items = 400 // more than fit into a follower's queue (256) and a connection
 	whole := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=10m")
 	ann := whole.user("acme", "ann", "PUBLIC")
 	for name, ask := range askings() {
@@ -37,8 +37,8 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 					"members": []vars{{"principalId": owner, "role": "VIEWER"}}}})
 				keen.wants("+c:acme:" + id + " " + id + " VIEWER")
 			}
-			told := 0
-			for told < items {
+			received := 0
+			for received < items {
 				got, again := slow.hear()
 				if got == "!SLOW_CONSUMER" {
 					break
@@ -46,13 +46,13 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 				if again {
 					continue
 				}
-				if id := fmt.Sprint(suffix, told); got != "+c:acme:"+id+" "+id+" VIEWER" {
-					t.Fatalf("event %d of the slow one is %s", told, got)
+				if id := fmt.Sprint(suffix, received); got != "+c:acme:"+id+" "+id+" VIEWER" {
+					t.Fatalf("event %d of the slow subscriber is %s", received, got)
 				}
-				told++
+				received++
 			}
-			if told == items {
-				t.Error("it was told everything")
+			if received == items {
+				t.Error("the slow subscriber received everything")
 			}
 			slow.wantsEnd()
 			keen.leave()
@@ -61,7 +61,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	}
 }
 
-// largeEvents asks for 250 KB an event, so that no connection holds many.
+// largeEvents requests 250 KB per event, so that a connection holds only a few.
 func largeEvents() string {
 	large := strings.Builder{}
 	for n := range 25 {
@@ -70,10 +70,11 @@ func largeEvents() string {
 	return strings.Replace(libraryChanged, "title", "title "+large.String(), 1)
 }
 
-// TestWhoTakesNothingIsCutOff: whoever takes nothing at all cannot be told so,
-// and is cut off when one event has waited for long enough. Operators are told.
+// TestWhoTakesNothingIsCutOff checks that a subscriber that never reads, and so cannot
+// receive an error, is disconnected when one event has waited too long, and that a metric
+// counts it.
 func TestWhoTakesNothingIsCutOff(t *testing.T) {
-	const items = 100 // more than stand in a connection, fewer than wait for a follower
+	const items = 100 // more than fit into a connection, but fewer than fit into a queue
 	for name, ask := range askings() {
 		t.Run(name, func(t *testing.T) {
 			g := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=500ms")
@@ -89,7 +90,7 @@ func TestWhoTakesNothingIsCutOff(t *testing.T) {
 			}
 			g.awaitFigure(t, `carrel_request_seconds_count{code="SLOW_CONSUMER",operation="subscription"}`, "1")
 			g.awaitFollowers(t, 1)
-			g.awaitFigure(t, "carrel_followers_cut_off_total", "0") // it was not its queue
+			g.awaitFigure(t, "carrel_followers_cut_off_total", "0") // the queue was not the reason
 			if name == "over a socket" {
 				g.awaitFigure(t, `carrel_socket_closes_total{code="slow"}`, "1")
 			}
@@ -99,14 +100,14 @@ func TestWhoTakesNothingIsCutOff(t *testing.T) {
 	}
 }
 
-// awaitFollowers waits until so many follow a library.
+// awaitFollowers waits until a library has so many followers.
 func (g *gateway) awaitFollowers(t *testing.T, n int) {
 	t.Helper()
 	g.awaitFigure(t, "carrel_followers", fmt.Sprint(n))
 }
 
-// TestSubscriptionsOfAViewerAreBounded: one more than a viewer may have is
-// refused, and there is room again when one of them has ended.
+// TestSubscriptionsOfAViewerAreBounded checks that one more than the limit is refused,
+// and that another one is accepted when one has ended.
 func TestSubscriptionsOfAViewerAreBounded(t *testing.T) {
 	whole := serveWith(t, "--limit", "subscriptions=2")
 	ann := whole.user("acme", "ann", "PUBLIC")
@@ -129,7 +130,7 @@ func TestSubscriptionsOfAViewerAreBounded(t *testing.T) {
 			for _, s := range []*subscription{second, other, again} {
 				event, ok := s.next()
 				if !ok || !strings.Contains(string(event), id) {
-					t.Errorf("told %s", event)
+					t.Errorf("received %s", event)
 				}
 				s.leave()
 			}
@@ -138,7 +139,7 @@ func TestSubscriptionsOfAViewerAreBounded(t *testing.T) {
 	}
 }
 
-// awaitFigure waits until one of the gateway's figures is value.
+// awaitFigure waits until one of the gateway's metrics is value.
 func (g *gateway) awaitFigure(t *testing.T, name, value string) {
 	t.Helper()
 	deadline := time.Now().Add(answerWithin)
@@ -153,8 +154,8 @@ func (g *gateway) awaitFigure(t *testing.T, name, value string) {
 	}
 }
 
-// figure is one of the gateway's figures, named with its labels in their order;
-// empty if there is none yet.
+// figure returns one of the gateway's metrics, named with its labels in their order, or
+// "" if it does not exist yet.
 func (g *gateway) figure(name string) string {
 	g.t.Helper()
 	res, err := g.client.Get(g.admin + "/metrics")

@@ -35,33 +35,33 @@ type change struct {
 	Errors []struct{ Extensions struct{ Code string } }
 }
 
-// String is "+id title ROLE" of an item that was placed, "-id" of one that was
-// removed, "!CODE" of an error.
+// String returns "+id title ROLE" for an item that was placed, "-id" for one that was
+// removed, and "!CODE" for an error.
 func (c *change) String() string {
-	switch told := c.Data.LibraryChanged; {
+	switch changed := c.Data.LibraryChanged; {
 	case len(c.Errors) > 0:
 		return "!" + c.Errors[0].Extensions.Code
-	case told == nil:
+	case changed == nil:
 		return "nothing"
-	case told.Edge != nil:
-		return fmt.Sprintf("+%s %s %s", told.Edge.Node.ID, told.Edge.Node.Title, told.Edge.Role)
+	case changed.Edge != nil:
+		return fmt.Sprintf("+%s %s %s", changed.Edge.Node.ID, changed.Edge.Node.Title, changed.Edge.Role)
 	default:
-		return "-" + told.ContentID
+		return "-" + changed.ContentID
 	}
 }
 
-// subscription is one that is open, by whatever transport: next gives the next
-// event, and false at the end.
+// subscription is an open subscription on any transport. next returns the next event, and
+// false at the end.
 type subscription struct {
 	t      *testing.T
 	next   func() ([]byte, bool)
-	leave  func()            // ends its connection
-	cursor string            // of the last edge told
-	told   map[string]string // what was told of an item last
+	leave  func()            // closes its connection
+	cursor string            // of the last delivered edge
+	last   map[string]string // the last event of each item
 }
 
-// wants compares what is told next. What was told before its library had
-// followed is told the same once more when it has.
+// wants checks the next events. Events from before the library was followed are delivered
+// once more afterwards.
 func (s *subscription) wants(want ...string) {
 	s.t.Helper()
 	for _, w := range want {
@@ -70,12 +70,12 @@ func (s *subscription) wants(want ...string) {
 			got, _ = s.hear()
 		}
 		if got != w {
-			s.t.Fatalf("told %q, want %q", got, w)
+			s.t.Fatalf("got %q, want %q", got, w)
 		}
 	}
 }
 
-// hear is the next event, and whether the same was told of its item last.
+// hear returns the next event, and whether it equals the last one of its item.
 func (s *subscription) hear() (got string, again bool) {
 	s.t.Helper()
 	event, ok := s.next()
@@ -87,27 +87,27 @@ func (s *subscription) hear() (got string, again bool) {
 		s.t.Fatalf("%v in %s", err, event)
 	}
 	got = c.String()
-	told := c.Data.LibraryChanged
-	if told == nil {
+	changed := c.Data.LibraryChanged
+	if changed == nil {
 		return got, false
 	}
-	id := told.ContentID
-	if told.Edge != nil {
-		id, s.cursor = told.Edge.Node.ID, told.Edge.Cursor
+	id := changed.ContentID
+	if changed.Edge != nil {
+		id, s.cursor = changed.Edge.Node.ID, changed.Edge.Cursor
 	}
-	again = s.told[id] == got
-	if s.told == nil {
-		s.told = map[string]string{}
+	again = s.last[id] == got
+	if s.last == nil {
+		s.last = map[string]string{}
 	}
-	s.told[id] = got
+	s.last[id] = got
 	return got, again
 }
 
-// wantsEnd checks that nothing more is told.
+// wantsEnd checks that no further event is delivered.
 func (s *subscription) wantsEnd() {
 	s.t.Helper()
 	if event, ok := s.next(); ok {
-		s.t.Errorf("told %s, want the end", event)
+		s.t.Errorf("got %s, want the end", event)
 	}
 }
 
@@ -151,7 +151,7 @@ func (g *gateway) askByEvents(token, document string, variables vars) *subscript
 	lines.Buffer(nil, 1<<20)
 	return &subscription{t: g.t, leave: cancel, next: func() ([]byte, bool) {
 		for lines.Scan() {
-			if res.StatusCode != http.StatusOK { // it was refused before there were events
+			if res.StatusCode != http.StatusOK { // the request was refused before the first event
 				return bytes.Clone(lines.Bytes()), true
 			}
 			data, ok := strings.CutPrefix(lines.Text(), "data: ")
@@ -218,7 +218,7 @@ func (g *gateway) askBySocket(token, document string, variables vars) *subscript
 		switch f := read(); f.Type {
 		case "next":
 			return f.Payload, true
-		case "error": // of an operation that was never begun
+		case "error": // of an operation that never started
 			return append(append([]byte(`{"errors":`), f.Payload...), '}'), true
 		}
 		return nil, false
@@ -232,8 +232,8 @@ func transports() map[string]func(g *gateway, token, owner, after string) *subsc
 	}
 }
 
-// TestFollowingALibrary: a client reads a page, subscribes from its last cursor,
-// and is told what happens in the part of the library that it reads.
+// TestFollowingALibrary reads a page, subscribes from its last cursor, and receives what
+// happens in the part of the library that it has read.
 func TestFollowingALibrary(t *testing.T) {
 	whole := serve(t)
 	ann := whole.user("acme", "ann", "PUBLIC")
@@ -278,8 +278,8 @@ func TestFollowingALibrary(t *testing.T) {
 	}
 }
 
-// TestFollowingOverACrash: what happened before a gateway died, and what its
-// successor does, is told to a client that resumes.
+// TestFollowingOverACrash checks that a client that resumes receives what happened before
+// a gateway died, and what its successor does.
 func TestFollowingOverACrash(t *testing.T) {
 	g := serve(t)
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
@@ -305,8 +305,8 @@ func TestFollowingOverACrash(t *testing.T) {
 	again.wantsEnd()
 }
 
-// TestChanges_SayWhoHasMadeThem to viewers who may see that user. Only the owner gets the author of
-// a removal.
+// TestChanges_SayWhoHasMadeThem checks that a change names its author to viewers who may
+// see that user. Only the owner gets the author of a removal.
 func TestChanges_SayWhoHasMadeThem(t *testing.T) {
 	g := serve(t)
 	ann, ben, hid := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC"), g.user("acme", "hid", "PRIVATE")
@@ -315,12 +315,13 @@ func TestChanges_SayWhoHasMadeThem(t *testing.T) {
 	g.must(ann, createItem, vars{"in": vars{"name": "y", "kind": "NOTE", "title": "y", "visibility": "PUBLIC"}})
 	g.must(ann, createItem, vars{"in": vars{"name": "w", "kind": "NOTE", "title": "w", "visibility": "PUBLIC",
 		"members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
-	// A stream is open a moment before it follows the library, so it starts after a cursor.
+	// A stream is open a moment before it follows the library, so it starts after a
+	// cursor.
 	follow := func(token string) *subscription {
 		return g.askByEvents(token, document, vars{"after": pageOf(g.must(token, pageItems, vars{"id": "u:acme:ben"})).End})
 	}
 	owner, stranger := follow(ben), follow("")
-	for _, s := range []*subscription{owner, stranger} { // the change of the cursor's own minute comes again
+	for _, s := range []*subscription{owner, stranger} { // the change at the cursor is delivered again
 		if event, ok := s.next(); !ok || !bytes.Contains(event, []byte("SHARED")) {
 			t.Fatalf("got %s, want the item that was shared before", event)
 		}

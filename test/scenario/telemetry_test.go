@@ -28,7 +28,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector takes traces and metrics by OTLP over HTTP and keeps them.
+// collector receives traces and metrics by OTLP over HTTP and keeps them.
 type collector struct {
 	t   *testing.T
 	url string
@@ -36,7 +36,7 @@ type collector struct {
 	mu      sync.Mutex
 	raw     bytes.Buffer // all bodies, as they were sent
 	heads   []http.Header
-	who     map[string]string // the sender, as it tells of itself
+	who     map[string]string // the resource attributes of the sender
 	spans   []*trace.Span
 	figures map[string]*metrics.Metric // as they were sent last
 }
@@ -73,13 +73,13 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// take reads one message and has it kept.
+// take reads one message and keeps it.
 func (c *collector) take(r *http.Request, in proto.Message, keep func()) {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		unzipped, err := gzip.NewReader(body)
 		if err != nil {
-			c.t.Errorf("unzipping what was sent: %v", err)
+			c.t.Errorf("decompressing a message: %v", err)
 			return
 		}
 		body = unzipped
@@ -91,7 +91,7 @@ func (c *collector) take(r *http.Request, in proto.Message, keep func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.t.Errorf("reading what was sent: %v", err)
+		c.t.Errorf("decoding a message: %v", err)
 		return
 	}
 	c.raw.Write(b)
@@ -116,7 +116,7 @@ func attributes(list []*common.KeyValue) map[string]string {
 	return all
 }
 
-// operation is the span of the operation of that name.
+// operation returns the span of the operation with that name.
 func (c *collector) operation(name string) *trace.Span {
 	c.t.Helper()
 	var found []*trace.Span
@@ -126,13 +126,13 @@ func (c *collector) operation(name string) *trace.Span {
 		}
 	}
 	if len(found) != 1 {
-		c.t.Fatalf("%d spans tell of the operation %s, want 1", len(found), name)
+		c.t.Fatalf("got %d spans of the operation %s, want 1", len(found), name)
 	}
 	return found[0]
 }
 
-// below are the names of the spans below one, level by level, sorted and each
-// of them once.
+// below returns the names of the spans below one, level by level, sorted and without
+// duplicates.
 func (c *collector) below(of *trace.Span) []string {
 	var names []string
 	for _, s := range c.spans {
@@ -144,7 +144,7 @@ func (c *collector) below(of *trace.Span) []string {
 	return slices.Compact(names)
 }
 
-// send posts an operation with headers of the test's own.
+// send posts an operation with additional headers.
 func (w *traced) send(method string, op vars, headers map[string]string) {
 	w.g.t.Helper()
 	var body io.Reader
@@ -177,20 +177,21 @@ func (w *traced) send(method string, op vars, headers map[string]string) {
 	}
 }
 
-// traced is a gateway that sends to a collector, and has been asked one of each.
+// traced is a gateway that sends to a collector, and has received one request of each
+// kind.
 type traced struct {
 	g   *gateway
 	c   *collector
 	ann string
 }
 
-// Parts of a trace that a federation gateway is in.
+// Parts of the trace of a federation gateway.
 const (
 	callerTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	callerSpan  = "00f067aa0ba902b7"
 )
 
-func askedOneOfEach(t *testing.T) *traced {
+func requestOneOfEach(t *testing.T) *traced {
 	t.Helper()
 	c := collect(t)
 	headers := filepath.Join(t.TempDir(), "headers")
@@ -202,11 +203,11 @@ func askedOneOfEach(t *testing.T) *traced {
 	w.g.user("acme", "ben", "PUBLIC")
 	for name, subscribe := range transports() {
 		w.g.must(w.ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "title-of-secret " + name}})
-		// From a cursor it is told however late the subscription begins.
+		// With a cursor it is delivered however late the subscription starts.
 		page := pageOf(w.g.must(w.ann, pageItems, vars{"id": "u:acme:ann"}))
 		stream := subscribe(w.g, w.ann, "u:acme:ann", page.End)
-		if _, told := stream.next(); !told {
-			t.Fatalf("%s: the subscription told nothing", name)
+		if _, ok := stream.next(); !ok {
+			t.Fatalf("%s: the subscription delivered nothing", name)
 		}
 	}
 	w.send("POST", vars{"query": `query Page($id: ID!) { user(id: $id) { library { nodes { title createdBy { id } } } } }`, "variables": vars{"id": "u:acme:ann"}},
@@ -222,7 +223,7 @@ func askedOneOfEach(t *testing.T) *traced {
 }
 
 func TestTracesArriveAtACollector(t *testing.T) {
-	w := askedOneOfEach(t)
+	w := requestOneOfEach(t)
 	t.Run("an operation is in the trace of its caller", func(t *testing.T) {
 		page := w.c.operation("Page")
 		if got := hex.EncodeToString(page.TraceId) + " " + hex.EncodeToString(page.ParentSpanId); got != callerTrace+" "+callerSpan {
@@ -235,7 +236,7 @@ func TestTracesArriveAtACollector(t *testing.T) {
 			t.Errorf("below it are %v, want calls of the store, OpenLibrary among them", got)
 		}
 	})
-	t.Run("what stands in spans of operations", func(t *testing.T) {
+	t.Run("attributes of spans of operations", func(t *testing.T) {
 		for name, want := range map[string]map[string]string{
 			"Page": {"carrel.code": "OK", "carrel.transport": "http", "graphql.operation.type": "query", "graphql.operation.name": "Page",
 				"http.request.method": "POST", "http.response.status_code": "200"},
@@ -256,7 +257,7 @@ func TestTracesArriveAtACollector(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is refused has a span too", func(t *testing.T) {
+	t.Run("a refused request has a span too", func(t *testing.T) {
 		var got []string
 		for _, s := range w.c.spans {
 			if s.Name == "request" {
@@ -284,7 +285,7 @@ func TestTracesArriveAtACollector(t *testing.T) {
 				a := attributes(s.Attributes)
 				got = append(got, fmt.Sprint(a["carrel.transport"], " ", a["carrel.code"], " ", w.c.below(s)))
 				if events, err := strconv.Atoi(a["carrel.events"]); err != nil || events < 1 {
-					t.Errorf("by %s it was told %q events", a["carrel.transport"], a["carrel.events"])
+					t.Errorf("by %s it received %q events", a["carrel.transport"], a["carrel.events"])
 				}
 			}
 		}
@@ -293,28 +294,28 @@ func TestTracesArriveAtACollector(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("what a caller has not sampled is not sent", func(t *testing.T) {
+	t.Run("a trace that the caller has not sampled is not sent", func(t *testing.T) {
 		for _, s := range w.c.spans {
 			if attributes(s.Attributes)["graphql.operation.name"] == "Unsampled" {
 				t.Error("it was sent")
 			}
 		}
 	})
-	t.Run("who sends", func(t *testing.T) {
+	t.Run("resource attributes", func(t *testing.T) {
 		if w.c.who["service.name"] != "carrel" || w.c.who["host.name"] != "test" || !strings.HasPrefix(w.c.who["service.instance.id"], "test-") {
-			t.Errorf("it tells of itself %v", w.c.who)
+			t.Errorf("the resource attributes are %v", w.c.who)
 		}
 		for _, head := range w.c.heads {
 			if got := head.Get("Authorization"); got != "Bearer of-the-collector" {
-				t.Errorf("the collector was sent the header %q", got)
+				t.Errorf("the collector received the header %q", got)
 			}
 		}
 	})
-	t.Run("figures", func(t *testing.T) { wantFigures(t, w.c) })
-	t.Run("nothing is told that is nobody's business", func(t *testing.T) { wantNoSecrets(t, w) })
+	t.Run("metrics", func(t *testing.T) { wantFigures(t, w.c) })
+	t.Run("nothing secret is sent", func(t *testing.T) { wantNoSecrets(t, w) })
 }
 
-// wantFigures compares what was sent at the end with what was asked.
+// wantFigures compares the metrics at the end with the requests of the test.
 func wantFigures(t *testing.T, c *collector) {
 	for _, name := range []string{"carrel_changes_in_flight", "carrel_fanout_lag_seconds", "carrel_points_total", "carrel_store_call_seconds", "carrel_loader_ids", "go_goroutines"} {
 		if c.figures[name] == nil {
@@ -336,11 +337,11 @@ func wantFigures(t *testing.T, c *collector) {
 	}
 }
 
-// wantNoSecrets looks for what clients have sent in all that the collector got,
-// and for the collector's secret in the log.
+// wantNoSecrets searches everything that the collector received for the input of clients,
+// and the log for the collector's secret.
 func wantNoSecrets(t *testing.T, w *traced) {
 	if w.c.raw.Len() < 1000 || len(w.c.spans) < 20 {
-		t.Fatalf("the collector got %d spans in %d bytes: there is nothing to look at", len(w.c.spans), w.c.raw.Len())
+		t.Fatalf("the collector got %d spans in %d bytes: there is nothing to search", len(w.c.spans), w.c.raw.Len())
 	}
 	sent := strings.ToLower(w.c.raw.String())
 	for _, secret := range []string{"secret", "u:acme", "c:acme", "acme", "bearer", "127.0.0.1", w.ann, string(w.g.secret), "createContent", "displayName", "of-the-collector"} {
@@ -353,8 +354,8 @@ func wantNoSecrets(t *testing.T, w *traced) {
 	}
 }
 
-// TestTheVariablesOfOpenTelemetryCount: who sets what OpenTelemetry has for all
-// programs needs no flag.
+// TestTheVariablesOfOpenTelemetryCount checks that the environment variables of
+// OpenTelemetry work without flags.
 func TestTheVariablesOfOpenTelemetryCount(t *testing.T) {
 	c := collect(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.url)
@@ -367,20 +368,20 @@ func TestTheVariablesOfOpenTelemetryCount(t *testing.T) {
 		t.Errorf("the span is called %s", name)
 	}
 	if c.figures["carrel_request_seconds"] == nil {
-		t.Error("no figures were sent")
+		t.Error("no metrics were sent")
 	}
 	if c.who["service.name"] != "shelves" {
-		t.Errorf("it tells of itself %v", c.who)
+		t.Errorf("the resource attributes are %v", c.who)
 	}
 	for _, head := range c.heads {
 		if got := head.Get("X-Key"); got != "of the environment" {
-			t.Errorf("the collector was sent %q", got)
+			t.Errorf("the collector received %q", got)
 		}
 	}
 }
 
-// TestACollectorThatIsAway costs no request, no change and no orderly end, and
-// fills no log.
+// TestACollectorThatIsAway checks that an unavailable collector affects no request, no
+// change and no shutdown, and does not fill the log.
 func TestACollectorThatIsAway(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -394,7 +395,7 @@ func TestACollectorThatIsAway(t *testing.T) {
 	t.Cleanup(func() { close(release); hangs.Close() })
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no room", http.StatusForbidden) }))
 	t.Cleanup(refuses.Close)
-	// All that is begun here makes more spans than this.
+	// The requests here create more spans than this.
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
 	for name, address := range map[string]string{"nobody listens": "http://" + nobody.Addr().String(), "it does not answer": hangs.URL, "it refuses": refuses.URL} {
 		t.Run(name, func(t *testing.T) {
@@ -403,10 +404,10 @@ func TestACollectorThatIsAway(t *testing.T) {
 			for n := range 20 {
 				g.must(ann, createItem, vars{"in": vars{"kind": "NOTE", "title": fmt.Sprint(n)}})
 			}
-			g.stop() // which wants exit code 0
-			// There are traces, metrics, and what OpenTelemetry's library says by itself.
-			if told := strings.Count(g.log.String(), "telemetry"); told == 0 || told > 4 {
-				t.Errorf("the log tells of it %d times, want once a kind and once at the end:\n%s", told, g.log)
+			g.stop() // requires exit code 0
+			// Traces, metrics, and the messages of OpenTelemetry's own library.
+			if mentions := strings.Count(g.log.String(), "telemetry"); mentions == 0 || mentions > 4 {
+				t.Errorf("the log mentions it %d times, want once for each kind and once at the end:\n%s", mentions, g.log)
 			}
 			g.audit()
 		})

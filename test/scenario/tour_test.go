@@ -17,10 +17,10 @@ import (
 // block is a block of code of a page.
 type block struct{ language, text string }
 
-// fenced is such a block.
+// fenced matches such a block.
 var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 
-// blocksOf are the blocks of text, in order.
+// blocksOf returns the blocks of a text, in order.
 func blocksOf(text string) (blocks []block) {
 	for _, found := range fenced.FindAllStringSubmatch(text, -1) {
 		blocks = append(blocks, block{found[1], found[2]})
@@ -38,8 +38,8 @@ func document(t *testing.T, name string) string {
 	return string(b)
 }
 
-// commandsAndAnswers are the blocks of a text that run in a shell, and those that show
-// what they print.
+// commandsAndAnswers returns the blocks of a text that run in a shell, and those that
+// show their output.
 func commandsAndAnswers(text string) (script, shown string) {
 	for _, b := range blocksOf(text) {
 		if b.language == "sh" {
@@ -51,8 +51,8 @@ func commandsAndAnswers(text string) (script, shown string) {
 	return script, shown
 }
 
-// TestREADME_QueryCanBePasted runs the query of the README, at the address of a gateway
-// with the demo data, and compares the answer with the one shown.
+// TestREADME_QueryCanBePasted runs the query of the README against a gateway with the
+// demo data, and compares the answer with the one shown.
 func TestREADME_QueryCanBePasted(t *testing.T) {
 	_, text, found := strings.Cut(document(t, "README.md"), "\n## One query")
 	text, _, ended := strings.Cut(text, "\n## ")
@@ -89,9 +89,9 @@ func serveDemo(t *testing.T) *gateway {
 	return g
 }
 
-// TestREADME_TourCanBePasted runs the commands of docs/tour.md, as they are written, in
-// each shell of this machine, and compares the answers with those shown, whatever address
-// and folder `make run` was given.
+// TestREADME_TourCanBePasted runs the commands of docs/tour.md as they are written, in
+// each shell of this machine, and compares the answers with those shown, for any address
+// and directory that `make run` was given.
 func TestREADME_TourCanBePasted(t *testing.T) {
 	script, shown := commandsAndAnswers(document(t, "docs/tour.md"))
 	want := answersOf(t, shown)
@@ -100,7 +100,7 @@ func TestREADME_TourCanBePasted(t *testing.T) {
 	}
 	for _, shell := range []string{"sh", "bash", "dash", "zsh"} {
 		path, err := exec.LookPath(shell)
-		if err != nil && shell != "sh" && shell != "bash" { // which make needs
+		if err != nil && shell != "sh" && shell != "bash" { // both must be installed
 			t.Logf("%s is not installed", shell)
 			continue
 		}
@@ -124,7 +124,7 @@ func TestREADME_TourCanBePasted(t *testing.T) {
 	}
 }
 
-// demoData is a file with the data of `make run`.
+// demoData returns a file with the data of `make run`.
 func demoData(t *testing.T) string {
 	t.Helper()
 	lines, err := exec.Command("go", "run", "carrel/demo/generate").Output()
@@ -138,7 +138,7 @@ func demoData(t *testing.T) string {
 	return path
 }
 
-// checkout is a folder with the binary and the secret where the tour looks for
+// checkout returns a directory with the binary and the secret where the tour expects
 // them.
 func checkout(t *testing.T, g *gateway) string {
 	t.Helper()
@@ -152,9 +152,8 @@ func checkout(t *testing.T, g *gateway) string {
 	return dir
 }
 
-// answersOf are the JSON values of a text, with what differs from run to run,
-// and between versions of Go, left out: numbers, and strings that are neither
-// constants nor messages.
+// answersOf returns the JSON values of a text, without what differs from run to run and
+// between versions of Go: numbers, and strings that are neither constants nor messages.
 func answersOf(t *testing.T, text string) (answers []any) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -171,7 +170,7 @@ func answersOf(t *testing.T, text string) (answers []any) {
 	}
 }
 
-// constant is a value of an enum, or a code.
+// constant matches a value of an enum, or a code.
 var constant = regexp.MustCompile(`^[A-Z_]+$`)
 
 func shapeOf(v any) any {
@@ -196,8 +195,8 @@ func shapeOf(v any) any {
 	return v
 }
 
-// TestREADME_CommandsHaveNoComments checks the blocks that people paste: zsh does not know
-// comments there, and would run the words after the hash as arguments.
+// TestREADME_CommandsHaveNoComments checks the blocks that readers paste into a shell:
+// zsh does not know comments there, and would pass the words after the hash as arguments.
 func TestREADME_CommandsHaveNoComments(t *testing.T) {
 	comment := regexp.MustCompile(`(^|\s)#`)
 	shells := 0
@@ -212,7 +211,7 @@ func TestREADME_CommandsHaveNoComments(t *testing.T) {
 		shells++
 		for line := range strings.Lines(b.text) {
 			if comment.MatchString(line) {
-				t.Errorf("a comment: %s", line)
+				t.Errorf("a command has a comment: %s", line)
 			}
 		}
 	}
@@ -221,8 +220,8 @@ func TestREADME_CommandsHaveNoComments(t *testing.T) {
 	}
 }
 
-// TestREADME_TourTakesTheDefaultsOfMake checks that the tour works without settings after
-// `make run` without settings.
+// TestREADME_TourTakesTheDefaultsOfMake checks that the tour works with the default
+// settings of `make run`.
 func TestREADME_TourTakesTheDefaultsOfMake(t *testing.T) {
 	b, err := os.ReadFile("../../Makefile")
 	if err != nil {

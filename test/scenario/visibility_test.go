@@ -8,28 +8,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// viewer is one line of the table of who may see what.
+// viewer is one row of the table of who may see what.
 type viewer struct {
 	name   string
 	token  string
-	id     string   // empty: anonymous
+	id     string   // empty if anonymous
 	tenant string   // of its token
-	admin  bool     // of its tenant
-	global bool     // of all
-	groups []string // it is in, at any depth
+	admin  bool     // of its own tenant
+	global bool     // of all tenants
+	groups []string // that contain it, at any depth
 }
 
 // owner is a principal of tenant acme with a library.
 type owner struct{ id, visibility string }
 
-// item is one of the six kinds of items that every library here holds.
+// item is one of the six kinds of items that every library here contains.
 type item struct{ title, tenant, visibility string }
 
-// holds reports whether the viewer has a role on what the owner was given.
+// holds reports whether the viewer has a role on the owner's items.
 func (v *viewer) holds(o owner) bool { return v.id == o.id || slices.Contains(v.groups, o.id) }
 
-// sees tells, from docs/visibility.md and nothing of the product's, whether
-// a viewer may look at a principal of acme.
+// sees reports whether a viewer may see a principal of acme. It follows
+// docs/visibility.md and uses none of the product's code.
 func (v *viewer) sees(o owner) bool {
 	switch {
 	case o.visibility == "PUBLIC", v.global, v.admin && v.tenant == "acme", v.holds(o):
@@ -40,7 +40,7 @@ func (v *viewer) sees(o owner) bool {
 	return false
 }
 
-// bucket is the one that a viewer reads.
+// bucket returns the bucket that a viewer reads.
 func (v *viewer) bucket(o owner) string {
 	switch {
 	case v.global, v.admin && v.tenant == "acme", v.holds(o):
@@ -51,24 +51,23 @@ func (v *viewer) bucket(o owner) string {
 	return "PUBLIC"
 }
 
-// shows reports whether an item is in the bucket and may be seen by the viewer.
-// All owners hold all items, so a viewer who is or belongs to any of them has
-// a role on each.
+// shows reports whether an item is in the bucket and the viewer may see it. All owners
+// have all items, so a viewer that is or belongs to any of them has a role on each.
 func (v *viewer) shows(i item, bucket string, hasRole bool) bool {
-	stands := bucket == "PRIVATE" || i.visibility == "PUBLIC" || bucket == "LOGGEDIN" && i.visibility == "LOGGEDIN" && i.tenant == "acme"
+	inBucket := bucket == "PRIVATE" || i.visibility == "PUBLIC" || bucket == "LOGGEDIN" && i.visibility == "LOGGEDIN" && i.tenant == "acme"
 	may := i.visibility == "PUBLIC" || i.visibility == "LOGGEDIN" && v.tenant == i.tenant && v.id != "" ||
 		v.global || v.admin && v.tenant == i.tenant || hasRole
-	return stands && may
+	return inBucket && may
 }
 
 var visibilities = []string{"PUBLIC", "LOGGEDIN", "PRIVATE"}
 
-// TestWhoSeesWhat is the whole table: viewers x kinds and visibilities of
-// owners x visibilities and tenants of items, by bucket.
+// TestWhoSeesWhat checks the whole table: viewers x kinds and visibilities of owners x
+// visibilities and tenants of items, by bucket.
 func TestWhoSeesWhat(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
-	items := furnish(g, owners)
+	items := seed(g, owners)
 	for _, v := range viewers {
 		t.Run(v.name, func(t *testing.T) {
 			hasRole := slices.ContainsFunc(owners, v.holds)
@@ -107,7 +106,7 @@ func TestWhoSeesWhat(t *testing.T) {
 	g.audit()
 }
 
-// population makes the owners, all of acme, and everybody who looks at them.
+// population creates the owners, all of acme, and all viewers.
 func population(g *gateway) ([]owner, []*viewer) {
 	g.t.Helper()
 	maker := g.user("acme", "maker", "PUBLIC")
@@ -148,9 +147,9 @@ func population(g *gateway) ([]owner, []*viewer) {
 	return owners, viewers
 }
 
-// furnish makes the six kinds of items and gives all owners all of them, in the
-// order in which they then stand.
-func furnish(g *gateway, owners []owner) []item {
+// seed creates the six kinds of items and gives all of them to all owners, in the
+// order of their libraries.
+func seed(g *gateway, owners []owner) []item {
 	g.t.Helper()
 	var items []item
 	root := g.token("u:acme:maker", "global-admin")
