@@ -15,9 +15,9 @@ import (
 	"carrel/library"
 )
 
-// clusterSections are measured on a real Cassandra: one node that the bench
-// starts, or the cluster of CASSANDRA_HOSTS. The node has the machine's cores in
-// common with the gateway and its clients.
+// clusterSections are measured on a real Cassandra: one node that the bench starts, or
+// the cluster of CASSANDRA_HOSTS. The node shares the machine's cores with the gateway
+// and its clients.
 func clusterSections() []section {
 	return []section{
 		{"page", measureClusterPages},
@@ -35,7 +35,7 @@ func clusterSections() []section {
 // clusterUpdates is how often one item is updated before its page is read again.
 const clusterUpdates = 50_000
 
-// startCluster starts the node, unless another bench says where it is.
+// startCluster starts the node, unless the flags name one that another bench started.
 func (o *options) startCluster(ctx context.Context) (stop func() error, err error) {
 	c, err := cassandratest.Start(ctx, 1)
 	if err != nil {
@@ -45,10 +45,11 @@ func (o *options) startCluster(ctx context.Context) (stop func() error, err erro
 	return c.Stop, nil
 }
 
-// tally counts what a store sends to its cluster, as its observer is told.
+// tally counts the statements that a store sends to its cluster, as its observer reports
+// them.
 type tally struct {
 	mu         sync.Mutex
-	statements map[string]int // sent, by what they are for
+	statements map[string]int // sent, by purpose
 	lwts       int            // of them, conditional writes
 }
 
@@ -64,7 +65,7 @@ func (c *tally) observe(_ context.Context, r session.Observation) {
 	}
 }
 
-// take gives what was counted since the last time.
+// take returns the counts since the last call.
 func (c *tally) take() (statements map[string]int, lwts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +74,8 @@ func (c *tally) take() (statements map[string]int, lwts int) {
 	return statements, lwts
 }
 
-// sum adds up those of some purposes; of all but the background's without any.
+// sum adds up the statements of some purposes, or of all but background work if there are
+// none.
 func sum(statements map[string]int, purposes ...string) (n int) {
 	for purpose, of := range statements {
 		listed := slices.Contains(purposes, purpose)
@@ -85,7 +87,7 @@ func sum(statements map[string]int, purposes ...string) (n int) {
 	return n
 }
 
-// newKeyspace makes one with a name that nobody else uses.
+// newKeyspace creates a keyspace with a unique name.
 func (o *options) newKeyspace(ctx context.Context, what string) (string, error) {
 	name := fmt.Sprintf("bench_%s_%d", what, time.Now().UnixNano())
 	err := cassandra.Migrate(ctx, o.clusterOptions(name, nil), nil)
@@ -100,7 +102,7 @@ func (o *options) clusterOptions(keyspace string, counts *tally) session.Options
 	return c
 }
 
-// openCluster puts the domain above a keyspace. counts may be nil.
+// openCluster assembles the domain on a keyspace. counts may be nil.
 func (o *options) openCluster(ctx context.Context, keyspace string, counts *tally, tuning library.Tuning) (*gateway, error) {
 	store, err := cassandra.Open(ctx, o.clusterOptions(keyspace, counts))
 	if err != nil {

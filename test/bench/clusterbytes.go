@@ -17,13 +17,14 @@ var scaleTables = []string{
 	"principal", "principal_names", "content", "library_by_principal", "content_by_principal", "library_change",
 }
 
-// A tableCount is what a table has.
+// A tableCount is the number of rows of a table, and their size.
 type tableCount struct {
 	tableSize
 	rows int
 }
 
-// measureClusterBytes measures what users, items and members take in the files of one node.
+// measureClusterBytes measures how much space users, items and members take in the files
+// of one node.
 func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "bytes")
 	if err != nil {
@@ -72,7 +73,7 @@ func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// countTables returns what the tables have, once all of it is in files.
+// countTables returns the counts of the tables, once all rows are in files.
 func (o *options) countTables(ctx context.Context, floor *clusterFloor, keyspace string) (map[string]tableCount, error) {
 	counts := map[string]tableCount{}
 	for _, name := range scaleTables {
@@ -89,7 +90,7 @@ func (o *options) countTables(ctx context.Context, floor *clusterFloor, keyspace
 	return counts, nil
 }
 
-// tables prints what the tables have more than before.
+// tables prints what was added to the tables since before.
 func (t *table) tables(counts, before map[string]tableCount) {
 	for _, name := range scaleTables {
 		c, was := counts[name], before[name]

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	copyClients = 16 // as many as connections where the figures of pages are compared
+	copyClients = 16 // the number of connections in the comparison of pages
 	copyRounds  = 5
 
-	// Wanted of pages that copies serve, compared with a slice alone, and of pages of which
-	// no copy serves any entry, compared with pages of a gateway without copies.
+	// The required ratio of pages that copies serve to a slice alone, and of pages for
+	// which no copy serves any entry to pages of a gateway without copies.
 	wantedOfSlice  = 0.6
 	wantedWithout  = 0.8
 	wantedOfToday  = 8
 	wantedHits     = 0.97
 	wantedAPage    = 2.2
 	warmUp         = 10 * time.Second
-	statementsEach = 1000 // pages that statements are counted over
+	statementsEach = 1000 // the pages for which statements are counted
 )
 
 // copyTally counts how the entries of pages were served.
@@ -39,7 +39,7 @@ func (c *copyTally) Copied(hits, refused, misses int) {
 	c.all.Add(int64(hits + refused + misses))
 }
 
-// pager reads pages, or what is compared with them.
+// pager reads pages, or what they are compared with.
 type pager struct {
 	name   string
 	page   func(owner principal.ID) error
@@ -47,7 +47,7 @@ type pager struct {
 	best   float64
 }
 
-// openCopying puts the domain above a keyspace, with a header cache.
+// openCopying assembles the domain on a keyspace, with a header cache.
 func (o *options) openCopying(ctx context.Context, keyspace string, counts *tally, c library.HeaderCache, watch library.Watcher) (*gateway, error) {
 	store, err := cassandra.Open(ctx, o.clusterOptions(keyspace, counts))
 	if err != nil {
@@ -73,8 +73,9 @@ func (g *gateway) newest(ctx context.Context) func(owner principal.ID) error {
 	}
 }
 
-// measureClusterCopies compares pages that copies of headers serve with pages that read all
-// headers, with pages that find no copy, and with the slice alone: in turns, in one process.
+// measureClusterCopies compares pages that copies of headers serve with pages that read
+// all headers, with pages that find no copy, and with the slice alone. They take turns in
+// one process.
 func measureClusterCopies(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "copies")
 	if err != nil {
@@ -127,7 +128,7 @@ func measureClusterCopies(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// pagers opens what is compared, over libraries that are made first.
+// pagers creates libraries and opens what is compared on them.
 func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) (all []*pager, closeAll func(), err error) {
 	var open []func()
 	closeAll = func() {
@@ -172,8 +173,8 @@ func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) 
 	return all, closeAll, nil
 }
 
-// warm reads pages until copies serve most entries: a gateway that has just started does not
-// know yet who else uses the keyspace.
+// warm reads pages until copies serve most entries. A gateway that has just started does
+// not know yet which other processes use the keyspace.
 func warm(p *pager, hits *copyTally) error {
 	for until := time.Now().Add(warmUp); time.Now().Before(until); {
 		before := hits.hits.Load()
@@ -189,7 +190,7 @@ func warm(p *pager, hits *copyTally) error {
 	return fmt.Errorf("copies serve nothing after %s", warmUp)
 }
 
-// rate is how many pages a second are read for a round.
+// rate returns how many pages a second are read in a round.
 func (p *pager) rate() (float64, error) {
 	var n atomic.Int64
 	begin := time.Now()
@@ -204,7 +205,7 @@ func (p *pager) rate() (float64, error) {
 	return float64(n.Load()) / time.Since(begin).Seconds(), err
 }
 
-// statements is how many a page sends, those of the background left out.
+// statements returns how many statements a page sends, without those of background work.
 func (p *pager) statements() (float64, error) {
 	p.counts.take()
 	var n atomic.Int64

@@ -15,18 +15,17 @@ import (
 	"carrel/principal"
 )
 
-// clusterFloor answers the same page from Cassandra as a handler would that
-// somebody writes for it alone: the statements that the page must make, all
-// that can be sent at once at once, by the same driver with the same settings.
-// It has no authentication, visibility, GraphQL, sealed cursors, limits,
-// bounds of what is under way, or second tries.
+// clusterFloor answers the same page from Cassandra as a handler written for this page
+// alone would. It sends only the statements that the page needs, in parallel where
+// possible, by the same driver with the same settings. It has no authentication,
+// visibility, GraphQL, sealed cursors, limits on requests in flight, or retries.
 type clusterFloor struct {
 	session *gocql.Session
 	pool    sync.Pool // of *[]byte
 }
 
-// The texts of the page: its owner, the slice, the newest entry, the headers
-// with the owner's member rows, and their creators.
+// The statements of the page: its owner, the slice, the newest entry, the headers with
+// the owner's member rows, and their creators.
 const (
 	floorPrincipal = `SELECT display_name, visibility, state FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`
 	floorSlice     = `SELECT position, content_id, mts, role, built FROM library_by_principal
@@ -62,7 +61,7 @@ func (f *clusterFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(*out)
 }
 
-// together calls do for 0 to n-1 at once and gives an error of one of them.
+// together calls do for 0 to n-1 in parallel and returns one of the errors.
 func together(n int, do func(i int) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, n)
@@ -78,7 +77,7 @@ func together(n int, do func(i int) error) error {
 	return nil
 }
 
-// page makes the three rounds of the page after its owner's.
+// page makes the three rounds of statements that follow that for the owner.
 func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]byte, error) {
 	if _, err := f.person(ctx, owner); err != nil {
 		return out, err
@@ -124,7 +123,7 @@ func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]by
 	return appendPage(out, items, entries, people, more), nil
 }
 
-// creators are the people who have made items, each read once.
+// creators reads each user who has created an item once.
 func (f *clusterFloor) creators(ctx context.Context, items []library.Content) ([]*principal.Header, error) {
 	people := make([]*principal.Header, len(items))
 	at := map[principal.ID]int{}

@@ -22,14 +22,15 @@ const (
 	hungFor = 10 * time.Second
 )
 
-// The figures that are wanted while a node hangs, from a second after it has hung on.
+// The required figures while a node hangs, starting one second after it began.
 const (
 	wantedOfHung  = 0.7 // of the throughput before
 	wantedSlowest = 2 * time.Second
 )
 
-// measureHungNode starts three nodes of its own, has one of them hang, and prints what a
-// gateway gets done before, meanwhile and afterwards, and what one does that starts meanwhile.
+// measureHungNode starts three nodes, makes one of them hang, and prints how much a
+// gateway does before, meanwhile and afterwards, and how much one does that starts
+// meanwhile.
 func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	c, err := cassandratest.StartWith(ctx, 3, "")
 	if err != nil {
@@ -113,7 +114,7 @@ func openHung(ctx context.Context, o session.Options) (*gateway, error) {
 	return above(ctx, store, backend.Config{Remote: true})
 }
 
-// work is readers and writers, and what they have got done.
+// work runs readers and writers, and counts what they have done.
 type work struct {
 	stop  context.CancelFunc
 	ended sync.WaitGroup
@@ -122,7 +123,7 @@ type work struct {
 	now *done
 }
 
-// done is what was done in some time: by pages and by updates.
+// done is what was done in some time, by kind: pages and updates.
 type done struct {
 	over   time.Duration
 	took   [2][]time.Duration
@@ -155,7 +156,7 @@ func (g *gateway) beginWork(ctx context.Context) *work {
 	return w
 }
 
-// end stops the readers and writers. It may be called again.
+// end stops the readers and writers. It may be called more than once.
 func (w *work) end() {
 	w.stop()
 	w.ended.Wait()
@@ -178,7 +179,7 @@ func (w *work) next() *done {
 	return d
 }
 
-// during returns what is done from now on for so long.
+// during returns what is done within the given time from now on.
 func (w *work) during(ctx context.Context, d time.Duration) (*done, error) {
 	w.next()
 	began := time.Now()
@@ -195,12 +196,12 @@ func (w *work) during(ctx context.Context, d time.Duration) (*done, error) {
 	return all, nil
 }
 
-// rate returns how many succeeded in a second.
+// rate returns how many operations succeeded per second.
 func (d *done) rate(what int) float64 {
 	return float64(len(d.took[what])-d.failed[what]) / d.over.Seconds()
 }
 
-// print prints it, beside what was done before where that is given.
+// print prints the counts, compared with those before if given.
 func (d *done) print(t *table, name string, before *done) {
 	t.figure(name, "")
 	for what, of := range []string{"pages", "updates"} {

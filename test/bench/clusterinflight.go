@@ -9,12 +9,12 @@ import (
 	"carrel/core/commit"
 )
 
-// listClients read or write lists at the same time.
+// listClients is how many clients read or write lists at the same time.
 const listClients = 16
 
 func listID(n int) commit.ListID { return commit.ListID(fmt.Sprintf("%032x", n)) }
 
-// A listWriter writes the lists of gateways that are not there.
+// A listWriter writes the lists of simulated gateways.
 type listWriter struct {
 	store *cassandra.Store
 	stamp atomic.Int64
@@ -25,8 +25,8 @@ func (w *listWriter) put(ctx context.Context, n int, block []byte) error {
 	return w.store.PutInFlightList(ctx, commit.InFlightList{ID: listID(n), Stamp: w.stamp.Add(1), Blocks: [][]byte{block}})
 }
 
-// measureInFlightPartition measures what one node spends on the partition of the in-flight
-// lists, with the lists of as many gateways as nobody starts for a test.
+// measureInFlightPartition measures the load of one node by the partition of the
+// in-flight lists, with more lists than a test could start gateways.
 func measureInFlightPartition(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "inflight")
 	if err != nil {
@@ -70,7 +70,7 @@ func (o *options) measureReads(ctx context.Context, t *table, w *listWriter, p *
 	if err := parallel(p.lists, func(n int) error { return w.put(ctx, n, block) }); err != nil {
 		return err
 	}
-	// From this the store knows that no list has another form.
+	// This tells the store that no list has another form.
 	if _, err := w.store.InFlightLists(ctx); err != nil {
 		return err
 	}

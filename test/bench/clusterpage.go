@@ -15,19 +15,20 @@ import (
 )
 
 const (
-	// wantedThroughput is what the gateway should reach of the handler's.
+	// wantedThroughput is the required throughput of the gateway as a part of the
+	// handler's.
 	wantedThroughput = 0.9
-	// shelves is how many libraries are read when all clients read others.
+	// shelves is how many libraries the clients read.
 	shelves     = 64
 	shelfSize   = 60
 	clusterFor  = 2 * time.Second // a round
 	clusterTurn = 5               // rounds of each
 )
 
-// clusterWidths are the numbers of connections at which both are measured. The
-// one counts at which the handler gets through most: with fewer the cluster has
-// nothing to do between two pages, with more nothing is gained but waiting. Which
-// that is may change from run to run, so the most of each is told beside it.
+// clusterWidths are the numbers of connections at which both are measured. The one with
+// the highest throughput of the handler counts: with fewer, the cluster idles between two
+// pages; with more, only the latency grows. This number may change from run to run, so
+// the highest throughput of each is printed too.
 var clusterWidths = []int{1, 4, 16, 64}
 
 func shelfOwner(n int) principal.ID {
@@ -57,8 +58,8 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("A page of 20 edges with creator on Cassandra")
-	// The owner; the slice and the newest entry; 21 headers, of which one tells
-	// that there are more; 20 creators.
+	// The owner; the slice and the newest entry; 21 headers, one of which shows whether
+	// there are more; 20 creators.
 	t.atMost("statements of a page", fmt.Sprint(sent), "<= 44", sent <= 44)
 	self, err := os.Executable()
 	if err != nil {
@@ -88,8 +89,8 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// statementsOfPage is what a page sends. The scrubber reads now and then, and is
-// none of it: the least of some pages counts.
+// statementsOfPage returns the statements that a page sends. The scrubber also reads now
+// and then, so the lowest count of several pages is taken.
 func (g *gateway) statementsOfPage(ctx context.Context, counts *tally) (sent int, err error) {
 	once, err := g.viaEdge(ctx, place{owner: shelfOwner(0)})
 	if err != nil {
@@ -107,9 +108,9 @@ func (g *gateway) statementsOfPage(ctx context.Context, counts *tally) (sent int
 	return sent, nil
 }
 
-// serveCluster is the process that is measured: handler and gateway above one
-// keyspace, by one net/http server. It tells its address and a token for the
-// owner of each shelf.
+// serveCluster is the process that is measured: handler and gateway on one keyspace,
+// served by one net/http server. It prints its address and a token for the owner of each
+// shelf.
 func serveCluster(ctx context.Context, o *options) error {
 	g, err := o.openCluster(ctx, o.keyspace, nil, library.Tuning{})
 	if err != nil {
@@ -186,8 +187,8 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 	return nil
 }
 
-// pagesPerSecond asks for pages over so many connections for a round, and tells
-// what one costs the process, its cluster not counted.
+// pagesPerSecond requests pages over so many connections for a round. It also returns the
+// CPU that a page costs this process, without its cluster.
 func (p *process) pagesPerSecond(ctx context.Context, connections int, request func() (*http.Request, error)) (float64, time.Duration, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: connections}
 	defer transport.CloseIdleConnections()

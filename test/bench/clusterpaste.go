@@ -13,8 +13,9 @@ import (
 // clusterPastes is how many pastes the large list on a cluster has.
 const clusterPastes = 100_000
 
-// measureClusterPastes compares pages of pastes by the size of the list, by their place in it
-// and by what has happened at its head, and creations with those of items.
+// measureClusterPastes compares pages of pastes by the size of the list, by their
+// position in it and by what has happened at its newest end, and compares creations with
+// those of items.
 func measureClusterPastes(ctx context.Context, o *options, t *table) (err error) {
 	var lists []*gateway
 	defer func() {
@@ -48,10 +49,11 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 	return few.measureCreations(ctx, t, wall, "on Cassandra (wall time a creation)")
 }
 
-// wall is what counts on a cluster, whose work is not that of this process.
+// wall returns the wall time, which is what counts on a cluster: most work is not done by
+// this process.
 func wall(c cost) time.Duration { return c.wall }
 
-// clusterOfPastes makes a keyspace with so many pastes, evenly over pasteDays.
+// clusterOfPastes creates a keyspace with so many pastes, evenly spread over pasteDays.
 func (o *options) clusterOfPastes(ctx context.Context, name string, size int, counts *tally) (*gateway, error) {
 	keyspace, err := o.newKeyspace(ctx, name)
 	if err != nil {
@@ -100,8 +102,8 @@ func compareClusterPages(ctx context.Context, t *table, few, many *gateway) erro
 	return nil
 }
 
-// countPastePage counts what a page sends. Other work of the gateway is none of it: the least
-// of some pages counts.
+// countPastePage counts the statements of a page. The gateway also does other work, so
+// the lowest count of several pages is taken.
 func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally) error {
 	page, err := g.viaPastes(ctx, "")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"carrel/library"
 )
 
-// idleGatewayFor is how long a gateway that nobody uses is watched.
+// idleGatewayFor is how long an unused gateway is observed.
 const idleGatewayFor = 30 * time.Second
 
 // Round trips of a compare-and-set: prepare with the read, propose, commit; the first version
@@ -23,8 +23,8 @@ const (
 	paxosV1 = 4
 )
 
-// measureRoundTrips counts the round trips that pages and changes wait for, and what a gateway
-// sends that has nothing to do.
+// measureRoundTrips counts the round trips that pages and changes wait for, and the
+// statements of an idle gateway.
 func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "rounds")
 	if err != nil {
@@ -49,7 +49,8 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
 		return err
 	}
-	// The gateway does not know yet who else uses the keyspace, and has no copies.
+	// The gateway does not know yet which other processes use the keyspace, so it uses no
+	// copies.
 	if err := wait(ctx, 3*time.Second); err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 	return g.measureBackground(ctx, t, counts)
 }
 
-// leastRoundTrips repeats an operation, because background work may come between.
+// leastRoundTrips repeats an operation, because background work may interfere.
 func (g *gateway) leastRoundTrips(ctx context.Context, sent *spans, once func() error) (least [3]int, err error) {
 	least = [3]int{math.MaxInt, math.MaxInt, math.MaxInt}
 	for range 20 {
@@ -93,7 +94,7 @@ func (g *gateway) leastRoundTrips(ctx context.Context, sent *spans, once func() 
 	return least, nil
 }
 
-// measureBackground counts what a gateway sends that nobody uses.
+// measureBackground counts the statements of an unused gateway.
 func (g *gateway) measureBackground(ctx context.Context, t *table, counts *tally) error {
 	if err := g.idle(ctx); err != nil {
 		return err

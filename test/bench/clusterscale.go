@@ -10,7 +10,7 @@ import (
 // busyFor is how long an operation is repeated for one figure.
 const busyFor = 2 * time.Second
 
-// measureClusterScale measures what docs/scale.md is computed from.
+// measureClusterScale measures the inputs of docs/scale.md.
 func measureClusterScale(ctx context.Context, o *options, t *table) error {
 	if !o.node.Owned() {
 		return errNotOurNode
@@ -25,10 +25,10 @@ func measureClusterScale(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// A nodeCost is what an operation costs, with some clients at a time.
+// A nodeCost is the cost of an operation, with some number of clients.
 type nodeCost struct {
 	rate    float64       // a second
-	each    time.Duration // for its client
+	each    time.Duration // latency for its client
 	cpu     time.Duration // of the node
 	process time.Duration // CPU of this process
 }
@@ -68,7 +68,7 @@ func (o *options) costOnNode(clients int, once func(n int) error) (c nodeCost, e
 	}, err
 }
 
-// leastOnNode is the cheapest of some rounds.
+// leastOnNode returns the cheapest of some rounds.
 func (o *options) leastOnNode(clients int, once func(n int) error) (least nodeCost, err error) {
 	for round := range 4 {
 		c, err := o.costOnNode(clients, once)

@@ -11,7 +11,8 @@ import (
 	"carrel/library"
 )
 
-// clusterRevisions is how many revisions a note has on a cluster that has many.
+// clusterRevisions is the number of revisions of the note with many revisions on a
+// cluster.
 const clusterRevisions = 1000
 
 // measureClusterTexts compares saves of texts with updates of titles.
@@ -21,7 +22,8 @@ func measureClusterTexts(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	counts := newTally()
-	// No note is one that is changed so often that its moves wait: all changes cost the same.
+	// No note is changed so often that its moves are deferred, so all changes cost the
+	// same.
 	g, err := o.openCluster(ctx, keyspace, counts, library.Tuning{HotMoves: 1 << 20})
 	if err != nil {
 		return err
@@ -36,7 +38,7 @@ func measureClusterTexts(ctx context.Context, o *options, t *table) error {
 	return g.countSave(ctx, t, counts)
 }
 
-// countSave counts what a save sends to the cluster.
+// countSave counts the statements of a save.
 func (g *gateway) countSave(ctx context.Context, t *table, counts *tally) error {
 	if err := g.idle(ctx); err != nil {
 		return err
@@ -55,7 +57,7 @@ func (g *gateway) countSave(ctx context.Context, t *table, counts *tally) error 
 }
 
 // measureClusterLeases times leases of few and of many keys, counts their conditional
-// writes, and has many clients of two gateways contend for a few keys.
+// writes, and lets many clients of two gateways contend for a few keys.
 func measureClusterLeases(ctx context.Context, o *options, t *table) (err error) {
 	keyspace, err := o.newKeyspace(ctx, "lease")
 	if err != nil {
@@ -85,14 +87,15 @@ func measureClusterLeases(ctx context.Context, o *options, t *table) (err error)
 			return err
 		}
 	}
-	// Its time is stored when it has its keys.
+	// Its deadline is stored when it has its keys.
 	if err := g.timeLease(ctx, t, counts, lease.MaxTTL, 10, "10 keys for an hour", 12); err != nil {
 		return err
 	}
 	return g.contend(ctx, t, gateways...)
 }
 
-// timeLease times leases of some keys, each of its own, and counts their conditional writes.
+// timeLease times leases of some keys, each with its own keys, and counts their
+// conditional writes.
 func (g *gateway) timeLease(ctx context.Context, t *table, counts *tally, within time.Duration, keys int, what string, wanted int) error {
 	var times []time.Duration
 	lwts := 0

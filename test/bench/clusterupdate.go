@@ -17,15 +17,15 @@ import (
 // rowsACommit is how many member rows one commit of the seed writes.
 const rowsACommit = 1000
 
-// measureClusterUpdates times updates of items with few and with many members
-// until every library is right, and counts what they cost the cluster.
+// measureClusterUpdates times updates of items with few and with many members until every
+// library is updated, and counts the statements.
 func measureClusterUpdates(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "update")
 	if err != nil {
 		return err
 	}
 	counts := newTally()
-	// The answer waits for the whole fan-out, so that its time is what is measured.
+	// The answer waits for the whole fan-out, so its time is the time to measure.
 	g, err := o.openCluster(ctx, keyspace, counts, library.Tuning{AnswerWithin: 5 * time.Minute, HotMoves: 1 << 20})
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func measureClusterUpdates(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// crowd makes an item with so many members, all of whose libraries show it.
+// crowd creates an item with so many members, whose libraries all show it.
 func (g *gateway) crowd(ctx context.Context, n, members int) error {
 	if err := g.item(ctx, mediumOwner, n); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (g *gateway) measureClusterUpdate(ctx context.Context, t *table, counts *ta
 	t.figure(fmt.Sprintf("%d members", members), millis(times[len(times)/2]))
 	mutations := float64(sent["enforce"]) / float64(members)
 	t.atMost("  mutations a member", fmt.Sprintf("%.2f", mutations), "1", mutations == 1)
-	// The item and its actor; the actor's row; and the members themselves, in
-	// slices of 500. None is of a member's library.
+	// The item and its actor; the actor's row; and the members themselves, in slices of
+	// 500. None is in a member's library.
 	reads := sum(sent, "read a content", "read contents", "read a principal", "read principals", "page a library", "read a library")
 	t.atMost("  readings beside slices of members", fmt.Sprint(reads), "<= 4", reads <= 4)
 	t.atMost("  conditional writes", fmt.Sprint(lwts), "2", lwts == 2)
@@ -115,7 +115,7 @@ func (g *gateway) measureClusterUpdate(ctx context.Context, t *table, counts *ta
 	return nil
 }
 
-// idle waits until nothing is under way: settling comes after the answer.
+// idle waits until nothing is in flight: cleanup happens after the answer.
 func (g *gateway) idle(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if g.journal.Stats().Entries == 0 {
@@ -172,11 +172,11 @@ func measureClusterUpdated(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// retitleTries is how often an update is tried on a cluster that is too slow
-// for it, because other programs use the machine.
+// retitleTries is how often an update is tried on a cluster that is too slow because
+// other programs use the machine.
 const retitleTries = 10
 
-// retitleAgain updates an item, however slow the cluster.
+// retitleAgain updates an item, with retries on a slow cluster.
 func (g *gateway) retitleAgain(ctx context.Context, by principal.ID, item library.ContentID, n int) (err error) {
 	for range retitleTries {
 		if err = g.retitle(ctx, by, item, n); fault.CodeOf(err) != fault.Unavailable {

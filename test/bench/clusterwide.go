@@ -20,8 +20,8 @@ const (
 	wideTable   = "library_by_principal"
 )
 
-// measureWidePartitions compares slices of libraries of few and of very many entries, as many
-// as the flag -entries says.
+// measureWidePartitions compares slices of libraries with few and with very many entries;
+// the flag -entries sets the latter.
 func measureWidePartitions(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "wide")
 	if err != nil {
@@ -66,7 +66,7 @@ func measureWidePartitions(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// measureSlices reads slices of a library in several places.
+// measureSlices reads slices of a library at several positions.
 func (o *options) measureSlices(ctx context.Context, t *table, store *cassandra.Store, owner principal.ID, entries int) error {
 	for _, at := range []struct {
 		name   string
@@ -93,8 +93,8 @@ func (o *options) measureSlices(ctx context.Context, t *table, store *cassandra.
 
 func wideAt(n int) clock.Instant { return began + clock.Instant(n)*1000 }
 
-// fill writes entries straight into a library, in the order of time: what creating as many
-// items would write there.
+// fill writes entries directly into a library, in the order of time, as creating that
+// many items would.
 func (f *clusterFloor) fill(ctx context.Context, owner principal.ID, entries int) error {
 	const put = `INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role)
  VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
@@ -113,7 +113,7 @@ func (f *clusterFloor) fill(ctx context.Context, owner principal.ID, entries int
 	})
 }
 
-// write writes a batch, however slow the node.
+// write writes a batch, with retries on a slow node.
 func (f *clusterFloor) write(ctx context.Context, b *gocql.Batch) (err error) {
 	for range retitleTries {
 		if err = f.session.ExecuteBatch(b); err == nil {
@@ -126,7 +126,7 @@ func (f *clusterFloor) write(ctx context.Context, b *gocql.Batch) (err error) {
 	return err
 }
 
-// flushOften has tables written to files soon after each change.
+// flushOften makes the node flush tables to files soon after each change.
 func (f *clusterFloor) flushOften(ctx context.Context, keyspace string, names ...string) error {
 	for _, name := range names {
 		alter := fmt.Sprintf("ALTER TABLE %s.%s WITH memtable_flush_period_in_ms = 1000", keyspace, name)

@@ -9,8 +9,8 @@ import (
 	"carrel/library"
 )
 
-// wantedOfCompression is the most that a compressed page may cost, in pages that are not
-// compressed, for compression to be on by default (ADR 40).
+// wantedOfCompression is the highest cost of a compressed page, in uncompressed pages, at
+// which compression is on by default (ADR 40).
 const wantedOfCompression = 1.1
 
 // measureCompression compares a page with the same page compressed.
@@ -43,8 +43,8 @@ func measureCompression(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// viaEncoding is viaEdge for a client that reads an encoding. bytes is set to the size of the
-// answer.
+// viaEncoding is viaEdge for a client that accepts an encoding. bytes is set to the size
+// of the response.
 func (g *gateway) viaEncoding(ctx context.Context, p place, encoding string, bytes *int) (func() error, error) {
 	h, token, err := g.handler(p.owner)
 	if err != nil {

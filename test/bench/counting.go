@@ -10,17 +10,17 @@ import (
 	"carrel/principal"
 )
 
-// counting is a store that counts what a change of content costs it.
+// counting is a store that counts the operations of a change of content.
 type counting struct {
 	backend.Store
 
 	commits       atomic.Int64 // conditional writes, each synced
 	inFlightLists atomic.Int64 // writes of the in-flight list
 	indexWrites   atomic.Int64 // calls
-	enforced      atomic.Int64 // member rows brought in line
+	enforced      atomic.Int64 // member rows for which the index was updated
 	settles       atomic.Int64
 	pages         atomic.Int64 // of member rows
-	rows          atomic.Int64 // single rows read, but for pages of member rows
+	rows          atomic.Int64 // single rows read, without pages of member rows
 }
 
 func (c *counting) reset() {

@@ -16,10 +16,10 @@ const leaver = principal.ID("u:bench:leaver")
 // wantedDeletion is how long the removal of a user with mostMembers entries may take.
 const wantedDeletion = 30 * time.Second
 
-// measureDeletion times the deletion of a user whose library has many entries, until nothing is
-// left of it. Each entry costs a compare-and-set on its item.
+// measureDeletion times the deletion of a user whose library has many entries, including
+// all cleanup. Each entry costs a compare-and-set on its item.
 func measureDeletion(ctx context.Context, o *options, t *table) error {
-	// The answer waits for the whole removal, so that its time is what is measured.
+	// The answer waits for the whole removal, so its time is the time to measure.
 	g, err := o.fresh(ctx, filepath.Join(o.dir, "deletion"), library.Tuning{AnswerWithin: 10 * time.Minute})
 	if err != nil {
 		return err

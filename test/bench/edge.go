@@ -7,8 +7,8 @@ import (
 	"carrel/library"
 )
 
-// edgeSections are those of `make bench-edge`: what the edge adds to the domain,
-// and what those cost who mean no good. Each is a file of its own.
+// edgeSections are the sections of `make bench-edge`: the cost that the edge adds to the
+// domain, and the cost of hostile requests.
 func edgeSections() []section {
 	return []section{
 		{"transport", measureTransport},
@@ -20,14 +20,14 @@ func edgeSections() []section {
 	}
 }
 
-// wantedOfExecution is the most that a page through the real transport may
-// cost, in pages that are executed in the process and sent to nobody.
+// wantedOfExecution is the highest cost of a page through the real transport, in pages
+// that are executed in the process without a response.
 const wantedOfExecution = 1.15
 
-// measureTransport compares a page that is only executed with one that comes
-// in as a POST, with a token to verify, a body to decode and limits to keep,
-// and goes out as bytes. Both are measured in this process: what net/http and the
-// kernel take for a connection is the same for any handler, and not counted.
+// measureTransport compares a page that is only executed with one that arrives as a POST,
+// with token verification, decoding of the body and limits, and is encoded as bytes. Both
+// are measured in this process: the cost of the connection in net/http and the kernel is
+// the same for any handler, and is not counted.
 func measureTransport(ctx context.Context, o *options, t *table) error {
 	g, err := o.fresh(ctx, filepath.Join(o.dir, "transport"), library.Tuning{})
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"carrel/principal"
 )
 
-// What an event may take to those who follow one library.
+// The limits for the delivery of an event to the followers of one library.
 const (
 	eventSubscribers = 1_000
 	wantedEvent      = 250 * time.Millisecond
-	// eventRounds are fewer than the moves within an hour that make an item a hot
-	// one, whose updates are told in another way.
+	// eventRounds is less than the number of moves within an hour that makes an item hot.
+	// Updates of hot items are delivered in another way.
 	eventRounds = 20
 )
 
-// eventOwner is the owner of the library that all follow.
+// eventOwner is the owner of the library that everybody follows.
 func eventOwner(int) principal.ID { return idleOwner(0) }
 
-// measureEvent updates an item, and looks when the last of 1,000 subscribers is
-// told. Their connections are held by this process, on the machine of the
-// gateway: what it takes here to read the events is in the figures.
+// measureEvent updates an item, and measures when the last of 1,000 subscribers receives
+// the event. Their connections are held by this process, on the machine of the gateway,
+// so the figures include the time for reading the events.
 func measureEvent(ctx context.Context, o *options, t *table) error {
 	dir := filepath.Join(o.dir, "event")
 	g, err := o.fresh(ctx, storeIn(dir), library.Tuning{})
@@ -42,7 +42,7 @@ func measureEvent(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.title("An update of an item, until the last of %d subscribers to one library is told: median, slowest of %d (the built gateway)", eventSubscribers, eventRounds)
+	t.title("An update of an item, until the last of %d subscribers to one library has received it: median, slowest of %d (the built gateway)", eventSubscribers, eventRounds)
 	for _, w := range ways() {
 		if err := o.measureEventBy(ctx, dir, w, t); err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
@@ -51,7 +51,7 @@ func measureEvent(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// measureEventBy measures subscribers by one way, on a process of their own.
+// measureEventBy measures subscribers on one transport, with a process of their own.
 func (o *options) measureEventBy(ctx context.Context, dir string, w way, t *table) error {
 	s, err := o.serveAgain(ctx, dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *options) measureEventBy(ctx context.Context, dir string, w way, t *tabl
 	if err != nil {
 		return err
 	}
-	p := &publisher{served: s, token: all[0].token, item: fmt.Sprintf("told-%d", w.sharing), told: make(chan delivery, eventSubscribers),
+	p := &publisher{served: s, token: all[0].token, item: fmt.Sprintf("event-%d", w.sharing), received: make(chan delivery, eventSubscribers),
 		followers: eventSubscribers}
 	p.audience, err = gather(ctx, s, w, all, p.hear)
 	if err != nil {
@@ -88,14 +88,14 @@ func (o *options) measureEventBy(ctx context.Context, dir string, w way, t *tabl
 	if err != nil {
 		return err
 	}
-	// The item of the next way is another one.
+	// The item of the next transport is another one.
 	t.rounds(w, rounds)
 	t.figure("  a page that another one asks for meanwhile", spread(busy))
 	t.figure("  and while nothing happens", spread(quiet))
 	return nil
 }
 
-// rounds adds the rows of one way.
+// rounds adds the rows of one transport.
 func (t *table) rounds(w way, rounds []round) {
 	column := func(of func(round) time.Duration) []time.Duration {
 		var ds []time.Duration
@@ -106,7 +106,7 @@ func (t *table) rounds(w way, rounds []round) {
 		return ds
 	}
 	last := column(func(r round) time.Duration { return r.last })
-	// The middle round counts: the slowest one tells what else the machine did.
+	// The median round counts: the slowest one includes whatever else the machine did.
 	t.atMost(w.name+", from the sending of the mutation", spread(last), "<= 250 ms", last[len(last)/2] <= wantedEvent)
 	t.figure("  from its answer", spread(column(func(r round) time.Duration { return r.last - r.answered })))
 	t.figure("  to the middle one of the subscribers, from the sending", spread(column(func(r round) time.Duration { return r.middle })))
@@ -114,7 +114,7 @@ func (t *table) rounds(w way, rounds []round) {
 	t.figure("  CPU of the gateway for an event to one of them", micros(rounds[0].cpu))
 }
 
-// spread is the median and the most of some times in order.
+// spread formats the median and the maximum of some sorted times.
 func spread(ds []time.Duration) string {
 	return fmt.Sprintf("%s, %s", millis(ds[len(ds)/2]), millis(ds[len(ds)-1]))
 }

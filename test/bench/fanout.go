@@ -21,10 +21,10 @@ const (
 	sharedWith   = 100
 )
 
-// measureFanOut times updates of items with few and with many members until
-// every library is right, counts what they cost the store, and times a share.
+// measureFanOut times updates of items with few and with many members until every library
+// is updated, counts the operations of the store, and times a share.
 func measureFanOut(ctx context.Context, o *options, t *table) error {
-	// The answer waits for the whole fan-out, so that its time is what is measured.
+	// The answer waits for the whole fan-out, so its time is the time to measure.
 	g, err := o.fresh(ctx, filepath.Join(o.dir, "fanout"), library.Tuning{AnswerWithin: time.Minute, HotMoves: 1 << 20})
 	if err != nil {
 		return err
@@ -85,13 +85,13 @@ func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) e
 	c := g.counts
 	written, read := float64(c.enforced.Load())/float64(members), c.rows.Load()
 	t.atMost("  library writes a member", fmt.Sprintf("%.2f", written), "1", written == 1)
-	// What is read is of the item and its actor, the same for any number of members.
+	// Only the item and its actor are read, however many members there are.
 	t.atMost("  rows read one by one, for all members together", fmt.Sprint(read), "<= 20", read <= 20)
 	t.figure("  synced writes, batches of libraries, pages of members", fmt.Sprintf("%d, %d, %d", c.commits.Load(), c.indexWrites.Load(), c.pages.Load()))
 	return nil
 }
 
-// share shares an item with readers by their numbers.
+// share shares an item with readers, given by their numbers.
 func (g *gateway) share(ctx context.Context, item library.ContentID, from, n int) error {
 	in := library.ShareContent{Content: string(item), Role: library.Viewing}
 	for i := range n {

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// entryBytes is about what an entry takes in a partition on Cassandra: the id of 34 bytes,
-	// two times of 8 bytes, and the write timestamp, lengths and flags of the row.
+	// entryBytes is the approximate size of an entry in a partition on Cassandra: the id
+	// of 34 bytes, two times of 8 bytes, and the write timestamp, lengths and flags of
+	// the row.
 	entryBytes = 64
-	// manyPastes is a number of pastes that is not stored, but reckoned with.
+	// manyPastes is a number of pastes that is not stored, only used in the calculation.
 	manyPastes = 10_000_000
 	// mostInPartition is how many entries a partition may have before the next day is spread
 	// over more of them.
@@ -24,7 +25,7 @@ type feedSize struct {
 	days, partitions, entries, largest int
 }
 
-// sizeOfPastes counts the entries of the list of pastes in each of its partitions.
+// sizeOfPastes counts the entries in each partition of the feed of pastes.
 func (g *gateway) sizeOfPastes(ctx context.Context) (size feedSize, err error) {
 	const feed = timeline.Feed("pastes")
 	days, err := g.store.ListBuckets(ctx, feed, math.MaxInt32, timeline.MaxBuckets)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// wantedFlat is how much more a page may cost that lies deep in a large
-	// library than the first page of a small one.
+	// wantedFlat is the highest cost of a page deep in a large library, in first pages of
+	// a small one.
 	wantedFlat = 1.2
 	deepPage   = 5000
 )
@@ -26,8 +26,8 @@ type namedPlace struct {
 	at   place
 }
 
-// measureFlatness compares pages by the size of the library, by their depth in
-// it, and by what has happened to it.
+// measureFlatness compares pages by the size of the library, by their depth in it, and by
+// what has happened to it.
 func measureFlatness(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
 		return err
@@ -45,8 +45,8 @@ func measureFlatness(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	// Each is compared with the first page of the smallest library, read in the
-	// same direction.
+	// Each page is compared with the first page of the smallest library, read in the same
+	// direction.
 	pages := []namedPlace{
 		{fmt.Sprintf("page 1 of %d entries", smallSize), place{owner: smallOwner}},
 		{fmt.Sprintf("page 1 of %d entries, newest first", smallSize), place{owner: smallOwner, descending: true}},
@@ -65,7 +65,7 @@ func measureFlatness(ctx context.Context, o *options, t *table) error {
 	return measureUpdated(ctx, o, t)
 }
 
-// measurePlaces compares pages at different places of one store.
+// measurePlaces compares pages at different positions of one store.
 func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages []namedPlace) error {
 	var subjects []subject
 	for _, p := range pages {
@@ -99,7 +99,7 @@ func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages
 	return nil
 }
 
-// cursorBefore is the cursor after which the n-th page begins.
+// cursorBefore returns the cursor after which the n-th page starts.
 func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (string, error) {
 	size := cursor.MaxPageSize
 	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}}
@@ -117,7 +117,7 @@ func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (
 	return *q.After, nil
 }
 
-// walk reads another page each time, from the first one on.
+// walk reads the next page in each call, starting with the first one.
 func (g *gateway) walk(ctx context.Context, owner principal.ID) (func() error, error) {
 	h, token, err := g.handler(owner)
 	if err != nil {
@@ -143,11 +143,11 @@ func (g *gateway) walk(ctx context.Context, owner principal.ID) (func() error, e
 	}, nil
 }
 
-// measureUpdated compares the newest page of a library one of whose items was
-// updated very often with that of an equal library where nothing was: once as
-// the product does it, where an item that moves so often is held in place for a
-// minute at a time, and once with every update moving it, which leaves as many
-// dead rows behind.
+// measureUpdated compares the newest page of a library one of whose items was updated
+// very often with that of an equal library without updates. It does so once as the
+// product does it, which holds an item that moves so often in place for a minute at a
+// time, and once with every update moving the item, which leaves as many dead rows
+// behind.
 func measureUpdated(ctx context.Context, o *options, t *table) error {
 	t.title("The newest page after updates of one item in it (CPU, the whole edge)")
 	untouched, err := o.shelved(ctx, "untouched", library.Tuning{})
@@ -169,8 +169,8 @@ func measureUpdated(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// shelved opens a store with one small library in it. It was closed in between,
-// so that its rows are in files, as those of a store that has run for a while.
+// shelved opens a store with one small library. It was closed in between, so that its
+// rows are in files, as in a store that has run for a while.
 func (o *options) shelved(ctx context.Context, name string, tuning library.Tuning) (*gateway, error) {
 	dir := filepath.Join(o.dir, name)
 	g, err := o.fresh(ctx, dir, tuning)

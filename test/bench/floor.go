@@ -13,10 +13,10 @@ import (
 	"carrel/principal"
 )
 
-// floor is the least that can answer a page of 20 edges with creator from this
-// store: a handler written by hand for this one page, without authentication,
-// visibility, GraphQL, cursor keys or limits. All that the gateway costs above
-// it is the price of those.
+// floor is the cheapest handler that can answer a page of 20 edges with creator from this
+// store. It is written by hand for this page, without authentication, visibility,
+// GraphQL, cursor keys or limits. Whatever the gateway costs beyond it is the price of
+// those.
 type floor struct {
 	store backend.Store
 	pool  sync.Pool // of *[]byte
@@ -107,8 +107,8 @@ func appendEdge(out []byte, e library.Entry, c *library.Content, by *principal.H
 	return append(out, `}}}`...)
 }
 
-// appendText writes a JSON string. What has nothing to escape, which is nearly
-// everything, is copied.
+// appendText writes a JSON string. Text without characters to escape, which is nearly all
+// text, is copied.
 func appendText(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
@@ -124,8 +124,8 @@ func appendText(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// appendCursor writes the place of an entry in the open: a reader of it learns
-// its time and id, which the gateway's sealed cursors do not tell.
+// appendCursor writes the position of an entry unencrypted, so that a reader learns its
+// time and id. The gateway's sealed cursors hide them.
 func appendCursor(out []byte, e library.Entry) []byte {
 	var place [8 + 160]byte
 	binary.BigEndian.PutUint64(place[:], uint64(e.Position))

@@ -8,14 +8,14 @@ import (
 	"carrel/library"
 )
 
-// followerCounts are how many follow one library.
+// followerCounts are the numbers of followers of one library.
 var followerCounts = []int{1_000, 4_000}
 
-// followerRounds are fewer than the moves within an hour that make an item a hot one.
+// followerRounds is less than the number of moves within an hour that makes an item hot.
 const followerRounds = 8
 
-// measureFollowers measures what followers of one library keep resident, and what it costs to
-// send one event to all of them: how both grow with their number.
+// measureFollowers measures the resident memory of followers of one library, and the cost
+// of sending one event to all of them, both as a function of their number.
 func measureFollowers(ctx context.Context, o *options, t *table) error {
 	t.title("Followers of one library, a viewer and a websocket or stream each (the built gateway)")
 	for _, n := range followerCounts {
@@ -58,7 +58,7 @@ func (o *options) measureFollowersBy(ctx context.Context, n int, w way, t *table
 	if err != nil {
 		return err
 	}
-	p := &publisher{served: s, token: all[0].token, item: "followed", told: make(chan delivery, n), followers: n}
+	p := &publisher{served: s, token: all[0].token, item: "followed", received: make(chan delivery, n), followers: n}
 	if p.audience, err = gather(ctx, s, w, all, p.hear); err != nil {
 		return err
 	}

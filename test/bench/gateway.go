@@ -22,7 +22,7 @@ import (
 	"carrel/principal"
 )
 
-// A gateway is a store with everything that is above it, as main wires it.
+// A gateway is a store with everything on top of it, assembled as main does it.
 type gateway struct {
 	store   opened
 	counts  *counting
@@ -42,7 +42,7 @@ type opened interface {
 	Close() error
 }
 
-// open opens the store in dir and puts the domain above it.
+// open opens the store in dir and assembles the domain on it.
 func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, error) {
 	pebble, err := pebblestore.Open(dir, pebblestore.Options{})
 	if err != nil {
@@ -51,8 +51,8 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	return above(ctx, pebble, backend.Config{Tuning: tuning})
 }
 
-// above connects the domain with a store, which it closes with itself. c says what is
-// special about it.
+// above assembles the domain on a store, and closes the store with itself. c contains
+// what is special about it.
 func above(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
 	g := &gateway{store: store, counts: &counting{Store: store}, runtime: sched.NewReal(), stop: stop}
@@ -86,7 +86,7 @@ func (g *gateway) close() error {
 	return g.store.Close()
 }
 
-// handler is the whole edge, with authentication, and the token of a viewer.
+// handler returns the whole edge, with authentication, and the token of a viewer.
 func (g *gateway) handler(viewer principal.ID) (h *edge.Handler, token string, err error) {
 	h, tokens, err := g.handlerFor(viewer)
 	if err != nil {
@@ -95,7 +95,7 @@ func (g *gateway) handler(viewer principal.ID) (h *edge.Handler, token string, e
 	return h, tokens[0], nil
 }
 
-// handlerFor is the same with the tokens of several viewers.
+// handlerFor is handler with the tokens of several viewers.
 func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens []string, err error) {
 	secret := make([]byte, auth.MinSecretBytes)
 	g.runtime.Random(secret)
@@ -111,7 +111,7 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 		tokens = append(tokens, token)
 	}
 	limits := edge.DefaultLimits()
-	limits.ViewerPoints, limits.AddressPoints = 0, 0 // what is measured is not the patience
+	limits.ViewerPoints, limits.AddressPoints = 0, 0 // rate limits are not measured
 	h, err = edge.New(edge.Config{
 		Schema:       g.schema(),
 		Authenticate: known.Caller,

@@ -13,8 +13,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// What the refusal of a hostile request may cost the gateway, the reading of
-// its bytes from the network included.
+// The limits for the cost of refusing a hostile request, including the reading of its
+// bytes from the network.
 const (
 	wantedRefusal   = 5 * time.Millisecond
 	wantedAllocated = 1 << 20
@@ -29,10 +29,10 @@ type refusal struct {
 	allocated int64 // bytes
 }
 
-// measureHostile sends each hostile request to the built gateway, over real
-// connections, and tells what its refusal costs: the CPU of the whole process,
-// kernel and garbage collection included, and the bytes it allocates. The
-// cheapest of some rounds counts, as everywhere here.
+// measureHostile sends each hostile request to the built gateway, over real connections,
+// and measures the cost of refusing it: the CPU of the whole process, including kernel
+// and garbage collection, and the bytes it allocates. As everywhere here, the cheapest of
+// several rounds counts.
 func measureHostile(ctx context.Context, o *options, t *table) error {
 	s, err := o.serve(ctx, filepath.Join(o.dir, "hostile"))
 	if err != nil {
@@ -59,21 +59,21 @@ func measureHostile(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// An attacker sends hostile requests to a gateway, signed in where it must be.
+// An attacker sends hostile requests to a gateway, authenticated if necessary.
 type attacker struct {
 	*served
 	client *http.Client
 	token  string
 }
 
-// signUp makes the user of the token, who then has a library.
+// signUp creates the user of the token, who then has a library.
 func (a *attacker) signUp(ctx context.Context) error {
 	const create = `mutation($in:CreateUserInput!){createUser(input:$in){user{id}}}`
 	in := map[string]string{"tenant": mediumOwner.Tenant(), "name": mediumOwner.Name(), "displayName": "Mallory", "email": "mallory@example.com"}
 	return a.send(ctx, hostile{body: body(create, map[string]any{"in": in}), status: http.StatusOK, code: string(mediumOwner)})
 }
 
-// trials are all that is tried: requests, and messages over sockets.
+// trials returns everything that is tried: requests, and messages over sockets.
 func (a *attacker) trials(ctx context.Context) []subject {
 	var all []subject
 	for _, h := range hostileRequests() {
@@ -89,7 +89,7 @@ func (a *attacker) trials(ctx context.Context) []subject {
 	return all
 }
 
-// measure is the cheapest round of doing something often.
+// measure returns the cheapest round of calling once repeatedly.
 func (a *attacker) measure(ctx context.Context, once func() error) (least refusal, err error) {
 	if err := once(); err != nil { // warms up
 		return least, err
@@ -126,7 +126,7 @@ func (a *attacker) measure(ctx context.Context, once func() error) (least refusa
 	return least, nil
 }
 
-// send sends the request once, and wants it to be refused as it should be.
+// send sends the request once, and requires the expected refusal.
 func (a *attacker) send(ctx context.Context, h hostile) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/graphql", bytes.NewReader(h.body))
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *attacker) send(ctx context.Context, h hostile) error {
 	answer, err := a.client.Do(r)
 	if err != nil {
 		if h.status == http.StatusRequestHeaderFieldsTooLarge {
-			return nil // the gateway hangs up while the head is still being sent
+			return nil // the gateway closes the connection while the header is still being sent
 		}
 		return err
 	}
@@ -149,7 +149,7 @@ func (a *attacker) send(ctx context.Context, h hostile) error {
 		return err
 	}
 	if answer.StatusCode != h.status || !bytes.Contains(body, []byte(h.code)) {
-		return fmt.Errorf("it is not refused by %d %s: status %d, %.300s", h.status, h.code, answer.StatusCode, body)
+		return fmt.Errorf("not refused with %d %s: status %d, %.300s", h.status, h.code, answer.StatusCode, body)
 	}
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A hostile request is one that should cost next to nothing.
+// A hostileRequest should cost next to nothing.
 type hostile struct {
 	name   string
 	body   []byte
 	header http.Header
-	// How it is refused: the status, and what the answer says in it.
+	// The expected refusal: the status, and a part of the response.
 	status int
 	code   string
 }
 
-// hostileRequests are those of the table, from the smallest document to the
+// hostileRequests returns the requests of the table, from the smallest document to the
 // largest body.
 func hostileRequests() []hostile {
 	var all []hostile
@@ -29,7 +29,7 @@ func hostileRequests() []hostile {
 	return all
 }
 
-// body is a request of a query with variables, as JSON.
+// body returns a request with a query and variables, as JSON.
 func body(query string, variables any) []byte {
 	b, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 	if err != nil {
@@ -38,12 +38,12 @@ func body(query string, variables any) []byte {
 	return b
 }
 
-// asked is a hostile query; what is refused of it is told with status 200.
-func asked(name, query, code string) hostile {
+// refusedQuery returns a hostile query that is refused with status 200.
+func refusedQuery(name, query, code string) hostile {
 	return hostile{name: name, body: body(query, nil), status: http.StatusOK, code: code}
 }
 
-// numbered is n times the format, each with its number.
+// numbered repeats the format n times, each with its number.
 func numbered(n int, format string) string {
 	var s strings.Builder
 	for i := range n {
@@ -52,7 +52,7 @@ func numbered(n int, format string) string {
 	return s.String()
 }
 
-// fragmentBomb is a chain of fragments each of which spreads the next one twice.
+// fragmentBomb returns a chain of fragments each of which spreads the next one twice.
 func fragmentBomb(levels int) string {
 	s := "{viewer{...F0}}"
 	for i := range levels {
@@ -61,7 +61,7 @@ func fragmentBomb(levels int) string {
 	return s + fmt.Sprintf(" fragment F%d on User{id}", levels)
 }
 
-// fieldBomb is one in which each fragment asks for two fields of different
+// fieldBomb returns a chain in which each fragment selects two fields with different
 // names, so that nothing in it can be merged.
 func fieldBomb(levels int) string {
 	s := "{viewer{...F0}}"
@@ -71,7 +71,7 @@ func fieldBomb(levels int) string {
 	return s + fmt.Sprintf(" fragment F%d on User{id}", levels)
 }
 
-// chain are fragments each of which spreads the next one.
+// chain returns fragments each of which spreads the next one.
 func chain(levels int) string {
 	var s strings.Builder
 	for i := range levels {
@@ -80,51 +80,51 @@ func chain(levels int) string {
 	return s.String() + fmt.Sprintf(" fragment F%d on User{id}", levels)
 }
 
-// hostileDocuments are beyond a limit of their shape or cost.
+// hostileDocuments exceed a limit on their shape or cost.
 func hostileDocuments() []hostile {
 	const page = "library(first:100){nodes{createdBy{"
 	return []hostile{
-		asked("101 aliases", "{viewer{"+numbered(101, "a#:id ")+"}}", "ALIAS_LIMIT"),
-		asked("fragment bomb, 26 levels", fragmentBomb(26), "DUPLICATE_LIMIT"),
-		asked("fragment bomb, 100 levels", fragmentBomb(100), "DUPLICATE_LIMIT"),
-		asked("bomb of fields, 20 levels", fieldBomb(20), "ALIAS_LIMIT"),
-		asked("fragment cycle", "{viewer{...A}} fragment A on User{...B} fragment B on User{...A}", "GRAPHQL_VALIDATION_FAILED"),
-		asked("depth 13", "{viewer{"+strings.Repeat(page, 3)+"library{nodes{id"+strings.Repeat("}", 13), "DEPTH_LIMIT"),
-		asked("depth 600", strings.Repeat("{a", 600)+strings.Repeat("}", 600), "DEPTH_LIMIT"),
-		asked("connections of 100 x 100 x 100", "{viewer{"+strings.Repeat(page, 3)+"id"+strings.Repeat("}}}", 3)+"}}", "COST_LIMIT"),
-		asked("a field 4,000 times", "{viewer{"+strings.Repeat("id ", 4_000)+"}}", "TOKEN_LIMIT"),
-		asked("a field 1,500 times", "{viewer{"+strings.Repeat("id ", 1_500)+"}}", "DUPLICATE_LIMIT"),
-		asked("180 fragments that overlap", "{viewer{"+numbered(180, "...F# ")+"}}"+numbered(180, "fragment F# on User{id tenant} "), "DUPLICATE_LIMIT"),
-		asked("a connection with 150 other arguments", "{viewer{"+numbered(150, "library(first:#){bucket} ")+"}}", "DUPLICATE_LIMIT"),
-		asked("900 directives", "{viewer{id"+strings.Repeat("@x", 900)+"}}", "DIRECTIVE_LIMIT"),
-		asked("50 operations", numbered(50, "query Q#{viewer{id}} "), "OPERATION_LIMIT"),
-		asked("introspection", "{__schema{types{fields{type{fields{type{name}}}}}}}", "INTROSPECTION_DISABLED"),
-		asked("11 root fields", "{"+numbered(11, "a#:viewer{id} ")+"}", "ROOT_FIELD_LIMIT"),
+		refusedQuery("101 aliases", "{viewer{"+numbered(101, "a#:id ")+"}}", "ALIAS_LIMIT"),
+		refusedQuery("fragment bomb, 26 levels", fragmentBomb(26), "DUPLICATE_LIMIT"),
+		refusedQuery("fragment bomb, 100 levels", fragmentBomb(100), "DUPLICATE_LIMIT"),
+		refusedQuery("bomb of fields, 20 levels", fieldBomb(20), "ALIAS_LIMIT"),
+		refusedQuery("fragment cycle", "{viewer{...A}} fragment A on User{...B} fragment B on User{...A}", "GRAPHQL_VALIDATION_FAILED"),
+		refusedQuery("depth 13", "{viewer{"+strings.Repeat(page, 3)+"library{nodes{id"+strings.Repeat("}", 13), "DEPTH_LIMIT"),
+		refusedQuery("depth 600", strings.Repeat("{a", 600)+strings.Repeat("}", 600), "DEPTH_LIMIT"),
+		refusedQuery("connections of 100 x 100 x 100", "{viewer{"+strings.Repeat(page, 3)+"id"+strings.Repeat("}}}", 3)+"}}", "COST_LIMIT"),
+		refusedQuery("a field 4,000 times", "{viewer{"+strings.Repeat("id ", 4_000)+"}}", "TOKEN_LIMIT"),
+		refusedQuery("a field 1,500 times", "{viewer{"+strings.Repeat("id ", 1_500)+"}}", "DUPLICATE_LIMIT"),
+		refusedQuery("180 fragments that overlap", "{viewer{"+numbered(180, "...F# ")+"}}"+numbered(180, "fragment F# on User{id tenant} "), "DUPLICATE_LIMIT"),
+		refusedQuery("a connection with 150 other arguments", "{viewer{"+numbered(150, "library(first:#){bucket} ")+"}}", "DUPLICATE_LIMIT"),
+		refusedQuery("900 directives", "{viewer{id"+strings.Repeat("@x", 900)+"}}", "DIRECTIVE_LIMIT"),
+		refusedQuery("50 operations", numbered(50, "query Q#{viewer{id}} "), "OPERATION_LIMIT"),
+		refusedQuery("introspection", "{__schema{types{fields{type{fields{type{name}}}}}}}", "INTROSPECTION_DISABLED"),
+		refusedQuery("11 root fields", "{"+numbered(11, "a#:viewer{id} ")+"}", "ROOT_FIELD_LIMIT"),
 	}
 }
 
-// hostileNames are within the limits of their shape, and give validation as
-// much to do as they can.
+// hostileNames are within the limits on their shape, and make validation as expensive as
+// possible.
 func hostileNames() []hostile {
 	const invalid = "GRAPHQL_VALIDATION_FAILED"
 	return []hostile{
-		asked("900 unknown fields", "{viewer{"+numbered(900, "f# ")+"}}", invalid),
-		asked("450 unknown arguments", "{viewer{library("+numbered(450, "a#:1 ")+"){bucket}}}", invalid),
-		asked("60 unknown fragments", "{viewer{"+numbered(60, "...F# ")+"}}", invalid),
-		asked("900 unknown fragments", "{viewer{"+numbered(900, "...F# ")+"}}", "DUPLICATE_LIMIT"),
-		asked("120 fragments without a field in common", "{viewer{"+numbered(120, "...F# ")+"}} fragment G on User{id} "+numbered(120, "fragment F# on User{...G} "), "DUPLICATE_LIMIT"),
-		asked("150 inline fragments, each of a chain of 70", "{viewer{"+strings.Repeat("...{...F0}", 150)+"}}"+chain(70), "DUPLICATE_LIMIT"),
-		asked("280 fragments that nothing spreads", "{viewer{id}} "+numbered(280, "fragment F# on User{id}"), invalid),
-		asked("200 fragments on unknown types", "{viewer{"+numbered(200, "...on T#{id} ")+"}}", "DUPLICATE_LIMIT"),
-		asked("490 variables that nothing uses", "query("+numbered(490, "$v#:Int ")+"){viewer{id}}", invalid),
-		asked("450 variables that nobody declares", "{nodes(ids:["+numbered(900, "$v# ")+"]){id}}", invalid),
-		asked("20 operations that share 60 fragments", numbered(20, "query Q#{viewer{...F0}} ")+numbered(59, "fragment F# on User{id ...G#} fragment G# on User{x#} "), invalid),
-		asked("an input of 450 unknown members", "mutation{createUser(input:{"+numbered(450, "m#:1 ")+"}){user{id}}}", invalid),
-		asked("lists in lists, 900 levels", `{user(id:`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`){id}}`, "DEPTH_LIMIT"),
+		refusedQuery("900 unknown fields", "{viewer{"+numbered(900, "f# ")+"}}", invalid),
+		refusedQuery("450 unknown arguments", "{viewer{library("+numbered(450, "a#:1 ")+"){bucket}}}", invalid),
+		refusedQuery("60 unknown fragments", "{viewer{"+numbered(60, "...F# ")+"}}", invalid),
+		refusedQuery("900 unknown fragments", "{viewer{"+numbered(900, "...F# ")+"}}", "DUPLICATE_LIMIT"),
+		refusedQuery("120 fragments without a field in common", "{viewer{"+numbered(120, "...F# ")+"}} fragment G on User{id} "+numbered(120, "fragment F# on User{...G} "), "DUPLICATE_LIMIT"),
+		refusedQuery("150 inline fragments, each of a chain of 70", "{viewer{"+strings.Repeat("...{...F0}", 150)+"}}"+chain(70), "DUPLICATE_LIMIT"),
+		refusedQuery("280 fragments that nothing spreads", "{viewer{id}} "+numbered(280, "fragment F# on User{id}"), invalid),
+		refusedQuery("200 fragments on unknown types", "{viewer{"+numbered(200, "...on T#{id} ")+"}}", "DUPLICATE_LIMIT"),
+		refusedQuery("490 variables that nothing uses", "query("+numbered(490, "$v#:Int ")+"){viewer{id}}", invalid),
+		refusedQuery("450 variables that nobody declares", "{nodes(ids:["+numbered(900, "$v# ")+"]){id}}", invalid),
+		refusedQuery("20 operations that share 60 fragments", numbered(20, "query Q#{viewer{...F0}} ")+numbered(59, "fragment F# on User{id ...G#} fragment G# on User{x#} "), invalid),
+		refusedQuery("an input of 450 unknown members", "mutation{createUser(input:{"+numbered(450, "m#:1 ")+"}){user{id}}}", invalid),
+		refusedQuery("lists in lists, 900 levels", `{user(id:`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`){id}}`, "DEPTH_LIMIT"),
 	}
 }
 
-// hostileValues are good documents with values that are not.
+// hostileValues are valid documents with invalid values.
 func hostileValues() []hostile {
 	const user = "query($i:ID!){user(id:$i){id}}"
 	const after = "query($c:Cursor){viewer{id library(after:$c){bucket}}}"
@@ -139,7 +139,7 @@ func hostileValues() []hostile {
 	}
 }
 
-// hostileBodies are as large as a body may be, or no requests at all.
+// hostileBodies are as large as a body may be, or malformed.
 func hostileBodies() []hostile {
 	const most = 1 << 20
 	fill := func(s string) string { return strings.Repeat(s, (most-40)/len(s)) }
@@ -157,11 +157,11 @@ func hostileBodies() []hostile {
 	}
 }
 
-// hostileHeads are refused before their bodies are looked at.
+// hostileHeads are refused before their bodies are read.
 func hostileHeads() []hostile {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
-	_, _ = z.Write(make([]byte, 100<<20)) // a buffer takes all
+	_, _ = z.Write(make([]byte, 100<<20)) // writing to a buffer cannot fail
 	_ = z.Close()
 	question := body("{viewer{id}}", nil)
 	many := http.Header{}

@@ -9,17 +9,17 @@ import (
 	"github.com/coder/websocket"
 )
 
-// A message is a hostile one over a websocket, and how it is answered.
+// A message is a hostile message over a websocket, with the expected answer.
 type message struct {
 	name, text string
-	// answer is what the answer says, closed the code that the socket is closed
-	// with; one of them.
+	// answer is a part of the answer, closed the code with which the socket is closed;
+	// only one of them is set.
 	answer string
 	closed websocket.StatusCode
 }
 
-// hostileMessages are those of the table. They come behind the init, unless
-// they are one.
+// hostileMessages are the messages of the table. They are sent after the init message,
+// unless they are one.
 func hostileMessages() []message {
 	subscribe := func(query string) string {
 		return `{"id":"1","type":"subscribe","payload":` + string(body(query, nil)) + `}`
@@ -35,9 +35,8 @@ func hostileMessages() []message {
 	}
 }
 
-// say sends the message over a socket of its own, or over the one given, and
-// wants it to be answered as it should be. It gives the socket as long as it is
-// open.
+// say sends the message over a new socket, or over the given one, and requires the
+// expected answer. It returns the socket as long as it is open.
 func (a *attacker) say(ctx context.Context, m message, over *websocket.Conn) (*websocket.Conn, error) {
 	if over == nil {
 		conn, _, err := websocket.Dial(ctx, "ws://"+a.address+"/graphql", &websocket.DialOptions{HTTPClient: a.client, Subprotocols: []string{"graphql-transport-ws"}})
@@ -53,7 +52,7 @@ func (a *attacker) say(ctx context.Context, m message, over *websocket.Conn) (*w
 	}
 	err := exchange(ctx, over, m)
 	if m.closed != 0 || err != nil {
-		_ = over.CloseNow() // it is closed already, or of no more use
+		_ = over.CloseNow() // it is already closed, or no longer needed
 		return nil, err
 	}
 	return over, nil
@@ -68,7 +67,7 @@ func exchange(ctx context.Context, conn *websocket.Conn, m message) error {
 		return nil
 	}
 	if m.closed != 0 || err != nil || !strings.Contains(string(answer), m.answer) {
-		return fmt.Errorf("it is answered by %.200s (%w), not by %s%d", answer, errors.Join(sent, err), m.answer, m.closed)
+		return fmt.Errorf("answered with %.200s (%w), want %s%d", answer, errors.Join(sent, err), m.answer, m.closed)
 	}
 	return nil
 }

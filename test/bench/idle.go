@@ -10,14 +10,14 @@ import (
 	"carrel/principal"
 )
 
-// What subscriptions may cost to whom nothing is told.
+// The limits for subscriptions without events.
 const (
 	idleSubscriptions = 10_000
 	wantedIdle        = 500_000_000 // bytes
-	// idlePerViewer is less than a viewer may have open by the default limits.
+	// idlePerViewer is less than the default limit for a viewer.
 	idlePerViewer = 40
-	// idleFor holds one look of each follower after its own standing, and three
-	// of the pings that keep its connection.
+	// idleFor is long enough for each follower to poll its own access once, and for three
+	// pings on its connection.
 	idleFor = time.Minute
 )
 
@@ -26,9 +26,9 @@ func idleOwner(n int) principal.ID {
 	return principal.UserID("bench", fmt.Sprintf("owner%05d", n))
 }
 
-// measureIdle opens 10,000 subscriptions, each to a library of its own, within
-// the limits that are the default, and lets them be: what they keep resident,
-// and what they cost though nothing happens.
+// measureIdle opens 10,000 subscriptions, each to a library of its own, within the
+// default limits, and leaves them idle. It measures their resident memory, and the CPU
+// that they cost although nothing happens.
 func measureIdle(ctx context.Context, o *options, t *table) error {
 	dir := filepath.Join(o.dir, "idle")
 	if err := o.seedOwners(ctx, dir, idleSubscriptions); err != nil {
@@ -43,8 +43,7 @@ func measureIdle(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// seedOwners makes a store in the folder, with so many users who may be seen
-// by everyone.
+// seedOwners creates a store in the directory, with so many PUBLIC users.
 func (o *options) seedOwners(ctx context.Context, dir string, n int) error {
 	g, err := o.fresh(ctx, storeIn(dir), library.Tuning{})
 	if err != nil {
@@ -54,7 +53,7 @@ func (o *options) seedOwners(ctx context.Context, dir string, n int) error {
 	return parallel(n, func(i int) error { return g.user(ctx, idleOwner(i)) })
 }
 
-// measureIdleBy measures subscriptions by one way, on a process of their own.
+// measureIdleBy measures subscriptions on one transport, with a process of their own.
 func (o *options) measureIdleBy(ctx context.Context, dir string, w way, t *table) error {
 	s, err := o.serveAgain(ctx, dir)
 	if err != nil {
@@ -101,8 +100,8 @@ func (o *options) measureIdleBy(ctx context.Context, dir string, w way, t *table
 	return nil
 }
 
-// subscribers are n of them, with so many to a viewer, who follow the libraries
-// of the owners.
+// subscribers returns n subscribers, so many per viewer, who follow the libraries of the
+// owners.
 func (s *served) subscribers(n, perViewer int, owner func(int) principal.ID) ([]subscriber, error) {
 	viewers := make([]principal.ID, n/perViewer)
 	for i := range viewers {

@@ -17,7 +17,7 @@ const (
 	importedItems = 20_000
 )
 
-// measureImport times an import of users and items, each item shared with three.
+// measureImport times an import of users and items, each item shared with three of them.
 func measureImport(ctx context.Context, o *options, t *table) error {
 	var file bytes.Buffer
 	if err := writeLines(&file); err != nil {

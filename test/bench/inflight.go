@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A listLoad is what one gateway does with the in-flight lists: it writes its own list,
+// A listLoad is the load of one gateway on the in-flight lists: it writes its own list,
 // and reads the lists of all gateways for pages that are served from copies.
 type listLoad struct {
 	changes float64       // of items, per second
@@ -19,7 +19,7 @@ type listLoad struct {
 	interval time.Duration
 }
 
-// A listUse is what comes of a load.
+// A listUse is the result of a load.
 type listUse struct {
 	writes  float64       // of the list, per second
 	entries float64       // in a list that is written, in the mean
@@ -49,7 +49,7 @@ func simulateInFlight(l listLoad, lasting time.Duration, seed uint64) listUse {
 	return use
 }
 
-// next returns when the next of events that come independently comes, perSecond of them.
+// next returns the time of the next of independent events, perSecond of them on average.
 func next(random *rand.Rand, now time.Duration, perSecond float64) time.Duration {
 	return now + time.Duration(random.ExpFloat64()/perSecond*float64(time.Second))
 }
@@ -80,19 +80,19 @@ func (e *simulatedEvents) Pop() any {
 	return last
 }
 
-// simulatedWriter writes the list as core/journal does: one write at a time, which all changes
-// share that came while the one before it was under way.
+// simulatedWriter writes the list as core/journal does: one write at a time, shared by
+// all changes that arrived while the previous write was in flight.
 type simulatedWriter struct {
 	load   listLoad
 	random *rand.Rand
 	events simulatedEvents
 
 	list    []int // ids of the changes on it
-	copied  []int // the list as the write under way has it
+	copied  []int // the list that is being written
 	acked   map[int]time.Duration
 	writing bool
-	wanted  bool // somebody waits for another write
-	dirty   bool // changes were taken off since the last write
+	wanted  bool // a change waits for another write
+	dirty   bool // changes were removed since the last write
 
 	written, sum, gone int
 	listed             time.Duration
@@ -140,8 +140,8 @@ func (w *simulatedWriter) step(e simulatedEvent) {
 	}
 }
 
-// acknowledge notes what readers see from now on: changes of which this is the first write
-// may be decided, and those that are not in it any more are gone.
+// acknowledge records what readers see from now on: changes that this write contains
+// first may be decided, and those that it no longer contains are gone.
 func (w *simulatedWriter) acknowledge(now time.Duration) {
 	for _, id := range w.copied {
 		if _, known := w.acked[id]; !known {
@@ -158,8 +158,8 @@ func (w *simulatedWriter) acknowledge(now time.Duration) {
 	}
 }
 
-// simulateReads reads the set as commit.InFlightReader does: one read at a time, which
-// pages share that came before it was sent, not more often than once in an interval.
+// simulateReads reads the set as commit.InFlightReader does: one read at a time, shared
+// by pages that arrived before it was sent, and at most one per interval.
 func simulateReads(l listLoad, lasting time.Duration, random *rand.Rand) (perSecond float64, waits time.Duration) {
 	reads, pages := 0, 0
 	var waited time.Duration

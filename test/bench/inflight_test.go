@@ -15,20 +15,23 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// With one change in ten seconds, a list is written when the change begins, when a beat finds
-// it there, and when a beat finds it gone.
+// TestSimulateInFlight_AQuietGateway makes one change in ten seconds. A list is written
+// when the change starts, when a heartbeat finds it there, and when a heartbeat finds it
+// gone.
 func TestSimulateInFlight_AQuietGateway(t *testing.T) {
 	use := simulateInFlight(listLoad{
 		changes: 0.1, lasts: 1500 * time.Millisecond, write: time.Millisecond, pages: 1, read: time.Millisecond,
 	}, 100*simulated, 1)
-	// 1.5 s hold one beat or two, and the one after them writes what is left.
+	// 1.5 s contain one heartbeat or two, and the next one writes the list without the
+	// change.
 	near(t, "writes per second", use.writes, 0.1*(1+1.5+1), 0.1)
 	near(t, "time on the list in s", use.listed.Seconds(), 2, 0.1)
 	near(t, "reads per second", use.reads, 1, 0.05)
 	near(t, "wait of a page in ms", use.waits.Seconds()*1e3, 1, 0.05)
 }
 
-// Writes and reads do not overlap, however many changes and pages come.
+// TestSimulateInFlight_ABusyGateway checks that writes and reads do not overlap, however
+// many changes and pages arrive.
 func TestSimulateInFlight_ABusyGateway(t *testing.T) {
 	l := listLoad{
 		changes: 10_000, lasts: 22 * time.Millisecond, write: 5 * time.Millisecond,
@@ -36,15 +39,16 @@ func TestSimulateInFlight_ABusyGateway(t *testing.T) {
 	}
 	use := simulateInFlight(l, 30*time.Second, 1)
 	near(t, "writes per second", use.writes, 200, 0.02)
-	// The 50 changes that come during a write are in the writes that begin 0, 5, 10, 15, 20 and 25 ms
-	// after it, and gone from the one at 30 ms.
+	// The 50 changes that arrive during a write are in the writes that start 0, 5, 10,
+	// 15, 20 and 25 ms after it, and gone from the one at 30 ms.
 	near(t, "entries in a list", use.entries, 6*50, 0.03)
 	near(t, "time on the list in ms", use.listed.Seconds()*1e3, 30, 0.03)
 	near(t, "reads per second", use.reads, 125, 0.02)
 	near(t, "wait of a page in ms", use.waits.Seconds()*1e3, 8*1.5, 0.05)
 }
 
-// With an interval, reads come at its rate, and a page waits for half of it and for a read.
+// TestSimulateInFlight_AnInterval checks that with an interval, reads happen at its rate,
+// and a page waits for half of it and for a read.
 func TestSimulateInFlight_AnInterval(t *testing.T) {
 	l := listLoad{changes: 1, lasts: time.Millisecond, write: time.Millisecond, pages: 10_000, read: 8 * time.Millisecond}
 	l.interval = 20 * time.Millisecond

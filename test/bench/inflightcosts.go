@@ -9,31 +9,31 @@ import (
 	"carrel/library"
 )
 
-// listCosts are what a node spends on the in-flight lists, in CPU.
+// listCosts are the CPU costs of a node for the in-flight lists.
 type listCosts struct {
-	read  time.Duration // a read, beside what follows
+	read  time.Duration // a read, without the costs below
 	row   time.Duration // each list in it
 	kib   time.Duration // each KiB of lists in it
 	write time.Duration // a write of a list
 }
 
-// measuredCosts are those of `-cluster -only scale`, rounded (docs/scale.md says when and where
-// they were measured).
+// measuredCosts are the costs measured by `-cluster -only scale`, rounded (docs/scale.md
+// says when and where).
 var measuredCosts = listCosts{
 	read: 100 * time.Microsecond, row: 5 * time.Microsecond, kib: 2 * time.Microsecond, write: 100 * time.Microsecond,
 }
 
-// A readCost is what one read has cost a node.
+// A readCost is the cost of one read for a node.
 type readCost struct {
 	lists, entries int // lists, and entries in each
 	cpu            time.Duration
 }
 
-// fitListCosts returns the costs that give three points: few and many lists of the same length,
-// and long lists.
+// fitListCosts returns the costs that fit three points: few and many lists of the same
+// length, and long lists.
 func fitListCosts(few, many, long readCost) listCosts {
 	rowWithBytes := float64(many.cpu-few.cpu) / float64(many.lists-few.lists)
-	short := float64(few.cpu) + rowWithBytes*float64(long.lists-few.lists) // as many lists as of long
+	short := float64(few.cpu) + rowWithBytes*float64(long.lists-few.lists) // as many lists as in long
 	more := float64(long.lists*(listBytes(long.entries)-listBytes(few.entries))) / 1024
 	kib := max(0, (float64(long.cpu)-short)/more)
 	row := rowWithBytes - kib*float64(listBytes(few.entries))/1024
@@ -43,12 +43,12 @@ func fitListCosts(few, many, long readCost) listCosts {
 	}
 }
 
-// readOf returns what a read costs a node.
+// readOf returns the cost of a read for a node.
 func (c *listCosts) readOf(lists int, bytesEach float64) time.Duration {
 	return c.read + time.Duration(float64(lists)*(float64(c.row)+float64(c.kib)*bytesEach/1024))
 }
 
-// usualEntry returns an entry of usual size: a change that concerns all members of an item.
+// usualEntry returns a typical entry: a change that concerns all members of an item.
 func usualEntry(n int) commit.Entry {
 	var id commit.EntryID
 	binary.BigEndian.PutUint64(id[:], uint64(n))
@@ -71,14 +71,14 @@ func usualList(entries int) []byte {
 
 func listBytes(entries int) int { return len(usualList(entries)) }
 
-// What the gateways of the simulation do. A change lasts as long as a compare-and-set, the
-// read of a snapshot, and the writes to a few libraries.
+// The load of the simulated gateways. A change takes a compare-and-set, the read of a
+// snapshot, and the writes to a few libraries.
 const (
 	changeLasts  = 30 * time.Millisecond
 	listWrite    = 3 * time.Millisecond
-	networkRead  = 2 * time.Millisecond // a read, beside the node's CPU
+	networkRead  = 2 * time.Millisecond // a read, without the node's CPU
 	pagesEach    = 500                  // a second that need the set, of each gateway
-	rowBytes     = 60                   // of a list in an answer, beside its entries
+	rowBytes     = 60                   // of a list in a response, without its entries
 	replicas     = 3
 	quorum       = 2
 	manyParts    = 16 // partitions of a set that is split
@@ -90,18 +90,18 @@ var (
 	changeRates   = []float64{1, 10, 100} // a second, of each gateway
 )
 
-// An inFlightTotal is what equal gateways together make of the partition of their lists.
+// An inFlightTotal is the total load of equal gateways on the partition of their lists.
 type inFlightTotal struct {
 	gateways  int
 	bytesList float64 // of one list
 	bytesRead float64 // of all of them in an answer
 	paced     readTotal
-	atOnce    readTotal // if each read began when the one before has ended
+	atOnce    readTotal // if each read starts when the previous one ends
 	split     float64   // cores of all replicas for that, if the lists were in manyParts partitions
 	writing   float64   // cores of each replica
 }
 
-// A readTotal is what reads cost.
+// A readTotal is the total cost of reads.
 type readTotal struct {
 	listUse
 	all   float64 // reads a second, of all gateways
@@ -115,7 +115,8 @@ func (c *listCosts) readTotal(gateways int, cpu time.Duration, l listLoad) readT
 	return t
 }
 
-// totalInFlight simulates one of so many equal gateways, and adds up what all of them do.
+// totalInFlight simulates one of so many equal gateways, and adds up the load of all of
+// them.
 func totalInFlight(gateways int, changes float64, c *listCosts) inFlightTotal {
 	l := listLoad{changes: changes, lasts: changeLasts, write: listWrite, pages: pagesEach, read: networkRead}
 	entries := simulateInFlight(l, simulatedFor, 1).entries
@@ -132,7 +133,7 @@ func totalInFlight(gateways int, changes float64, c *listCosts) inFlightTotal {
 	return t
 }
 
-// printInFlight prints what gateways make of the partition of the in-flight lists.
+// printInFlight prints the load of gateways on the partition of the in-flight lists.
 func printInFlight(t *table, c *listCosts) {
 	t.title("The in-flight lists in one partition, calculated: a change lasts %s, a write of a list %s, %d pages/s each",
 		changeLasts, listWrite, pagesEach)

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// contenders are the clients that want some of the keys at the same time.
+	// contenders is how many clients compete for some of the keys at the same time.
 	contenders    = 200
 	contendedKeys = 50
-	// contendWithin is how long all of them may take until each was given its keys once.
+	// contendWithin is how long it may take until each of them has had its keys once.
 	contendWithin = 2 * time.Minute
 	// leasesEach is how often a lease is timed on a cluster.
 	leasesEach = 40
 )
 
-// measureLeases times leases of few and of many keys, and has many clients contend for a
+// measureLeases times leases of few and of many keys, and lets many clients contend for a
 // few keys.
 func measureLeases(ctx context.Context, o *options, t *table) error {
 	g, err := o.fresh(ctx, filepath.Join(o.dir, "leases"), library.Tuning{})
@@ -62,8 +62,8 @@ func keysText(n int) string {
 	return fmt.Sprint(n, " keys")
 }
 
-// leaseTime is how long a lease lasts that is measured: half a minute, which needs no write
-// beside its creation and its claims.
+// leaseTime is the duration of the measured leases: half a minute, which needs no further
+// write.
 const leaseTime = 30 * time.Second
 
 // acquire leases keys for a time.
@@ -80,7 +80,7 @@ func (g *gateway) acquire(ctx context.Context, within time.Duration, keys ...str
 	return lease.End{ID: string(a.Lease.ID), Token: a.Token}, nil
 }
 
-// leaseOnce leases some keys and gives them up.
+// leaseOnce leases some keys and releases them.
 func (g *gateway) leaseOnce(ctx context.Context, keys int) error {
 	end, err := g.acquire(ctx, leaseTime, keyNames("key", keys)...)
 	if err == nil {
@@ -97,11 +97,11 @@ func keyNames(prefix string, n int) []string {
 	return names
 }
 
-// contention is what clients that contend for keys were answered.
+// contention counts the answers that contending clients received.
 type contention struct{ won, refused, undecided atomic.Int64 }
 
-// contend has many clients of some gateways want one to four of a few keys each, until each
-// was given its keys once.
+// contend lets many clients of some gateways lease one to four of a few keys each, until
+// each has had its keys once.
 func (g *gateway) contend(ctx context.Context, t *table, gateways ...*gateway) error {
 	ctx, cancel := context.WithTimeout(ctx, contendWithin)
 	defer cancel()
@@ -116,7 +116,7 @@ func (g *gateway) contend(ctx context.Context, t *table, gateways ...*gateway) e
 	t.title("%d clients of %d gateways that want 1 to 4 of %d keys, until each was given its keys", contenders, len(gateways), contendedKeys)
 	t.atMost("were given their keys", fmt.Sprint(c.won.Load()), fmt.Sprint(contenders), c.won.Load() == contenders)
 	t.figure("were refused, because a key was taken", fmt.Sprint(c.refused.Load()))
-	t.figure("were told to try again (CONTENTION)", fmt.Sprint(c.undecided.Load()))
+	t.figure("were refused with CONTENTION", fmt.Sprint(c.undecided.Load()))
 	t.figure("time of all together", millis(time.Since(begin)))
 	return nil
 }
@@ -132,7 +132,7 @@ func parallelTasks(n int, do func(n int) error) error {
 	return errors.Join(errs...)
 }
 
-// win tries to lease some keys until it succeeds, and gives them up.
+// win tries to lease some keys until it succeeds, and releases them.
 func (g *gateway) win(ctx context.Context, c *contention, random *rand.Rand) error {
 	for {
 		var keys []string

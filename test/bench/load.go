@@ -23,8 +23,8 @@ const (
 	loadFor = 3 * time.Second
 )
 
-// serveLarge is the process that is measured over HTTP: floor and gateway above
-// one store, by the same net/http server. It tells its address and a token.
+// serveLarge is the process that is measured over HTTP: floor and gateway on one store,
+// served by the same net/http server. It prints its address and a token.
 func serveLarge(ctx context.Context, o *options) error {
 	g, err := open(ctx, o.largeDir(), library.Tuning{})
 	if err != nil {
@@ -41,7 +41,7 @@ func serveLarge(ctx context.Context, o *options) error {
 	return g.listen(ctx, mux, token)
 }
 
-// listen serves h until ctx ends. It tells its address and tokens in one line.
+// listen serves h until ctx ends. It prints its address and tokens on one line.
 func (g *gateway) listen(ctx context.Context, h http.Handler, tokens ...string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +51,7 @@ func (g *gateway) listen(ctx context.Context, h http.Handler, tokens ...string) 
 	server := &http.Server{Handler: h}
 	g.runtime.Go(func() {
 		<-ctx.Done()
-		_ = server.Close() // it ends Serve, whose error is the one that counts
+		_ = server.Close() // it ends Serve, which returns the relevant error
 	})
 	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
@@ -59,7 +59,7 @@ func (g *gateway) listen(ctx context.Context, h http.Handler, tokens ...string) 
 	return nil
 }
 
-// measureOverHTTP starts such a process and asks it for pages.
+// measureOverHTTP starts such a process and requests pages from it.
 func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -100,7 +100,7 @@ func perSecond(c cost) string {
 	return fmt.Sprintf("%.0f pages/s", float64(time.Second)/float64(c.wall))
 }
 
-// A process is one that was started to be measured.
+// A process is a program that was started to be measured.
 type process struct {
 	command *exec.Cmd
 	first   string // line of its output
@@ -131,15 +131,15 @@ func start(ctx context.Context, program string, args ...string) (*process, error
 	return p, nil
 }
 
-// stop asks the process to end, and waits until it has. How it ends is not
-// what is measured.
+// stop sends the process a signal to end, and waits until it has. Its exit status does
+// not matter.
 func (p *process) stop() {
 	_ = p.command.Process.Signal(syscall.SIGTERM)
 	_ = p.command.Wait()
 }
 
-// load asks the process from several connections, and tells what an answer
-// cost it.
+// load sends requests over several connections, and returns the cost of a response for
+// the process.
 func (p *process) load(ctx context.Context, request func() (*http.Request, error)) (cost, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	defer transport.CloseIdleConnections()
@@ -161,7 +161,7 @@ func (p *process) load(ctx context.Context, request func() (*http.Request, error
 	return cost{cpu: (after - before) / time.Duration(n), wall: took / time.Duration(n)}, err
 }
 
-// ask sends requests for a while, so many at a time, and counts the answers.
+// ask sends requests for a while, so many in parallel, and counts the responses.
 func ask(ctx context.Context, client *http.Client, width int, request func() (*http.Request, error), long time.Duration) (int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -184,7 +184,7 @@ func ask(ctx context.Context, client *http.Client, width int, request func() (*h
 	return n.Load(), context.Cause(ctx)
 }
 
-// askOnce asks for one page; the answer is left in got, where that is not nil.
+// askOnce requests one page, and stores the response in got unless that is nil.
 func askOnce(client *http.Client, request func() (*http.Request, error), got *[]byte) error {
 	r, err := request()
 	if err != nil {

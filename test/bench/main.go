@@ -1,11 +1,11 @@
-// Command bench measures what README and the issues promise of speed and
-// memory, and prints each figure beside what is wanted: `make bench`, and for
-// the edge `make bench-edge`.
+// Command bench measures the speed and memory that README and the issues promise, and
+// prints each figure next to the requirement: `make bench`, and for the edge `make
+// bench-edge`.
 //
-// It answers for how figures are taken: CPU of the process, in turns, the
-// cheapest of several rounds, so that a busy machine changes ratios little. It must not decide
-// whether a build is good: nothing here is a test, and nothing here fails
-// because a machine is slow.
+// Figures are the CPU time of the process, taken in turns, of the cheapest of several
+// rounds, so that a busy machine changes ratios little. It must not decide whether a
+// build is good: nothing here is a test, and nothing here fails because a machine is
+// slow.
 package main
 
 import (
@@ -34,9 +34,9 @@ type options struct {
 	edge    bool
 	cluster bool
 	peers   bool
-	// peersDir is where the other servers are.
+	// peersDir is the directory of the other servers.
 	peersDir string
-	// hosts and keyspace are where the process to be measured finds a cluster.
+	// hosts and keyspace tell the process to be measured where its cluster is.
 	hosts, keyspace string
 	node            *cassandratest.Cluster // that the bench has started
 	profile         string
@@ -48,8 +48,7 @@ type section struct {
 	measure func(ctx context.Context, o *options, t *table) error
 }
 
-// embeddedUpdates is how often one item is updated before its page is read
-// again.
+// embeddedUpdates is how often one item is updated before its page is read again.
 const embeddedUpdates = 100_000
 
 func sections() []section {
@@ -154,10 +153,10 @@ func run(ctx context.Context, o *options) (err error) {
 	return nil
 }
 
-// note tells of progress, beside the table and not in it.
+// note prints progress outside the table.
 func note(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)
 }
 
-// largeDir is where the store with the large library is.
+// largeDir returns the directory of the store with the large library.
 func (o *options) largeDir() string { return filepath.Join(o.dir, "large") }

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// How long and how often each thing is measured. The things to be compared
-// take turns, so that what else the machine does falls on all of them alike;
-// and since it only ever adds, the cheapest round of each is what counts. A
-// round is long enough for garbage to be collected some times in it.
+// How long and how often each operation is measured. The subjects of a comparison take
+// turns, so that other load on the machine affects all of them alike. Other load only
+// ever adds to the cost, so the cheapest round of each counts. A round is long enough for
+// several garbage collections.
 const (
 	rounds   = 9
 	roundFor = 400 * time.Millisecond
 )
 
-// A cost is what one operation takes.
+// A cost is the cost of one operation.
 type cost struct {
 	cpu  time.Duration // of the process, garbage collection included
 	wall time.Duration
@@ -28,18 +28,18 @@ type cost struct {
 	allocs, bytes int64
 }
 
-// A subject is something that is measured beside others.
+// A subject is an operation that is compared with others.
 type subject struct {
 	name string
 	once func() error
 }
 
-// compare measures the subjects in turns and gives the least cost of each.
+// compare measures the subjects in turns and returns the lowest cost of each.
 func compare(subjects ...subject) ([]cost, error) {
 	return compareBy(func(c cost) time.Duration { return c.cpu }, subjects...)
 }
 
-// compareBy is compare with another notion of what is least.
+// compareBy is compare with another measure of cost.
 func compareBy(of func(cost) time.Duration, subjects ...subject) ([]cost, error) {
 	least := make([]cost, len(subjects))
 	for round := range rounds + 1 {
@@ -57,7 +57,7 @@ func compareBy(of func(cost) time.Duration, subjects ...subject) ([]cost, error)
 	return least, nil
 }
 
-// repeat runs once for a round.
+// repeat calls once repeatedly for a round.
 func repeat(once func() error) (cost, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -77,11 +77,11 @@ func repeat(once func() error) (cost, error) {
 	return c, nil
 }
 
-// processCPU is what this process has used so far.
+// processCPU returns the CPU time that this process has used so far.
 func processCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // only a wrong argument makes it fail
+		panic(err) // it fails only for a wrong argument
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
@@ -89,13 +89,13 @@ func processCPU() time.Duration {
 // clockTick is the unit of /proc/PID/stat, the same on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// cpuOf is what another process has used so far.
+// cpuOf returns the CPU time that another process has used so far.
 func cpuOf(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name of the program, in parentheses, may hold blanks.
+	// The name of the program, in parentheses, may contain blanks.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	var ticks time.Duration
 	for _, f := range fields[11:13] { // user and system time
@@ -108,7 +108,7 @@ func cpuOf(pid int) (time.Duration, error) {
 	return ticks * clockTick, nil
 }
 
-// residentOf is the memory of a process, now and at its peak, in bytes.
+// residentOf returns the resident memory of a process, now and at its peak, in bytes.
 func residentOf(pid int) (now, peak int64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -132,5 +132,5 @@ func residentOf(pid int) (now, peak int64, err error) {
 	return now, peak, nil
 }
 
-// mebibytes tells a number of bytes.
+// mebibytes formats a number of bytes.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

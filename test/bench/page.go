@@ -23,28 +23,28 @@ import (
 	"carrel/resolvers"
 )
 
-// pageQuery is the page that everything is measured by: 20 edges with creator.
+// pageQuery is the page that most sections measure: 20 edges with creator.
 const pageQuery = `query Page($owner: ID!, $after: Cursor, $order: LibraryOrder) { user(id: $owner) { library(first: 20, after: $after, orderBy: $order) {
 	edges { cursor node { id title link visibility lastModified createdBy { id displayName } } }
 	pageInfo { hasNextPage endCursor } } } }`
 
-// A place is where a page is read.
+// A place is the position of a page.
 type place struct {
 	owner      principal.ID
 	after      string // a cursor; empty for the first page
 	descending bool
 }
 
-// The most that a page may cost, in pages of the floor: in one process, and over HTTP, whose
-// own cost is in both.
+// The highest cost of a page, in pages of the floor: in one process, and over HTTP, where
+// both include the cost of HTTP.
 const (
 	wantedOfFloor = 1.5
 	wantedOverNet = 1.35
 )
 
-// measurePages compares the ways to a page, from the bare store to the whole
-// gateway, in one process and without a network; then the first and the last of
-// them over HTTP, with another process as their client.
+// measurePages compares the ways to read a page, from the bare store to the whole
+// gateway, in one process and without a network; then the first and the last of them over
+// HTTP, with another process as the client.
 func measurePages(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
 		return err
@@ -90,12 +90,12 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	return measureOverHTTP(ctx, o, t)
 }
 
-// allocated tells how often memory is allocated, and how much.
+// allocated formats how often memory is allocated, and how much.
 func (c cost) allocated() string { return fmt.Sprintf("%d, %.1f KB", c.allocs, float64(c.bytes)/1000) }
 
 func ratio(a, b cost) float64 { return float64(a.cpu) / float64(b.cpu) }
 
-// A sink is a ResponseWriter that keeps the answer, and is used again and again.
+// A sink is a ResponseWriter that keeps the response, and is reused.
 type sink struct {
 	header http.Header
 	status int
@@ -114,7 +114,7 @@ func (s *sink) reset() {
 	s.body.Reset()
 }
 
-// viaFloor asks the floor.
+// viaFloor reads a page from the floor.
 func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error {
 	f, w := newFloor(g.store), newSink()
 	return func() error {
@@ -128,7 +128,7 @@ func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error
 	}
 }
 
-// viaService asks the domain, and seals what a page shows of cursors.
+// viaService reads a page from the domain, and seals the cursors that it shows.
 func (g *gateway) viaService(ctx context.Context, p place) func() error {
 	first, owner := pageSize, p.owner
 	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}, Descending: p.descending}
@@ -158,7 +158,8 @@ func (g *gateway) viaService(ctx context.Context, p place) func() error {
 	}
 }
 
-// viaExecutor runs a parsed document through gqlgen, as the edge does what is not planned.
+// viaExecutor executes a parsed document with gqlgen, as the edge does for documents
+// without a plan.
 func (g *gateway) viaExecutor(ctx context.Context, owner principal.ID) (func() error, error) {
 	exec := executor.New(g.schema())
 	operation, err := parsedPage(ctx, exec, owner)
@@ -189,13 +190,13 @@ func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error
 		defer body.Release()
 		r := &graph.Request{Op: operation(), Pages: pages, Body: body}
 		if answered, _ := schema.Answer(auth.WithViewer(ctx, &principal.Viewer{User: owner}), r); !answered || len(body.Chunks()) != 1 {
-			return fmt.Errorf("the page is not answered by its plan: %w", body.Err())
+			return fmt.Errorf("the plan did not answer the page: %w", body.Err())
 		}
 		return whole(http.StatusOK, body.Chunks()[0])
 	}, nil
 }
 
-// schema is the API on the gateway's Services, ready to be executed.
+// schema returns the API on the gateway's Services, ready to execute.
 func (g *gateway) schema() graph.ExecutableSchema {
 	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}, Pastes: g.pastes}})
 }
@@ -236,7 +237,7 @@ func (g *gateway) viaEdge(ctx context.Context, p place) (func() error, error) {
 	}, nil
 }
 
-// pageBody is the request for a page.
+// pageBody returns the request for a page.
 func pageBody(p place) string {
 	variables := map[string]any{"owner": p.owner}
 	if p.after != "" {
@@ -259,14 +260,14 @@ func newPageRequest(ctx context.Context, url, token, body string) (*http.Request
 	}
 	r.ContentLength = int64(len(body))
 	r.Header.Set("Authorization", "Bearer "+token)
-	// Go's client would ask for a compressed page, which --compress alone allows.
+	// Go's client would accept a compressed page, which only --compress enables.
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("Content-Type", "application/json")
 	return r, nil
 }
 
-// whole reports whether an answer is a full page without an error; what is fast
-// because it fails must not pass for fast.
+// whole checks that a response is a full page without an error, so that a fast failure is
+// not taken for a fast page.
 func whole(status int, body []byte) error {
 	if n := bytes.Count(body, []byte(`"displayName"`)); status != http.StatusOK || n != pageSize || bytes.Contains(body, []byte(`"errors"`)) {
 		return fmt.Errorf("not a page of %d: status %d, %d creators: %.300s", pageSize, status, n, body)

@@ -20,10 +20,10 @@ import (
 const (
 	// endedPastes is how many pastes at the head of a list have ended before it is read again.
 	endedPastes = 100_000
-	// pasteDays is over how many days the pastes of a list are spread.
+	// pasteDays is the number of days over which the pastes of a list are spread.
 	pasteDays = 30
 
-	// The figures that are wanted of pastes, as ratios within one run.
+	// The required figures for pastes, as ratios within one run.
 	wantedOfPastePage   = 1.5
 	wantedOfCreatePaste = 1.3
 )
@@ -31,14 +31,15 @@ const (
 // pasteBegan is when the oldest paste was created.
 var pasteBegan = began
 
-// measurePastes compares pages of the newest pastes by the size of the list, by their place in
-// it and by what has happened at its head, and creations with those of items.
+// measurePastes compares pages of the newest pastes by the size of the list, by their
+// position in it and by what has happened at its newest end, and compares creations with
+// those of items.
 func measurePastes(ctx context.Context, o *options, t *table) error {
 	sizes := []int{1_000, 100_000, o.entries}
 	var lists []*gateway
 	defer func() {
 		for _, g := range lists {
-			_ = g.close() // what was measured is printed already
+			_ = g.close() // the figures are already printed
 		}
 	}()
 	for _, size := range sizes {
@@ -62,8 +63,8 @@ func measurePastes(ctx context.Context, o *options, t *table) error {
 	return measurePasteCreation(ctx, o, t)
 }
 
-// pasteStore makes a store with so many pastes, evenly over pasteDays, and opens it again, so
-// that its rows are in files.
+// pasteStore creates a store with so many pastes, evenly spread over pasteDays, and
+// reopens it, so that its rows are in files.
 func (o *options) pasteStore(ctx context.Context, name string, size int) (*gateway, error) {
 	dir := filepath.Join(o.dir, name)
 	g, err := o.fresh(ctx, dir, library.Tuning{})
@@ -78,7 +79,7 @@ func (o *options) pasteStore(ctx context.Context, name string, size int) (*gatew
 	return open(ctx, dir, library.Tuning{})
 }
 
-// pastesAt stores pastes that were created evenly within a time.
+// pastesAt stores pastes that were created at even intervals within a time.
 func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant, within time.Duration, expires *clock.Instant) error {
 	return parallel(n, func(i int) error {
 		created := from.Add(within / time.Duration(n) * time.Duration(i))
@@ -93,7 +94,8 @@ func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant
 
 const pastesQuery = `{ latestPastes(first: 20%s) { edges { cursor node { id title createdAt expiresAt version } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
 
-// viaPastes asks the whole edge for a page of pastes after a cursor; "" is the first page.
+// viaPastes requests a page of pastes after a cursor from the whole edge; "" is the first
+// page.
 func (g *gateway) viaPastes(ctx context.Context, after string) (func() error, error) {
 	if after != "" {
 		after = fmt.Sprintf(", after: %q", after)
@@ -101,7 +103,8 @@ func (g *gateway) viaPastes(ctx context.Context, after string) (func() error, er
 	return g.viaQuery(ctx, fmt.Sprintf(pastesQuery, after), `"Paste `)
 }
 
-// cursorOfPaste is a cursor behind which pastes are that were created before an instant.
+// cursorOfPaste returns a cursor that is followed by the pastes created before an
+// instant.
 func (g *gateway) cursorOfPaste(ctx context.Context, at clock.Instant) (string, error) {
 	es, err := timeline.New(timeline.Config{Store: g.store, Runtime: g.runtime}).Since(ctx, "pastes", timeline.Entry{Created: at}, 1)
 	if err != nil || len(es) == 0 {
@@ -162,8 +165,9 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	return nil
 }
 
-// measureEndedPastes reads the newest page of lists after very many pastes at the head have
-// expired, and after as many were made private. list makes a list of which that is to happen.
+// measureEndedPastes reads the newest page of lists after very many pastes at the newest
+// end have expired, and after as many were made private. list creates a list to which
+// this is done.
 func measureEndedPastes(ctx context.Context, t *table, untouched *gateway, of func(cost) time.Duration, list func(how string) (*gateway, error)) error {
 	usual, err := untouched.viaPastes(ctx, "")
 	if err != nil {
@@ -193,11 +197,11 @@ func measureEndedPastes(ctx context.Context, t *table, untouched *gateway, of fu
 	return nil
 }
 
-// cpu is what counts in one process.
+// cpu returns the CPU time, which is what counts in one process.
 func cpu(c cost) time.Duration { return c.cpu }
 
-// measureEnded compares the newest page of a list at whose head many pastes have ended with
-// that of another list, by CPU or by wall time.
+// measureEnded compares the newest page of a list at whose newest end many pastes have
+// ended with that of another list, by CPU or by wall time.
 func measureEnded(ctx context.Context, t *table, how string, usual func() error, g *gateway, of func(cost) time.Duration) error {
 	page, err := g.viaPastes(ctx, "")
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"carrel/principal"
 )
 
-// A pageRequest is the request for the first page of one library, with what Carrel answers.
+// A pageRequest is the request for the first page of one library, with Carrel's answer.
 type pageRequest struct {
 	token, body string
 	want        []byte
 }
 
-// What the peers read: a list of libraries.
+// The data of the peers: a list of libraries.
 type (
 	peerLibrary struct {
 		Owner peerUser   `json:"owner"`
@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// A shownPage is the page of a library in an answer.
+// A shownPage is the page of a library in a response.
 type shownPage struct {
 	Edges    []peerEdge `json:"edges"`
 	PageInfo struct {
@@ -70,10 +70,10 @@ func exportForPeers(ctx context.Context, url string, owners []principal.ID, toke
 	return pages, os.WriteFile(file, text, 0o600)
 }
 
-// readLibrary pages through a library. The request that it returns is that for the first page.
+// readLibrary pages through a library. It also returns the request for the first page.
 func readLibrary(ctx context.Context, client *http.Client, url string, owner principal.ID, token string) (edges []peerEdge, first *pageRequest, err error) {
 	at := place{owner: owner}
-	for range peerEntries { // a page has one at least
+	for range peerEntries { // a page has at least one
 		page := &pageRequest{token: token, body: pageBody(at)}
 		if page.want, err = page.send(ctx, client, url); err != nil {
 			return nil, nil, err
@@ -107,8 +107,8 @@ func shownIn(answer []byte) (shownPage, error) {
 	return parsed.Data.User.Library, err
 }
 
-// sameButCursors reports whether two answers differ in nothing but cursors: Carrel seals them with
-// the minute.
+// sameButCursors reports whether two answers differ only in their cursors: Carrel's
+// cursors contain the minute in which they were sealed.
 func sameButCursors(a, b []byte) bool {
 	for {
 		beforeA, restA, foundA := bytes.Cut(a, []byte(`ursor":"`))

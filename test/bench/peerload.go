@@ -16,8 +16,8 @@ import (
 // peerClients is the number of connections, kept open.
 const peerClients = 16
 
-// A peerPlan says how long the peers are measured: each of them in each round, one after the
-// other, so that what else the machine does meets all of them alike. A round before these warms
+// A peerPlan says how long the peers are measured. In each round each of them is measured
+// once, so that other load on the machine affects all of them alike. A first round warms
 // them up.
 type peerPlan struct {
 	rounds int
@@ -27,21 +27,21 @@ type peerPlan struct {
 
 func defaultPeerPlan() peerPlan { return peerPlan{rounds: 5, long: 5 * time.Second, most: 500_000} }
 
-// A peerRound is what was measured of a peer in one round.
+// A peerRound contains the figures of a peer in one round.
 type peerRound struct {
 	cpu      time.Duration // user and system time of the server, a page
 	p50, p99 time.Duration // until the answer was read
 	rate     float64       // pages a second
 }
 
-// A peerResult is what was measured of a peer.
+// A peerResult contains the figures of a peer.
 type peerResult struct {
 	name   string
 	rounds []peerRound
 	peak   int64 // of its resident memory, in bytes
 }
 
-// send sends the request and returns the answer without white space around it.
+// send sends the request and returns the response without surrounding white space.
 func (p *pageRequest) send(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	r, err := newPageRequest(ctx, url, p.token, p.body)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *pageRequest) send(ctx context.Context, client *http.Client, url string)
 	return bytes.TrimSpace(body), err
 }
 
-// ask sends the request to the peer and fails where the answer is not the one that Carrel gave.
+// ask sends the request to the peer and fails unless the response equals Carrel's.
 func (p *peer) ask(ctx context.Context, client *http.Client, page *pageRequest) error {
 	got, err := page.send(ctx, client, p.url)
 	if err == nil && !p.same(got, page.want) {
@@ -68,7 +68,7 @@ func (p *peer) ask(ctx context.Context, client *http.Client, page *pageRequest) 
 	return err
 }
 
-// checkPeer asks the peer for every page once.
+// checkPeer requests every page from the peer once.
 func checkPeer(ctx context.Context, p *peer, pages []*pageRequest) error {
 	client := &http.Client{Timeout: peerTimeout}
 	defer client.CloseIdleConnections()
@@ -108,7 +108,7 @@ func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, pl
 	return results, nil
 }
 
-// measure asks the peer for pages for a while.
+// measure requests pages from the peer for a while.
 func (p *peer) measure(ctx context.Context, pages []*pageRequest, plan peerPlan) (peerRound, error) {
 	pid := p.command.Process.Pid
 	before, err := cpuOf(pid)
@@ -133,13 +133,14 @@ func (p *peer) measure(ctx context.Context, pages []*pageRequest, plan peerPlan)
 	}, nil
 }
 
-// quantile returns the least duration that so many per cent of the sorted ones do not exceed.
+// quantile returns the smallest of the sorted durations that at least the given
+// percentage of them does not exceed.
 func quantile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
-// askAll asks for one page after another from all connections as long as the plan says, or until
-// an answer is wrong. It returns how long each answer took.
+// askAll requests one page after another over all connections as long as the plan says,
+// or until a response is wrong. It returns the latency of each response.
 func (p *peer) askAll(ctx context.Context, pages []*pageRequest, plan peerPlan) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

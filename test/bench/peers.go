@@ -16,29 +16,29 @@ import (
 	"carrel/principal"
 )
 
-// The peers are compared on so many libraries in turn, of several pages each, so that no server
-// can keep the one answer that everybody asks for.
+// The peers are compared on several pages of several libraries in turn, so that no server
+// can cache a single response.
 const (
 	peerLibraries = 64
 	peerEntries   = 50
 )
 
-// The server that is measured has one core to itself, and the client the other.
+// The server under test has one core to itself, and the client the other.
 const (
 	serverCore = 0
 	clientCore = 1
 )
 
-// A peer is a server that answers the page of pageQuery: Carrel, or one of other people.
+// A peer is a server that answers pageQuery: Carrel, or one of another project.
 type peer struct {
 	name string
 	*process
 	url  string
-	same func(got, want []byte) bool // whether an answer is right
+	same func(got, want []byte) bool // reports whether a response is right
 }
 
-// measurePeers compares the built gateway with GraphQL servers of other people, which answer the
-// same pages out of plain memory.
+// measurePeers compares the built gateway with other GraphQL servers, which serve the
+// same pages from memory.
 func measurePeers(ctx context.Context, o *options, t *table) error {
 	if err := needForPeers(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 	return err
 }
 
-// needForPeers reports what this machine lacks for the comparison.
+// needForPeers returns what this machine lacks for the comparison.
 func needForPeers() error {
 	if runtime.NumCPU() < 2 {
 		return errors.New("it needs two cores: one for the server, one for the client")
@@ -106,8 +106,8 @@ func machineLoad() (load float64, err error) {
 	return load, err
 }
 
-// pin moves a process to a core, with all its threads. Processes that it starts afterwards begin
-// there.
+// pin moves a process to a core, with all its threads. Processes that it starts later
+// inherit the core.
 func pin(ctx context.Context, pid, core int) error {
 	out, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core), strconv.Itoa(pid)).CombinedOutput()
 	if err != nil {
@@ -118,7 +118,7 @@ func pin(ctx context.Context, pid, core int) error {
 
 func peerOwner(n int) principal.ID { return principal.UserID("bench", fmt.Sprintf("peer%02d", n)) }
 
-// seedPeerLibraries makes a store with the libraries in the folder.
+// seedPeerLibraries creates a store with the libraries in the directory.
 func (o *options) seedPeerLibraries(ctx context.Context, dir string) error {
 	g, err := o.fresh(ctx, storeIn(dir), library.Tuning{})
 	if err != nil {
@@ -132,8 +132,8 @@ func (o *options) seedPeerLibraries(ctx context.Context, dir string) error {
 	return g.close()
 }
 
-// startPeers starts Carrel on the store in dir, and the peers on what Carrel answers. It returns
-// those that it has started even with an error.
+// startPeers starts Carrel on the store in dir, and the peers on the data that Carrel
+// exports. It returns the peers that it has started even with an error.
 func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*peer, []*pageRequest, error) {
 	if err := pin(ctx, os.Getpid(), serverCore); err != nil {
 		return nil, nil, err
@@ -180,8 +180,8 @@ func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*
 	return peers, pages, nil
 }
 
-// buildGqlgenPeer generates and builds the gqlgen server as the program named. It works on a copy
-// in the folder scratch: no generated code is left in the project.
+// buildGqlgenPeer generates and builds the gqlgen server. It works on a copy in the
+// directory scratch, so that no generated code is left in the project.
 func buildGqlgenPeer(ctx context.Context, peersDir, scratch, program string) error {
 	began, dir := time.Now(), filepath.Join(scratch, "gqlgen")
 	schema, err := os.ReadFile(filepath.Join(peersDir, "schema.graphqls"))

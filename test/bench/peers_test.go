@@ -39,7 +39,8 @@ func peersSchema(t *testing.T) *ast.Schema {
 	return schema
 }
 
-// What the peers serve must be what Carrel serves, or the comparison is of different pages.
+// TestPeersSchema_IsPartOfCarrels checks that the peers serve what Carrel serves;
+// otherwise the comparison would be of different pages.
 func TestPeersSchema_IsPartOfCarrels(t *testing.T) {
 	carrel := resolvers.NewSchema(&resolvers.Root{}).Schema()
 	compared := 0
@@ -74,13 +75,13 @@ func TestPeersSchema_IsPartOfCarrels(t *testing.T) {
 func compareField(t *testing.T, typeName string, part, whole *ast.FieldDefinition) {
 	t.Helper()
 	if whole == nil || whole.Type.String() != part.Type.String() {
-		t.Errorf("%s.%s: %s is not how Carrel has it", typeName, part.Name, part.Type)
+		t.Errorf("%s.%s: %s differs from Carrel's", typeName, part.Name, part.Type)
 		return
 	}
 	for _, arg := range part.Arguments {
 		of := whole.Arguments.ForName(arg.Name)
 		if of == nil || of.Type.String() != arg.Type.String() || of.DefaultValue.String() != arg.DefaultValue.String() {
-			t.Errorf("%s.%s(%s: %s = %s) is not how Carrel has it", typeName, part.Name, arg.Name, arg.Type, arg.DefaultValue)
+			t.Errorf("%s.%s(%s: %s = %s) differs from Carrel's", typeName, part.Name, arg.Name, arg.Type, arg.DefaultValue)
 		}
 	}
 	for _, arg := range whole.Arguments {
@@ -132,8 +133,9 @@ func carrelForPeers(t *testing.T, file string, libraries int) (*peer, []*pageReq
 	return &peer{name: "Carrel", url: server.URL, same: sameButCursors}, pages
 }
 
-// The gqlgen server is generated, built and asked for the first page of each library, and for all
-// pages of one, in both orders. The servers on Node are compared when they are measured.
+// TestGqlgenPeer_AnswersAsCarrel generates and builds the gqlgen server, and reads the
+// first page of each library and all pages of one, in both orders. The servers on Node
+// are compared when they are measured.
 func TestGqlgenPeer_AnswersAsCarrel(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "libraries.json")
@@ -187,19 +189,20 @@ func walkBoth(t *testing.T, carrel, other *peer, token string, at place) {
 	}
 }
 
-// answering is a peer in this process. It gives so many right answers, and wrong ones from then on.
+// answering returns a peer in this process. It gives the given number of right answers,
+// and then wrong ones.
 func answering(t *testing.T, name string, pages []*pageRequest, rightFor int64, wrong string) *peer {
 	t.Helper()
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // an empty body is no page's
+		body, _ := io.ReadAll(r.Body) // an empty body matches no page
 		for _, p := range pages {
 			if p.body == string(body) && asked.Add(1) <= rightFor {
 				_, _ = w.Write(append(p.want, '\n')) // a client that left is no failure
 				return
 			}
 		}
-		if wrong == "" { // the right answer, as an error
+		if wrong == "" { // the right body with an error status
 			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = w.Write(pages[0].want)
 		}
@@ -253,7 +256,7 @@ func TestPeer_OtherAnswerIsAnError(t *testing.T) {
 	}
 	short := []*pageRequest{{body: "1", want: []byte(`{"data":null}`)}}
 	if err := checkPeer(t.Context(), answering(t, "short", short, 1, ""), short); err == nil {
-		t.Error("what is no page of 20 is measured")
+		t.Error("a page without 20 edges is measured")
 	}
 }
 
@@ -266,7 +269,7 @@ func TestSameButCursors_SeesEverythingElse(t *testing.T) {
 		`{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":2}],"endCursor":"b"`:  false,
 		`{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":2}]}`:                 false,
 		`{"edges":[{"cursor":"a","node":1}],"endCursor":"b"}`:                         false,
-		// One ends where the other has a cursor.
+		// One of them ends where the other has a cursor.
 		page[:strings.LastIndex(page, "ursor")]: false,
 		"":                                      false,
 	} {
@@ -288,7 +291,7 @@ func TestAskAll_EndsInTime(t *testing.T) {
 	}
 }
 
-// checkPinned moves the process to a core and looks at each of its threads.
+// checkPinned moves the process to a core and checks each of its threads.
 func checkPinned(t *testing.T, pid int) {
 	t.Helper()
 	if err := pin(t.Context(), pid, serverCore); err != nil {
@@ -305,7 +308,7 @@ func checkPinned(t *testing.T, pid int) {
 		}
 	}
 	if err := pin(t.Context(), pid, 1<<20); err == nil {
-		t.Error("a core that is not there is accepted")
+		t.Error("a core that does not exist is accepted")
 	}
 }
 
@@ -354,7 +357,8 @@ func TestMedianOf_ReportsTheFurthestRound(t *testing.T) {
 	}
 }
 
-// The ratio is that of each round, so that a slow round changes it little.
+// TestPrintPeers_ComparesWithinRounds checks that the ratio is computed within each
+// round, so that a slow round changes it little.
 func TestPrintPeers_ComparesWithinRounds(t *testing.T) {
 	rounds := func(cpu ...time.Duration) (all []peerRound) {
 		for _, c := range cpu {

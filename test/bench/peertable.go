@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A summary is the median of several rounds, and how far from it the furthest round is, as a part
-// of it.
+// A summary is the median of several rounds, and the relative distance of the furthest
+// round from it.
 type summary struct{ median, off float64 }
 
-// summaryOf computes the summary of a figure of the rounds.
+// summaryOf summarizes a figure of the rounds.
 func summaryOf(rounds []peerRound, figure func(peerRound) float64) summary {
 	all := make([]float64, len(rounds))
 	for i, r := range rounds {
@@ -29,13 +29,13 @@ func medianOf(all []float64) summary {
 	return s
 }
 
-// in writes the summary with a unit.
+// in formats the summary with a unit.
 func (s summary) in(format string) string {
 	return fmt.Sprintf(format+" ± %.0f %%", s.median, 100*s.off)
 }
 
-// printPeers prints a row for each peer. The first of them is what the CPU of the others is
-// compared with, within each round.
+// printPeers prints a row for each peer. The CPU of each is compared with that of the
+// first, within each round.
 func printPeers(out io.Writer, results []peerResult) error {
 	fmt.Fprintf(out, "A page of %d edges with creator, %d connections, a core for the server and one for its clients;\n"+
 		"median of %d rounds and the furthest from it\n\n", pageSize, peerClients, len(results[0].rounds))

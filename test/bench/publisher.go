@@ -16,9 +16,9 @@ import (
 type publisher struct {
 	*served
 	*audience
-	token string
-	item  string // name
-	told  chan delivery
+	token    string
+	item     string // name
+	received chan delivery
 	// followers is the number of subscribers that get each change.
 	followers int
 }
@@ -29,32 +29,32 @@ type delivery struct {
 	at    time.Time
 }
 
-// A round is how long one event took, from the sending of the mutation on.
+// A round is how long one event took from the sending of the mutation.
 type round struct {
-	answered     time.Duration // the mutation
-	middle, last time.Duration // of the subscribers
-	cpu          time.Duration // of the gateway for each subscriber, the mutation included, in the mean of all rounds
+	answered     time.Duration // until the answer to the mutation
+	middle, last time.Duration // until the delivery to the median and the last subscriber
+	cpu          time.Duration // of the gateway per subscriber, including the mutation, averaged over all rounds
 }
 
-// roundWithin ends a round in which a subscriber gets no event.
+// roundWithin is when a round fails in which a subscriber receives no event.
 const roundWithin = 30 * time.Second
 
-// hear is what each subscriber does with an event.
+// hear handles an event of a subscriber.
 func (p *publisher) hear(event []byte) {
 	at := time.Now()
 	_, rest, _ := bytes.Cut(event, []byte(`"title":"`))
 	title, _, _ := bytes.Cut(rest, []byte(`"`))
-	p.told <- delivery{string(title), at}
+	p.received <- delivery{string(title), at}
 }
 
-// create makes the item, and waits until all have been told.
+// create creates the item, and waits until all subscribers have received it.
 func (p *publisher) create(ctx context.Context) error {
 	const create = `mutation($in:CreateContentInput!){createContent(input:$in){content{id}userErrors{message}}}`
 	_, err := p.publish(ctx, create, "Round 0", map[string]string{"name": p.item, "kind": "NOTE", "title": "Round 0", "visibility": "PUBLIC"})
 	return err
 }
 
-// rounds updates the item some times.
+// rounds updates the item several times.
 func (p *publisher) rounds(ctx context.Context, n int) ([]round, error) {
 	const update = `mutation($in:UpdateContentInput!){updateContent(input:$in){content{id}userErrors{message}}}`
 	pid := p.command.Process.Pid
@@ -78,8 +78,8 @@ func (p *publisher) rounds(ctx context.Context, n int) ([]round, error) {
 	return all, err
 }
 
-// publish sends a mutation that leaves the item with a title, and waits until
-// each subscriber has been told of it.
+// publish sends a mutation that gives the item a title, and waits until each subscriber
+// has received the event.
 func (p *publisher) publish(ctx context.Context, mutation, title string, in map[string]string) (r round, err error) {
 	answered := make(chan error, 1)
 	sent := time.Now()
@@ -93,9 +93,9 @@ func (p *publisher) publish(ctx context.Context, mutation, title string, in map[
 	times := make([]time.Duration, 0, p.followers)
 	for len(times) < p.followers && err == nil {
 		select {
-		case t := <-p.told:
+		case t := <-p.received:
 			if t.title != title {
-				err = fmt.Errorf("a subscriber is told of %q, not %q", t.title, title)
+				err = fmt.Errorf("a subscriber received %q, want %q", t.title, title)
 			}
 			times = append(times, t.at.Sub(sent))
 		case err = <-p.lost:
@@ -117,7 +117,7 @@ func middleAndLast(ds []time.Duration) (middle, last time.Duration) {
 	return ds[len(ds)/2], ds[len(ds)-1]
 }
 
-// mutate sends a mutation, which has to succeed.
+// mutate sends a mutation, which must succeed.
 func (p *publisher) mutate(ctx context.Context, text []byte) error {
 	r, err := newPageRequest(ctx, "http://"+p.served.address+"/graphql", p.token, string(text))
 	if err != nil {
@@ -130,19 +130,18 @@ func (p *publisher) mutate(ctx context.Context, text []byte) error {
 	defer answer.Body.Close()
 	got, err := io.ReadAll(answer.Body)
 	if err == nil && !strings.Contains(string(got), `"userErrors":[]`) {
-		err = fmt.Errorf("a mutation is answered by %.300s", got)
+		err = fmt.Errorf("unexpected response to a mutation: %.300s", got)
 	}
 	return err
 }
 
-// A bystander asks for pages of another library, one at a time.
+// A bystander requests pages of another library, one at a time.
 type bystander struct {
 	*served
 	token string
 }
 
-// askDuring asks as long as something runs, and tells how long the answers
-// took, in order.
+// askDuring sends requests as long as a function runs, and returns the sorted latencies.
 func (b *bystander) askDuring(ctx context.Context, run func() error) ([]time.Duration, error) {
 	over := make(chan error, 1)
 	go func() { over <- run() }()

@@ -10,15 +10,15 @@ import (
 	"carrel/cassandra/session"
 )
 
-// A span is a statement, from when it was sent until its answer.
+// A span is the time from sending a statement until its answer.
 type span struct {
 	from, to    time.Time
 	conditional bool
 }
 
-// roundTrips returns how many round trips to the replicas an operation waits for at least: the
-// most statements of which each was sent after the answer of the one before, a conditional
-// write counted as lwt of them.
+// roundTrips returns the minimum number of round trips to the replicas that an operation
+// waits for: the length of the longest chain of statements each of which was sent after
+// the answer to the previous one, where a conditional write counts as lwt round trips.
 func roundTrips(spans []span, lwt int) int {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.to.UnixNano(), b.to.UnixNano()) })
 	best, most := make([]int, len(spans)), 0
@@ -52,7 +52,7 @@ func (s *spans) observe(_ context.Context, o session.Observation) {
 	s.all = append(s.all, span{from: now.Add(-o.Took), to: now, conditional: decision})
 }
 
-// within returns what was sent and answered from one time to another.
+// within returns the statements that were sent and answered between two times.
 func (s *spans) within(from, to time.Time) []span {
 	s.mu.Lock()
 	defer s.mu.Unlock()

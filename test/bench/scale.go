@@ -16,8 +16,8 @@ import (
 	"carrel/principal"
 )
 
-// What docs/scale.md is computed from. The sizes are large enough for what a store writes
-// anyway not to count.
+// The inputs of docs/scale.md. The sizes are so large that the fixed overhead of a store
+// does not matter.
 const (
 	scaleUsers   = 20_000
 	scaleItems   = 20_000
@@ -25,8 +25,8 @@ const (
 	scaleMembers = 100 // of each crowd
 )
 
-// measureScale measures what users, items and members take on disk, and calculates what the
-// in-flight lists cost at numbers of gateways that nobody starts for a test.
+// measureScale measures the disk space of users, items and members, and calculates the
+// cost of the in-flight lists for numbers of gateways that are too large to start.
 func measureScale(ctx context.Context, o *options, t *table) error {
 	costs := measuredCosts
 	printInFlight(t, &costs)
@@ -58,8 +58,8 @@ func measureScale(ctx context.Context, o *options, t *table) error {
 
 func each(bytes int64, n int) string { return fmt.Sprintf("%.0f", float64(bytes)/float64(n)) }
 
-// pebbleBytes makes a store with users, and with items of so many members each, and returns
-// how many bytes its tables take.
+// pebbleBytes creates a store with users, and with items that have so many members each,
+// and returns the size of its tables in bytes.
 func (o *options) pebbleBytes(ctx context.Context, users, items, members int, changes bool) (int64, error) {
 	dir := filepath.Join(o.dir, "scale")
 	g, err := o.fresh(ctx, dir, library.Tuning{})
@@ -90,8 +90,8 @@ func (o *options) pebbleBytes(ctx context.Context, users, items, members int, ch
 	return bytes, err
 }
 
-// crowded makes an item with so many members, by the Commit and the ApplyIndex that a mutation
-// uses. changes: it writes change rows too.
+// crowded creates an item with so many members, by the same Commit and ApplyIndex as a
+// mutation. If changes is true, it also writes change rows.
 func (g *gateway) crowded(ctx context.Context, n, members int, changes bool) error {
 	at := began + clock.Instant(n)*1000
 	id := itemID(mediumOwner, n)

@@ -12,25 +12,25 @@ import (
 	"carrel/principal"
 )
 
-// wantedOfSearch is the most CPU that a search may take that scans as much as a page may.
+// wantedOfSearch is the highest CPU cost of a search that scans as much as a page may.
 const wantedOfSearch = 50 * time.Millisecond
 
-// The owners of the libraries that are searched: one of usual items, and one of items with
-// descriptions as long as they may be.
+// The owners of the libraries that are searched: one with typical items, and one with
+// items whose descriptions have the maximum length.
 const (
 	searchOwner   principal.ID = "u:bench:searched"
 	longTextOwner principal.ID = "u:bench:longtexts"
 )
 
-// measureSearch measures pages with a filter for words that no item has, of libraries with as
-// many entries as such a page scans.
+// measureSearch measures pages with a filter for words that no item contains, in
+// libraries with as many entries as such a page scans.
 func measureSearch(ctx context.Context, o *options, t *table) error {
 	dir := filepath.Join(o.dir, "search")
 	g, err := o.fresh(ctx, dir, library.Tuning{})
 	if err != nil {
 		return err
 	}
-	// It is closed in between, so that its rows are in files.
+	// The store is closed in between, so that its rows are in files.
 	if err := errors.Join(g.shelf(ctx, searchOwner, library.MaxFilterScan), g.longTexts(ctx), g.close()); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func measureSearch(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// longTexts makes a library of more text than a page compares.
+// longTexts creates a library with more text than a page compares.
 func (g *gateway) longTexts(ctx context.Context) error {
 	if err := g.user(ctx, longTextOwner); err != nil {
 		return err

@@ -27,16 +27,17 @@ const (
 	writers  = 256
 )
 
-// began is when the first item was changed; each following one a millisecond later.
+// began is when the first item was changed; each later one was changed one millisecond
+// after the previous one.
 var began = clock.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func creator(n int) principal.ID {
 	return principal.UserID("bench", fmt.Sprintf("creator%02d", n%creators))
 }
 
-// seedLarge makes the store with the three libraries, unless it is there. Rows
-// are written straight to the store, by the same Commit and ApplyIndex that a
-// mutation uses, many at a time.
+// seedLarge creates the store with the three libraries, unless it exists. Rows are
+// written directly to the store, by the same Commit and ApplyIndex as a mutation, many in
+// parallel.
 func seedLarge(ctx context.Context, o *options) error {
 	sizes := map[principal.ID]int{smallOwner: smallSize, mediumOwner: mediumSize, largeOwner: o.entries}
 	done := o.largeDir() + ".done"
@@ -64,8 +65,8 @@ func seedLarge(ctx context.Context, o *options) error {
 	return os.WriteFile(done, []byte(want), 0o600)
 }
 
-// parallel runs f for 0 to n-1, many at a time, so that they share syncs of
-// the disk, and gives the first error.
+// parallel calls f for 0 to n-1, many in parallel, so that they share syncs of the disk,
+// and returns the first error.
 func parallel(n int, f func(int) error) error {
 	var (
 		wg    sync.WaitGroup
@@ -99,7 +100,7 @@ func parallel(n int, f func(int) error) error {
 
 func displayName(user principal.ID) string { return "Reader " + user.Name() }
 
-// user makes a user who may be seen by everyone.
+// user creates a PUBLIC user.
 func (g *gateway) user(ctx context.Context, id principal.ID) error {
 	_, err := g.service.ImportUser(ctx, principal.ImportUser{
 		ID: string(id), DisplayName: displayName(id), Visibility: principal.Public,
@@ -115,7 +116,7 @@ func (o *options) fresh(ctx context.Context, dir string, tuning library.Tuning) 
 	return open(ctx, dir, tuning)
 }
 
-// shelf makes a library of size entries, and those who made its items.
+// shelf creates a library with size entries, and the creators of its items.
 func (g *gateway) shelf(ctx context.Context, owner principal.ID, size int) error {
 	for n := range creators {
 		if err := g.user(ctx, creator(n)); err != nil {
@@ -132,7 +133,7 @@ func itemID(owner principal.ID, n int) library.ContentID {
 	return library.ContentID(fmt.Sprintf("c:bench:%s-%07d", owner.Name(), n))
 }
 
-// item makes the n-th item of owner's library, with owner as its one member.
+// item creates the n-th item of owner's library, with owner as its only member.
 func (g *gateway) item(ctx context.Context, owner principal.ID, n int) error {
 	return g.describedItem(ctx, owner, n, fmt.Sprintf("What there is to know about subject %d, and where to go on reading.", n))
 }

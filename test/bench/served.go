@@ -18,16 +18,16 @@ import (
 	"carrel/principal"
 )
 
-// A served gateway is the built binary on a store of its own, as it stands in
-// production but for its patience.
+// A served gateway is the built binary on a store of its own, in its production
+// configuration except for rate limits.
 type served struct {
 	*process
 	binary, secret string // files
 	address        string // of the API
-	admin          string // of the figures
+	admin          string // of the metrics
 }
 
-// serve starts the built gateway on an empty store in the folder dir.
+// serve starts the built gateway on an empty store in the directory dir.
 func (o *options) serve(ctx context.Context, dir string, flags ...string) (*served, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func (o *options) serve(ctx context.Context, dir string, flags ...string) (*serv
 	return o.serveAgain(ctx, dir, flags...)
 }
 
-// storeIn is where the store of a folder is.
+// storeIn returns the path of the store in a directory.
 func storeIn(dir string) string { return filepath.Join(dir, "store") }
 
-// serveAgain is serve on the store that the folder has, if it has one.
+// serveAgain is serve on the existing store in the directory, if there is one.
 func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (*served, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -53,25 +53,25 @@ func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("%w (make build makes %s)", err, o.binary)
 	}
-	var told struct {
+	var started struct {
 		Addr  string
 		Admin string `json:"admin_addr"`
 	}
-	if err := json.Unmarshal([]byte(s.first), &told); err != nil || told.Addr == "" {
+	if err := json.Unmarshal([]byte(s.first), &started); err != nil || started.Addr == "" {
 		s.stop()
 		return nil, fmt.Errorf("the first line of the gateway is %q: %w", s.first, err)
 	}
-	s.address, s.admin = told.Addr, told.Admin
+	s.address, s.admin = started.Addr, started.Admin
 	return s, nil
 }
 
-// token is one of the user.
+// token returns a token of the user.
 func (s *served) token(ctx context.Context, user principal.ID) (string, error) {
 	token, err := exec.CommandContext(ctx, s.binary, "token", "--hs256-file", s.secret, "--sub", string(user)).Output()
 	return strings.TrimSpace(string(token)), err
 }
 
-// tokens are those of many users, who would take long one by one.
+// tokens returns tokens of many users, which would take long one by one.
 func (s *served) tokens(users []principal.ID) ([]string, error) {
 	secret, err := auth.ReadSecret(s.secret)
 	if err != nil {
@@ -87,13 +87,13 @@ func (s *served) tokens(users []principal.ID) ([]string, error) {
 	return tokens, nil
 }
 
-// allocated is how many bytes the gateway has allocated so far.
+// allocated returns how many bytes the gateway has allocated so far.
 func (s *served) allocated(ctx context.Context) (int64, error) {
-	return s.told(ctx, "go_memstats_alloc_bytes_total")
+	return s.metric(ctx, "go_memstats_alloc_bytes_total")
 }
 
-// told is what the gateway's own figures tell of the name.
-func (s *served) told(ctx context.Context, name string) (int64, error) {
+// metric returns a metric of the gateway by its name.
+func (s *served) metric(ctx context.Context, name string) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/metrics", nil)
 	if err != nil {
 		return 0, err
@@ -110,5 +110,5 @@ func (s *served) told(ctx context.Context, name string) (int64, error) {
 			return int64(number), err
 		}
 	}
-	return 0, fmt.Errorf("the figures do not tell %s: %w", name, lines.Err())
+	return 0, fmt.Errorf("/metrics does not contain %s: %w", name, lines.Err())
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// errNotOurNode is the error of what needs the files of the node.
+// errNotOurNode is returned by functions that need the files of the node.
 var errNotOurNode = errors.New("only a node that the bench starts itself is measured: leave out CASSANDRA_HOSTS")
 
-// A tableSize is what a table takes in the files of one node.
+// A tableSize is the size of a table in the files of one node.
 type tableSize struct {
 	disk  int64 // all files
 	data  int64 // rows, before compression
@@ -26,10 +26,10 @@ func (s tableSize) minus(r tableSize) tableSize {
 	return tableSize{s.disk - r.disk, s.data - r.data, s.index - r.index}
 }
 
-// flushed waits until what was written to a table is in files, and returns their size. A
-// table that nothing was written to has none.
+// flushed waits until all rows of a table are in files, and returns their size. A table
+// without rows has none.
 func (o *options) flushed(ctx context.Context, keyspace, name string) (size tableSize, err error) {
-	const steady = 4 // looks in a row that find the same size
+	const steady = 4 // consecutive checks that find the same size
 	for same := 0; same < steady; {
 		if err := wait(ctx, time.Second); err != nil {
 			return size, err
@@ -45,7 +45,8 @@ func (o *options) flushed(ctx context.Context, keyspace, name string) (size tabl
 	return size, nil
 }
 
-// sizeOfTable adds up the files of a table of the first node. A file may go meanwhile.
+// sizeOfTable adds up the files of a table of the first node. A file may disappear
+// meanwhile.
 func sizeOfTable(dir, keyspace, name string) (size tableSize, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "node1", "data", keyspace, name+"-*", "*.db"))
 	if err != nil {
@@ -81,9 +82,9 @@ func sizeOfTable(dir, keyspace, name string) (size tableSize, err error) {
 	return size, nil
 }
 
-// uncompressed returns how many bytes of rows a table has, from its CompressionInfo.db: the
-// name of the compressor, its options, the length of a chunk, the most that one may take, and
-// the length of the data.
+// uncompressed returns how many bytes of rows a table contains, from its
+// CompressionInfo.db: the name of the compressor, its options, the length of a chunk, the
+// maximum length of a compressed chunk, and the length of the data.
 func uncompressed(b []byte) (int64, error) {
 	errShort := errors.New("a file that ends too early")
 	text := func() bool {

@@ -19,8 +19,8 @@ const (
 	pagesRead    = 20_000
 )
 
-// measureStart starts the built gateway on the large store, from the command to
-// the line that tells its address, and looks at its memory before and after it
+// measureStart starts the built gateway on the large store, and measures the time from
+// the command to the line that contains its address, and its memory before and after it
 // has served pages from all over the library.
 func measureStart(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
@@ -40,15 +40,15 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer p.stop()
-	var told struct{ Addr string }
-	if err := json.Unmarshal([]byte(p.first), &told); err != nil {
+	var started struct{ Addr string }
+	if err := json.Unmarshal([]byte(p.first), &started); err != nil {
 		return fmt.Errorf("the first line of the gateway is %q: %w", p.first, err)
 	}
 	idle, _, err := residentOf(p.command.Process.Pid)
 	if err != nil {
 		return err
 	}
-	if err := readPages(ctx, told.Addr, strings.TrimSpace(string(token))); err != nil {
+	if err := readPages(ctx, started.Addr, strings.TrimSpace(string(token))); err != nil {
 		return err
 	}
 	now, peak, err := residentOf(p.command.Process.Pid)
@@ -63,7 +63,7 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// readPages walks the large library, several clients at once, each its own way.
+// readPages walks the large library with several parallel clients, each in its own way.
 func readPages(ctx context.Context, address, token string) error {
 	return parallel(clients, func(n int) error {
 		at := place{owner: largeOwner, descending: n%2 == 1}
@@ -81,14 +81,14 @@ func readPages(ctx context.Context, address, token string) error {
 	})
 }
 
-// post asks for a page and gives the answer.
+// post requests a page and returns the response.
 func post(ctx context.Context, url, token, body string) ([]byte, error) {
 	var got []byte
 	err := askOnce(http.DefaultClient, func() (*http.Request, error) { return newPageRequest(ctx, url, token, body) }, &got)
 	return got, err
 }
 
-// endCursor finds the cursor that a page ends with.
+// endCursor returns the end cursor of a page.
 func endCursor(page []byte) string {
 	_, rest, _ := bytes.Cut(page, []byte(`"endCursor":"`))
 	cursor, _, _ := bytes.Cut(rest, []byte(`"`))

@@ -17,11 +17,11 @@ import (
 	"carrel/principal"
 )
 
-// A way is how subscribers reach the gateway.
+// A way is the transport of subscribers.
 type way struct {
 	name string
-	// over one socket go so many subscriptions; 0: each is an answer by
-	// server-sent events, with a connection of its own.
+	// sharing is the number of subscriptions over one socket. If it is 0, each uses
+	// server-sent events on a connection of its own.
 	sharing int
 }
 
@@ -39,25 +39,25 @@ const subscribed = `subscription($id: ID!) { libraryChanged(principalId: $id) {
 	... on LibraryEntryPlaced { edge { cursor role node { id title createdBy { id displayName } } } }
 	... on LibraryEntryRemoved { contentId } } }`
 
-// An audience is many subscriptions that are open, from this process.
+// An audience is many open subscriptions of this process.
 type audience struct {
-	served *served
-	ctx    context.Context
-	cancel context.CancelFunc
-	heard  func(event []byte)
-	events http.Transport
-	open   sync.WaitGroup
-	lost   chan error // of one that has ended by itself
+	served  *served
+	ctx     context.Context
+	cancel  context.CancelFunc
+	onEvent func(event []byte)
+	events  http.Transport
+	open    sync.WaitGroup
+	lost    chan error // an error of a subscription that has ended by itself
 }
 
-// gather opens subscriptions, each by the way w, and returns when the gateway
-// has all of them. heard is given each event, by many goroutines.
-func gather(ctx context.Context, s *served, w way, all []subscriber, heard func(event []byte)) (*audience, error) {
+// gather opens subscriptions on the transport w, and returns when the gateway has all of
+// them. onEvent receives each event, from many goroutines.
+func gather(ctx context.Context, s *served, w way, all []subscriber, onEvent func(event []byte)) (*audience, error) {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur < uint64(len(all))+100 {
 		return nil, fmt.Errorf("%d connections need as many open files, and %d may be open here (ulimit -n): %w", len(all), files.Cur, err)
 	}
-	a := &audience{served: s, heard: heard, events: http.Transport{DisableKeepAlives: true, DisableCompression: true}, lost: make(chan error, 1)}
+	a := &audience{served: s, onEvent: onEvent, events: http.Transport{DisableKeepAlives: true, DisableCompression: true}, lost: make(chan error, 1)}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	each := max(1, w.sharing)
 	err := parallel(len(all)/each, func(n int) error {
@@ -68,7 +68,7 @@ func gather(ctx context.Context, s *served, w way, all []subscriber, heard func(
 	})
 	for err == nil {
 		var followers int64
-		if followers, err = s.told(ctx, "carrel_followers"); err == nil && followers == int64(len(all)) {
+		if followers, err = s.metric(ctx, "carrel_followers"); err == nil && followers == int64(len(all)) {
 			return a, nil
 		}
 		select {
@@ -88,16 +88,16 @@ func (a *audience) leave() {
 	a.open.Wait()
 }
 
-// keep takes an event in. What else is told by the protocol is the end.
+// keep handles an event. Any other message of the protocol ends the subscription.
 func (a *audience) keep(event []byte) error {
 	if !bytes.Contains(event, []byte(`"libraryChanged"`)) {
-		return fmt.Errorf("a subscriber is told %.300s", event)
+		return fmt.Errorf("a subscriber received %.300s", event)
 	}
-	a.heard(event)
+	a.onEvent(event)
 	return nil
 }
 
-// listen has a connection read on until it ends.
+// listen reads a connection until it ends.
 func (a *audience) listen(read func() error) {
 	a.open.Go(func() {
 		err := read()
@@ -106,7 +106,7 @@ func (a *audience) listen(read func() error) {
 		}
 		select {
 		case a.lost <- fmt.Errorf("a subscription has ended: %w", err):
-		default: // another one was first
+		default: // another error was first
 		}
 	})
 }
@@ -129,7 +129,7 @@ func (a *audience) byEvents(sub subscriber) error {
 		return err
 	}
 	if answer.StatusCode != http.StatusOK {
-		return errors.Join(fmt.Errorf("a subscription by events is answered by %s", answer.Status), answer.Body.Close())
+		return errors.Join(fmt.Errorf("a subscription by events is answered with %s", answer.Status), answer.Body.Close())
 	}
 	lines := bufio.NewScanner(answer.Body)
 	a.listen(func() error {
@@ -148,9 +148,9 @@ func (a *audience) byEvents(sub subscriber) error {
 	return nil
 }
 
-// bySocket opens some subscriptions over one socket, whose token is that of the
-// first. The request has it too: until a socket says whose it is, it is one of
-// its address, which may not have as many as are opened here at once.
+// bySocket opens some subscriptions over one socket, with the token of the first. The
+// request has the token too: until a socket is authenticated, it counts for its address,
+// which may not have as many as are opened here at once.
 func (a *audience) bySocket(subs []subscriber) error {
 	conn, _, err := websocket.Dial(a.ctx, "ws://"+a.served.address+"/graphql", &websocket.DialOptions{
 		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + subs[0].token}},

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A table prints what was measured as it comes in, one figure a row, beside
-// what is wanted of it.
+// A table prints figures as they are measured, one in a row, next to the requirement.
 type table struct{ out io.Writer }
 
 func (t *table) head() {
@@ -18,16 +17,16 @@ func (t *table) line(what, figure, ratio, wanted, verdict string) {
 	fmt.Fprintf(t.out, "%-62s %18s %8s %12s %s\n", what, figure, ratio, wanted, verdict)
 }
 
-// title begins a group of rows.
+// title starts a group of rows.
 func (t *table) title(format string, args ...any) {
 	fmt.Fprintf(t.out, "\n"+format+"\n", args...)
 }
 
-// figure is a row without anything wanted of it.
+// figure prints a row without a requirement.
 func (t *table) figure(what, figure string) { t.line("  "+what, figure, "", "", "") }
 
-// ratio is a row whose ratio to another one is told; most is what is wanted,
-// 0 for nothing.
+// ratio prints a row with its ratio to another one; most is the highest allowed ratio, or
+// 0 for none.
 func (t *table) ratio(what, figure string, ratio, most float64) {
 	if most == 0 {
 		t.line("  "+what, figure, fmt.Sprintf("%.2f x", ratio), "", "")
@@ -36,7 +35,7 @@ func (t *table) ratio(what, figure string, ratio, most float64) {
 	t.line("  "+what, figure, fmt.Sprintf("%.2f x", ratio), fmt.Sprintf("<= %.4g x", most), verdict(ratio <= most))
 }
 
-// atMost is a row of which a most is wanted.
+// atMost prints a row with an upper limit.
 func (t *table) atMost(what, figure, wanted string, ok bool) {
 	t.line("  "+what, figure, "", wanted, verdict(ok))
 }
@@ -48,8 +47,8 @@ func verdict(ok bool) string {
 	return "NOT REACHED"
 }
 
-// micros tells a duration in microseconds.
+// micros formats a duration in microseconds.
 func micros(d time.Duration) string { return fmt.Sprintf("%.1f us", float64(d.Nanoseconds())/1e3) }
 
-// millis tells a duration in milliseconds.
+// millis formats a duration in milliseconds.
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1e3) }

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// textBytes is how long the texts of notes are that are saved.
+	// textBytes is the length of the saved texts.
 	textBytes = 10 << 10
-	// manyRevisions is how many revisions a note has that has many.
+	// manyRevisions is the number of revisions of the note with many revisions.
 	manyRevisions = 10_000
 )
 
 // savedText is the text that is saved.
 var savedText = strings.Repeat("0123456789abcde\n", textBytes/16)
 
-// The figures that are wanted of pages, as ratios within one run.
+// The required figures for notes, as ratios within one run.
 const (
 	wantedOfTexts  = 1.6
 	wantedOfLookup = 2
@@ -38,9 +38,11 @@ const (
 // writer is the user whose notes are measured.
 const writer principal.ID = "u:bench:writer"
 
-// measureTexts compares what reads and saves the texts of notes with what does without them.
+// measureTexts compares reading and saving texts of notes with the same operations
+// without texts.
 func measureTexts(ctx context.Context, o *options, t *table) error {
-	// No note is one that is changed so often that its moves wait: all changes cost the same.
+	// No note is changed so often that its moves are deferred, so all changes cost the
+	// same.
 	g, err := o.fresh(ctx, filepath.Join(o.dir, "texts"), library.Tuning{HotMoves: 1 << 20})
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func (g *gateway) writeNotes(ctx context.Context) error {
 	return nil
 }
 
-// newNotes creates notes beside those of the page.
+// newNotes creates further notes.
 func (g *gateway) newNotes(ctx context.Context, n int) error {
 	return parallel(n, func(i int) error { return g.writeNote(ctx, pageSize+i) })
 }
@@ -119,7 +121,7 @@ func (g *gateway) measureTextReads(ctx context.Context, t *table) error {
 	return nil
 }
 
-// viaQuery asks the whole edge, as the writer, for an answer that has to contain want.
+// viaQuery sends a query to the whole edge as the writer; the response must contain want.
 func (g *gateway) viaQuery(ctx context.Context, query, want string) (func() error, error) {
 	return g.viaQueryOf(ctx, writer, query, want)
 }
@@ -150,8 +152,8 @@ func (g *gateway) viaQueryOf(ctx context.Context, viewer principal.ID, query, wa
 }
 
 const (
-	// freshNotes is how many notes there are that have few revisions, and savesOfFresh how
-	// often each is saved in a row.
+	// freshNotes is the number of notes with few revisions, and savesOfFresh how often
+	// each is saved in a row.
 	freshNotes   = 200
 	savesOfFresh = 20
 )
@@ -163,7 +165,7 @@ func (g *gateway) save(ctx context.Context, note int) error {
 }
 
 // measureSaves compares saves of a text with updates of a title, and saves of a note with
-// many revisions with those of a new one. of is what is compared of their costs.
+// many revisions with those of a new one. of selects the cost that is compared.
 func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of func(cost) time.Duration, where string) error {
 	title := 0
 	update := func() error {
@@ -178,8 +180,8 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 			return err
 		}
 	}
-	// A note is saved some times in a row, as the one with many revisions is, and then the
-	// next one: none gets many.
+	// A note is saved several times in a row, as the one with many revisions is, before
+	// the next one, so that none gets many.
 	if err := g.newNotes(ctx, freshNotes); err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 	times := func(a, b cost) float64 { return float64(of(a)) / float64(of(b)) }
 	t.title("Saving a text of 10 KiB, %s", where)
 	t.figure("updateContent, of a title", micros(of(costs[0])))
-	t.figure("the same, beside storing such a text", fmt.Sprintf("%s, %.2f x", micros(of(costs[3])), times(costs[3], costs[0])))
+	t.figure("the same, compared with storing such a text", fmt.Sprintf("%s, %.2f x", micros(of(costs[3])), times(costs[3], costs[0])))
 	t.ratio("saveRevision", micros(of(costs[1])), times(costs[1], costs[0]), wantedOfSave)
 	t.ratio(fmt.Sprintf("saveRevision after %d revisions", revisions), micros(of(costs[2])), times(costs[2], costs[1]), wantedOfMany)
 	return nil
