@@ -1,6 +1,6 @@
-// Takes the pictures of the reference client that the README, docs/pages.md and
-// docs/pastes.md show, of a gateway with the demo data as it was made. `npm run pictures` takes
-// all of them, after `make build`; with names it takes these alone.
+// Takes the pictures of the reference client for README, docs/pages.md and docs/pastes.md, from
+// a gateway with fresh demo data. `npm run pictures` takes all of them, after `make build`;
+// arguments select some by name.
 //
 //   .ci/with-gateway node web/e2e/app-pictures.mjs docs [NAME...]
 import { baseAddress, expect, start } from './browser.mjs';
@@ -98,7 +98,7 @@ async function suggestions() {
   await page.context().close();
 }
 
-// editing is Ben's draft, after Ann has published another text.
+// editing shows Ben's draft, after Ann has published another text.
 async function editing() {
   const page = await openNote('Ben', 'review-checklist', { width: 1100, height: 900 });
   const { id, revision } = (await api('Ben', '{ contentByUrl(url: "https://demo.example/notes/review-checklist") { id revision(locale: "en") { title body } } }')).contentByUrl;
@@ -128,7 +128,7 @@ async function branches() {
   await page.context().close();
 }
 
-// paste is one that was just created. Its secret opens nothing elsewhere.
+// paste shows a new paste. Its secret opens nothing elsewhere.
 async function paste() {
   const page = await sit(null, { path: '/app/pastes', viewport: { width: 1100, height: 860 } });
   await page.getByRole('button', { name: 'New paste' }).click();
@@ -145,7 +145,7 @@ const worker = `package main
 
 import "fmt"
 
-// work prints the jobs that it is given, until there are no more.
+// work prints the jobs that it receives, until there are no more.
 func work(jobs <-chan int) {
 	for n := range jobs {
 		fmt.Printf("job %d is done\\n", n)

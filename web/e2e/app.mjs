@@ -1,12 +1,12 @@
-// Drives the reference client in a real browser, as its readers would: reads
-// both ways, shares, changes and quarrels before two readers at once, by
-// keyboard, on a phone, without a network. Exits with 1 and says why where
-// anything is not as it should be, a violation of the page's policy or a request
-// to another origin included. The gateway must hold the demo data; it is changed.
+// Drives the reference client in a real browser, as its users would: it reads in both
+// directions, shares and edits items, resolves edit conflicts between two users, and does so by
+// keyboard, on a phone and without a network. Exits with 1 and a message if anything fails,
+// including a violation of the page's content security policy and a request to another origin.
+// The gateway must serve the demo data, which the scenes change.
 //
 //   BASE_URL=http://127.0.0.1:8080 NEWCOMER=TOKEN node e2e/app.mjs [SCENE...]
 //
-// NEWCOMER is a token of u:demo:newcomer, whom the demo data does not hold.
+// NEWCOMER is a token of u:demo:newcomer, who is not in the demo data.
 import { baseAddress, start } from './browser.mjs';
 import { desks } from './app/desk.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
@@ -15,14 +15,14 @@ import { crowd, find, groups, inAndOut, newcomer, refused, refusedSocket } from 
 import { avatars, compact, days, expiry, fullWidth, jumpToNewest, keys, markdown, profile, ways } from './app/looks.mjs';
 import { drafting, history, overtaken, suggesting, texts } from './app/notes.mjs';
 import { newest, pasteFaults, pasteMarkup, pasteOvertaken, pastesArrive, pastesOnPhone, pasting } from './app/pastes.mjs';
-import { lateAnswers, merging, quarrels } from './app/quarrels.mjs';
+import { lateAnswers, merging, editConflicts } from './app/quarrels.mjs';
 import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
-import { goneElsewhere, latePage, lookUp, lostConnection, news, together } from './app/sharing.mjs';
+import { goneElsewhere, latePage, lookUp, lostConnection, newEntries, together } from './app/sharing.mjs';
 import { demoted, discarding, expelled, expiredToken, forGroup, keptAfterFailure, offline, rescued, signedInAgain, smallScreen } from './app/unsaved.mjs';
 
-const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, profile, expiry, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, quarrels, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, news, latePage, goneElsewhere, lostConnection, texts, drafting, overtaken, history, suggesting, branches, branchFaults, languages, copying, openByUrl, pasting, pastesArrive, pasteOvertaken, pasteMarkup, pasteFaults, pastesOnPhone, newest, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount };
+const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, markdown, keys, ways, profile, expiry, keyboard, phone, faults, storeDown, find, inAndOut, newcomer, refused, refusedSocket, groups, crowd, together, merging, editConflicts, lateAnswers, discarding, rescued, expelled, demoted, expiredToken, signedInAgain, offline, keptAfterFailure, forGroup, smallScreen, lookUp, newEntries, latePage, goneElsewhere, lostConnection, texts, drafting, overtaken, history, suggesting, branches, branchFaults, languages, copying, openByUrl, pasting, pastesArrive, pasteOvertaken, pasteMarkup, pasteFaults, pastesOnPhone, newest, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount };
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();

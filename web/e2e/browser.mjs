@@ -1,13 +1,14 @@
-// What the browser tests share: the installed browser, and what no page may do.
+// Shared by the browser tests: the installed browser, and the list of things that no page may
+// do.
 import { chromium } from 'playwright-core';
 
-// patience bounds every wait. It is far beyond what anything takes on a machine
-// that has other work to do: it ends a test that waits for what never comes.
-// PATIENCE is another one, in milliseconds, for who writes a test.
+// patience bounds every wait, in milliseconds. It is far more than anything takes on a busy
+// machine, so it ends only tests that would wait forever. PATIENCE sets a shorter one for test
+// authors.
 export const patience = Number(process.env.PATIENCE ?? 180_000);
 
-// start opens the browser. Its own talk with the network is switched off, so
-// that whatever is asked for, the page has asked.
+// start opens the browser. The browser's own network traffic is switched off, so that every
+// request comes from the page.
 export function start() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -24,7 +25,7 @@ export function start() {
   });
 }
 
-// baseAddress is where the gateway is; without it there is nothing to try.
+// baseAddress returns the address of the gateway, and exits without one.
 export function baseAddress() {
   const base = process.env.BASE_URL;
   if (base) return base;
@@ -32,9 +33,8 @@ export function baseAddress() {
   process.exit(2);
 }
 
-// watch collects what must not happen: errors of scripts, what the policy of the
-// page has refused, and requests to any other origin. It begins with the next
-// page that is opened.
+// watch collects what must not happen: script errors, violations of the content security
+// policy, and requests to any other origin. It starts with the next page that is opened.
 export async function watch(page, base, faults = []) {
   const own = new URL(base).host;
   const foreign = (address) => {

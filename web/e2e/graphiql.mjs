@@ -1,14 +1,13 @@
-// Drives the page in a real browser, with the keyboard where one would: chooses
-// a viewer, runs the first example, waits for its answer, takes a picture, opens
-// what there is to open, goes through the other examples, and listens to a
-// library. Exits with 1 and says why where anything is not as it should be, a
-// violation of the page's policy or a request to another origin included. The
-// gateway must hold the demo data; some examples change it.
+// Drives GraphiQL in a real browser, with the keyboard where users would: it chooses a viewer,
+// runs the first example, waits for its answer, takes a picture, opens every panel and dialog,
+// runs the other examples, and follows a library. Exits with 1 and a message if anything fails,
+// including a violation of the page's content security policy and a request to another origin.
+// The gateway must serve the demo data, which some examples change.
 //
 //   BASE_URL=http://127.0.0.1:8080 node e2e/graphiql.mjs [PICTURE.png]
 //
-// VIEWER is the demo viewer of the picture (Ann), SCHEME light or dark, CHROMIUM
-// the browser's path; TOUR=0 ends after the picture.
+// VIEWER is the demo viewer of the picture (Ann), SCHEME light or dark, CHROMIUM the browser's
+// path; TOUR=0 ends after the picture.
 import { baseAddress, expect, patience, start, watch } from './browser.mjs';
 import { editorShows, openTab, askAs, paste } from './graphiql/page.mjs';
 import { furniture } from './graphiql/furniture.mjs';
@@ -59,7 +58,7 @@ async function drive(page) {
   if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
 }
 
-// tour goes through the other examples as the viewers they are meant for.
+// tour runs the other examples as the viewers they are meant for.
 async function tour(page) {
   await askAs(page, 'Ann');
   await openTab(page, 'NextPage');
@@ -100,8 +99,7 @@ async function tour(page) {
   console.log('the other examples answer as they say');
 }
 
-// run presses the keys that run the example in the open tab, and is what the
-// server answered.
+// run presses the keys that run the example in the open tab, and returns the server's answer.
 async function run(page, operation, name) {
   await page.locator('.graphiql-query-editor .monaco-editor').first().click();
   const answered = page.waitForResponse(
@@ -112,7 +110,7 @@ async function run(page, operation, name) {
     const shown = await page.locator('.graphiql-response .view-lines').textContent();
     throw new Error(`${operation} as ${name} was not asked; the page shows ${shown.slice(0, 500)} (${fault.message})`);
   });
-  // Until GraphiQL has taken the answer the same keys would stop the operation.
+  // Until GraphiQL has shown the answer, the same keys would stop the operation.
   await page.getByRole('button', { name: /execute query/i }).waitFor();
   const answer = await response.json();
   if (answer.errors || !answer.data) {

@@ -65,7 +65,7 @@ function read(cache: InMemoryCache, args: Partial<LibraryPageQueryVariables> = {
 }
 const titles = (library: Library | undefined) => library?.edges.map((e) => e.node.title);
 
-test('pages join at both ends, whatever they were asked with', () => {
+test('pages join at both ends, whatever their arguments', () => {
   const cache = createCache();
   write(cache, [edge('d', 4), edge('c', 3)], { first: 2, after: 'e@5', next: true, previous: true });
   write(cache, [edge('b', 2)], { first: 2, after: 'c@3', previous: true });
@@ -76,7 +76,7 @@ test('pages join at both ends, whatever they were asked with', () => {
   assert.deepEqual([library?.pageInfo.hasPreviousPage, library?.pageInfo.hasNextPage], [false, false]);
 });
 
-test('each order and each way to look has a stretch of its own', () => {
+test('each order and each filter of private items has a stretch of its own', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   write(cache, [edge('a', 1), edge('b', 2)], { direction: 'ASC' });
@@ -86,7 +86,7 @@ test('each order and each way to look has a stretch of its own', () => {
   assert.deepEqual(titles(read(cache, { shared: true })), ['c', 'b']);
 });
 
-test('the number of entries is read beside them and replaces nothing', () => {
+test('reading the number of entries replaces no entries', () => {
   const cache = createCache();
   write(cache, [edge('b', 2)]);
   cache.writeQuery({
@@ -107,7 +107,7 @@ test('the number of entries is read beside them and replaces nothing', () => {
   assert.deepEqual(titles(read(cache)), ['b']);
 });
 
-test('a change moves the entry, renews the item, and goes on from the new cursor', () => {
+test('a change moves the entry, updates the item, and continues from the new cursor', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   const change = placed('a', 9, { title: 'A, again', version: 2 });
@@ -117,7 +117,7 @@ test('a change moves the entry, renews the item, and goes on from the new cursor
   assert.equal(heldView(cache, view)?.newest, 'a@9');
 });
 
-test('a library whose owner made the items is kept in order too', () => {
+test('a library whose owner created the items stays in order, too', () => {
   const cache = createCache();
   const ann = { id: 'u:demo:ann' };
   const by: Partial<EntryFragment> = { createdBy: { __typename: 'User', ...ann, displayName: 'Ann' } };
@@ -127,7 +127,7 @@ test('a library whose owner made the items is kept in order too', () => {
   assert.deepEqual(titles(read(cache, ann)), ['b', 'x', 'c', 'a']);
 });
 
-test('a change renews the item in other views too, and leaves their order', () => {
+test('a change updates the item in other views, and keeps their order', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   write(cache, [edge('a', 1), edge('b', 2)], { direction: 'ASC' });
@@ -136,7 +136,7 @@ test('a change renews the item in other views too, and leaves their order', () =
   assert.equal(heldView(cache, { ...view, direction: 'ASC' })?.newest, 'b@2');
 });
 
-test('a change beyond what is held is not shown', () => {
+test('a change beyond the loaded entries is not shown', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)], { after: 'z@8', previous: true });
   assert.deepEqual(applyChange(cache, view, placed('x', 9)), { id: 'c:demo:x', moved: true, shown: false, newest: true });
@@ -150,7 +150,7 @@ test('an older record never replaces a newer one', () => {
   assert.deepEqual(titles(read(cache)), ['new']);
 });
 
-test('a removal takes the entry out of the view it was told for', () => {
+test('a removal removes the entry from the view of its event only', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   write(cache, [edge('a', 1), edge('b', 2)], { direction: 'ASC' });
@@ -161,7 +161,7 @@ test('a removal takes the entry out of the view it was told for', () => {
   assert.deepEqual(titles(read(cache, { direction: 'ASC' })), ['b']);
 });
 
-test('what was deleted is in no list', () => {
+test('a deleted item is in no list', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   write(cache, [edge('a', 1), edge('b', 2)], { direction: 'ASC' });
@@ -170,18 +170,18 @@ test('what was deleted is in no list', () => {
   assert.deepEqual(titles(read(cache, { direction: 'ASC' })), ['a']);
 });
 
-test('an entry whose item was changed by the reader moves when that is told', () => {
+test('an entry whose item the reader changed moves with the event', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   settleView(cache, view);
-  // The answer to a mutation renews the item, and moves no entry.
+  // The answer to a mutation updates the item, and moves no entry.
   write(cache, [edge('a', 9, { version: 2 })], { direction: 'ASC' });
   assert.deepEqual(titles(read(cache)), ['b', 'a']);
   applyChange(cache, view, placed('a', 9, { version: 2 }));
   assert.deepEqual(titles(read(cache)), ['a', 'b']);
 });
 
-test('a view that nobody has read is not there', () => {
+test('a view that was never read does not exist', () => {
   const cache = createCache();
   assert.equal(heldView(cache, view), undefined);
   assert.equal(applyChange(cache, view, placed('a', 9)).shown, false);

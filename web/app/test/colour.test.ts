@@ -24,7 +24,7 @@ test('every language colours, and changes no character', () => {
   for (const [language, text] of Object.entries(samples)) assert.ok(classesOf(colour(text, language)).some((name) => /^hljs-/.test(name)), language);
 });
 
-test('what cannot be coloured is one text', () => {
+test('a text that cannot be highlighted is one text', () => {
   assert.deepEqual(colour('x', null), ['x']);
   assert.deepEqual(colour('x', 'klingon'), ['x']);
   assert.deepEqual(colour('x', '__proto__'), ['x']);
@@ -33,14 +33,14 @@ test('what cannot be coloured is one text', () => {
   assert.notDeepEqual(colour(long.slice(0, longestColoured), 'go'), [long.slice(0, longestColoured)]);
 });
 
-test('a language is guessed where it is plain', () => {
+test('a language is guessed if it is obvious', () => {
   for (const language of ['go', 'xml', 'python']) assert.equal(guessLanguage(samples[language] ?? ''), language);
   // Prose has words that are keywords somewhere.
   const prose = 'Hello, I think that we should do this if the weather is good, and return for more in the end. It is not new.';
   for (const text of ['', prose, '42']) assert.equal(guessLanguage(text), null, text);
 });
 
-test('a title that is the name of a file tells the language', () => {
+test('a file name as title determines the language', () => {
   const cases: [title: string | null, language: string | null][] = [
     ['main.go', 'go'], ['panic in worker.go', 'go'], ['src/App.TSX', 'typescript'], ['Dockerfile', 'dockerfile'], ['build/Makefile', 'makefile'],
     ['settings.toml:', 'ini'], ['notes', null], ['', null], [null, null], ['.go', null], ['a.constructor', null], ['the end.', null], ['v1.2', null],

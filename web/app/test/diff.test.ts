@@ -4,7 +4,7 @@ import { compare, fold, isChange } from '../src/data/diff.ts';
 
 const pairs = (before: string, after: string) => compare(before, after).map((row) => [row.before, row.after]);
 
-test('lines that both texts have are beside each other', () => {
+test('lines that both texts contain are side by side', () => {
   assert.deepEqual(pairs('a\nb\nc', 'a\nx\nc'), [['a', 'a'], ['b', 'x'], ['c', 'c']]);
   assert.deepEqual(pairs('a\nc', 'a\nb\nc'), [['a', 'a'], [null, 'b'], ['c', 'c']]);
   assert.deepEqual(pairs('a\nb\nc', 'b\nc\nd'), [['a', null], ['b', 'b'], ['c', 'c'], [null, 'd']]);

@@ -5,8 +5,8 @@ import { draftSession, whyNot } from '../src/data/draft-session.ts';
 
 const fault = (code: string) => [{ code, message: 'no', field: null }];
 
-// shop keeps revisions and one draft by the rules of the gateway. lose(name) has
-// the next answer to a call be lost after it was carried out.
+// shop stores revisions and one draft by the rules of the gateway. lose(name) loses the next
+// answer to a call after it was carried out.
 function shop(first?: string) {
   const revisions: Published[] = first === undefined ? [] : [{ number: 0, title: 'T', body: first }];
   let draft: (PlainText & { version: number; baseRevision: number | null }) | null = null;
@@ -61,7 +61,7 @@ function shop(first?: string) {
   };
 }
 
-test('keys in quick succession are saved once, over the version that is stored', async () => {
+test('quick keystrokes are saved once, over the stored version', async () => {
   const { session, sent, due } = shop('old');
   await session.open();
   assert.equal(session.state().saving, 'unchanged');
@@ -79,7 +79,7 @@ test('keys in quick succession are saved once, over the version that is stored',
   assert.equal(session.state().saving, 'saved');
 });
 
-test('what is typed while a draft is saved is saved after it', async () => {
+test('text typed while a draft is saved is saved afterwards', async () => {
   const { session, stored } = shop('old');
   await session.open();
   session.edit({ body: 'first' });
@@ -90,7 +90,7 @@ test('what is typed while a draft is saved is saved after it', async () => {
   assert.equal(session.state().saving, 'saved');
 });
 
-test('a lost answer is no quarrel with oneself', async () => {
+test('a lost answer does not cause a conflict with oneself', async () => {
   const { session, stored, lose } = shop('old');
   await session.open();
   session.edit({ body: 'first' });
@@ -123,7 +123,7 @@ test('a draft that was saved elsewhere is kept until the author chooses', async 
   assert.deepEqual([session.state().text.body, session.state().saving], ['third', 'saved']);
 });
 
-test('a draft that is gone is begun anew', async () => {
+test('a draft that is gone is started anew', async () => {
   const { session, stored, gateway } = shop('old');
   await session.open();
   session.edit({ body: 'mine' });
@@ -168,7 +168,7 @@ test('merging while the text is saved is not undone by the answer', async () => 
   assert.equal(revisions.at(-1)?.body, 'theirs and mine');
 });
 
-test('the first text of all is compared with one that was quicker', async () => {
+test('the first text is compared with one that was published earlier', async () => {
   const { session, others, revisions } = shop();
   await session.open();
   session.edit({ body: 'mine' });
@@ -177,19 +177,19 @@ test('the first text of all is compared with one that was quicker', async () => 
   assert.deepEqual([session.state().stale, session.state().base], [true, null]);
   assert.equal(await session.publish(), false);
   assert.equal(revisions.length, 1);
-  // Somebody is quicker a second time: the text was still made from nothing.
+  // Another text is published first a second time: the base of this one is still empty.
   session.edit({ body: 'mine too' });
   await session.flush();
   others('theirs again');
   await session.refresh();
   assert.equal(session.state().base, null);
-  // A draft that needs no change is stored with its new base all the same.
+  // A draft that needs no change is still stored with its new base.
   assert.equal(await session.rebase(), true);
   assert.equal(await session.publish(), true);
   assert.equal(revisions.at(-1)?.body, 'mine too');
 });
 
-test('a text that nobody has touched follows what is published', async () => {
+test('an unedited text follows the published one', async () => {
   const { session, others } = shop('old');
   await session.open();
   others('theirs');
@@ -201,7 +201,7 @@ test('a text that nobody has touched follows what is published', async () => {
   assert.deepEqual([session.state().text.body, session.state().stale], ['mine', true]);
 });
 
-test('publishing that has succeeded unheard is not done twice', async () => {
+test('publishing whose answer was lost is not repeated', async () => {
   const { session, revisions, lose } = shop('old');
   await session.open();
   session.edit({ body: 'mine' });
@@ -212,7 +212,7 @@ test('publishing that has succeeded unheard is not done twice', async () => {
   assert.deepEqual(revisions.map(({ body }) => body), ['old', 'mine']);
 });
 
-test('what was discarded is not saved again', async () => {
+test('a discarded draft is not saved again', async () => {
   const { session, stored, due } = shop('old');
   await session.open();
   session.edit({ body: 'mine' });

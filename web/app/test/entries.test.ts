@@ -7,7 +7,7 @@ type Entry = Edge & { node: { lastModified: string } };
 const time = (n: number) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
 const edge = (key: string, at: number): Entry & { time: string } => ({ cursor: `${key}@${at}`, key, time: time(at), node: { lastModified: time(at) } });
 const ids = (held: Page<Entry>) => held.edges.map((e) => e.key);
-// page is a page of edges; open ends are the library's own.
+// page returns a page of edges; open ends are those of the library.
 interface Ends {
   previous?: boolean;
   next?: boolean;
@@ -48,13 +48,13 @@ test('a page before the start joins it', () => {
   assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'b@2', endCursor: 'd@4' });
 });
 
-test('a page that joins makes the stretch no newer: what was missed before it is still asked for', () => {
+test('joining a page does not make the stretch newer: changes missed before are still requested', () => {
   const first = joinPage(undefined, page([edge('c', 3)], { previous: true, next: true }), asc);
   assert.equal(joinPage(first, page([edge('d', 4)]), { ...asc, after: 'c@3' }).newest, 'c@3');
   assert.equal(joinPage(first, page([edge('b', 2)]), { ...asc, before: 'c@3' }).newest, 'c@3');
 });
 
-test('a page from elsewhere, or of the other order, begins a new stretch', () => {
+test('a page from another position, or in the other order, starts a new stretch', () => {
   const first = joinPage(undefined, page([edge('c', 3)], { next: true }), asc);
   for (const asked of [asc, { ...asc, after: 'x@9' }, { ...asc, before: 'x@9' }, { ...desc, after: 'c@3' }]) {
     assert.deepEqual(ids(joinPage(first, page([edge('z', 9)]), asked)), ['z']);
@@ -68,7 +68,7 @@ test('an empty page ends the walk and keeps the cursors', () => {
   assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: false, startCursor: 'c@3', endCursor: 'c@3' });
 });
 
-test('an empty page of a read that was cut short goes on from where it ended', () => {
+test('an empty page of a read that was cut short continues where it ended', () => {
   const first = joinPage(undefined, page([edge('c', 3)], { next: true }), asc);
   const short = { edges: [], pageInfo: { hasPreviousPage: true, hasNextPage: true, startCursor: null, endCursor: 'scanned' } };
   const held = joinPage(first, short, { ...asc, after: 'c@3' });
@@ -76,14 +76,14 @@ test('an empty page of a read that was cut short goes on from where it ended', (
   assert.equal(held.pageInfo.hasNextPage, true);
 });
 
-test('an item met twice is held once, nearer the newest end', () => {
+test('an item read twice is held once, nearer the newest end', () => {
   const first = joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc);
   assert.deepEqual(ids(joinPage(first, page([edge('c', 3), edge('a', 4)]), { ...asc, after: 'b@2' })), ['b', 'c', 'a']);
   const newest = joinPage(undefined, page([edge('a', 9), edge('b', 2)], { next: true }), desc);
   assert.deepEqual(ids(joinPage(newest, page([edge('a', 1)]), { ...desc, after: 'b@2' })), ['a', 'b']);
 });
 
-test('a long walk leaves behind what is far from where it goes', () => {
+test('a long walk drops entries far behind it', () => {
   const many = Array.from({ length: mostHeld }, (_, i) => edge(`i${i}`, i));
   const full = joinPage(undefined, page(many, { next: true }), asc);
   const down = joinPage(full, page([edge('x', 400), edge('y', 401)]), { ...asc, after: full.pageInfo.endCursor });
@@ -95,7 +95,7 @@ test('a long walk leaves behind what is far from where it goes', () => {
   assert.equal(up.pageInfo.endCursor, `i${mostHeld - 1}@${mostHeld - 1}`);
 });
 
-test('an entry moves to where it stands now, in either order', () => {
+test('an entry moves to its current position, in either order', () => {
   const up = joinPage(undefined, page([edge('a', 1), edge('b', 2), edge('c', 3)]), asc);
   assert.deepEqual(ids(placeEntry(up, edge('a', 9))), ['b', 'c', 'a']);
   const down = joinPage(undefined, page([edge('c', 3), edge('b', 2), edge('a', 1)]), desc);
@@ -105,7 +105,7 @@ test('an entry moves to where it stands now, in either order', () => {
   assert.equal(moved.newest, 'a@9');
 });
 
-test('an item shared later stands at its own time', () => {
+test('an item shared later is at its own time', () => {
   const held = joinPage(undefined, page([edge('c', 5), edge('a', 1)], { next: true }), desc);
   assert.deepEqual(ids(placeEntry(held, edge('b', 3))), ['c', 'b', 'a']);
 });
@@ -117,7 +117,7 @@ test('equal times are in the order of ids', () => {
   assert.deepEqual(ids(placeEntry(down, edge('b', 1))), ['c', 'b', 'a']);
 });
 
-test('what belongs beyond what is held is left out, and not held where it was', () => {
+test('an entry that moves beyond the loaded entries is removed', () => {
   const middle = joinPage(undefined, page([edge('b', 2), edge('c', 3)], { previous: true, next: true }), asc);
   assert.deepEqual(ids(placeEntry(middle, edge('b', 9))), ['c']);
   assert.deepEqual(ids(placeEntry(middle, edge('x', 1))), ['b', 'c']);
@@ -125,14 +125,14 @@ test('what belongs beyond what is held is left out, and not held where it was', 
   assert.equal(placeEntry(middle, edge('x', 9)).newest, 'x@9');
 });
 
-test('old news moves nothing', () => {
+test('an older change moves nothing', () => {
   const held = joinPage(undefined, page([edge('b', 2), edge('a', 5)]), asc);
   const told = placeEntry(held, edge('a', 1));
   assert.deepEqual(ids(told), ['b', 'a']);
   assert.equal(told.newest, 'a@1');
 });
 
-test('news of an entry that has not moved moves nothing, also at the ends', () => {
+test('a change of an entry that has not moved moves nothing, even at the ends', () => {
   const held = joinPage(undefined, page([edge('c', 5), edge('b', 3), edge('a', 1)], { previous: true, next: true }), desc);
   for (const same of held.edges) {
     const told = placeEntry<Entry, typeof held>(held, { ...same, time: same.time ?? '', cursor: 'made later' });
@@ -141,12 +141,12 @@ test('news of an entry that has not moved moves nothing, also at the ends', () =
   }
 });
 
-test('nothing is skipped where an entry is left out: the stretch ends before it', () => {
-  // The last one moves to the other end; its old place still ends the stretch.
+test('nothing is skipped when an entry is removed: the stretch ends before it', () => {
+  // The last entry moves to the other end; its old position still ends the stretch.
   let held = joinPage(undefined, page([edge('c', 5), edge('b', 3), edge('a', 1)], { next: true }), desc);
   held = placeEntry(held, edge('a', 9));
   assert.equal(held.pageInfo.endCursor, 'a@1');
-  // Another is shared to between what is left and that place.
+  // Another one is shared between the remaining entries and that position.
   held = placeEntry(held, edge('x', 2));
   assert.deepEqual(ids(held), ['a', 'c', 'b']);
   assert.equal(held.pageInfo.endCursor, 'b@3');
@@ -181,7 +181,7 @@ test('the only entry held stays when it moves to the newest end, and that end is
   assert.deepEqual(moved.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'c@9', endCursor: 'c@9' });
 });
 
-test('where the only entry held moves on, what lies between is still read', () => {
+test('if the only loaded entry moves, the entries in between are still read', () => {
   const cases: [way: Asked, ends: Ends][] = [
     [asc, { next: true }],
     [asc, { previous: true, next: true }],
@@ -193,7 +193,7 @@ test('where the only entry held moves on, what lies between is still read', () =
     assert.deepEqual(ids(left), []);
     assert.deepEqual(left.pageInfo, held.pageInfo);
     assert.equal(left.newest, 'a@9');
-    // It has moved all the same, which is told by pageInfo being another one.
+    // It has moved all the same; the new pageInfo shows it.
     assert.notEqual(left.pageInfo, held.pageInfo);
     const between = way === asc ? ['b', 'a'] : ['a', 'b'];
     const asked = way === asc ? { after: 'a@1' } : { before: 'a@1' };
@@ -202,8 +202,8 @@ test('where the only entry held moves on, what lies between is still read', () =
   }
 });
 
-test('a walk towards the newest end asks on until a page is empty', () => {
-  // What has moved since the walk began is left out of it, and read after it.
+test('a walk towards the newest end continues until a page is empty', () => {
+  // Entries that moved after the walk began are not part of it, and are read after it.
   const first = joinPage(undefined, page([edge('a', 1)], { next: true }), asc);
   const last = joinPage(first, page([edge('b', 2)], { previous: true }), { ...asc, after: 'a@1' });
   assert.equal(last.pageInfo.hasNextPage, true);
@@ -242,7 +242,7 @@ test('a removed entry is gone, and its cursor still leads on', () => {
   assert.equal(dropEntry(held, 'b'), held);
 });
 
-test('whether a place can be shown from what is held', () => {
+test('a position is shown if it is among the loaded entries', () => {
   const start = joinPage(undefined, page([edge('a', 1)], { next: true }), asc);
   const middle = joinPage(undefined, page([edge('b', 2)], { previous: true }), asc);
   assert.equal(holdsPlace(undefined, null), false);
@@ -252,7 +252,7 @@ test('whether a place can be shown from what is held', () => {
   assert.equal(holdsPlace(middle, 'c@3'), false);
 });
 
-test('days are parted in the order of the entries', () => {
+test('days are separated in the order of the entries', () => {
   const days = byDay([edge('a', 1), edge('b', 61), edge('c', 62), edge('d', 3)], (t) => t.slice(14, 16));
   assert.deepEqual(days.map(({ day, edges }) => [day, edges.length]), [['00', 1], ['01', 2], ['00', 1]]);
 });

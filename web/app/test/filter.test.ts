@@ -9,7 +9,7 @@ test('an address without a filter has none', () => {
   assert.deepEqual(filterParams(noFilter), { q: '', kind: '', visible: '', role: '', by: null });
 });
 
-test('what an address says of a filter is checked', () => {
+test('the filter in an address is validated', () => {
   assert.deepEqual(read('kind=note,book&visible=SECRET&role=viewer,manager,viewer&by=c:demo:x'), { ...noFilter, kinds: ['NOTE'], roles: ['MANAGER', 'VIEWER'] });
   assert.equal(read(`q=${'x'.repeat(500)}`).text.length, longestText);
   assert.deepEqual(['q=%20a%20', 'q=%20'].map((query) => read(query).text), ['a', '']);

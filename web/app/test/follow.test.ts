@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { codesOf, follow, longestPause, type Sink } from '../src/data/follow.ts';
 
-// stage is a follow whose socket, clock and store are the test's hands.
+// stage is a follow with a socket, a clock and a store that the test controls.
 interface Stage {
   newest?: () => string | null;
   reread?: () => Promise<void>;
@@ -30,14 +30,14 @@ function stage({ newest = () => 'c0', reread = async () => {} }: Stage = {}) {
       return new Promise((resolve) => pauses.push(resolve));
     },
     now: () => clock.now,
-    told: (state) => log.push(state),
+    onState: (state) => log.push(state),
   });
   return { log, sinks, pauses, clock, end };
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 const coded = (code: string) => [{ message: code, extensions: { code } }];
 
-test('changes are applied as they come', () => {
+test('changes are applied as they arrive', () => {
   const { log, sinks, end } = stage();
   sinks[0].opened();
   sinks[0].next('a');
@@ -46,7 +46,7 @@ test('changes are applied as they come', () => {
   assert.deepEqual(log, ['subscribe c0', 'live', 'apply a', 'apply b', 'stop']);
 });
 
-test('a lost connection is taken up again at the newest place', async () => {
+test('a lost connection resumes at the newest position', async () => {
   let newest = 'c0';
   const { log, sinks, pauses, end } = stage({ newest: () => newest });
   sinks[0].opened();
@@ -61,7 +61,7 @@ test('a lost connection is taken up again at the newest place', async () => {
   assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'pause 1', 'subscribe c7', 'live', 'apply missed', 'stop']);
 });
 
-test('each attempt in vain waits longer, and a change ends the count', async () => {
+test('each failed attempt waits longer, and a change resets the count', async () => {
   const { log, sinks, pauses } = stage();
   for (let i = 0; i < 3; i += 1) {
     sinks[i].error({ code: 1006 });
@@ -75,7 +75,7 @@ test('each attempt in vain waits longer, and a change ends the count', async () 
   assert.deepEqual(log.filter((line) => line.startsWith('pause')), ['pause 1', 'pause 2', 'pause 3', 'pause 1']);
 });
 
-test('the library is read anew where the gateway does not know that far back', async () => {
+test('the library is reloaded if the history of the gateway is too short', async () => {
   const { log, sinks } = stage();
   sinks[0].opened();
   sinks[0].error(coded('RESYNC'));
@@ -83,7 +83,7 @@ test('the library is read anew where the gateway does not know that far back', a
   assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'reread', 'pause 1']);
 });
 
-test('a library that cannot be read anew is tried again', async () => {
+test('a failed reload is retried', async () => {
   const { log, sinks, pauses } = stage({ reread: () => Promise.reject(new Error('away')) });
   sinks[0].error(coded('RESYNC'));
   await settled();
@@ -92,7 +92,7 @@ test('a library that cannot be read anew is tried again', async () => {
   assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'reread', 'pause 1', 'subscribe c0']);
 });
 
-test('a connection that stood for long was a good one, whether or not anything happened', async () => {
+test('a long connection counts as a success, with or without changes', async () => {
   for (const [stood, want] of [[longestPause + 1, 'pause 1'], [longestPause, 'pause 2']] as const) {
     const { log, sinks, pauses, clock } = stage();
     sinks[0].error({ code: 1006 });
@@ -107,7 +107,7 @@ test('a connection that stood for long was a good one, whether or not anything h
   }
 });
 
-test('an empty library is read anew once somebody listens, and again when the gateway surely does', async () => {
+test('an empty library is reloaded when the subscription starts, and again when it is certainly active', async () => {
   const { log, sinks, pauses } = stage({ newest: () => null });
   assert.deepEqual(log, ['subscribe null']);
   sinks[0].opened();
@@ -129,14 +129,14 @@ test('an empty library is not read again for a connection that is gone', async (
   assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'pause 1', 'stop', 'waiting', 'pause 1']);
 });
 
-test('an empty library that cannot be read is listened to anew', async () => {
+test('if an empty library cannot be read, the subscription is repeated', async () => {
   const { log, sinks } = stage({ newest: () => null, reread: () => Promise.reject(new Error('away')) });
   sinks[0].opened();
   await settled();
   assert.deepEqual(log, ['subscribe null', 'live', 'reread', 'stop', 'waiting', 'pause 1']);
 });
 
-test('what asking again would not mend is not asked again', async () => {
+test('an error that a retry cannot fix is not retried', async () => {
   for (const code of ['NOT_FOUND', 'GRAPHQL_VALIDATION_FAILED', 'UNAUTHENTICATED']) {
     const { log, sinks } = stage();
     sinks[0].error(coded(code));
@@ -145,7 +145,7 @@ test('what asking again would not mend is not asked again', async () => {
   }
 });
 
-test('after the end nothing happens any more', async () => {
+test('nothing happens after the end', async () => {
   const { log, sinks, pauses, end } = stage();
   sinks[0].error(new Error('lost'));
   await settled();
@@ -157,7 +157,7 @@ test('after the end nothing happens any more', async () => {
   assert.deepEqual(log, ['subscribe c0', 'stop', 'waiting', 'pause 1']);
 });
 
-test('a subscription that broke says nothing more', async () => {
+test('a broken subscription reports nothing more', async () => {
   const { log, sinks } = stage();
   sinks[0].error(new Error('lost'));
   sinks[0].complete();

@@ -5,8 +5,8 @@ import { buildASTSchema, parse, validate } from 'graphql';
 import { graphiqlAddress, pageQueries } from '../src/data/graphiql.ts';
 import type { Destination } from '../src/data/routes.ts';
 
-// The schema's link to the definitions of federation is not followed here:
-// their directives mean nothing to what a client sends.
+// The schema's link to the definitions of federation is not followed here: their directives do
+// not matter for client queries.
 const text = readFileSync(new URL('../../../schema.graphqls', import.meta.url), 'utf8');
 const schema = buildASTSchema(parse(text), { assumeValidSDL: true });
 
@@ -14,7 +14,7 @@ test('the queries that links take to GraphiQL fit the schema', () => {
   for (const query of pageQueries) assert.deepEqual(validate(schema, parse(query)), []);
 });
 
-test('links to GraphiQL hold the query of a page and its variables', () => {
+test('links to GraphiQL contain the query of a page and its variables', () => {
   const linked = (place: Destination) => Object.fromEntries(new URL(graphiqlAddress(place), 'http://h').searchParams);
   assert.deepEqual(linked({ name: 'find', q: 'x' }), {});
   const library = linked({ name: 'library', id: 'g:demo:a&b', oldestFirst: true });

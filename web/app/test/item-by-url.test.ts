@@ -8,13 +8,13 @@ const badUrl = error('a URL begins with http:// or https://', ['canonicalUrl']);
 const sameFromContent = error('a URL begins with http:// or https://', ['contentByUrl']);
 const noTenant = error('name the tenant: you are not signed in', ['contentByUrl']);
 
-test('a malformed URL is told at the URL, whichever answer comes first', () => {
+test('a malformed URL is reported at the URL, whichever answer comes first', () => {
   const wanted = { url: ['A URL begins with http:// or https://.'] };
   assert.deepEqual(faultsOfLookup({ errors: [badUrl, sameFromContent] }), wanted);
   assert.deepEqual(faultsOfLookup({ errors: [sameFromContent, badUrl] }), wanted);
 });
 
-test('what contentByUrl alone refuses is the tenant', () => {
+test('an error of contentByUrl alone is about the tenant', () => {
   assert.deepEqual(faultsOfLookup({ errors: [noTenant] }), { tenant: ['Name the tenant: you are not signed in.'] });
 });
 

@@ -2,8 +2,8 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { keepUp } from '../src/data/keep-up.ts';
 
-// desk keeps up with changes; 'out' is one for which the library is read anew.
-// Its readings end when the test says so.
+// desk keeps a list up to date; 'out' is a change that requires reloading the library. Its
+// reads end when the test says so.
 function desk() {
   const log: string[] = [];
   const pages: { resolve: () => void; reject: (fault: Error) => void }[] = [];
@@ -20,7 +20,7 @@ function desk() {
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test('what is told while a page is on its way is taken in again when it has come', async () => {
+test('changes that arrive while a page is loading are applied again afterwards', async () => {
   const { log, pages, keeping, read } = desk();
   keeping.tell('a');
   const done = keeping.during(read);
@@ -32,7 +32,7 @@ test('what is told while a page is on its way is taken in again when it has come
   assert.deepEqual(log, ['a', 'read', 'b', 'c', 'b again', 'c again', 'd']);
 });
 
-test('two readings at once each take in what was told since they began', async () => {
+test('two parallel reads each apply the changes since their start', async () => {
   const { log, pages, keeping, read } = desk();
   const first = keeping.during(read);
   keeping.tell('a');
@@ -45,7 +45,7 @@ test('two readings at once each take in what was told since they began', async (
   assert.deepEqual(log, ['read', 'a', 'read', 'b', 'a again', 'b again', 'b again']);
 });
 
-test('a change for which a library is read anew is, once more where a page was on its way', async () => {
+test('a change that requires a reload causes it, once more if a page was loading', async () => {
   const { log, pages, keeping, read } = desk();
   const done = keeping.during(read);
   assert.equal(keeping.tell('out'), true);
@@ -56,7 +56,7 @@ test('a change for which a library is read anew is, once more where a page was o
   assert.deepEqual(log, ['read', 'out', 'out again', 'read']);
 });
 
-test('a reading that fails is told, and keeps nothing', async () => {
+test('a failed read is reported, and keeps no changes', async () => {
   const { log, pages, keeping, read } = desk();
   const failing = keeping.during(read);
   keeping.tell('a');

@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readLocale } from '../src/data/locale.ts';
 
-test('locales are read in any case, and kept in one form', () => {
+test('locales are read in any case, and normalized', () => {
   const forms: [text: string, locale: string][] = [
     ['de', 'de'],
     [' DE ', 'de'],
@@ -13,6 +13,6 @@ test('locales are read in any case, and kept in one form', () => {
   for (const [text, locale] of forms) assert.equal(readLocale(text), locale, text);
 });
 
-test('what is no locale is refused', () => {
+test('an invalid locale is refused', () => {
   for (const text of ['', ' ', 'd', 'deu', 'German', 'de_', 'de_C', 'de_CHE', 'de__CH', 'de CH', 'zh_Hant_TW', '1a', 'de_1A', 'dé']) assert.equal(readLocale(text), null, text);
 });

@@ -5,7 +5,7 @@ import { excerpt, nodesOf, parse, safeAddress, type MarkdownElement, type Markdo
 const a = (href: string, ...children: MarkdownNode[]): MarkdownElement => ({ tag: 'a', href, children });
 const el = (tag: string, ...children: MarkdownNode[]): MarkdownElement => ({ tag, children });
 
-// bare leaves out groups, which draw nothing.
+// bare removes groups, which render nothing.
 const bare = (nodes: MarkdownNode[]): MarkdownNode[] => nodes.flatMap((node) => (typeof node === 'string' ? [node] : node.tag === null ? bare(node.children) : [{ ...node, children: bare(node.children) }]));
 
 const joined = (nodes: MarkdownNode[]): MarkdownNode[] =>
@@ -133,7 +133,7 @@ test('an excerpt is the text without its marks', () => {
   assert.equal(excerpt(''), '');
 });
 
-test('an element that is not known is left out, whatever the parser says', () => {
+test('an unknown element is removed, whatever the parser says', () => {
   const token = (nesting: 1 | -1): ParserToken => ({ type: 'script', tag: 'script', nesting, content: '', attrGet: () => null });
   const text: ParserToken = { type: 'text', tag: '', nesting: 0, content: 'alert(1)', attrGet: () => null };
   assert.deepEqual(joined(nodesOf([token(1), text, token(-1)])), ['alert(1)']);

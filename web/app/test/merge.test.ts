@@ -33,12 +33,12 @@ test('a conflict is resolved either way, and a later change conflicts again', ()
 test('a field that was typed back to what is stored follows the stored value again', () => {
   const edits = type(type({}, before, 'title', 'Other'), before, 'title', 'Title');
   assert.deepEqual(edits, {});
-  // Typed back to what it was before somebody else changed it: only the reader can tell what is meant.
+  // Typed back to the value before another user's change: only the reader knows what is meant.
   const overtaken = type(type({}, before, 'title', 'Other'), { ...before, title: 'Theirs' }, 'title', 'Title');
   assert.deepEqual(merge(overtaken, { ...before, title: 'Theirs' }).conflicts, ['title']);
 });
 
-// store is an item that others change: theirs holds one change for each sending.
+// store is an item that others change: theirs holds one change for each attempt.
 interface Texts {
   title: string;
   description: string;
@@ -81,7 +81,7 @@ function store(theirs: Partial<Stored>[]) {
 const mergeWith = (edits: Edits<Texts>) => (item: Stored) => merge<Texts>(edits, { title: item.title, description: item.description });
 const mine = type({}, before, 'description', 'Mine');
 
-test('only changed fields are sent, and sent again when somebody else was quicker', async () => {
+test('only changed fields are sent, and sent again when another user was faster', async () => {
   const { stored, sent, send, reread } = store([{ title: 'Theirs' }]);
   const payload = await saveMerged({ item: { ...stored }, mergeWith: mergeWith(mine), send, reread });
   assert.deepEqual(payload.userErrors, []);
@@ -93,7 +93,7 @@ test('only changed fields are sent, and sent again when somebody else was quicke
   assert.equal(stored.description, 'Mine');
 });
 
-test('a field that both sides changed is left to the reader', async () => {
+test('a field that both sides changed is decided by the reader', async () => {
   const { stored, sent, send, reread } = store([{ description: 'Theirs' }]);
   const payload = await saveMerged({ item: { ...stored }, mergeWith: mergeWith(mine), send, reread });
   assert.deepEqual(payload, { userErrors: [], conflicts: ['description'] });
@@ -101,7 +101,7 @@ test('a field that both sides changed is left to the reader', async () => {
   assert.equal(stored.description, 'Theirs');
 });
 
-test('what somebody else has saved already is not sent again', async () => {
+test('a value that another user has already saved is not sent again', async () => {
   const { stored, sent, send, reread } = store([{ description: 'Mine' }]);
   const payload = await saveMerged({ item: { ...stored }, mergeWith: mergeWith(mine), send, reread });
   assert.deepEqual(payload, { userErrors: [], unchanged: true });
@@ -117,7 +117,7 @@ test('sending ends after a bounded number of attempts', async () => {
   assert.equal(stored.description, 'Text');
 });
 
-test('an item that is gone is read once more, and not sent to again', async () => {
+test('an item that is gone is read once more, and the change is not sent again', async () => {
   const { stored, sent, reads, send, reread } = store([{ gone: true }]);
   const payload = await saveMerged({ item: { ...stored }, mergeWith: mergeWith(mine), send, reread });
   assert.deepEqual(payload.userErrors, [{ code: 'NOT_FOUND' }]);

@@ -38,7 +38,7 @@ test('ids, addresses and sizes', () => {
   assert.equal(bytesOf('aé€😀'), 10);
 });
 
-test('pastes have words', () => {
+test('texts about pastes', () => {
   assert.deepEqual([newPastes(1), newPastes(2)], ['1 new paste', '2 new pastes']);
   assert.deepEqual([pasteTitle(null), pasteTitle('  '), pasteTitle(' x ')], ['Untitled paste', 'Untitled paste', 'x']);
 });

@@ -61,12 +61,12 @@ test('another item of the same library is the same page', () => {
   assert.equal(samePage({ name: 'library', id: 'a' }, { name: 'library', id: 'b' }), false);
 });
 
-test('a token tells who holds it', () => {
+test('a token names its holder', () => {
   assert.deepEqual(claimsOf(` ${jwt({ sub: 'U:demo:Ann', roles: ['admin'] })} `), { id: 'u:demo:ann', tenant: 'demo', admin: true, globalAdmin: false });
   for (const bad of ['', 'a.b', 'a.b.c', jwt({ sub: 'g:demo:x' }), jwt({}), jwt(null)]) assert.equal(claimsOf(bad), null);
 });
 
-test('who may take out of a library, and keep a group', () => {
+test('who may remove from a library, and manage a group', () => {
   const ann = { id: 'u:demo:ann', tenant: 'demo', admin: false, globalAdmin: false };
   const dora = { ...ann, id: 'u:demo:dora', admin: true };
   const root = { ...ann, id: 'u:ops:root', tenant: 'ops', globalAdmin: true };
@@ -84,7 +84,7 @@ test('who may take out of a library, and keep a group', () => {
   assert.equal(administers(null, 'demo'), false);
 });
 
-test('faults stand at the fields they name', () => {
+test('faults are shown at the fields they name', () => {
   const faults = [
     { message: 'must not be empty', field: ['title'] },
     { message: 'too far away', field: ['expiresAt'] },
@@ -100,7 +100,7 @@ test('faults stand at the fields they name', () => {
   assert.deepEqual([...faultsByIndex([{ message: 'm', field: ['members'] }], 'members')], []);
 });
 
-test('errors are told in words', () => {
+test('errors become texts', () => {
   const of = (code: string, more?: object) => ({ errors: [{ message: 'm', extensions: { code, ...more } }] });
   assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'passing', text: 'The service is temporarily unavailable.' });
   assert.deepEqual(explain(of('RATE_LIMITED', { retryAfter: 2.2 })).text, 'Too many requests in a short time. Try again in 3 s.');
@@ -113,7 +113,7 @@ test('errors are told in words', () => {
   assert.deepEqual(explain({ statusCode: 500 }), { kind: 'passing', text: 'The gateway failed (HTTP 500).' });
   assert.deepEqual(explain({ statusCode: 502 }, { online: false }), { kind: 'passing', text: 'The gateway failed (HTTP 502).' });
   assert.deepEqual(explain({ statusCode: 403 }), { kind: 'other', text: 'The gateway failed (HTTP 403).' });
-  assert.deepEqual(explain({ statusCode: 200 }), { kind: 'other', text: 'What has answered is not the gateway (HTTP 200).' });
+  assert.deepEqual(explain({ statusCode: 200 }), { kind: 'other', text: 'The response did not come from the gateway (HTTP 200).' });
   assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'passing', text: 'The gateway could not be reached.' });
   assert.deepEqual(explain(new TypeError('Failed to fetch'), { online: false }), { kind: 'offline', text: 'You are offline.' });
   assert.equal(sentence(' '), 'The gateway gave no reason.');

@@ -30,7 +30,7 @@ function searcher(...pages: Answer[]) {
 
 const page = (edges: string[], endCursor: string | null, hasNextPage: boolean): SearchPage<string> => ({ edges, pageInfo: { endCursor, hasNextPage } });
 
-test('a search goes on over short pages until it has found enough', async () => {
+test('a search continues over short pages until it has found enough', async () => {
   const s = searcher(page([], '1', true), page(['a'], '2', true), page(['b'], '3', true));
   await s.run(nothingFound);
   assert.deepEqual(s.asked, [null, '1', '2']);
@@ -53,7 +53,7 @@ test('a search ends with the library', async () => {
   assert.equal(s.asked.length, 1);
 });
 
-test('a search that has found a page goes on from there when it is asked to', async () => {
+test('a search that has found a page continues from there on request', async () => {
   const s = searcher(page(['a', 'b'], '1', true), page(['c', 'd'], '2', true));
   await s.run(nothingFound);
   await s.run(s.reports[0]!);
@@ -62,7 +62,7 @@ test('a search that has found a page goes on from there when it is asked to', as
   assert.equal(s.reports.at(-1)?.full, 2);
 });
 
-test('a failed search keeps what it has found, and goes on from there', async () => {
+test('a failed search keeps what it has found, and continues from there', async () => {
   const s = searcher(page(['a'], '1', true), new Error('down'), page(['b'], '2', false));
   await assert.rejects(s.run(nothingFound), /down/);
   await s.run(s.reports[0]!);
@@ -83,7 +83,7 @@ test('a search that does not advance is an error', async () => {
   await assert.rejects(searcher(page([], null, true)).run(nothingFound), /does not advance/);
 });
 
-test('progress is what was searched at least', () => {
+test('progress is a lower bound of what was searched', () => {
   const found = (change: Partial<Found<string>>): Found<string> => ({ ...nothingFound, ...change });
   assert.equal(progressOf(found({}), 5000), null);
   assert.equal(progressOf(found({ cut: 1 }), 8000), 0.25);

@@ -5,8 +5,8 @@ import { parseSync } from 'vite';
 import type { LibraryVisibility } from '../src/generated/operations.ts';
 import { accessTo, countOf, newUpdates, roleName, visibilityMeaning, visibilityName } from '../src/ui/words.ts';
 
-// One word for each thing. On the left is what the client must not say any more,
-// on the right what it says.
+// One word for each concept: on the left what the client must not say, on the right the word it
+// uses.
 const synonyms: [pattern: RegExp, say: string][] = [
   [/\breaders?\b/i, 'Viewer, or user'],
   [/\bshel(f|ves)\b/i, 'library'],
@@ -27,16 +27,16 @@ const synonyms: [pattern: RegExp, say: string][] = [
   [/…$/, '... (but … at the end of a button that opens a dialog)'],
 ];
 
-// SyntaxNode is what is read of a node of the parser: name of an attribute, value
-// of a text.
+// SyntaxNode contains the parts of a parser's node that are read: the name of an attribute, the
+// value of a text.
 interface SyntaxNode {
   type: string;
   name: { name: string };
   value: unknown;
 }
 
-// textsOf returns the texts that a file shows: those between tags, and strings
-// that look like words: they begin with a capital, or have a space.
+// textsOf returns the texts that a file shows: those between tags, and strings that look like
+// words because they begin with a capital or have a space.
 function textsOf(path: string): string[] {
   const { program, errors } = parseSync(path, readFileSync(path, 'utf8'), { lang: 'tsx' });
   assert.deepEqual(errors, [], path);

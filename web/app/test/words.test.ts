@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { dayOf, foundOf, noText, spotName, untilTomorrow } from '../src/ui/words.ts';
 
-// Versions of ICU put a comma after the day or none.
+// Versions of ICU differ in the comma after the day.
 const dateAlone = (text: string) => text.replace(',', '');
 const at = (...parts: [number, number, number, number?, number?, number?]) => new Date(...(parts as [number, number, number])).toISOString();
 

@@ -23,8 +23,8 @@ const branchesOf = async (api, id) => {
   return { branches: branches.nodes.map(({ number, isCurrent, isWorking, copiedFrom }) => [number, isCurrent, isWorking, copiedFrom]), revision };
 };
 
-// branches: editors prepare a branch side by side while the visitor reads another
-// one, who then sees it all at once.
+// branches: editors prepare a branch while the visitor reads another one; then the visitor sees
+// all of it at once.
 export async function branches({ api, sit }) {
   const id = await makeNote(api, 'Curry', { members, body: 'rice\nlentils' });
   const [ann, cleo, ben] = await Promise.all(['Ann', 'Cleo', 'Ben'].map((name) => sit(name)));
@@ -55,7 +55,7 @@ export async function branches({ api, sit }) {
   await noteOf(ann).getByText('This is branch 2. Visitors see branch 1.').waitFor();
   await noteOf(ann).getByText('lentils').waitFor();
 
-  // What is published in it is seen by editors who look at it, and by nobody else.
+  // A text that is published in the branch is shown only to editors who open the branch.
   await openEditor(ann);
   await ann.getByRole('dialog', { name: 'Edit the text: branch 2' }).getByText('Visitors do not see branch 2.').waitFor();
   await field(ann, 'Text').fill('rice\nchickpeas');
@@ -72,7 +72,7 @@ export async function branches({ api, sit }) {
   await Promise.all([ann, cleo, ben].map((page) => page.context().close()));
 }
 
-// prepare has both editors write in branch 2 at the same time.
+// prepare lets both editors write in branch 2 at the same time.
 async function prepare(api, { id, ann, cleo }) {
   await openDialog(cleo, 'Branches…');
   await line(cleo, 2).getByRole('button', { name: 'Make working' }).click();
@@ -103,8 +103,8 @@ async function prepare(api, { id, ann, cleo }) {
   expect((await branchesOf(api, id)).revision, { branch: 1, number: 0, body: 'rice\nlentils' }, 'what visitors see meanwhile');
 }
 
-// show makes branch 2 current: the visitor sees it at once, and the other editor
-// in the list that is open.
+// show makes branch 2 current: the visitor sees it at once, and the other editor sees it in the
+// open list.
 async function show({ ann, cleo, ben }) {
   await openDialog(cleo, 'Branches…');
   await line(cleo, 2).waitFor();
@@ -142,7 +142,7 @@ async function show({ ann, cleo, ben }) {
   await openDialog(cleo, 'Branches…');
   await line(cleo, 2).getByRole('button', { name: 'Show texts' }).click();
   await noteOf(cleo).getByText('chard').waitFor();
-  // Who reads the current branch follows when another one becomes current.
+  // A reader of the current branch sees the new one when another one becomes current.
   await openDialog(ann, 'Branches…');
   await line(ann, 1).getByRole('button', { name: 'Make current' }).click();
   await says(ann, 'Visitors see branch 1 now.');
@@ -153,8 +153,8 @@ async function show({ ann, cleo, ben }) {
 
 const setMembers = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
 
-// branchFaults: what the gateway refuses is shown where it belongs, and who may not
-// edit any more is left with the current branch.
+// branchFaults: refusals of the gateway are shown where they belong, and a user who may no
+// longer edit sees only the current branch.
 export async function branchFaults({ api, sit }) {
   const id = await makeNote(api, 'Risotto', { members, body: 'rice' });
   const cleo = await sit('Cleo');
@@ -168,7 +168,7 @@ export async function branchFaults({ api, sit }) {
   await dialog(cleo).getByRole('button', { name: 'Try again' }).click();
   await line(cleo, 1).waitFor();
 
-  // A branch that there is not cannot be chosen: the request is changed on its way.
+  // A branch that does not exist cannot be chosen, so the request is changed on its way.
   let other = 99;
   await cleo.route('**/graphql', (route) => {
     const body = route.request().postDataJSON();
@@ -212,8 +212,8 @@ export async function branchFaults({ api, sit }) {
   await cleo.context().close();
 }
 
-// languages: a language is added by its code, which is checked; what is published
-// first by somebody else is not overwritten.
+// languages: a language is added by its code, which is checked. A text that somebody else
+// published first is not overwritten.
 export async function languages({ api, sit }) {
   const id = await makeNote(api, 'Gnocchi', { members, locale: 'en', body: 'potatoes' });
   const path = `/app/item/${id}`;
@@ -264,7 +264,7 @@ export async function languages({ api, sit }) {
   await openDialog(ann, 'Add a language…');
   await code.fill('de_ch');
   await ann.keyboard.press('Enter');
-  // The draft from before is there, and is not published over the other text.
+  // The earlier draft still exists, and is not published over the other text.
   const conflict = dialog(ann).getByRole('group', { name: 'The text has changed' });
   await conflict.getByText('Cleo Carter has published another text').waitFor();
   expect(await field(ann, 'Text').inputValue(), 'Kartoffeln', 'the draft of a language');
@@ -296,7 +296,7 @@ export async function languages({ api, sit }) {
   await page.keyboard.press('Escape');
   await noteOf(page).getByText('There is no text in Italian in branch 2 yet.').waitFor();
   await saveText(api, 'Ann', none, { branch: 2, locale: 'it', title: 'Polenta', body: 'farina' });
-  // Who reads no Italian is told that there is a text, and can choose it.
+  // A reader without Italian sees that there is an Italian text, and can choose it.
   await page.reload();
   await noteOf(page).getByText('This note has no text in your language. Choose another one.').waitFor();
   const choice = noteOf(page).getByRole('combobox', { name: 'Language' });

@@ -1,4 +1,4 @@
-// Deleting a group and an account, and what others see of it.
+// Deleting a group and an account, and its effects for others.
 import { dialog, entry, expect, live, openEntry, says } from './desk.mjs';
 
 const createGroup = 'mutation ($input: CreateGroupInput!) { createGroup(input: $input) { group { id } userErrors { message } } }';
@@ -32,8 +32,8 @@ export async function deletedGroup({ api, sit }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
-// deletedAccount deletes the account of a user who has shared an item. It comes after the
-// other scenes: the id cannot be used again.
+// deletedAccount deletes the account of a user who has shared an item. It runs after the other
+// scenes, because the id cannot be used again.
 export async function deletedAccount({ api, sit }) {
   const page = await sit(null);
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
@@ -79,7 +79,7 @@ export async function deletedAccount({ api, sit }) {
   const { content } = await api('Ann', 'query ($id: ID!) { content(id: $id) { viewerCanManage createdBy { id } } }', { id });
   expect(content, { viewerCanManage: true, createdBy: null }, 'the item of a deleted user');
 
-  // The token signs nobody in again.
+  // The token can no longer sign in.
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
   await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(process.env.NEWCOMER);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();

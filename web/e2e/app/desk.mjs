@@ -1,13 +1,13 @@
-// A browser before the reference client: readers who are signed in, and what
-// they do with it. Everything waits for what the page shows, never for time.
+// Users in a browser with the reference client, and actions that they do. Everything waits for
+// what the page shows, never for time.
 import { expect, patience, watch } from '../browser.mjs';
 
-// desks makes readers. Whatever their pages must not do is collected in faults.
+// desks creates users. faults collects everything that their pages must not do.
 export async function desks(browser, base) {
   const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
   const faults = [];
 
-  // api asks the gateway as a viewer, beside the page.
+  // api sends a request to the gateway as a viewer, without the page.
   const api = async (name, query, variables) => {
     const { token } = viewers.find((viewer) => viewer.name === name);
     const answer = await fetch(new URL('/graphql', base), {
@@ -20,7 +20,7 @@ export async function desks(browser, base) {
     return data;
   };
 
-  // sit opens the client in a context of its own, as a viewer or as nobody.
+  // sit opens the client in a browser context of its own, as a viewer or anonymously.
   const sit = async (name, { path = '/app', ...options } = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(patience);
@@ -50,26 +50,26 @@ export async function openEntry(page, title) {
   await item(page).getByRole('region', { name: 'Shared with' }).waitFor();
 }
 
-// live waits until the page says that it hears of changes.
+// live waits until the page reports that live updates are on.
 export function live(page) {
   return page.getByText('Changes by others appear here as they happen.').waitFor({ state: 'attached' });
 }
 
-// discard answers the question that a dialog asks before typed text is lost.
+// discard answers the question of a dialog before typed text is lost.
 export async function discard(page) {
   await page.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Discard' }).click();
   await dialog(page).waitFor({ state: 'detached' });
 }
 
-// confirm answers the question that is asked before something is removed, once
-// focus is where Enter does no harm.
+// confirm answers the question before something is removed, once focus is on a button that
+// Enter may press safely.
 export async function confirm(page, title, verb) {
   const asked = page.getByRole('dialog', { name: title });
   await asked.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
   await asked.getByRole('button', { name: verb, exact: true }).click();
 }
 
-// allOf is a whole library as the API tells it: the ids in order.
+// allOf returns the ids of a whole library from the API, in order.
 export async function allOf(api, viewer, id, direction) {
   const query = `query ($id: ID!, $after: Cursor, $direction: OrderDirection!) {
     principal(id: $id) { library(first: 100, after: $after, orderBy: {field: LAST_MODIFIED, direction: $direction}) {
@@ -84,12 +84,12 @@ export async function allOf(api, viewer, id, direction) {
   return ids;
 }
 
-// entriesOf are the entries that the page holds, in order.
+// entriesOf returns the entries of the page, in order.
 export function entriesOf(page) {
   return page.locator('[data-entry]').evaluateAll((all) => all.map((element) => element.dataset.entry));
 }
 
-// scrollTo goes to an end of the library, page after page.
+// scrollTo scrolls to an end of the library, page after page.
 export async function scrollTo(page, end) {
   const there = end === 'bottom' ? page.getByText('No more items') : null;
   await page.waitForFunction(
@@ -103,8 +103,8 @@ export async function scrollTo(page, end) {
   await there?.waitFor();
 }
 
-// takeNotice writes down, in the page, what is told at the foot of it: there it
-// stays for seconds only, which may pass before anybody looks.
+// takeNotice records, in the page, the messages at its foot. They are shown only for seconds,
+// which may pass before the test reads them.
 function takeNotice() {
   globalThis.noticed = [];
   new MutationObserver((changes) => {
@@ -113,8 +113,7 @@ function takeNotice() {
   }).observe(document, { childList: true, subtree: true });
 }
 
-// says waits until words have been told at the foot of the page, since it was
-// last asked.
+// says waits until a message has been shown at the foot of the page since the last call.
 export function says(page, words) {
   return page.waitForFunction((wanted) => {
     const at = noticed.findIndex((text) => text.includes(wanted));
@@ -122,11 +121,11 @@ export function says(page, words) {
   }, words, { polling: 50 });
 }
 
-// offered is somebody in the list under a field that looks people up, once the
-// list is that of the text in the field.
+// offered returns a user in the list under a search field, once the list belongs to the text in
+// the field.
 export const offered = (page, name) => page.locator('.picker-list[aria-busy="false"]').getByRole('option', { name });
 
-// choose walks the list under the field to somebody in it.
+// choose walks the list under the field to a user.
 export async function choose(page, name) {
   await offered(page, name).waitFor();
   for (let steps = await page.getByRole('option').count(); steps > 0; steps -= 1) {
@@ -137,13 +136,13 @@ export async function choose(page, name) {
   await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
 }
 
-// fits fails where a page is wider than its window.
+// fits fails if a page is wider than its window.
 export async function fits(page, what) {
   const [has, may] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   if (has > may) throw new Error(`${what} is ${has} wide in a window of ${may}`);
 }
 
-// focused is what has focus, by its accessible role and name as far as tests
+// focused returns the role and the accessible name of the element with focus, as far as tests
 // need them.
 export function focused(page) {
   return page.evaluate(() => {

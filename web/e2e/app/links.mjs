@@ -5,7 +5,7 @@ import { broken, makeNote, noteOf } from './notes.mjs';
 const move = 'mutation ($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { userErrors { message } } }';
 const url = 'https://kitchen.example/gazpacho?a&b=2';
 
-// copying: the canonical link in the clipboard, or in a field where it is selected.
+// copying: the canonical link is copied to the clipboard, or shown selected in a field.
 export async function copying({ api, sit, base }) {
   const id = await makeNote(api, 'Gazpacho', { url: 'HTTPS://Kitchen.example//gazpacho/?b=2&a#top', body: 'cold' });
   const ann = await sit('Ann', { path: `/app/item/${id}`, permissions: ['clipboard-read', 'clipboard-write'] });
@@ -49,8 +49,8 @@ export async function copying({ api, sit, base }) {
   await ann.context().close();
 }
 
-// openByUrl: any form of a URL leads to its item; what is malformed is told at its
-// field, and what is not there cannot be told from what is not visible.
+// openByUrl: any form of a URL leads to its item. A malformed URL is reported at its field, and
+// a missing item looks like an invisible one.
 export async function openByUrl({ api, sit }) {
   const place = 'https://kitchen.example/ramen';
   const id = await makeNote(api, 'Ramen', { url: place, body: 'noodles' });
@@ -67,7 +67,7 @@ export async function openByUrl({ api, sit }) {
   };
   const isThere = (page) => page.getByRole('heading', { level: 1, name: 'Ramen' }).waitFor();
 
-  // By way of the search, whose field takes a URL too.
+  // Through the search, whose field accepts a URL too.
   await ann.getByRole('link', { name: 'Search' }).click();
   await ann.getByRole('searchbox').fill(' HTTPS://Kitchen.example:443//ramen/#broth');
   await ann.getByRole('link', { name: 'Open the item with this URL' }).waitFor();
@@ -91,7 +91,7 @@ export async function openByUrl({ api, sit }) {
     await faultAt(ann, 'URL of an item', why);
     expect(await ann.getByText('No item found').count(), 0, `found for ${text}`);
   }
-  // Who types a tenant is not led back to the URL.
+  // Typing a tenant does not move focus back to the URL.
   await field(ann, 'Tenant').fill('Not a tenant');
   expect((await focused(ann)).trim(), 'Tenant', 'what has focus while a tenant is typed');
   await ann.getByRole('button', { name: 'Keyboard shortcuts' }).click();
@@ -108,7 +108,7 @@ export async function openByUrl({ api, sit }) {
   await field(ann, 'Tenant').fill('');
   await open(ann, 'https://kitchen.example/udon');
   await ann.getByText('No item of demo has the URL https://kitchen.example/udon').waitFor();
-  // It is there now: the same URL is asked for again.
+  // It exists now: the same URL is requested again.
   await api('Ann', move, { id, url: 'https://kitchen.example/udon' });
   await ann.getByRole('button', { name: 'Open', exact: true }).click();
   await isThere(ann);
@@ -124,7 +124,7 @@ export async function openByUrl({ api, sit }) {
   await unseen({ sit, place, open, field, faultAt, isThere });
 }
 
-// unseen is somebody who may not see the item, and somebody who is not signed in.
+// unseen: a user who may not see the item, and an anonymous visitor.
 async function unseen({ sit, place, open, field, faultAt, isThere }) {
   const ben = await sit('Ben', { path: '/app/open' });
   await open(ben, place);
@@ -139,7 +139,7 @@ async function unseen({ sit, place, open, field, faultAt, isThere }) {
   await page.keyboard.press('Enter');
   await page.getByText('or you need to sign in to see it.').waitFor();
   await fits(page, 'opening by URL');
-  // The page stays when they sign in, and leads on.
+  // The page stays when the visitor signs in, and opens the item.
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
   await dialog(page).getByRole('button', { name: /^Ann\b/ }).click();
   await isThere(page);

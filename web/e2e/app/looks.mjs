@@ -9,7 +9,7 @@ const create = async (api, name, input) => {
   return createContent.content.id;
 };
 
-// fullWidth: nothing is kept free for a scrollbar that is not there.
+// fullWidth: no space is reserved for a missing scrollbar.
 export async function fullWidth({ sit, base }) {
   const page = await sit('Ann');
   for (const path of ['/app/find', '/app/groups', `/app/library/${largest}`]) {
@@ -21,7 +21,7 @@ export async function fullWidth({ sit, base }) {
   await page.context().close();
 }
 
-// newest is reached from anywhere by a button that stays in view, in both orders.
+// newest: a button that stays in view leads to the newest entry from anywhere, in both orders.
 export async function jumpToNewest({ api, sit, base }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'The newest of all', visibility: 'PRIVATE' });
   const page = await sit('Ann', { viewport: { width: 1000, height: 600 } });
@@ -32,7 +32,7 @@ export async function jumpToNewest({ api, sit, base }) {
   await jump.waitFor();
   const bar = await jump.boundingBox();
   if (bar.y < 0 || bar.y > 60) throw new Error(`the button is at ${bar.y}`);
-  // Nothing in the bar is covered by the heading of a day, or the other way round.
+  // The bar and the heading of a day do not cover each other.
   const [below, day] = await page.evaluate(() => [document.querySelector('.library-bar').getBoundingClientRect().bottom, document.querySelector('.day-name').getBoundingClientRect().top]);
   if (day < below - 1 && day > 0) throw new Error(`a heading at ${day} is under the bar that ends at ${below}`);
   await jump.click();
@@ -53,7 +53,7 @@ export async function jumpToNewest({ api, sit, base }) {
   await page.context().close();
 }
 
-// compact shows more items at once, and is remembered.
+// compact shows more items, and is remembered.
 export async function compact({ sit, base }) {
   const page = await sit('Ann', { path: `/app/library/${largest}` });
   const first = page.locator('[data-entry]').first();
@@ -78,7 +78,7 @@ export async function compact({ sit, base }) {
   await page.context().close();
 }
 
-// days are named from where the reader is.
+// days are named in the reader's time zone.
 export async function days({ api, sit }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Of today', visibility: 'PRIVATE' });
   const page = await sit('Ann');
@@ -90,7 +90,7 @@ export async function days({ api, sit }) {
   await page.reload();
   await entry(page, 'Of today').waitFor();
   expect((await names())[0], 'Yesterday', 'the first day, a day later');
-  // And the day after, without loading it again.
+  // And a day later, without reloading.
   await page.clock.fastForward('24:00:00');
   await page.locator('.day-name').first().filter({ hasNotText: 'Yesterday' }).waitFor();
   if (!/\d{4}$/.test((await names())[0])) throw new Error(`two days later it is ${(await names())[0]}`);
@@ -98,7 +98,7 @@ export async function days({ api, sit }) {
   await page.context().close();
 }
 
-// avatars differ where initials do not.
+// avatars differ even if the initials are equal.
 export async function avatars({ api, sit }) {
   for (const name of ['twin-1', 'twin-2']) {
     await api('Ann', 'mutation ($name: String!) { createGroup(input: {tenant: "demo", name: $name, displayName: "Twin Tower", visibility: LOGGEDIN}) { userErrors { message } } }', { name });
@@ -123,8 +123,8 @@ const hostile = [
   '- two',
 ].join('\n');
 
-// markdown is drawn in an item and taken out of the list; nothing in it runs or
-// is loaded. Requests to other origins are faults of the page by themselves.
+// markdown is rendered in an item and removed in the list. Nothing in it runs or is loaded;
+// requests to other origins are faults of the page anyway.
 export async function markdown({ api, sit, base }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Marked down', description: hostile, visibility: 'PRIVATE' });
   const page = await sit('Ann');
@@ -153,7 +153,7 @@ export async function markdown({ api, sit, base }) {
   await page.context().close();
 }
 
-// keys move through a list and lead to the search, but not while somebody types.
+// keys move through a list and lead to the search, but not while the user types.
 export async function keys({ sit, base }) {
   const page = await sit('Ann', { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
@@ -166,7 +166,7 @@ export async function keys({ sit, base }) {
   expect(await current(), ids[8], 'the item after eight more');
   await page.keyboard.press('k');
   expect(await current(), ids[7], 'the item after k');
-  // What has focus is in view, and not under the bar.
+  // The element with focus is in view, and not under the bar.
   const [top, bottom, bar, height] = await page.evaluate(() => {
     const box = document.activeElement.closest('[data-entry]').getBoundingClientRect();
     return [box.top, box.bottom, document.querySelector('.library-bar').getBoundingClientRect().bottom, innerHeight];
@@ -201,7 +201,7 @@ export async function keys({ sit, base }) {
   await page.keyboard.press('j');
   await page.keyboard.press('j');
   expect(await focused(page), await found.nth(1).getByRole('link').textContent(), 'the second one that was found');
-  // A modifier makes it another key.
+  // With a modifier it is another key.
   await page.goto(`${base}/app/groups`);
   await page.locator('main li').first().waitFor();
   await page.keyboard.press('Control+/');
@@ -211,7 +211,7 @@ export async function keys({ sit, base }) {
   await page.context().close();
 }
 
-// ways leads to GraphiQL with the query of what is shown, and back.
+// ways leads to GraphiQL with the query of the page, and back.
 export async function ways({ sit, base }) {
   const page = await sit('Ann', { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
@@ -222,7 +222,7 @@ export async function ways({ sit, base }) {
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await page.getByRole('link', { name: 'API documentation' }).click();
   await page.locator('.graphiql-doc-explorer').getByText('Query', { exact: true }).waitFor();
-  // A second link opens a second tab, also where tabs were left; variables may be missing.
+  // A second link opens a second tab, also if tabs were stored; variables may be missing.
   await page.goto(`${base}/?query=${encodeURIComponent('query Linked { viewer { id } }')}`);
   const linked = page.locator('.graphiql-tab').filter({ hasText: 'Linked' });
   await linked.and(page.locator('[aria-selected="true"]')).waitFor();
@@ -255,7 +255,7 @@ export async function profile({ api, sit }) {
   await page.context().close();
 }
 
-// expiry is set, changed and taken back, in the time zone of the reader.
+// expiry is set, changed and removed, in the time zone of the reader.
 export async function expiry({ api, sit }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Passing', visibility: 'PRIVATE' });
   const page = await sit('Ann', { path: `/app/item/${id}`, timezoneId: 'Asia/Kathmandu' });

@@ -4,7 +4,7 @@ import { confirm, dialog, expect, item, live, openEntry, says } from './desk.mjs
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
 const save = 'mutation ($input: SaveRevisionInput!) { saveRevision(input: $input) { revision { number } userErrors { message } } }';
 
-// makeNote creates a note of Ann's in which Cleo has a role, and is its id.
+// makeNote creates a note of Ann's on which Cleo has a role, and returns its id.
 export async function makeNote(api, title, { role = 'VIEWER', ...input } = {}) {
   const members = [{ principalId: 'u:demo:cleo', role }];
   const { content, userErrors } = (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, members, ...input } })).createContent;
@@ -12,7 +12,7 @@ export async function makeNote(api, title, { role = 'VIEWER', ...input } = {}) {
   return content.id;
 }
 
-// saveText publishes a text as somebody, beside the page.
+// saveText publishes a text as a user, without the page.
 export async function saveText(api, name, contentId, input) {
   const { userErrors } = (await api(name, save, { input: { contentId, ...input } })).saveRevision;
   expect(userErrors, [], `faults of saving as ${name}`);
@@ -22,8 +22,8 @@ export const noteOf = (page) => page.getByRole('region', { name: 'Text', exact: 
 
 const body = '# Flour\n\nTake **three** cups.\n\n- sift\n- rest\n\n<img src=x onerror="document.title=1"> [bad](javascript:alert(1)) [good](https://example.org/flour)';
 
-// texts: Markdown as elements and nothing else, a switch for languages, and an
-// empty note that says so.
+// texts: Markdown becomes elements and nothing else, a switch changes the language, and an
+// empty note says that it is empty.
 export async function texts({ api, sit }) {
   const id = await makeNote(api, 'Bread', { body, locale: 'en' });
   const cleo = await sit('Cleo');
@@ -53,7 +53,7 @@ export async function texts({ api, sit }) {
   await note.getByText('Revision 1, by Ann').waitFor();
   await cleo.context().close();
 
-  // The gateway chooses by the languages of the browser.
+  // The gateway chooses by the browser's languages.
   const french = await sit('Cleo', { path: `/app/item/${id}`, locale: 'fr-CA' });
   await noteOf(french).getByText('Prendre quatre tasses.').waitFor();
   await french.context().close();
@@ -78,7 +78,8 @@ export async function openEditor(page, name = 'Edit text…') {
   await field(page, 'Text').and(page.locator(':focus')).waitFor();
 }
 
-// broken answers operations of a name as if the store were away, while is() says so.
+// broken answers operations with a name as if the store were unavailable, while is() returns
+// true.
 export async function broken(page, name, is) {
   await page.route('**/graphql', (route) => {
     if (!is() || route.request().postDataJSON().operationName !== name) return route.fallback();
@@ -86,8 +87,8 @@ export async function broken(page, name, is) {
   });
 }
 
-// drafting: what is typed is kept as a draft without a button, survives a reload,
-// is seen by nobody else, and is published or discarded.
+// drafting: typed text is saved as a draft without a button, survives a reload, is visible to
+// nobody else, and is published or discarded.
 export async function drafting({ api, sit }) {
   const id = await makeNote(api, 'Soup');
   const path = `/app/item/${id}`;
@@ -98,7 +99,7 @@ export async function drafting({ api, sit }) {
   await broken(ann, 'SaveDraft', () => down);
   await field(ann, 'Text').fill('Boil *water*.');
   await dialog(ann).getByText('Not saved. The service is temporarily unavailable.').waitFor();
-  // What is not saved is not lost by a key.
+  // A key does not discard unsaved text.
   await ann.keyboard.press('Escape');
   await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
   down = false;
@@ -109,7 +110,7 @@ export async function drafting({ api, sit }) {
   await dialog(ann).getByText('Preview').click();
   expect(await dialog(ann).locator('.markdown em').textContent(), 'water', 'the preview');
 
-  // Closing saves what was typed a moment ago; the draft is there after a reload.
+  // Closing saves the last keystrokes; the draft is there after a reload.
   await field(ann, 'Text').fill('Boil *water*. Add salt.');
   await ann.keyboard.press('Escape');
   await dialog(ann).waitFor({ state: 'detached' });
@@ -138,15 +139,15 @@ export async function drafting({ api, sit }) {
   expect([await draftsOf(api, 'Ann', id), (await textOf(api, id)).revision.body], [[], 'Boil *water*. Add salt.'], 'what is left after discarding');
   await ann.context().close();
 
-  // Who may not edit is offered nothing of it.
+  // A user without the right to edit sees no button for it.
   const cleo = await sit('Cleo', { path });
   await noteOf(cleo).getByText('Boil water. Add salt.').waitFor();
   expect(await noteOf(cleo).getByRole('button', { name: /text…/ }).count(), 0, 'ways to edit for a viewer');
   await cleo.context().close();
 }
 
-// overtaken: two edit the same text. The second one is shown all three texts,
-// merges them, and overwrites nothing.
+// overtaken: two users edit the same text. The second one sees all three texts, merges them,
+// and overwrites nothing.
 export async function overtaken({ api, sit }) {
   const id = await makeNote(api, 'Stew', { role: 'EDITOR', body: 'one\ntwo\nthree' });
   const path = `/app/item/${id}`;
@@ -179,7 +180,7 @@ export async function overtaken({ api, sit }) {
   await says(cleo, 'Published.');
   expect((await textOf(api, id)).revision, { number: 2, title: 'Stew', body: 'one\nTWO of mine\nTHREE of Ann' }, 'the merged text');
 
-  // The same draft in two windows: neither overwrites the other unasked.
+  // The same draft in two windows: neither overwrites the other without asking.
   await ann.reload();
   const other = await sit('Ann', { path });
   await Promise.all([openEditor(ann), openEditor(other)]);
@@ -244,9 +245,9 @@ export async function history({ api, sit }) {
   await ann.context().close();
 }
 
-// suggesting: who may not edit suggests, and withdraws or hears what has become of
-// it; an editor sees the differences and decides, not over what others have
-// published without a word.
+// suggesting: a user without the right to edit suggests a text, and withdraws it or sees the
+// decision. An editor sees the differences and decides, and is warned before overwriting a text
+// that others have published.
 export async function suggesting({ api, sit }) {
   const id = await makeNote(api, 'Salad', { body: 'lettuce\nsalt' });
   const path = `/app/item/${id}`;
@@ -261,7 +262,7 @@ export async function suggesting({ api, sit }) {
   const suggestions = (page, name = /^Suggestions/) => noteOf(page).getByRole('button', { name }).click();
   const card = (page) => dialog(page).getByRole('listitem', { name: 'Suggestion by Cleo Carter: Salad' });
 
-  // What is suggested must differ from what there is.
+  // A suggestion must differ from the current text.
   await noteOf(cleo).getByRole('button', { name: 'Suggest a change…' }).click();
   await button(cleo, 'Send suggestion').click();
   await dialog(cleo).getByText('Change the title or the text first.').waitFor();
@@ -286,7 +287,8 @@ export async function suggesting({ api, sit }) {
   await card(cleo).getByText('Accepted').waitFor();
   await cleo.keyboard.press('Escape');
 
-  // Another text is published while the editor looks: accepting is refused, and asked anew.
+  // Another text is published while the editor reads: accepting is refused, and the editor is
+  // asked again.
   await cleo.reload();
   await noteOf(cleo).getByText('lemon').waitFor();
   await suggest('lettuce\nlime');
@@ -302,7 +304,7 @@ export async function suggesting({ api, sit }) {
   await says(ann, 'Rejected.');
   expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text after rejecting');
 
-  // The author takes one back before it is decided: the editor is not left with it.
+  // The author withdraws a suggestion before it is decided: it disappears for the editor.
   await cleo.reload();
   await noteOf(cleo).getByText('rocket').waitFor();
   await suggest('rocket\nvinegar');

@@ -31,8 +31,8 @@ async function createPaste(page, paste) {
 
 const goProgram = 'package main\n\nfunc main() {\n\tprintln("hello")\n}\n';
 
-// pasting creates a paste as a visitor, who is shown its link and its secret once,
-// and who reads it in colours; then changes and deletes it by the secret alone.
+// pasting creates a paste as a visitor, who sees its link, its secret (once) and its
+// highlighted text, and then changes and deletes it with the secret.
 export async function pasting({ sit, base }) {
   const page = await openPastes(sit, null);
   await page.getByRole('button', { name: 'New paste' }).click();
@@ -54,7 +54,7 @@ export async function pasting({ sit, base }) {
   const raw = await page.request.get(await page.getByRole('link', { name: 'Plain text' }).evaluate((link) => link.href));
   expect([await raw.text(), raw.headers()['content-type']], [goProgram, 'text/plain; charset=utf-8'], 'the plain text');
 
-  // The secret is shown once: not to whoever opens the link, or loads the page again.
+  // The secret is shown once: not to visitors of the link, and not after a reload.
   await page.reload();
   await page.getByRole('heading', { level: 1, name: 'hello.go' }).waitFor();
   expect(await created(page).count(), 0, 'panels with the secret after a reload');
@@ -85,8 +85,8 @@ export async function pasting({ sit, base }) {
 
 const createMutation = 'mutation ($input: CreatePasteInput!) { createPaste(input: $input) { paste { id } secret userErrors { message } } }';
 
-// pastesArrive shows pastes that others create: at once at the top of the list, and
-// behind a button further down; and none that is private or has expired.
+// pastesArrive shows pastes that others create: at once at the top of the list, and behind a
+// button further down. Private and expired pastes are not shown.
 export async function pastesArrive({ sit, api }) {
   const make = async (input) => (await api('Ann', createMutation, { input: { body: 'text', ...input } })).createPaste;
   const page = await openPastes(sit, 'Cleo');
@@ -108,7 +108,7 @@ export async function pastesArrive({ sit, api }) {
   await row(page, 'second arrival').waitFor();
   await page.waitForFunction(() => scrollY === 0);
 
-  // What expires goes by itself, from the list and from its page.
+  // An expired paste disappears from the list and from its page without a reload.
   const soon = new Date(Date.now() + 4000).toISOString();
   const { paste } = await make({ title: 'short-lived', expiresAt: soon });
   await row(page, 'short-lived').getByRole('link').click();
@@ -121,12 +121,12 @@ export async function pastesArrive({ sit, api }) {
   await page.context().close();
 }
 
-// pasteOvertaken edits a paste that somebody else with the secret changes meanwhile:
-// the typed text stays, and replaces the other one only when it is saved again.
+// pasteOvertaken edits a paste that another holder of the secret changes meanwhile. The typed
+// text stays, and replaces the other one only when it is saved again.
 export async function pasteOvertaken({ sit, api }) {
   const page = await openPastes(sit, 'Ann');
   const { id, secret } = await createPaste(page, { title: 'notes', text: 'mine', isPrivate: true });
-  await page.getByRole('button', { name: 'I have kept the secret' }).click();
+  await page.getByRole('button', { name: 'I have saved the secret' }).click();
   await created(page).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Edit…' }).click();
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill('mine, longer');
@@ -140,7 +140,7 @@ export async function pasteOvertaken({ sit, api }) {
   await page.context().close();
 }
 
-// pasteMarkup reads a paste that tries to be a page.
+// pasteMarkup reads a paste whose text is an HTML page.
 export async function pasteMarkup({ sit, api }) {
   const body = '<script>document.title = "owned"</script>\n<img src=x onerror="document.title=\'owned\'">\n';
   const { paste } = (await api('Ann', createMutation, { input: { title: '<b>evil.html</b>', body } })).createPaste;
@@ -154,7 +154,7 @@ export async function pasteMarkup({ sit, api }) {
   await page.context().close();
 }
 
-// pasteFaults keeps typed text when the gateway refuses or is away.
+// pasteFaults keeps typed text when the gateway refuses the change or is unavailable.
 export async function pasteFaults({ sit }) {
   const page = await openPastes(sit, null);
   await page.route('**/graphql', (route) => {

@@ -1,4 +1,4 @@
-// People: groups, looking others up, signing in and out.
+// People: groups, searching for users, signing in and out.
 import { confirm, dialog, entry, expect, focused, live, says, signIn } from './desk.mjs';
 
 export async function groups({ sit, base }) {
@@ -51,7 +51,7 @@ export async function groups({ sit, base }) {
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await ann.getByRole('heading', { level: 1, name: 'Evening circle' }).waitFor();
 
-  // The other manager finds the group among hers, and leaves it.
+  // The other manager finds the group among her groups, and leaves it.
   const cleo = await sit('Cleo', { path: '/app/groups' });
   await cleo.getByRole('link', { name: 'Evening circle', exact: true }).click();
   await cleo.getByText('Nothing here yet').waitFor();
@@ -66,7 +66,7 @@ export async function groups({ sit, base }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
-// crowd is a group with more members than are read at once: two, here.
+// crowd is a group with more members than one page contains: two, here.
 export async function crowd({ api, sit }) {
   const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "crowd", displayName: "Crowd", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
@@ -77,7 +77,7 @@ export async function crowd({ api, sit }) {
     await page.goto(new URL(`/app/members/${id}`, page.url()).href);
   };
 
-  // Whoever is not among the first can leave all the same.
+  // A user who is not on the first page can leave, too.
   const cleo = await sit('Cleo');
   await byTwos(cleo);
   await cleo.getByRole('button', { name: 'Leave…' }).waitFor();
@@ -89,7 +89,7 @@ export async function crowd({ api, sit }) {
   await ann.keyboard.press('Enter');
   await ann.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' });
   await ann.getByRole('link', { name: 'Cleo Carter' }).and(ann.locator(':focus')).waitFor();
-  // The list stays as long as it was made.
+  // The list keeps its length.
   await ann.getByRole('combobox', { name: 'Role of Ben Baker' }).selectOption('MANAGER');
   const role = ann.getByRole('combobox', { name: 'Role of Eli Evans' });
   await role.focus();
@@ -105,10 +105,10 @@ export async function find({ sit }) {
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
   await page.waitForFunction(() => location.search === '?q=cart');
-  // The link leads to the beginning of it, here too.
+  // Here too, the link leads to the start of the list.
   await page.getByRole('link', { name: 'Search', exact: true }).click();
   await page.waitForFunction(() => document.querySelector('#find').value === '' && location.search === '');
-  // A page that was cut short says nothing of what follows it.
+  // A page that was cut short does not say what follows it.
   await page.route('**/graphql', (route) => {
     if (route.request().postDataJSON().variables?.prefix !== 'cut short') return route.fallback();
     const pageInfo = { __typename: 'PageInfo', hasNextPage: true, endCursor: 'scanned' };
@@ -123,7 +123,7 @@ export async function find({ sit }) {
   await page.getByRole('searchbox').fill('u:demo:cleo');
   await page.getByRole('link', { name: 'Open u:demo:cleo' }).click();
   await page.getByRole('heading', { level: 1, name: 'Cleo Carter' }).waitFor();
-  // Private items of hers that Ben has a role on are shown on demand.
+  // Her private items on which Ben has a role are shown on request.
   await page.getByText('items visible to all of demo').waitFor();
   await page.locator('[data-entry]').first().waitFor();
   expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
@@ -133,7 +133,7 @@ export async function find({ sit }) {
   await page.context().close();
 }
 
-// newcomer holds a token whose user the gateway does not know yet.
+// newcomer has a token of a user that the gateway does not know yet.
 export async function newcomer({ sit }) {
   const page = await sit(null);
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
@@ -157,7 +157,7 @@ export async function newcomer({ sit }) {
   await page.context().close();
 }
 
-// refused is told that its token is no longer good, and may sign in again.
+// refused: the client says that the token is no longer accepted, and offers to sign in again.
 export async function refused({ sit, faults }) {
   const page = await sit('Ben');
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
@@ -169,14 +169,14 @@ export async function refused({ sit, faults }) {
   await dialog(page).getByRole('button', { name: /^Cleo\b/ }).click();
   await page.getByRole('link', { name: 'Everyone at demo', exact: true }).waitFor();
   expect(await page.getByText('Your token is no longer accepted.').count(), 0, 'warnings after signing in again');
-  // The browser itself tells of every 401; that one was asked for.
+  // The browser itself reports every 401; this one is expected.
   const others = faults.filter((fault) => !/status of 401/.test(fault));
   faults.splice(0, faults.length, ...others);
   await page.context().close();
 }
 
-// refusedSocket has its token refused where changes are told, and no other one to
-// be had: the client says so, and does not ask again.
+// refusedSocket: the token is refused for live updates, and there is no other one. The client
+// says so, and does not retry.
 export async function refusedSocket({ sit }) {
   const page = await sit(null);
   let asked = 0;
@@ -193,7 +193,7 @@ export async function refusedSocket({ sit }) {
   await page.getByText('Live updates are off.').waitFor({ state: 'attached' });
   await page.getByText('Your token is no longer accepted.').waitFor();
   expect(asked, 1, 'sockets that were opened');
-  // With a new token it listens again.
+  // With a new token, live updates are on again.
   refusing = false;
   await page.getByRole('button', { name: 'Sign in again' }).click();
   await dialog(page).getByRole('button', { name: /^Ben\b/ }).click();
@@ -201,7 +201,7 @@ export async function refusedSocket({ sit }) {
   await page.context().close();
 }
 
-// inAndOut signs in by token, and leaves nothing behind.
+// inAndOut signs in by token, and leaves nothing behind after signing out.
 export async function inAndOut({ sit, base, viewers }) {
   const page = await sit(null, { path: '/app/library/u:demo:dora' });
   await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
@@ -212,7 +212,7 @@ export async function inAndOut({ sit, base, viewers }) {
   await page.getByText('This is not a user token').waitFor();
   await field.fill(viewers.find(({ name }) => name === 'Dora').token);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
-  // The place stays: it can be seen now.
+  // The page stays, and its content can be seen now.
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await page.getByText('Nothing here yet').waitFor();
   await live(page);

@@ -1,12 +1,12 @@
-// Quarrels: an item at an address of its own, where nobody tells what others do
-// to it, and answers that come late.
+// Edit conflicts: an item at its own address, without live updates about changes by others, and
+// answers that arrive late.
 import { choose, dialog, discard, expect, focused, says } from './desk.mjs';
 
 const change = 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }';
 const item = 'query ($id: ID!) { content(id: $id) { title description visibility version } }';
 const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE}) { content { id } userErrors { message } } }';
 
-// open makes an item, and opens it before Ann.
+// open creates an item, and opens it as Ann.
 async function open({ api, sit }, title) {
   const { id } = (await api('Ann', make, { title })).createContent.content;
   const ann = await sit('Ann', { path: `/app/item/${id}` });
@@ -14,8 +14,8 @@ async function open({ api, sit }, title) {
   return { ann, id };
 }
 
-// merging: what two people change in different fields of an item is kept, without
-// a question; only what was changed is sent.
+// merging: changes of two users to different fields are both kept, without a question, and only
+// changed fields are sent.
 export async function merging(desk) {
   const { api } = desk;
   const { ann, id } = await open(desk, 'Merged');
@@ -37,7 +37,7 @@ export async function merging(desk) {
     'what was sent',
   );
 
-  // What was typed to be nothing else than it was is no change at all.
+  // A field that is typed back to its old value is not a change.
   await ann.getByRole('button', { name: 'Edit…' }).click();
   await dialog(ann).getByRole('textbox', { name: 'Title' }).fill('Others');
   await dialog(ann).getByRole('textbox', { name: 'Title' }).fill('Theirs');
@@ -47,16 +47,16 @@ export async function merging(desk) {
   await ann.context().close();
 }
 
-// quarrels has somebody else be quicker in each dialog: nothing of theirs is
-// overwritten, or deleted, without a word.
-export async function quarrels(desk) {
+// editConflicts: another user is faster in each dialog. Their changes are not overwritten, and the
+// item is not deleted, without a question.
+export async function editConflicts(desk) {
   const { api } = desk;
-  const { ann, id } = await open(desk, 'Quarrelled about');
+  const { ann, id } = await open(desk, 'Edited twice');
   const theirs = (input) => api('Ann', change, { input: { id, ...input } });
   const button = (name) => dialog(ann).getByRole('button', { name });
 
   await ann.getByRole('button', { name: 'Visibility…' }).click();
-  await theirs({ visibility: 'LOGGEDIN', title: 'Quarrelled over' });
+  await theirs({ visibility: 'LOGGEDIN', title: 'Edited by both' });
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
   await button('Change').click();
   const versions = dialog(ann).getByRole('group', { name: /^Two versions: / });
@@ -66,9 +66,9 @@ export async function quarrels(desk) {
   await button('Change').click();
   await says(ann, 'Changed the visibility.');
   let { content } = await api('Ann', item, { id });
-  expect(content, { title: 'Quarrelled over', description: null, visibility: 'PUBLIC', version: 3 }, 'the item after the quarrel');
+  expect(content, { title: 'Edited by both', description: null, visibility: 'PUBLIC', version: 3 }, 'the item after the conflict');
 
-  // What the other has made of it cannot be read at first: that is told.
+  // At first the other user's changes cannot be read, and the page says so.
   let broken = true;
   await ann.route('**/graphql', (route) => {
     if (!broken || route.request().postDataJSON().operationName !== 'Item') return route.fallback();
@@ -83,7 +83,7 @@ export async function quarrels(desk) {
   await dialog(ann).locator('.form-faults p').waitFor();
   broken = false;
   await button('Save').click();
-  // Each field is asked for by itself, and both versions can be read.
+  // Each field has its own question, and both versions can be read.
   await versions.filter({ hasText: 'Their title' }).waitFor();
   await versions.filter({ hasText: 'Their text.' }).waitFor();
   expect(await description.inputValue(), 'My text.', 'the text of the reader beside that of the other');
@@ -98,7 +98,7 @@ export async function quarrels(desk) {
   await ann.getByRole('button', { name: 'Delete…' }).click();
   await theirs({ description: 'Not to be lost.' });
   await button('Delete').click();
-  await dialog(ann).getByText('Not deleted: somebody has changed this item meanwhile.').waitFor();
+  await dialog(ann).getByText('Not deleted: somebody else has changed this item.').waitFor();
   await dialog(ann).getByText('Not to be lost.').waitFor();
   await button('I have seen it').click();
   await ann.keyboard.press('Enter');
@@ -106,7 +106,7 @@ export async function quarrels(desk) {
   await ann.context().close();
 }
 
-// lateAnswers are told, and close no dialog but their own.
+// lateAnswers: late answers are reported, and close only their own dialog.
 export async function lateAnswers(desk) {
   const { ann } = await open(desk, 'Shared slowly');
   const held = [];

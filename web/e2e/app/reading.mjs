@@ -1,11 +1,11 @@
-// Reading: both ways through a library, addresses that lead back, the keyboard,
-// faults of the network.
+// Reading: both directions through a library, addresses that lead back, the keyboard, and
+// network failures.
 import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './desk.mjs';
 
 const largest = 'g:demo:standard-library';
 
-// bothWays reads a library to its end, loads the page again in the middle of it,
-// and reads from there to either end.
+// bothWays reads a library to its end, reloads the page in the middle of it, and reads from
+// there to either end.
 export async function bothWays({ api, sit }) {
   const want = await allOf(api, 'Anonymous', largest, 'DESC');
   if (want.length < 100) throw new Error(`the library holds ${want.length} entries: too few to scroll through`);
@@ -18,13 +18,13 @@ export async function bothWays({ api, sit }) {
   await scrollTo(page, 'bottom');
   expect(await entriesOf(page), want, 'the library, newest first');
 
-  // The address says where the reader is; the page can be loaded again there.
+  // The address contains the position, so the page can be reloaded there.
   const middle = want[80];
   await scrollTo(page, 'top');
   await page.waitForFunction(() => !new URLSearchParams(location.search).has('at'));
   await page.locator(`[data-entry="${middle}"]`).evaluate((element) => element.scrollIntoView({ block: 'start' }));
   await page.waitForFunction(() => new URLSearchParams(location.search).has('at'));
-  // Whoever comes back comes back to the same place, without reading it again.
+  // Going back leads to the same position, without reading it again.
   let pages = 0;
   page.on('request', (request) => (pages += request.postData()?.includes('LibraryPage') ? 1 : 0));
   await page.getByRole('link', { name: 'Search' }).click();
@@ -36,7 +36,7 @@ export async function bothWays({ api, sit }) {
   await page.locator(`[data-entry="${middle}"]`).waitFor();
   const [first] = await entriesOf(page);
   if (first === want[0]) throw new Error('the page began at the beginning again');
-  // What is read above the view leaves it where it is.
+  // Entries that are added above the view do not move it.
   await page.waitForFunction(() => scrollY > 0);
   await scrollTo(page, 'top');
   await scrollTo(page, 'bottom');
@@ -50,7 +50,7 @@ export async function bothWays({ api, sit }) {
   await page.context().close();
 }
 
-// inView waits until an entry is the first in view, or nearly.
+// inView waits until an entry is the first or second one in view.
 function inView(page, id) {
   return page.waitForFunction((entry) => {
     const top = document.querySelector(`[data-entry="${CSS.escape(entry)}"]`)?.getBoundingClientRect().top ?? NaN;
@@ -63,7 +63,7 @@ export async function keyboard({ sit, base }) {
   const page = await sit('Ann');
   await page.locator('[data-entry]').first().waitFor();
   await page.waitForFunction(() => document.activeElement.id === 'main');
-  // The entrance leads on to the library, which may be loaded by itself as well.
+  // The start page leads to the library, which can also be loaded directly.
   for (const load of [() => page.goto(`${base}/app`), () => page.reload()]) {
     await load();
     await page.locator('[data-entry]').first().waitFor();
@@ -99,7 +99,7 @@ export async function keyboard({ sit, base }) {
   await page.goBack();
   await item(page).waitFor({ state: 'detached' });
 
-  // Whoever turns the order round by the arrows stays where they were.
+  // Changing the order with the arrow keys keeps the focus.
   const first = await page.locator('[data-entry] a').first().textContent();
   await page.getByRole('radio', { name: 'Newest first' }).focus();
   await page.keyboard.press('ArrowRight');
@@ -108,7 +108,7 @@ export async function keyboard({ sit, base }) {
   await page.context().close();
 }
 
-// faults tells what is wrong, and tries again.
+// faults: the page says what is wrong, and tries again.
 export async function faults({ sit, base }) {
   const page = await sit(null);
   let broken = true;
@@ -137,7 +137,7 @@ export async function faults({ sit, base }) {
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.waitForFunction((n) => document.querySelectorAll('[data-entry]').length > n, before);
 
-  // A cursor that leads nowhere leads to the beginning.
+  // An invalid cursor leads to the start.
   await page.goto(`${base}/app/library/${largest}?at=nonsense`);
   await says(page, 'That position no longer exists.');
   await page.locator('[data-entry]').first().waitFor();
@@ -159,8 +159,8 @@ export async function faults({ sit, base }) {
   await page.context().close();
 }
 
-// storeDown opens the client signed in where the store is away: it says so, shows
-// the ways all the same, and goes on when the store is back.
+// storeDown opens the client signed in while the store is unavailable: it says so, shows the
+// navigation all the same, and continues when the store is back.
 export async function storeDown({ sit, base }) {
   const page = await sit('Ann');
   let broken = true;
@@ -186,7 +186,7 @@ export async function storeDown({ sit, base }) {
   await page.context().close();
 }
 
-// phone reads on a small screen, in the dark, and comes back to the same place.
+// phone reads on a small screen, in the dark, and returns to the same position.
 export async function phone({ sit, base }) {
   const page = await sit('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
   await page.locator('[data-entry]').first().waitFor();

@@ -23,7 +23,7 @@ async function matching(api, viewer, filter, direction = 'DESC') {
 
 const found = (page, number) => page.getByText(`${number} ${number === 1 ? 'match' : 'matches'}.`, { exact: true }).waitFor();
 
-// searching narrows a library by words and filters, loads the address again, and clears it.
+// searching narrows a library by words and filters, reloads the address, and clears it.
 export async function searching({ api, sit }) {
   const page = await sit(null, { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
@@ -81,7 +81,7 @@ export async function searching({ api, sit }) {
   expect(await field(page).inputValue(), '', 'the field after the search was cleared');
   expect(new URL(page.url()).searchParams.get('q'), null, 'the address after the search was cleared');
 
-  // More than a page is read while the reader scrolls.
+  // More than one page is read while the reader scrolls.
   const links = await matching(api, 'Anonymous', { kinds: ['LINK'] }, 'ASC');
   await chip(page, 'Links').click();
   await page.waitForFunction(() => new URLSearchParams(location.search).get('kind') === 'link');
@@ -132,7 +132,7 @@ export async function searchProgress({ sit }) {
   hold = false;
   held.forEach((go) => go());
 
-  // A fault keeps what was found, and the search goes on from there.
+  // After a failure the results stay, and the search continues from there.
   let broken = true;
   await page.route('**/graphql', (route) => {
     if (!broken || !route.request().postData()?.includes('LibrarySearch')) return route.fallback();
@@ -210,7 +210,7 @@ export async function searchLive({ api, sit }) {
   await found(ann, 1);
   await live(ann);
 
-  // What is deleted leaves the results by itself.
+  // A deleted item leaves the results at once.
   await api('Ann', 'mutation ($input: DeleteContentInput!) { deleteContent(input: $input) { userErrors { message } } }', { input: { id } });
   await entry(ann, changed).waitFor({ state: 'detached' });
   await Promise.all([ann.context().close(), cleo.context().close()]);

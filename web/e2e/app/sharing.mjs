@@ -1,11 +1,11 @@
-// Sharing: what one reader does, the others see at once.
+// Sharing: other users see each change at once.
 import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item, live, offered, openEntry, says, scrollTo } from './desk.mjs';
 
-// title is an item that only this test knows.
+// title is the title of an item that only this test uses.
 const title = 'On carrels';
 
-// together is one item's life before two readers: made, shared with two people
-// and a group, changed, quarrelled about, taken out, deleted.
+// together is the life of one item as two users see it: it is created, shared with two users
+// and a group, changed, edited by both at once, removed and deleted.
 export async function together(desk) {
   const ann = await desk.sit('Ann');
   const cleo = await desk.sit('Cleo');
@@ -35,7 +35,7 @@ async function create(page) {
   await page.getByRole('textbox', { name: 'Title' }).and(page.locator(':focus')).waitFor();
   await page.getByRole('textbox', { name: 'Link' }).fill('ftp://example.org');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
-  // Each fault stands at its field, and focus goes to the first of them.
+  // Each fault is shown at its field, and focus moves to the first of them.
   await page.getByRole('textbox', { name: 'Title' }).and(page.locator('[aria-invalid="true"]')).waitFor();
   await page.getByRole('textbox', { name: 'Link' }).and(page.locator('[aria-invalid="true"]')).waitFor();
   expect(await focused(page), 'Title', 'the field that is led to');
@@ -57,7 +57,7 @@ async function shareByKeyboard(page) {
   await dialog(page).waitFor();
   const field = page.getByRole('combobox', { name: 'People and groups' });
 
-  // Nobody chosen is a fault, told at the field, which has focus from the start.
+  // Choosing nobody is a fault, shown at the field, which has focus from the start.
   await field.and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Enter');
   await page.getByText('Choose at least one person or group.').waitFor();
@@ -66,7 +66,7 @@ async function shareByKeyboard(page) {
   await choose(page, 'Cleo Carter');
   await page.keyboard.type('demo');
   await choose(page, 'Everyone at demo');
-  // The first Escape closes the list alone.
+  // The first Escape closes only the list.
   await page.keyboard.type('ben');
   await offered(page, 'Ben Baker').waitFor();
   await page.keyboard.press('Escape');
@@ -74,7 +74,7 @@ async function shareByKeyboard(page) {
   await dialog(page).waitFor();
   await page.keyboard.press('ArrowDown');
   await choose(page, 'Ben Baker');
-  // Backspace takes the last one out.
+  // Backspace removes the last user.
   await page.keyboard.type('eli');
   await choose(page, 'Eli Evans');
   await page.keyboard.press('Backspace');
@@ -94,8 +94,7 @@ async function shareByKeyboard(page) {
   await item(page).getByRole('region', { name: 'Shared with' }).getByText('Everyone at demo').waitFor();
 }
 
-// edit changes the item; the other reader sees it in the list and in the item
-// that is open.
+// edit changes the item; the other user sees it in the list and in the open item.
 async function edit(ann, cleo) {
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
   await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('A desk with high sides, for one reader.');
@@ -106,12 +105,13 @@ async function edit(ann, cleo) {
   await item(cleo).getByText('version 2').waitFor();
 }
 
-// conflict has somebody else change the item while it is edited.
+// conflict lets another user change the item while it is edited.
 async function conflict({ api }, ann, id) {
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
   await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('Mine.');
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, description: "Theirs."}) { userErrors { message } } }', { id });
-  // It is told as soon as it is heard, and nothing is sent before the reader has chosen.
+  // The change is shown as soon as it arrives, and nothing is sent before the reader has
+  // chosen.
   await dialog(ann).getByRole('group', { name: 'Two versions: Description' }).getByText('Theirs.').waitFor();
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await dialog(ann).getByRole('button', { name: 'Keep my description' }).and(ann.locator(':focus')).click();
@@ -127,7 +127,7 @@ async function visibility({ api, sit }, ann, cleo, id) {
   await stranger.getByText('There is no such item').waitFor();
   await item(ann).getByRole('button', { name: 'Visibility…' }).click();
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
-  // Somebody else chooses otherwise meanwhile, and is heard first.
+  // Another user chooses something else meanwhile, and is faster.
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, visibility: LOGGEDIN}) { userErrors { message } } }', { id });
   await dialog(ann).getByRole('group', { name: 'Two versions: Visibility' }).getByText('All of demo').waitFor();
   await dialog(ann).getByRole('button', { name: 'Keep my visibility' }).click();
@@ -146,13 +146,12 @@ async function takeOut({ api }, cleo, id) {
   await says(cleo, `“${title}” was removed from your library.`);
   await entry(cleo, title).waitFor({ state: 'detached' });
   await item(cleo).waitFor({ state: 'detached' });
-  // The step to the item is taken back, and focus is where there is something.
+  // The navigation to the item is undone, and focus is on an element that exists.
   await cleo.waitForFunction(() => document.activeElement.id === 'main' && !history.state?.opened, null, { polling: 50 });
   const { content } = await api('Cleo', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id });
   if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo still has the item');
 
-  // What is open to everyone can be taken back by oneself, and that is seen
-  // at once as well.
+  // Public access can be withdrawn by the owner alone, and that is visible at once, too.
   await cleo.goto(`${new URL(cleo.url()).origin}/app/item/${id}`);
   await cleo.getByRole('button', { name: 'Add to my library' }).click();
   await says(cleo, 'Added to your library.');
@@ -168,8 +167,8 @@ async function remove(ann) {
   await entry(ann, title).waitFor({ state: 'detached' });
 }
 
-// lookUp is about whom the share dialog offers: those of the viewer's tenant by
-// name, anybody by id, and nobody for a text that they were not found by.
+// lookUp is about the suggestions of the share dialog: users of the viewer's tenant by name,
+// any user by id, and none for a text that does not match.
 export async function lookUp({ api, sit }) {
   const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "For a visitor", visibility: PRIVATE}) { content { id } userErrors { message } } }');
   const { id } = made.createContent.content;
@@ -195,8 +194,8 @@ export async function lookUp({ api, sit }) {
   await choose(ann, 'Eli Evans');
   await field.press('Backspace');
 
-  // Whoever is walked to in a list that is longer than its box is in view, and
-  // the field stays where it is.
+  // In a list that is longer than its box, the selected user is scrolled into view, and the
+  // field does not move.
   const before = await field.boundingBox();
   await field.fill('a');
   await offered(ann, 'Ann Archer').waitFor();
@@ -210,8 +209,8 @@ export async function lookUp({ api, sit }) {
 
   await field.fill('zed');
   await ann.locator('.picker-none').getByText('No matches in demo.').waitFor();
-  // Whoever is chosen while an id is looked up is chosen, and the id is not that
-  // of the text any more.
+  // A user who is chosen while an id is looked up stays chosen, and the id no longer belongs to
+  // the text.
   const lookUps = [];
   await ann.route('**/graphql', (route) => {
     if (route.request().postDataJSON().operationName === 'Principal' && lookUps.length === 0) lookUps.push(route);
@@ -238,7 +237,7 @@ export async function lookUp({ api, sit }) {
   await ann.context().close();
 }
 
-// goneElsewhere: what is deleted leaves other readers' lists.
+// goneElsewhere: a deleted item leaves the lists of other users.
 export async function goneElsewhere({ api, sit }) {
   const made = await api(
     'Ann',
@@ -252,9 +251,9 @@ export async function goneElsewhere({ api, sit }) {
   await cleo.context().close();
 }
 
-// news comes to the beginning of a list that is scrolled away from it: the view
-// stays still, and says so.
-export async function news({ api, sit }) {
+// newEntries: entries arrive at the start of a list that is scrolled away from it. The view
+// does not move, and says that there are new ones.
+export async function newEntries({ api, sit }) {
   const ann = await sit('Ann');
   await live(ann);
   const far = ann.locator('[data-entry]').nth(15);
@@ -272,7 +271,7 @@ export async function news({ api, sit }) {
   await ann.waitForFunction(() => scrollY === 0 && !location.search);
   expect(await focused(ann), 'Fresh from the press', 'what the button leads to');
 
-  // Where the beginning has to be read, and cannot be, the way there stays.
+  // If the start has to be read but cannot be, the button stays.
   await far.evaluate((element) => element.scrollIntoView({ block: 'center' }));
   await ann.waitForFunction(() => new URLSearchParams(location.search).has('at'));
   let broken = true;
@@ -285,7 +284,7 @@ export async function news({ api, sit }) {
   await ann.getByText('The previous items could not be loaded.').waitFor();
   await live(ann);
   await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "Late edition", visibility: PRIVATE}) { userErrors { message } } }');
-  // Those of the hour before the page was read are told again.
+  // Changes of the hour before the page was read are delivered again.
   const there = ann.getByRole('button', { name: /^\d+ new updates?$/ });
   await there.click();
   await says(ann, 'Could not reload the library. The service is temporarily unavailable.');
@@ -296,8 +295,8 @@ export async function news({ api, sit }) {
   await ann.context().close();
 }
 
-// latePage has the library change while a page of it is on its way: the page no
-// longer follows what is held, and nothing may be skipped or shown twice.
+// latePage changes the library while a page of it is loading: the page no longer follows the
+// loaded entries, but nothing may be skipped or shown twice.
 export async function latePage({ api, sit }) {
   const mine = 'u:demo:ann';
   const ann = await sit('Ann');
@@ -316,8 +315,8 @@ export async function latePage({ api, sit }) {
   await turned;
   await ann.locator('.end-next').getByText('Loading...').waitFor();
 
-  // The last entry shown moves to the beginning; then an older one than all that
-  // are shown comes to stand where the page begins.
+  // The last entry moves to the start; then one that is older than all loaded entries moves to
+  // where the page starts.
   const last = shown.at(-1);
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, description: "Moved while a page was on its way."}) { userErrors { message } } }', { id: last });
   await ann.waitForFunction((id) => document.querySelector('[data-entry]').dataset.entry === id, last, { polling: 50 });
@@ -334,7 +333,7 @@ export async function latePage({ api, sit }) {
   await ann.context().close();
 }
 
-// lostConnection: what happens while the socket is away is told when it is back.
+// lostConnection: changes during an interruption of the socket are shown after it.
 export async function lostConnection({ api, sit, base }) {
   const sockets = [];
   let refused = false;
@@ -355,7 +354,7 @@ export async function lostConnection({ api, sit, base }) {
   for (const socket of sockets) await socket.close({ code: 1001, reason: 'going away' });
   await cleo.getByText('The connection for live updates is lost. Reconnecting...').waitFor({ state: 'attached' });
 
-  // What the reader makes meanwhile is there all the same.
+  // Meanwhile the reader's own changes are shown all the same.
   await cleo.getByRole('button', { name: 'New' }).click();
   await dialog(cleo).getByRole('radio', { name: 'Note' }).check();
   await dialog(cleo).getByRole('textbox', { name: 'Title' }).fill('Made alone');

@@ -1,5 +1,5 @@
-// What was typed is not lost: not by a key, not by what others do, not by a token
-// that expires or a network that fails.
+// Typed text is not lost: not by a key, not by changes of others, not by a token that expires
+// or a network that fails.
 import { dialog, discard, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './desk.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
@@ -10,7 +10,8 @@ async function create(api, title, input = {}) {
   return (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, ...input } })).createContent.content.id;
 }
 
-// down answers operations of a name as if the store were away, while broken() says so.
+// down answers operations with a name as if the store were unavailable, while broken() returns
+// true.
 function down(page, name, broken) {
   return page.route('**/graphql', (route) => {
     if (!broken() || route.request().postDataJSON().operationName !== name) return route.fallback();
@@ -18,8 +19,7 @@ function down(page, name, broken) {
   });
 }
 
-// discarding: nothing that closes a dialog, the page or the tab takes typed text
-// along without a question.
+// discarding: closing a dialog, the page or the tab asks before it discards typed text.
 export async function discarding({ api, sit }) {
   const id = await create(api, 'Typed over');
   const ann = await sit('Ann');
@@ -43,12 +43,12 @@ export async function discarding({ api, sit }) {
   };
   await ann.keyboard.press('Escape');
   await kept('Escape');
-  // Browsers close a dialog unasked at a second Escape.
+  // At a second Escape, browsers close a dialog without asking.
   await ann.keyboard.press('Escape');
   await ann.keyboard.press('Escape');
   await asked.waitFor({ state: 'detached' });
   expect(await text.inputValue(), 'Not saved yet.', 'what was typed, after Escape twice');
-  // They may also close it without a key, as at a gesture to go back.
+  // They may also close it without a key, for example at a back gesture.
   await edit.evaluate((element) => element.close());
   await kept('a close by the browser');
   await edit.getByRole('button', { name: 'Close' }).click();
@@ -66,7 +66,7 @@ export async function discarding({ api, sit }) {
   await closed;
   expect(await text.inputValue(), 'Not saved yet.', 'what was typed, after closing the tab');
 
-  // Whoever discards goes where they wanted to go.
+  // Discarding continues the navigation.
   await ann.evaluate(() => history.back());
   await asked.waitFor();
   await discard(ann);
@@ -81,8 +81,8 @@ export async function discarding({ api, sit }) {
   await ann.context().close();
 }
 
-// rescued: an item is deleted, or taken away, while it is edited. The text stays,
-// and becomes a new item.
+// rescued: an item is deleted, or access to it is lost, while it is edited. The text stays, and
+// becomes a new item.
 export async function rescued({ api, sit }) {
   const id = await create(api, 'Doomed');
   const ann = await sit('Ann');
@@ -91,7 +91,7 @@ export async function rescued({ api, sit }) {
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
   const text = dialog(ann).getByRole('textbox', { name: 'Description' });
   await text.fill('An hour of work.');
-  // What others write into a field that the reader has not touched is shown, and said.
+  // Changes of others to a field that the reader has not touched are shown and announced.
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Doomed all the same"}) { userErrors { message } } }', { id });
   await dialog(ann).getByRole('status').getByText('Somebody else has changed the title meanwhile.').waitFor();
   expect(await dialog(ann).getByRole('textbox', { name: 'Title' }).inputValue(), 'Doomed all the same', 'the title in the form');
@@ -109,7 +109,7 @@ export async function rescued({ api, sit }) {
   await ann.getByText('An hour of work.').waitFor();
   if (ann.url().endsWith(id)) throw new Error('the deleted item is shown');
 
-  // Here nobody tells of changes: it is noticed when it is saved.
+  // Without live updates, the loss is noticed on saving.
   await ann.getByRole('button', { name: 'Edit…' }).click();
   await api('Ann', drop, { id: decodeURIComponent(new URL(ann.url()).pathname.split('/item/')[1]) });
   await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('Once more.');
@@ -119,7 +119,7 @@ export async function rescued({ api, sit }) {
   await ann.keyboard.press('Escape');
   await discard(ann);
 
-  // Whoever has typed nothing is told, and the dialog closes.
+  // A reader who has typed nothing is told, and the dialog closes.
   const other = await create(api, 'Doomed as well');
   await ann.getByRole('link', { name: 'My library' }).click();
   await live(ann);
@@ -132,8 +132,7 @@ export async function rescued({ api, sit }) {
   await ann.context().close();
 }
 
-// expelled: somebody who is taken out of a group loses its library, and not what
-// they typed beside it.
+// expelled: a user who is removed from a group loses its library, but not the typed text.
 export async function expelled({ api, sit }) {
   const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "brief", displayName: "Brief", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
@@ -155,7 +154,7 @@ export async function expelled({ api, sit }) {
   await cleo.context().close();
 }
 
-// demoted: an editor edits texts, and keeps what was typed when the role is gone.
+// demoted: an editor edits texts, and keeps the typed text after losing the role.
 export async function demoted({ api, sit }) {
   const id = await create(api, 'Edited by Cleo', { visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] });
   const cleo = await sit('Cleo', { path: `/app/item/${id}` });
@@ -177,8 +176,8 @@ export async function demoted({ api, sit }) {
   await cleo.context().close();
 }
 
-// expiredToken: a token expires while somebody types. They sign in again above the
-// dialog, and save.
+// expiredToken: a token expires while the user types. The user signs in again above the dialog,
+// and saves.
 export async function expiredToken({ api, sit, faults }) {
   const id = await create(api, 'Typed slowly');
   const ann = await sit('Ann', { path: `/app/item/${id}` });
@@ -191,7 +190,7 @@ export async function expiredToken({ api, sit, faults }) {
   await edit.getByRole('button', { name: 'Save' }).click();
   await edit.getByRole('button', { name: 'Sign in again' }).click();
   await ann.unrouteAll();
-  // As somebody else everything would be lost: that is asked.
+  // Signing in as somebody else would discard everything, so the page asks.
   const signIn = ann.getByRole('dialog', { name: 'Sign in again' });
   await signIn.getByText('Your token has expired. You were Ann.').waitFor();
   await signIn.getByRole('button', { name: /^Cleo\b/ }).click();
@@ -203,14 +202,14 @@ export async function expiredToken({ api, sit, faults }) {
   await edit.getByRole('button', { name: 'Save' }).click();
   await says(ann, 'Saved.');
   expect(await ann.getByText('Your token is no longer accepted.').count(), 0, 'warnings after signing in again');
-  // The browser itself tells of every 401; those were asked for.
+  // The browser itself reports every 401; these are expected.
   const others = faults.filter((fault) => !/status of 401/.test(fault));
   faults.splice(0, faults.length, ...others);
   await ann.context().close();
 }
 
-// signedInAgain: a new token of the same viewer leaves a long list as long as it is,
-// and where it is.
+// signedInAgain: with a new token of the same viewer, a long list keeps its length and its
+// scroll position.
 export async function signedInAgain({ sit, faults }) {
   const ann = await sit('Ann');
   await live(ann);
@@ -235,7 +234,7 @@ export async function signedInAgain({ sit, faults }) {
   await ann.context().close();
 }
 
-// offline: what failed without a network says so for as long as there is none.
+// offline: failures are reported as long as there is no network.
 export async function offline({ api, sit, faults }) {
   const id = await create(api, 'On a train');
   const ann = await sit('Ann', { path: `/app/item/${id}` });
@@ -249,7 +248,7 @@ export async function offline({ api, sit, faults }) {
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await says(ann, 'Saved.');
 
-  // What could not be read is read as soon as the network is back.
+  // Failed reads are repeated as soon as the network is back.
   await ann.getByRole('link', { name: 'Search' }).click();
   await ann.getByRole('link', { name: 'Ann Archer' }).waitFor();
   await ann.context().setOffline(true);
@@ -258,7 +257,7 @@ export async function offline({ api, sit, faults }) {
   await ann.context().setOffline(false);
   await ann.getByRole('link', { name: 'Cleo Carter' }).waitFor();
 
-  // A browser that is wrong about the network is not believed once the gateway answers.
+  // If the browser wrongly reports to be offline, an answer of the gateway counts more.
   await ann.evaluate(() => dispatchEvent(new Event('offline')));
   const warning = ann.getByText('You are offline. What you see may have changed since.');
   await warning.waitFor();
@@ -269,7 +268,7 @@ export async function offline({ api, sit, faults }) {
   await ann.context().close();
 }
 
-// keptAfterFailure: what cannot be read again stays on the page, with the reason.
+// keptAfterFailure: content that cannot be read again stays on the page, with the reason.
 export async function keptAfterFailure({ api, sit }) {
   const id = await create(api, 'Read before', { description: 'It stays.' });
   const ann = await sit('Ann');
@@ -281,7 +280,7 @@ export async function keptAfterFailure({ api, sit }) {
   await item(ann).getByText('The service is temporarily unavailable.').waitFor();
   await item(ann).getByText('It stays.').waitFor();
   broken = false;
-  // The button is gone where a change of the library has read the item again before.
+  // The button is gone if a change of the library has already read the item again.
   await item(ann).getByRole('button', { name: 'Try again' }).click({ timeout: 5000 }).catch(() => {});
   await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
 
@@ -292,7 +291,7 @@ export async function keptAfterFailure({ api, sit }) {
   await item(ann).getByText('The service is temporarily unavailable.').waitFor();
   await item(ann).getByText('It stays.').waitFor();
   await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
-  // The head of the library is told beside the item.
+  // A failure of the library's header is shown beside the item.
   await ann.getByText('This could not be refreshed').nth(1).waitFor();
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await entry(ann, 'Read since').waitFor();
@@ -305,7 +304,7 @@ export async function keptAfterFailure({ api, sit }) {
   await ann.context().close();
 }
 
-// forGroup: whoever creates an item at a group's library sees where it will be.
+// forGroup: creating an item in a group's library shows where the item will be.
 export async function forGroup({ api, sit }) {
   const ann = await sit('Ann', { path: '/app/library/g:demo:library-team' });
   const name = await ann.getByRole('heading', { level: 1 }).textContent();
@@ -339,7 +338,7 @@ export async function forGroup({ api, sit }) {
   await ann.context().close();
 }
 
-// smallScreen: Create, and what is wrong, are in view on a phone.
+// smallScreen: on a phone, Create and error messages are in view.
 export async function smallScreen({ sit }) {
   const ann = await sit('Ann', { viewport: { width: 360, height: 600 } });
   await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();

@@ -1,5 +1,5 @@
-// Whatever else GraphiQL and its editor bring with them is opened once: panels,
-// dialogs, menus and boxes, each of which makes styles of its own.
+// Opens every other part of GraphiQL and its editor once: panels, dialogs, menus and boxes,
+// each of which adds its own styles.
 import { editorShows } from './page.mjs';
 
 const query = '.graphiql-query-editor';
@@ -20,8 +20,8 @@ export async function furniture(page) {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 
-  // Boxes of the editor: what could be written, what a word means, the search,
-  // the menu, all its commands.
+  // Boxes of the editor: completion, the description of a word, the search, the menu, and the
+  // list of commands.
   await editor.click();
   await page.keyboard.press('Control+Home');
   await page.keyboard.press('Control+Space');

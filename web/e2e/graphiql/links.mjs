@@ -1,4 +1,4 @@
-// Links into GraphiQL: what is copied, what it opens, and that it never holds a token.
+// Links into GraphiQL: what is copied, what it opens, and that it never contains a token.
 import { expect } from '../browser.mjs';
 import { activeTab, askAs, editorShows, openTab, paste } from './page.mjs';
 
@@ -9,7 +9,7 @@ export async function links(page, base) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(base).origin });
   await askAs(page, 'Ann');
   await openTab(page, 'LibraryPage');
-  // A token that was typed is a header, and in no link.
+  // A typed token is a header, and never part of a link.
   await page.getByRole('button', { name: 'Headers', exact: true }).click();
   await paste(page, `${variables} .graphiql-editor:not(.hidden)`, '{"Authorization": "Bearer hush"}');
   const link = await copied(page, 'Link copied.');
@@ -22,7 +22,7 @@ export async function links(page, base) {
   await paste(page, query, 'query One { viewer { id } } query Two($token: String = "hush", $id: ID!) { lease(id: $id, token: $token) { id } }');
   await page.getByRole('button', { name: 'Variables', exact: true }).waitFor();
   await paste(page, variables, '{"id": "l:00000000000000000000000000000000"}');
-  // Of several operations a link names the one that was run last.
+  // If there are several operations, a link names the one that was run last.
   await page.getByRole('button', { name: /execute query/i }).click();
   await page.getByRole('menuitem', { name: 'Two', exact: true }).click();
   await editorShows(page, '.graphiql-response', '"lease"');
@@ -30,7 +30,7 @@ export async function links(page, base) {
   expect(second.includes('hush'), false, 'a secret in a link');
   expect(new URL(second).searchParams.get('operationName'), 'Two', 'the operation of a link');
 
-  // Somebody else opens them.
+  // Another user opens the links.
   const other = await page.context().browser().newPage();
   try {
     await other.goto(link);

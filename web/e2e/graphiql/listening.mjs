@@ -1,5 +1,5 @@
-// Listening to a library in GraphiQL: what others change from outside is shown
-// as it happens, to whom the menu names, for as long as one wants.
+// Following a library in GraphiQL: changes from outside are shown as they happen, for the
+// viewer in the menu, until the subscription is stopped.
 import { expect } from '../browser.mjs';
 import { askAs, editorShows, openTab, paste } from './page.mjs';
 
@@ -13,8 +13,8 @@ export async function listening(page, base) {
   const sockets = watchSockets(page);
   await openTab(page, 'LibraryChanged');
 
-  // From a cursor on, so that it does not matter which of the two is first, the
-  // subscription or the change.
+  // It starts from a cursor, so that the order of the subscription and the change does not
+  // matter.
   await askAs(page, 'Cleo');
   await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: await world.newest('Cleo') }));
   await press(page, 'Execute');
@@ -25,7 +25,7 @@ export async function listening(page, base) {
   await editorShows(page, answer, 'Heard by Cleo again.');
   expect(sockets.map(({ as }) => as), ['u:demo:cleo'], 'whose sockets there are');
 
-  // Another viewer ends it; what is run then is the new one's.
+  // Choosing another viewer ends it; the next run is for the new viewer.
   await askAs(page, 'Ben');
   await editorShows(page, answer, 'Ended, because Ben is asking now instead of Cleo.');
   await ended(page, sockets[0]);
@@ -45,8 +45,8 @@ export async function listening(page, base) {
   console.log('a library is listened to, by one viewer and the next, and no more when stopped');
 }
 
-// refusals are shown like any answer, whether the operation is refused or the
-// whole connection. A header that was typed wins over the menu.
+// refusals are shown like any answer, whether the operation or the connection is refused. A
+// typed header takes precedence over the menu.
 async function refusals(page) {
   await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: 'nonsense' }));
   await press(page, 'Execute');
@@ -62,8 +62,8 @@ async function refusals(page) {
   await page.getByRole('button', { name: 'Variables', exact: true }).click();
 }
 
-// interruption is told, with what to do about it. Sockets can be interrupted
-// where the page was loaded under it.
+// interruption: the page reports the interruption, and what to do about it. Sockets are
+// interrupted by loading another page under them.
 async function interruption(page) {
   const held = [];
   await page.routeWebSocket('**/graphql', (socket) => {
@@ -85,7 +85,7 @@ const verbs = { Execute: /execute query/i, Stop: /stop query/i };
 
 const press = (page, verb) => page.getByRole('button', { name: verbs[verb] }).click();
 
-// begun waits until the page says that it listens, and can be stopped.
+// begun waits until the page reports that it follows the library, and offers to stop.
 async function begun(page) {
   await page.getByText('Listening for changes').waitFor();
   await page.getByRole('button', { name: verbs.Stop }).waitFor();
@@ -102,7 +102,7 @@ async function ended(page, { closed }) {
   await closed;
 }
 
-// watchSockets notes each socket that the page opens: as whom, and its end.
+// watchSockets records each socket that the page opens: for which user, and when it ends.
 function watchSockets(page) {
   const sockets = [];
   page.on('websocket', (opened) => {
@@ -116,13 +116,13 @@ function watchSockets(page) {
   return sockets;
 }
 
-// userOf is whom a bearer token names.
+// userOf returns the user of a bearer token.
 function userOf(authorization) {
   const claims = authorization?.split('.')[1];
   return claims && JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))).sub;
 }
 
-// outside is the API beside the page.
+// outside is the API, used without the page.
 async function outside(base) {
   const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
   const token = (name) => viewers.find((viewer) => viewer.name === name).token;
@@ -137,7 +137,7 @@ async function outside(base) {
     return data;
   };
   return {
-    // newest is the cursor of the newest entry, as a viewer reads it.
+    // newest returns the cursor of the newest entry, as a viewer reads it.
     newest: async (name) =>
       (await ask(name, 'query ($id: ID!) { principal(id: $id) { library(first: 1, orderBy: {field: LAST_MODIFIED, direction: DESC}) { pageInfo { startCursor } } } }', { id: library })).principal.library
         .pageInfo.startCursor,

@@ -1,4 +1,4 @@
-// What one does in GraphiQL, in the words of its page.
+// Actions in GraphiQL, by the texts of its page.
 
 // askAs chooses a viewer in the menu.
 export function askAs(page, name) {
@@ -10,14 +10,14 @@ export async function openTab(page, name) {
   await editorShows(page, '.graphiql-query-editor', name);
 }
 
-// activeTab is the open tab, if it has this name. It has a button to close it too, so its name is a
-// longer one.
+// activeTab returns the open tab with this name. Its accessible name is longer, because it
+// includes a button to close the tab.
 export function activeTab(page, name) {
   return page.getByRole('tab', { selected: true }).filter({ hasText: name });
 }
 
-// paste replaces what an editor holds. Typing would have Monaco close every
-// quote and brace once more.
+// paste replaces the content of an editor. If it were typed, Monaco would close every quote and
+// brace once more.
 export async function paste(page, editor, text) {
   await page.locator(`${editor} .monaco-editor`).first().click();
   await page.keyboard.press('Control+A');
@@ -29,8 +29,7 @@ export async function paste(page, editor, text) {
   await editorShows(page, editor, text);
 }
 
-// editorShows waits until Monaco has drawn the words, whose spaces it draws as
-// ones that do not break.
+// editorShows waits until Monaco shows the words. Monaco renders spaces as non-breaking ones.
 export function editorShows(page, editor, words) {
   return page.waitForFunction(
     ([selector, wanted]) => document.querySelector(`${selector} .view-lines`)?.textContent.replaceAll('\u00a0', ' ').includes(wanted),

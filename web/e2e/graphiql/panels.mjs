@@ -1,4 +1,4 @@
-// The panels of Carrel's own: examples by task, and the explorer, which writes an operation.
+// Carrel's own panels: examples by task, and the explorer, which writes an operation.
 import { activeTab, editorShows } from './page.mjs';
 
 const query = '.graphiql-query-editor';

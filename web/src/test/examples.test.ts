@@ -9,7 +9,7 @@ import { nameOf } from '../examples/task.ts';
 const schema = buildSchema(readFileSync(new URL('../../../clients/schema.graphql', import.meta.url), 'utf8'));
 const viewers = ['Anonymous', 'Ann', 'Ben', 'Cleo', 'Dora', 'Zed'];
 
-test('each example has a name of its own, a comment, and fits the schema', () => {
+test('each example has a unique name and a comment, and fits the schema', () => {
   const names = new Set<string>();
   for (const example of examples) {
     const name = nameOf(example);

@@ -17,7 +17,7 @@ function made(parts: Partial<Link>) {
   return { ...result, read: readLink(new URL(result.link).search) };
 }
 
-test('what a link was made of is read from it', () => {
+test('a link can be decoded', () => {
   const query = '# A comment\nquery A($id: ID!, $n: Int) { node(id: $id) { id } }\nquery B { viewer { id } }';
   const { link, leftOut, read } = made({ query, variables: '{"id": "u:demo:ann&x=1",\n "n": 3}', operationName: 'B' });
   assert.ok(link.startsWith('https://carrel.example:8443/?query='), link);
@@ -26,7 +26,7 @@ test('what a link was made of is read from it', () => {
   assert.deepEqual(read, { query, variables: '{\n  "id": "u:demo:ann&x=1",\n  "n": 3\n}', operationName: 'B' });
 });
 
-test('a link holds no more than there is', () => {
+test('a link contains only what exists', () => {
   assert.equal(made({ operationName: 'only' }).link, 'https://carrel.example:8443/?query=%7B+viewer+%7B+id+%7D+%7D');
   assert.deepEqual(made({ variables: ' \n' }).read, { query: '{ viewer { id } }', variables: '', operationName: '' });
 });
@@ -39,7 +39,7 @@ test('an address without an operation opens nothing', () => {
   assert.equal(asksForDocs('?query=docs'), false);
 });
 
-test('secrets in variables are left out, wherever they are', () => {
+test('secrets in variables are removed, wherever they are', () => {
   const { link, leftOut, read } = made({
     query: 'mutation ($input: ConfirmLeaseInput!) { confirmLease(input: $input) { lease { id } } }',
     variables: JSON.stringify({ input: { id: 'l:1', token: 'hush-1', nested: [{ clientSecret: 'hush-2' }] }, other: `Bearer ${jwt}`, password: '' }),
@@ -49,7 +49,7 @@ test('secrets in variables are left out, wherever they are', () => {
   assert.deepEqual(JSON.parse(read!.variables), { input: { id: 'l:1', token: '', nested: [{ clientSecret: '' }] }, other: '', password: '' });
 });
 
-test('secrets in the document are left out, and the rest stays as it is written', () => {
+test('secrets in the document are removed, and the rest is unchanged', () => {
   const { leftOut, read } = made({
     query: `# mine
 mutation ($secret: String = "hush-1", $id: ID = "p:1") {
@@ -70,13 +70,13 @@ mutation ($secret: String = "", $id: ID = "p:1") {
   assert.deepEqual(leftOut.toSorted(), ['id', 'secret', 'token']);
 });
 
-test('a token that is in neither makes no link', () => {
+test('a token elsewhere prevents the link', () => {
   for (const parts of [{ query: `# ${jwt}\n{ viewer { id } }` }, { variables: `{"${jwt}": 1}` }]) {
     assert.deepEqual(linkTo(parts), { refused: 'There is no link to an operation with a token in it.' });
   }
 });
 
-test('what cannot be read or is too long makes no link', () => {
+test('no link is made of text that is invalid or too long', () => {
   assert.ok('refused' in linkTo({ query: '{ viewer {' }));
   assert.ok('refused' in linkTo({ variables: '{"a": ' }));
   const around = made({ variables: JSON.stringify({ a: '' }) }).link.length;

@@ -44,7 +44,7 @@ const texts: Record<string, string> = {
   TIMEOUT: 'The gateway took too long to answer.',
   UNAVAILABLE: 'The service is temporarily unavailable.',
   CONTENTION: 'Too many people are changing this at once.',
-  OUTCOME_UNKNOWN: 'The gateway cannot tell whether this was done. Look before you try again.',
+  OUTCOME_UNKNOWN: 'The gateway does not know whether this was done. Check before you try again.',
   UNAUTHENTICATED: 'Your token is no longer accepted. Sign in again.',
   BAD_CURSOR: 'That position in the library no longer exists.',
 };
@@ -86,7 +86,7 @@ export function isBadInput(error: unknown): boolean {
 // answered explains an answer over HTTP without GraphQL errors: that of a proxy in between, or
 // of a broken gateway.
 function answered(status: number): Explanation {
-  if (status < 400) return { kind: 'other', text: `What has answered is not the gateway (HTTP ${status}).` };
+  if (status < 400) return { kind: 'other', text: `The response did not come from the gateway (HTTP ${status}).` };
   return { kind: status >= 500 ? 'passing' : 'other', text: `The gateway failed (HTTP ${status}).` };
 }
 

@@ -29,20 +29,20 @@ interface Following<Change> {
   reread(): Promise<unknown>;
   pause(attempt: number): Promise<void>;
   now(): number;
-  told(state: LiveState): void;
+  onState(state: LiveState): void;
 }
 
 // follow(…) starts, and returns a function that ends it.
 //
-//   subscribe(after, { opened, next, error, complete })  begins to listen, returns a stop
-//   newest()      the newest cursor that is known, or null
-//   apply(event)  takes one change in
-//   reread()      reads the library anew, because changes were missed; a promise,
-//                 broken where that fails
-//   pause(n)      a promise kept when it is time for the n-th attempt
-//   now()         the time in milliseconds, from any beginning
-//   told(state)   'live', 'waiting' or 'off'
-export function follow<Change>({ subscribe, newest, apply, reread, pause, now, told }: Following<Change>): () => void {
+//   subscribe(after, { opened, next, error, complete })  starts a subscription, returns a stop
+//   newest()        the newest cursor that is known, or null
+//   apply(event)    applies a change
+//   reread()        reads the library again, because changes were missed; the promise is
+//                   rejected if that fails
+//   pause(n)        a promise that resolves when it is time for the n-th attempt
+//   now()           the time in milliseconds since any fixed instant
+//   onState(state)  receives 'live', 'waiting' or 'off'
+export function follow<Change>({ subscribe, newest, apply, reread, pause, now, onState }: Following<Change>): () => void {
   let ended = false;
   let stop = () => {};
   let failures = 0;
@@ -74,7 +74,7 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, t
       opened() {
         if (!open || ended) return;
         openedAt = now();
-        told('live');
+        onState('live');
         if (after === null) catchUp();
       },
       next(event) {
@@ -92,12 +92,12 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, t
     stop();
     stop = () => {};
     if (codes.some((code) => hopeless.has(code))) {
-      told('off');
+      onState('off');
       return;
     }
     if (now() - openedAt > longestPause) failures = 0;
     failures += 1;
-    told('waiting');
+    onState('waiting');
     // What cannot be read now is requested again: the cursor is still too old.
     if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread().catch(() => {});
     await pause(failures);

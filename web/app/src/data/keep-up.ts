@@ -1,14 +1,13 @@
-// A page that is read again replaces all that was known of a library. Events that arrive while
-// it is being read may not be in it, and would be lost.
+// A page that is read again replaces everything that was known of a library. It may lack changes
+// that arrive while it is being read, and they would be lost.
 //
-// keepUp() answers with
+// keepUp() returns
 //
-//   apply(event, again)  takes a change in; whoever hears of changes sets it. It
-//                        answers whether the library has to be read anew for it.
-//                        again: it was taken in before
-//   during(read)         reads, and then takes in once more what was told meanwhile;
-//                        a promise, broken where the reading fails
-//   tell(event)          takes a change in that is told; answers as apply does
+//   apply(event, again)  applies a change; the caller that receives changes sets it. It reports
+//                        whether the library must be read again. again: it was applied before
+//   during(read)         reads, and then applies again the changes that arrived meanwhile. The
+//                        promise is rejected if the read fails
+//   tell(event)          applies a change that has arrived; returns what apply returns
 export interface Keeping<Change> {
   apply(event: Change, again: boolean): boolean;
   during(read: () => Promise<unknown>): Promise<void>;

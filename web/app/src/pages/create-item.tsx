@@ -55,7 +55,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
           onChange={setKind}
           options={[
             { value: 'LINK', label: kindName.LINK, meaning: 'A link to a web page.' },
-            { value: 'NOTE', label: kindName.NOTE, meaning: 'A text of its own.' },
+            { value: 'NOTE', label: kindName.NOTE, meaning: 'A text that you write here.' },
           ]}
         />
         <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />

@@ -221,20 +221,20 @@ function newItem({ kind }: ItemFragment, { title, link, description }: Texts): C
 }
 
 function CopyText({ text }: { text: Texts }) {
-  const [told, setTold] = useState('');
+  const [message, setMessage] = useState('');
   if (!navigator.clipboard) return null;
   const all = [text.title, text.link, text.description].filter(Boolean).join('\n\n');
   const copy = () =>
     navigator.clipboard.writeText(all).then(
-      () => setTold('Copied.'),
-      () => setTold('Your browser did not allow copying. Select the text and copy it.'),
+      () => setMessage('Copied.'),
+      () => setMessage('Your browser did not allow copying. Select the text and copy it.'),
     );
   return (
     <p className="copy-text">
       <button type="button" className="button" onClick={copy}>
         Copy text
       </button>
-      <span role="status">{told}</span>
+      <span role="status">{message}</span>
     </p>
   );
 }

@@ -193,8 +193,8 @@ function Stale({ state, session, asked }: { state: State; session: Session; aske
           <span>Compare</span>
           <select value={pair} onChange={(event) => setPair(event.target.value as Pair)}>
             <option value="mine">The current text and your draft</option>
-            <option value="theirs">What they have changed</option>
-            <option value="own">What you have changed</option>
+            <option value="theirs">Their changes</option>
+            <option value="own">Your changes</option>
           </select>
         </label>
       )}

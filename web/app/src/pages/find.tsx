@@ -109,7 +109,7 @@ function Found({ tenant, prefix }: { tenant: string; prefix: string }) {
   if (hasNone(found)) {
     return (
       <Empty heading="No matches">
-        <p>Names match by the beginning of any of their words. Users and groups that you cannot see are not found.</p>
+        <p>A search matches the beginning of any word of a name. Users and groups that you cannot see are not found.</p>
       </Empty>
     );
   }

@@ -130,7 +130,7 @@ function NoMatches({ place, field }: { place: LibraryPlace; field: FieldRef }) {
   const { go } = useNavigation();
   return (
     <Empty heading="No matches">
-      <p>Every word must begin a word of the title or the description. Items that you cannot see are not found.</p>
+      <p>Each word must match the beginning of a word in the title or description. Items that you cannot see are not found.</p>
       <PassingButton field={field} onClick={() => go({ ...place, filter: noFilter })}>
         Clear the search
       </PassingButton>

@@ -133,7 +133,7 @@ function Overtaken({ changed, refused, onSeen }: { changed: NewValue[] | null; r
   return (
     <div className="overtaken" role="alert">
       <p>
-        <b>{refused ? 'Not deleted: somebody has changed this item meanwhile.' : 'Somebody has just changed this item.'}</b>
+        <b>{refused ? 'Not deleted: somebody else has changed this item.' : 'Somebody else has just changed this item.'}</b>
       </p>
       {changed.length > 0 && (
         <dl>

@@ -318,14 +318,14 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
 
 // useWhileShown is a function that does nothing once its part of the page is gone.
 function useWhileShown(act: () => void): () => void {
-  const told = useRef(act);
+  const latest = useRef(act);
   useEffect(() => {
-    told.current = act;
+    latest.current = act;
     return () => {
-      told.current = () => {};
+      latest.current = () => {};
     };
   }, [act]);
-  return () => told.current();
+  return () => latest.current();
 }
 
 function Action({ name, onClick, look = '' }: { name: string; onClick: () => void; look?: string }) {
@@ -344,7 +344,7 @@ function ItemMembers({ item }: { item: ItemFragment }) {
   const more = () => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
   const removal = ({ id, displayName }: Person) => {
     if (id === me?.id) return 'You give up your own role on this item, and it leaves your library. You may not be able to undo this yourself.';
-    return `The item leaves the library of ${displayName}, and access that rests on this role ends.`;
+    return `The item is removed from the library of ${displayName}. Access through this role ends.`;
   };
   return (
     <Members

@@ -87,7 +87,7 @@ function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
         />
         <TextField
           label="Tenant"
-          hint={claims ? `Optional: ${claims.tenant} when it is left out.` : 'The organisation that the item belongs to.'}
+          hint={claims ? `Optional. The default is ${claims.tenant}.` : 'The organisation that the item belongs to.'}
           autoCapitalize="none"
           spellCheck={false}
           value={tenant}

@@ -159,7 +159,7 @@ function Created({ id }: { id: string }) {
       </dl>
       {byHand}
       <button type="button" className="button button-main" onClick={() => keep(id, { secret, fresh: false })}>
-        {secret ? 'I have kept the secret' : 'Close'}
+        {secret ? 'I have saved the secret' : 'Close'}
       </button>
     </section>
   );
@@ -179,7 +179,7 @@ function Text({ paste }: { paste: WholePasteFragment }) {
   return (
     <section className="paste-text" aria-label="Text of the paste">
       {tooLong ? (
-        <p className="hint">This text is too long to be coloured.</p>
+        <p className="hint">This text is too long for syntax highlighting.</p>
       ) : (
         <label className="paste-language">
           Language{' '}

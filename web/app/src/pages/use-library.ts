@@ -141,8 +141,8 @@ interface Changes {
 export function useChanges({ view, ready, reread, keeping, onLive, onChange }: Changes) {
   const client = useApolloClient();
   const { listen } = useConnection();
-  const told = useRef(onChange);
-  told.current = onChange;
+  const latest = useRef(onChange);
+  latest.current = onChange;
   const { id, direction, shared } = view;
 
   useEffect(() => {
@@ -153,7 +153,7 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
       const outcome = applyChange(client.cache, ours, change);
       if (!again) {
         counter.changed();
-        told.current(outcome);
+        latest.current(outcome);
       }
       // A private item that leaves the bucket may stay among those shared with
       // the viewer; only the gateway knows.
@@ -172,7 +172,7 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
       },
       pause,
       now: () => performance.now(),
-      told(state) {
+      onState(state) {
         onLive(state);
         if (state === 'off') counter.changed();
       },

@@ -79,7 +79,7 @@ export function usePastes(atTop: () => boolean): Pastes {
       reread,
       pause,
       now: () => performance.now(),
-      told: setLive,
+      onState: setLive,
     });
     return () => {
       end();

@@ -47,15 +47,15 @@ export function useStillness(list: List, atBeginning: boolean) {
 
 // useFirstInView reports, once the reader stops scrolling, which entry is the first in view.
 export function useFirstInView(list: List, onSettled: (id: string) => void) {
-  const told = useRef(onSettled);
-  told.current = onSettled;
+  const latest = useRef(onSettled);
+  latest.current = onSettled;
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const onScroll = () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         const first = entriesOf(list.current).find((element) => element.getBoundingClientRect().bottom > coveredAbove(element));
-        if (first?.dataset.entry) told.current(first.dataset.entry);
+        if (first?.dataset.entry) latest.current(first.dataset.entry);
       }, settledAfter);
     };
     addEventListener('scroll', onScroll, { passive: true });
@@ -69,14 +69,14 @@ export function useFirstInView(list: List, onSettled: (id: string) => void) {
 // useNearing calls back while an end of the list is near the view, again each
 // time that something about the end has changed.
 export function useNearing(end: RefObject<HTMLElement | null>, onNear: () => void, changes: string) {
-  const told = useRef(onNear);
-  told.current = onNear;
+  const latest = useRef(onNear);
+  latest.current = onNear;
   useEffect(() => {
     const element = end.current;
     if (!element) return undefined;
     const observer = new IntersectionObserver(
       (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) told.current();
+        if (entries.some(({ isIntersecting }) => isIntersecting)) latest.current();
       },
       { rootMargin: '800px 0px' },
     );

@@ -141,7 +141,7 @@ export function useSearch(view: View, filter: Filter): Search {
       },
       pause,
       now: () => performance.now(),
-      told(state) {
+      onState(state) {
         if (state === 'waiting') interrupted = true;
         setLive(state);
       },
