@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,5 +93,59 @@ func TestExportOf(t *testing.T) {
 		if code, _, errs := command(t, "export", "--of", arg, "--store", store); code != want {
 			t.Errorf("export --of %s: exit %d: %s", arg, code, errs)
 		}
+	}
+}
+
+// TestExportOf_WithholdsWhatOthersKeep: of an item that the user has created and may not see any
+// more, the export says only that.
+func TestExportOf_WithholdsWhatOthersKeep(t *testing.T) {
+	var lines strings.Builder
+	user := func(id string) {
+		fmt.Fprintf(&lines, `{"type":"user","id":"%s","displayName":"N","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}`+"\n", id)
+	}
+	// An item has its first members by id in its own line, and zoe's row in another one.
+	user("u:demo:zoe")
+	user("u:demo:ben")
+	var many []string
+	for i := range 100 {
+		id := fmt.Sprintf("u:demo:m%03d", i)
+		user(id)
+		many = append(many, fmt.Sprintf(`{"principalId":"%s","role":"VIEWER"}`, id))
+	}
+	lines.WriteString(`{"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z","members":[{"principalId":"u:demo:zoe","role":"MANAGER"}]}` + "\n")
+	item := func(name, visibility, members string) {
+		fmt.Fprintf(&lines, `{"type":"content","id":"c:demo:%[1]s","kind":"LINK","title":"T %[1]s","description":"D %[1]s","link":"https://example.com/%[1]s","url":"https://example.com/at/%[1]s","visibility":"%[2]s","createdAt":"2024-01-01T00:00:00Z","createdBy":"u:demo:zoe","lastModified":"2024-01-02T00:00:00Z","version":7,"members":[%[3]s]}`+"\n", name, visibility, members)
+	}
+	ben := `{"principalId":"u:demo:ben","role":"MANAGER"}`
+	item("private", "PRIVATE", ben)
+	item("open", "PUBLIC", ben)
+	item("tenants", "LOGGEDIN", ben)
+	item("ours", "PRIVATE", ben+`,{"principalId":"g:demo:team","role":"VIEWER"}`)
+	item("large", "PRIVATE", ben+","+strings.Join(many[:99], ","))
+	lines.WriteString(`{"type":"members","id":"c:demo:large","members":[` + many[99] + `,{"principalId":"u:demo:zoe","role":"VIEWER"}]}` + "\n")
+	item("largeothers", "PRIVATE", ben+","+strings.Join(many[:99], ","))
+	lines.WriteString(`{"type":"members","id":"c:demo:largeothers","members":[` + many[99] + `]}` + "\n")
+	item("zlast", "PRIVATE", ben)
+	code, out, errs := command(t, "export", "--of", "u:demo:zoe", "--store", storeOf(t, lines.String()))
+	if code != ExitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	shown := map[string]bool{"private": false, "open": true, "tenants": true, "ours": true, "large": true, "largeothers": false, "zlast": false}
+	for name, want := range shown {
+		if !strings.Contains(out, `"id":"c:demo:`+name+`"`) {
+			t.Errorf("%s is missing", name)
+		}
+		for _, text := range []string{`"T ` + name + `"`, `"D ` + name + `"`, `example.com/` + name + `"`, `example.com/at/` + name + `"`} {
+			if strings.Contains(out, text) != want {
+				t.Errorf("%s of %s is shown: %t, want %t", text, name, !want, want)
+			}
+		}
+	}
+	if n := strings.Count(out, `"type":"content"`); n != len(shown) {
+		t.Errorf("%d lines of items, want %d:\n%s", n, len(shown), out)
+	}
+	const withheld = `{"type":"content","id":"c:demo:private","kind":"LINK","title":"","visibility":"PRIVATE","createdAt":"2024-01-01T00:00:00.000000Z","createdBy":"u:demo:zoe","members":[]}`
+	if !strings.Contains(out, withheld+"\n") {
+		t.Errorf("want the line %s, got\n%s", withheld, out)
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // ExportOf writes the data of one user: its profile, the groups and items that it is a member of
 // or has created, its drafts, and the branches, revisions, suggestions and pastes that it has
-// written. It is for people to read, and not for Import: lists of members contain only the user.
+// written. It is for people to read, and not for Import: lists of members contain only the user, and
+// an item that it has created and may not see any more is shown without what others keep in it.
 // groups are the groups that the user is a member of. ExportOf reads everything that from exports.
 func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer, progress func(lines int, bytes int64)) (int, error) {
 	if progress == nil {
@@ -24,7 +25,7 @@ func ExportOf(ctx context.Context, from Source, user principal.ID, groups []prin
 	buffered := bufio.NewWriterSize(w, 64<<10)
 	s := &sink{bytes: counter{to: buffered}, progress: progress}
 	s.out = NewWriter(&s.bytes)
-	if err := from.Export(ctx, Only(s, user, groups)); err != nil {
+	if err := Only(ctx, from, s, user, groups); err != nil {
 		return s.lines, err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -33,34 +34,38 @@ func ExportOf(ctx context.Context, from Source, user principal.ID, groups []prin
 	return s.lines, nil
 }
 
-// Only returns a sink that passes on the data of one user, who is a member of groups.
-func Only(to repair.ExportSink, user principal.ID, groups []principal.ID) repair.ExportSink {
-	return &only{to: to, user: string(user), groups: groups}
+// Only exports the data of one user, who is a member of groups.
+func Only(ctx context.Context, from Source, to repair.ExportSink, user principal.ID, groups []principal.ID) error {
+	o := &only{to: to, user: user, groups: groups}
+	if err := from.Export(ctx, o); err != nil {
+		return err
+	}
+	return o.endItem()
 }
 
 // only is a sink that passes on the data of one user.
 type only struct {
 	to     repair.ExportSink
-	user   string
+	user   principal.ID
 	groups []principal.ID
-	// last is the last exported item, if its own line does not name the user.
+	// last is the last exported item, if its own line does not show that the user may see it.
 	last *library.ImportContent
 }
 
 // User implements library.ExportSink.
 func (o *only) User(u principal.ImportUser) error {
-	if u.ID != o.user {
+	if u.ID != string(o.user) {
 		return nil
 	}
 	return o.to.User(u)
 }
 
 func (o *only) groupMembers(all []principal.GroupMemberChange) []principal.GroupMemberChange {
-	return slices.DeleteFunc(slices.Clone(all), func(c principal.GroupMemberChange) bool { return c.Principal != o.user })
+	return slices.DeleteFunc(slices.Clone(all), func(c principal.GroupMemberChange) bool { return c.Principal != string(o.user) })
 }
 
 func (o *only) contentMembers(all []library.ContentMemberChange) []library.ContentMemberChange {
-	return slices.DeleteFunc(slices.Clone(all), func(c library.ContentMemberChange) bool { return c.Principal != o.user })
+	return slices.DeleteFunc(slices.Clone(all), func(c library.ContentMemberChange) bool { return c.Principal != string(o.user) })
 }
 
 // Group implements library.ExportSink.
@@ -72,35 +77,66 @@ func (o *only) Group(g principal.ImportGroup) error {
 	return o.to.Group(g)
 }
 
+// created reports whether the user has created an item.
+func (o *only) created(c *library.ImportContent) bool {
+	return c.CreatedBy != nil && *c.CreatedBy == string(o.user)
+}
+
+// sees reports whether the user may see an item that it has created: by its visibility, or through
+// one of members, which may be a group.
+func (o *only) sees(c *library.ImportContent, members []library.ContentMemberChange) bool {
+	return c.Visibility == principal.Public ||
+		c.Visibility == principal.LoggedIn && library.ContentID(c.ID).Tenant() == o.user.Tenant() ||
+		slices.ContainsFunc(members, func(m library.ContentMemberChange) bool {
+			return m.Principal == string(o.user) || slices.Contains(o.groups, principal.ID(m.Principal))
+		})
+}
+
 // Content implements library.ExportSink.
 func (o *only) Content(c library.ImportContent) error {
-	c.Members = o.contentMembers(c.Members)
-	created := c.CreatedBy != nil && *c.CreatedBy == o.user
-	if o.last = nil; !created && len(c.Members) == 0 {
+	if err := o.endItem(); err != nil {
+		return err
+	}
+	all := c.Members
+	c.Members = o.contentMembers(all)
+	if len(c.Members) == 0 && !(o.created(&c) && o.sees(&c, all)) {
 		o.last = &c
 		return nil
 	}
 	return o.to.Content(c)
 }
 
-// Members implements library.ExportSink.
-func (o *only) Members(m library.ImportMembers) error {
-	m.Group, m.Content = o.groupMembers(m.Group), o.contentMembers(m.Content)
-	if len(m.Group)+len(m.Content) == 0 {
+// endItem passes on the last item if the user has created it and none of its lines has shown that
+// the user may see it: only that, and not what others may have made of it since.
+func (o *only) endItem() error {
+	c := o.last
+	if o.last = nil; c == nil || !o.created(c) {
 		return nil
 	}
-	if o.last != nil && o.last.ID == m.ID {
-		if err := o.to.Content(*o.last); err != nil {
+	return o.to.Content(library.ImportContent{
+		ID: c.ID, Kind: c.Kind, Visibility: c.Visibility, CreatedAt: c.CreatedAt, CreatedBy: c.CreatedBy,
+	})
+}
+
+// Members implements library.ExportSink.
+func (o *only) Members(m library.ImportMembers) error {
+	all := m.Content
+	m.Group, m.Content = o.groupMembers(m.Group), o.contentMembers(all)
+	if c := o.last; c != nil && c.ID == m.ID && (len(m.Content) > 0 || o.created(c) && o.sees(c, all)) {
+		o.last = nil
+		if err := o.to.Content(*c); err != nil {
 			return err
 		}
-		o.last = nil
+	}
+	if len(m.Group)+len(m.Content) == 0 {
+		return nil
 	}
 	return o.to.Members(m)
 }
 
 // Branch implements library.ExportSink.
 func (o *only) Branch(b library.ImportBranch) error {
-	if b.CreatedBy != o.user {
+	if b.CreatedBy != string(o.user) {
 		return nil
 	}
 	return o.to.Branch(b)
@@ -108,7 +144,7 @@ func (o *only) Branch(b library.ImportBranch) error {
 
 // Revision implements library.ExportSink.
 func (o *only) Revision(v library.ImportRevision) error {
-	if v.Author != o.user {
+	if v.Author != string(o.user) {
 		return nil
 	}
 	return o.to.Revision(v)
@@ -116,7 +152,7 @@ func (o *only) Revision(v library.ImportRevision) error {
 
 // Suggestion implements library.ExportSink.
 func (o *only) Suggestion(g library.ImportSuggestion) error {
-	if g.Author != o.user {
+	if g.Author != string(o.user) {
 		return nil
 	}
 	return o.to.Suggestion(g)
@@ -124,7 +160,7 @@ func (o *only) Suggestion(g library.ImportSuggestion) error {
 
 // Draft implements library.ExportSink.
 func (o *only) Draft(d library.ImportDraft) error {
-	if d.Author != o.user {
+	if d.Author != string(o.user) {
 		return nil
 	}
 	return o.to.Draft(d)
@@ -132,7 +168,7 @@ func (o *only) Draft(d library.ImportDraft) error {
 
 // Paste implements repair.ExportSink.
 func (o *only) Paste(p paste.Import) error {
-	if p.Author == nil || string(*p.Author) != o.user {
+	if p.Author == nil || *p.Author != string(o.user) {
 		return nil
 	}
 	return o.to.Paste(p)
