@@ -192,7 +192,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	if err != nil {
 		return nil, nil, err
 	}
-	from := last.Place()
+	from := last.Position()
 	for _, n := range parts {
 		some, err := s.names(ctx, session.Query{Operation: doing, Stmt: selectNames,
 			Args: []any{n.tenant, n.initial, n.shard, from.Name, string(from.Principal), limit + 1 - len(rows)}})

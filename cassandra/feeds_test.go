@@ -122,7 +122,7 @@ func TestFeeds_PagesGoAroundTombstones(t *testing.T) {
 	}
 }
 
-// showAll shows every entry. It implements timeline.Judge.
+// showAll shows every entry. It implements timeline.LoadVisible.
 func showAll(_ context.Context, es []timeline.Entry) ([]*string, error) {
 	ids := make([]*string, len(es))
 	for i := range es {

@@ -18,7 +18,7 @@ var connectionFields = map[string]writer[*Page]{
 }
 
 var edgeFields = map[string]writer[*Row]{
-	"cursor": func(b []byte, r *Row) []byte { return append(r.Place.AppendCursor(append(b, '"')), '"') },
+	"cursor": func(b []byte, r *Row) []byte { return append(r.SealedCursor.AppendCursor(append(b, '"')), '"') },
 	"role":   func(b []byte, r *Row) []byte { return appendName(b, r.Role.String()) },
 }
 

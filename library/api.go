@@ -54,12 +54,12 @@ type LibraryEdge struct {
 	// Permissions are the viewer's; nil unless the query requested them.
 	Permissions *Permissions
 
-	Place cursor.Cursor
+	SealedCursor cursor.Cursor
 }
 
 // Cursor returns the cursor of the edge, which is sealed on each call.
 func (e *LibraryEdge) Cursor() string {
-	return string(e.Place.AppendCursor(make([]byte, 0, cursor.Usual)))
+	return string(e.SealedCursor.AppendCursor(make([]byte, 0, cursor.Usual)))
 }
 
 // Permissions is what a viewer may do with an item.

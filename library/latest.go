@@ -70,7 +70,7 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 }
 
 // publicNow returns the items of entries, nil for those that are not PUBLIC now. It implements
-// timeline.Judge. Entries of deleted items are removed in the background.
+// timeline.LoadVisible. Entries of deleted items are removed in the background.
 func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*Content, error) {
 	ids := make([]ContentID, len(entries))
 	for i, e := range entries {

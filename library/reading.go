@@ -163,7 +163,7 @@ func (r *Reading) begin(cursor *string) (*EntryKey, error) {
 	if p.Bounded {
 		r.until = &p.Bound
 	}
-	return &EntryKey{p.Position, ContentID(p.ID)}, nil
+	return &EntryKey{p.At, ContentID(p.ID)}, nil
 }
 
 // page reads the page into conn.
@@ -332,7 +332,7 @@ func (r *Reading) cursor(at EntryKey, unbounded bool) string {
 }
 
 func (r *Reading) appendCursor(b []byte, at EntryKey, unbounded bool) []byte {
-	p := cursor.Place{Order: r.order, Position: at.Position, ID: string(at.Content), Read: r.ReadAt}
+	p := cursor.Position{Order: r.order, At: at.Position, ID: string(at.Content), Read: r.ReadAt}
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound = true, *r.until
 	}
@@ -353,7 +353,7 @@ func (r *Reading) edges(w *scan, shown []finding) []*pageEdge {
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
 		e.r, e.at = r, shown[i].at
-		e.Place = e
+		e.SealedCursor = e
 		edges[i] = e
 	}
 	if n := len(shown); n > 0 && w.over {
@@ -424,8 +424,8 @@ func (r *Reading) ownRow(rows *ContentRows) Member {
 // reading: a client that followed the library from it would miss changes by others, which the
 // mutation does not return.
 func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
-	return &LibraryEdge{Node: c, Role: role, Place: &cursor.Sealed{
+	return &LibraryEdge{Node: c, Role: role, SealedCursor: &cursor.Sealed{
 		Sealer: s.Seals, Bound: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner)),
-		Place: cursor.Place{Order: cursor.AnyOrder, Position: at.Position, ID: string(at.Content)},
+		Position: cursor.Position{Order: cursor.AnyOrder, At: at.Position, ID: string(at.Content)},
 	}}
 }

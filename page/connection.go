@@ -54,7 +54,7 @@ func (s *Service) newList(kind cursor.Kind, class cursor.Class, owner string, ar
 }
 
 func (l *list) cursor(at string) string {
-	return l.seals.Seal(l.bound, cursor.Place{Order: cursor.AnyOrder, ID: at})
+	return l.seals.Seal(l.bound, cursor.Position{Order: cursor.AnyOrder, ID: at})
 }
 
 // edges returns the edges for the nodes of a page. more reports that nodes follow. resume is the

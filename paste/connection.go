@@ -66,7 +66,7 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 }
 
 // shown returns the pastes of entries, or nil for an entry whose row does not justify it. It is a
-// timeline.Resolve. Entries that are not justified are removed in the background.
+// timeline.LoadVisible. Entries that are not justified are removed in the background.
 func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste, error) {
 	ids := make([]ID, len(entries))
 	for i, e := range entries {

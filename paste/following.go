@@ -45,7 +45,7 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 	f := &Follower{s: s, most: queueMost, missed: map[ID]bool{}}
 	var place *timeline.Entry
 	if after != nil {
-		at, err := s.list().Place(*after)
+		at, err := s.list().Position(*after)
 		if err != nil {
 			return nil, err
 		}

@@ -57,8 +57,8 @@ type DirectoryRow struct {
 	MTS        clock.Instant
 }
 
-// Place returns the row's position in its list.
-func (r *DirectoryRow) Place() DirectoryPosition { return DirectoryPosition{r.Name, r.Principal} }
+// Position returns the row's position in its list.
+func (r *DirectoryRow) Position() DirectoryPosition { return DirectoryPosition{r.Name, r.Principal} }
 
 // DirectorySlice is a run of rows of one tenant's directory.
 type DirectorySlice struct {

@@ -108,8 +108,8 @@ func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
 	l.read = func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
 		q := DirectorySlice{Tenant: tenant, Prefix: cutName(prefix), Limit: limit}
 		if after != "" {
-			place := directoryPosition(after)
-			q.After = &place
+			position := directoryPosition(after)
+			q.After = &position
 		}
 		rows, err := s.directory.PageDirectory(ctx, q)
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []Directory
 		if err != nil {
 			return nil, err
 		}
-		ls[i] = Listed{At: listPosition(r.Place()), ID: r.Principal, Active: sees}
+		ls[i] = Listed{At: listPosition(r.Position()), ID: r.Principal, Active: sees}
 	}
 	return ls, nil
 }

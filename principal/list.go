@@ -57,7 +57,7 @@ func (s *Service) NewList(v *Viewer, kind cursor.Kind, owner string, read readLi
 // Cursor returns a function that seals the position of a row.
 func (l *List) Cursor(at ListPosition) func() string {
 	return func() string {
-		return l.s.seals.Seal(l.bound, cursor.Place{Order: cursor.AnyOrder, ID: string(at)})
+		return l.s.seals.Seal(l.bound, cursor.Position{Order: cursor.AnyOrder, ID: string(at)})
 	}
 }
 

@@ -35,23 +35,23 @@ const (
 	cursorHead    = 2 // version and key id
 	cursorNonce   = 12
 	cursorTag     = 16
-	// placeStep is the unit to which a sealed Place is padded, so that the length of a cursor
+	// positionStep is the unit to which a sealed Position is padded, so that the length of a cursor
 	// does not reveal the length of a hidden item's id. A typical cursor has 78 bytes, or 104
 	// characters.
-	placeStep = 48
-	placeHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
-	placeRead = 1 + 4         // a mark, and the minute in which it was read
-	// longestID is the longest id of any kind. The longest text of a Place is a name, for
+	positionStep = 48
+	positionHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
+	positionRead = 1 + 4         // a mark, and the minute in which it was read
+	// longestID is the longest id of any kind. The longest text of a Position is a name, for
 	// lists ordered by name, followed by such an id.
-	longestID     = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
-	longestPlace  = (placeHead + LongestName + 1 + longestID + placeRead + placeStep - 1) / placeStep * placeStep
-	longestCursor = (cursorHead + cursorNonce + longestPlace + cursorTag + 2) / 3 * 4
+	longestID       = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
+	longestPosition = (positionHead + LongestName + 1 + longestID + positionRead + positionStep - 1) / positionStep * positionStep
+	longestCursor   = (cursorHead + cursorNonce + longestPosition + cursorTag + 2) / 3 * 4
 )
 
 // Usual is the length of a typical cursor.
 const Usual = 104
 
-// LongestName is how many bytes of a name a Place holds at most.
+// LongestName is how many bytes of a name a Position holds at most.
 const LongestName = 80
 
 // cursorText is the encoding of cursors. It is strict: it accepts only one of the texts
@@ -85,7 +85,7 @@ const (
 	Ascending  Order = 1
 	Descending Order = 2
 
-	placeBounded = 0x80 // flag in the byte of the order
+	positionBounded = 0x80 // flag in the byte of the order
 
 	// readMark follows the id if the time of reading follows it. Older cursors have only
 	// padding there, and older versions take the mark and the time for padding.
@@ -96,13 +96,13 @@ const (
 // connections without classes.
 type Class byte
 
-// Place is the position that a cursor encodes. A connection ordered by time uses Position
-// and the id of an edge. In others Position is 0, and ID is the text by which they are
+// Position is the position that a cursor encodes. A connection ordered by time uses At
+// and the id of an edge. In others At is 0, and ID is the text by which they are
 // ordered.
-type Place struct {
-	Order    Order
-	Position clock.Instant
-	ID       string
+type Position struct {
+	Order Order
+	At    clock.Instant
+	ID    string
 	// Bound is the newest position that the walk reaches, if Bounded is true.
 	Bounded bool
 	Bound   clock.Instant
@@ -111,19 +111,19 @@ type Place struct {
 	Read clock.Instant
 }
 
-// ReadUnit is the resolution of Place.Read. Within one unit the same edge has the same
+// ReadUnit is the resolution of Position.Read. Within one unit the same edge has the same
 // cursor.
 const ReadUnit = time.Minute
 
-// append appends the encoded place, padded to a multiple of placeStep.
-func (p *Place) append(b []byte) []byte {
+// append appends the encoded position, padded to a multiple of positionStep.
+func (p *Position) append(b []byte) []byte {
 	start := len(b)
 	first := byte(p.Order)
 	if p.Bounded {
-		first |= placeBounded
+		first |= positionBounded
 	}
 	b = append(b, first)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Position))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.At))
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Bound))
 	b = append(b, byte(len(p.ID)))
 	b = append(b, p.ID...)
@@ -131,28 +131,28 @@ func (p *Place) append(b []byte) []byte {
 		b = append(b, readMark)
 		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/clock.Instant(ReadUnit.Microseconds())))
 	}
-	if over := (len(b) - start) % placeStep; over > 0 {
-		var padding [placeStep]byte
+	if over := (len(b) - start) % positionStep; over > 0 {
+		var padding [positionStep]byte
 		b = append(b, padding[over:]...)
 	}
 	return b
 }
 
-// readPlace decodes the output of append. ok is false for anything else.
-func readPlace(b []byte) (p Place, ok bool) {
-	if len(b) < placeHead {
+// readPosition decodes the output of append. ok is false for anything else.
+func readPosition(b []byte) (p Position, ok bool) {
+	if len(b) < positionHead {
 		return p, false
 	}
-	p.Bounded = b[0]&placeBounded != 0
-	p.Order = Order(b[0] &^ placeBounded)
-	p.Position = clock.Instant(binary.BigEndian.Uint64(b[1:]))
+	p.Bounded = b[0]&positionBounded != 0
+	p.Order = Order(b[0] &^ positionBounded)
+	p.At = clock.Instant(binary.BigEndian.Uint64(b[1:]))
 	p.Bound = clock.Instant(binary.BigEndian.Uint64(b[9:]))
 	n := int(b[17])
-	if p.Order > Descending || len(b) < placeHead+n {
-		return Place{}, false
+	if p.Order > Descending || len(b) < positionHead+n {
+		return Position{}, false
 	}
-	p.ID = string(b[placeHead : placeHead+n])
-	if rest := b[placeHead+n:]; len(rest) >= placeRead && rest[0] == readMark {
+	p.ID = string(b[positionHead : positionHead+n])
+	if rest := b[positionHead+n:]; len(rest) >= positionRead && rest[0] == readMark {
 		p.Read = clock.Instant(binary.BigEndian.Uint32(rest[1:])) * clock.Instant(ReadUnit.Microseconds())
 	}
 	return p, true
@@ -251,13 +251,13 @@ func (s *Sealer) key(id byte) *cursorKey {
 }
 
 // Seal returns the cursor of a place, bound to the connection of bound.
-func (s *Sealer) Seal(bound []byte, p Place) string {
+func (s *Sealer) Seal(bound []byte, p Position) string {
 	var text [Usual]byte
 	return string(s.AppendSeal(text[:0], bound, p))
 }
 
 // AppendSeal appends the text of Seal to b.
-func (s *Sealer) AppendSeal(b, bound []byte, p Place) []byte {
+func (s *Sealer) AppendSeal(b, bound []byte, p Position) []byte {
 	k := s.keys[0]
 	w := k.sealBuffers.Get().(*sealBuffer)
 	defer k.sealBuffers.Put(w)
@@ -273,39 +273,39 @@ func (s *Sealer) AppendSeal(b, bound []byte, p Place) []byte {
 }
 
 // Open decodes a cursor bound to the connection of bound, for a page in order.
-func (s *Sealer) Open(bound []byte, order Order, cursor string) (Place, error) {
+func (s *Sealer) Open(bound []byte, order Order, cursor string) (Position, error) {
 	p, err := s.OpenAny(bound, cursor)
 	if err == nil && p.Order != AnyOrder && p.Order != order {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
 	return p, err
 }
 
 // OpenAny decodes a cursor bound to the connection of bound, of any order.
-func (s *Sealer) OpenAny(bound []byte, cursor string) (Place, error) {
+func (s *Sealer) OpenAny(bound []byte, cursor string) (Position, error) {
 	if cursor == "" || len(cursor) > longestCursor {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
 	b, err := cursorText.DecodeString(cursor)
 	// The decoder ignores line breaks, so there would be several texts for one cursor.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
 	if len(b) < cursorHead+cursorNonce+cursorTag || b[0] != cursorVersion {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
 	k := s.key(b[1])
 	if k == nil {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
 	sealed := b[cursorHead+cursorNonce:]
 	plain, err := k.aead.Open(nil, b[cursorHead:cursorHead+cursorNonce], sealed, bound)
 	if err != nil {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
-	p, ok := readPlace(plain)
+	p, ok := readPosition(plain)
 	if !ok {
-		return Place{}, badCursor()
+		return Position{}, badCursor()
 	}
 	return p, nil
 }

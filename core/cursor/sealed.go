@@ -6,12 +6,12 @@ type Cursor interface {
 	AppendCursor(b []byte) []byte
 }
 
-// Sealed is a Place with the Sealer and the binding of its cursor.
+// Sealed is a Position with the Sealer and the binding of its cursor.
 type Sealed struct {
-	Sealer *Sealer
-	Bound  []byte
-	Place  Place
+	Sealer   *Sealer
+	Bound    []byte
+	Position Position
 }
 
 // AppendCursor implements Cursor.
-func (s *Sealed) AppendCursor(b []byte) []byte { return s.Sealer.AppendSeal(b, s.Bound, s.Place) }
+func (s *Sealed) AppendCursor(b []byte) []byte { return s.Sealer.AppendSeal(b, s.Bound, s.Position) }

@@ -21,12 +21,12 @@ func TestAppendSeal_MatchesSeal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range longestID {
 		bound := Binding(OfLibrary, Class(n%4), strings.Repeat("o", n%100))
-		p := Place{Order: Order(n % 3), Position: clock.Instant(random.Int64()), ID: strings.Repeat("i", n)}
+		p := Position{Order: Order(n % 3), At: clock.Instant(random.Int64()), ID: strings.Repeat("i", n)}
 		if n%2 == 0 {
 			p.Bounded, p.Bound = true, clock.Instant(random.Int64())
 		}
 		text := s.Seal(bound, p)
-		sealed := &Sealed{Sealer: s, Bound: bound, Place: p}
+		sealed := &Sealed{Sealer: s, Bound: bound, Position: p}
 		if got := string(sealed.AppendCursor([]byte("before "))); got != "before "+text {
 			t.Errorf("%d: %s is not %s", n, got, text)
 		}

@@ -184,11 +184,11 @@ type passage struct {
 	expired int
 }
 
-// reach ends the passage at an entry that is taken, or at the end of the feed. A passage
+// endPassage ends the passage at an entry that is taken, or at the end of the feed. A passage
 // with many expired entries is a hole. If the store has skipped many removed entries, one of
 // the passages is a hole too, but the store does not report which one. The longest one read
 // is chosen; if that is wrong, the next walk finds another one.
-func (w *walk) reach(at clock.Instant) {
+func (w *walk) endPassage(at clock.Instant) {
 	found := between(w.passed.from, at)
 	if w.passed.expired >= holeFrom || w.grown(found) {
 		w.remember(found)

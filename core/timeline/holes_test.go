@@ -71,8 +71,8 @@ func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 	}
 	inside := timeline.Entry{Created: begin + removed*500, ID: "x"}
 	queries := []timeline.Query{
-		{Size: 20}, {Size: 20, Place: &inside}, {Size: 2, Place: &inside, Newer: true}, {Size: 80, Newer: true},
-		{Size: 20, Place: &timeline.Entry{Created: begin - 5000}, Newer: true}, {Size: 3, Place: &timeline.Entry{Created: begin - 30_000}},
+		{Size: 20}, {Size: 20, After: &inside}, {Size: 2, After: &inside, Newer: true}, {Size: 80, Newer: true},
+		{Size: 20, After: &timeline.Entry{Created: begin - 5000}, Newer: true}, {Size: 3, After: &timeline.Entry{Created: begin - 30_000}},
 	}
 	for range 3 { // the right span is not always found at once
 		f.want(queries[0])
@@ -387,7 +387,7 @@ func TestRead_AroundHolesMatchesAModel(t *testing.T) {
 				q := timeline.Query{Size: rng.IntN(12), Newer: rng.IntN(2) == 0}
 				if rng.IntN(3) > 0 {
 					place := at()
-					q.Place = &place
+					q.After = &place
 				}
 				f.want(q)
 			}

@@ -24,27 +24,27 @@ func (l *List) Query(args cursor.PageArgs) (Query, error) {
 	}
 	q := Query{Size: page.Size, Newer: page.Backward}
 	if page.Cursor != nil {
-		at, err := l.Place(*page.Cursor)
+		at, err := l.Position(*page.Cursor)
 		if err != nil {
 			return Query{}, err
 		}
-		q.Place = &at
+		q.After = &at
 	}
 	return q, nil
 }
 
-// Place returns the position that a cursor encodes. Its error is BAD_CURSOR.
-func (l *List) Place(c string) (Entry, error) {
+// Position returns the position that a cursor encodes. Its error is BAD_CURSOR.
+func (l *List) Position(c string) (Entry, error) {
 	at, err := l.Seals.Open(l.Bound, cursor.Descending, c)
 	if err != nil {
 		return Entry{}, err
 	}
-	return Entry{Created: at.Position, ID: at.ID}, nil
+	return Entry{Created: at.At, ID: at.ID}, nil
 }
 
 // Cursor returns the cursor of a position.
 func (l *List) Cursor(e Entry) string {
-	return l.Seals.Seal(l.Bound, cursor.Place{Order: cursor.Descending, Position: e.Created, ID: e.ID, Read: l.Read})
+	return l.Seals.Seal(l.Bound, cursor.Position{Order: cursor.Descending, At: e.Created, ID: e.ID, Read: l.Read})
 }
 
 // Info returns the PageInfo of a page with the given ends.

@@ -14,17 +14,17 @@ const minChecked = 8
 // Query describes a page to read.
 type Query struct {
 	Size int
-	// Place is the position that the page follows, or nil for the end of the feed. There may
+	// After is the position that the page follows, or nil for the end of the feed. There may
 	// no longer be an entry at the position.
-	Place *Entry
-	// Newer requests the entries that are next newer than Place, or the oldest ones.
+	After *Entry
+	// Newer requests the entries that are next newer than After, or the oldest ones.
 	// Otherwise the page has the entries that are next older, or the newest.
 	Newer bool
 }
 
-// Resolve returns the item of each entry, or nil if it must not be shown. It decides by the
+// LoadVisible returns the item of each entry, or nil if it must not be shown. It decides by the
 // rows that the entries are derived from.
-type Resolve[T any] func(ctx context.Context, entries []Entry) ([]*T, error)
+type LoadVisible[T any] func(ctx context.Context, entries []Entry) ([]*T, error)
 
 // Found is an item of a page, with its entry.
 type Found[T any] struct {
@@ -44,30 +44,30 @@ type Ends struct {
 	// true although nothing follows if too many entries there are not shown to scan further.
 	HasNewer, HasOlder bool
 	// Newest and Oldest are the positions from which to continue on either side; nil if
-	// nothing was scanned and the query had no Place.
+	// nothing was scanned and the query had no After.
 	Newest, Oldest *Entry
 }
 
 // Read reads a page of a feed.
-func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, resolve Resolve[T]) (*Page[T], error) {
+func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load LoadVisible[T]) (*Page[T], error) {
 	var on, back scan[T]
 	sides := 1
-	if q.Place != nil {
+	if q.After != nil {
 		sides = 2 // otherwise the page begins at an end of the feed
 	}
 	err := t.each(ctx, sides, func(side int) (err error) {
 		if side == 0 {
-			on, err = run(ctx, t, feed, q.Place, q.Newer, q.Size, nil, resolve)
+			on, err = run(ctx, t, feed, q.After, q.Newer, q.Size, nil, load)
 			return err
 		}
 		// An entry at the position itself is on the other side of the page.
-		back, err = run(ctx, t, feed, q.Place, !q.Newer, 0, []Entry{*q.Place}, resolve)
+		back, err = run(ctx, t, feed, q.After, !q.Newer, 0, []Entry{*q.After}, load)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[T]{Found: on.found, Ends: Ends{HasOlder: on.more, HasNewer: back.more, Newest: q.Place, Oldest: q.Place}}
+	p := &Page[T]{Found: on.found, Ends: Ends{HasOlder: on.more, HasNewer: back.more, Newest: q.After, Oldest: q.After}}
 	if on.scanned {
 		p.Newest, p.Oldest = &on.first, &on.last
 	}
@@ -93,7 +93,7 @@ type scan[T any] struct {
 // run walks until it has found want entries and one more, the feed ends, MaxScanned entries
 // were checked, or the walk has skipped too many expired entries. ahead are entries that come
 // before those of the walk.
-func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, resolve Resolve[T]) (scan[T], error) {
+func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, load LoadVisible[T]) (scan[T], error) {
 	var s scan[T]
 	w, err := t.newWalk(ctx, feed, from, newer, want+1)
 	if err != nil {
@@ -116,7 +116,7 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 				return s, nil
 			}
 		}
-		items, err := resolve(ctx, entries)
+		items, err := load(ctx, entries)
 		if err != nil {
 			return s, err
 		}

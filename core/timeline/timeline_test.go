@@ -99,7 +99,7 @@ func (f *fixture) put(e timeline.Entry, shown bool) {
 	}
 }
 
-// resolve returns the items to show. It is a timeline.Resolve.
+// resolve returns the items to show. It is a timeline.LoadVisible.
 func (f *fixture) resolve(_ context.Context, es []timeline.Entry) ([]*string, error) {
 	f.checked += len(es)
 	items := make([]*string, len(es))
@@ -132,7 +132,7 @@ func (f *fixture) want(q timeline.Query) *timeline.Page[string] {
 	other := false
 	for _, e := range f.shown {
 		switch {
-		case q.Place == nil || q.Newer == (timeline.Compare(e, *q.Place) > 0) && timeline.Compare(e, *q.Place) != 0:
+		case q.After == nil || q.Newer == (timeline.Compare(e, *q.After) > 0) && timeline.Compare(e, *q.After) != 0:
 			on = append(on, e)
 		default:
 			other = true
@@ -168,7 +168,7 @@ func (f *fixture) want(q timeline.Query) *timeline.Page[string] {
 	switch {
 	case len(got) > 0 && (timeline.Compare(*p.Newest, got[0]) != 0 || timeline.Compare(*p.Oldest, got[len(got)-1]) != 0):
 		f.Errorf("the page %+v is from %v to %v", q, p.Newest, p.Oldest)
-	case len(got) == 0 && (p.Newest != q.Place || p.Oldest != q.Place):
+	case len(got) == 0 && (p.Newest != q.After || p.Oldest != q.After):
 		f.Errorf("the empty page %+v is from %v to %v", q, p.Newest, p.Oldest)
 	}
 	return p
@@ -196,7 +196,7 @@ func TestRead_MatchesAModel(t *testing.T) {
 					f.want(timeline.Query{Size: size, Newer: newer})
 					for range 5 {
 						place := places[random.IntN(len(places))]
-						f.want(timeline.Query{Size: size, Newer: newer, Place: &timeline.Entry{Created: place.Created, ID: place.ID}})
+						f.want(timeline.Query{Size: size, Newer: newer, After: &timeline.Entry{Created: place.Created, ID: place.ID}})
 					}
 				}
 			}
@@ -218,8 +218,8 @@ func TestRead_WalksShowEachEntryOnce(t *testing.T) {
 			for _, found := range p.Found {
 				met[found.Entry.ID]++
 			}
-			if q.Place = p.Oldest; newer {
-				q.Place = p.Newest
+			if q.After = p.Oldest; newer {
+				q.After = p.Newest
 			}
 			if newer && !p.HasNewer || !newer && !p.HasOlder || pages > 100 {
 				break
@@ -245,7 +245,7 @@ func TestRead_ManyHiddenEntriesCutThePageShort(t *testing.T) {
 	if f.checked < timeline.MaxScanned || f.checked > timeline.MaxScanned+8 {
 		t.Errorf("%d were checked", f.checked)
 	}
-	p = f.read(timeline.Query{Size: 5, Place: p.Oldest})
+	p = f.read(timeline.Query{Size: 5, After: p.Oldest})
 	if len(p.Found) != 1 || p.HasOlder || *p.Found[0].Item != "oldest" {
 		t.Errorf("the second page: %+v", p)
 	}

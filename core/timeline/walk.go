@@ -112,7 +112,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next := w.next()
 		if next == nil {
 			if !w.openDays() {
-				w.reach(w.end(w.newer))
+				w.endPassage(w.end(w.newer))
 				break
 			}
 			continue
@@ -124,7 +124,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 			w.passed.expired++
 			continue
 		}
-		w.reach(e.Created)
+		w.endPassage(e.Created)
 		taken = append(taken, *e)
 	}
 	w.t.holes.cut(w.feed, taken...)

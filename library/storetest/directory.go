@@ -152,7 +152,7 @@ func pageDirectory(s *env) {
 func (s *env) pages(prefix string, due []principal.DirectoryRow) {
 	s.Helper()
 	slices.SortFunc(due, func(a, b principal.DirectoryRow) int {
-		if a.Place().Less(b.Place()) {
+		if a.Position().Less(b.Position()) {
 			return -1
 		}
 		return 1
@@ -166,7 +166,7 @@ func (s *env) pages(prefix string, due []principal.DirectoryRow) {
 				break
 			}
 			got = append(got, rows...)
-			addEntry := rows[len(rows)-1].Place()
+			addEntry := rows[len(rows)-1].Position()
 			after = &addEntry
 		}
 		s.same(fmt.Sprintf("%q in pages of %d", prefix, limit), got, due)

@@ -72,7 +72,7 @@ func (c *Client) PageDirectory(ctx context.Context, s principal.DirectorySlice) 
 			r := cell.row
 			switch {
 			case !cell.live, r.Principal.Tenant() != s.Tenant, r.Whole != (s.Prefix == ""), !strings.HasPrefix(r.Name, s.Prefix):
-			case s.After != nil && !s.After.Less(r.Place()):
+			case s.After != nil && !s.After.Less(r.Position()):
 			case len(rows) < s.Limit:
 				rows = append(rows, r)
 			}
