@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -18,8 +19,9 @@ import (
 // shared by operations.
 type OperationPlan struct {
 	// Field is the field of Query that reads the object.
-	Field       string
-	id          argument
+	Field string
+	// id is the argument that identifies the object, and tenant where it is looked up.
+	id, tenant  argument
 	query       plan[*Object]
 	user, group principalPlan
 	steps       int
@@ -41,18 +43,34 @@ type Object struct {
 // readsOf maps the fields of Query that a plan can start with to the types that they return.
 var readsOf = map[string][]string{
 	"viewer": {"User"}, "user": {"User"}, "group": {"Group"}, "principal": {"User", "Group"},
-	"content": {"Content"}, "node": {"User", "Group", "Content"},
+	"content": {"Content"}, "node": {"User", "Group", "Content"}, "contentByUrl": {"Content"},
+	// byKey may return other types too, which the executor answers.
+	"byKey": {"Content"},
 }
+
+// idsOf maps the fields of Query whose argument that identifies the object is not id to its name.
+var idsOf = map[string]string{"contentByUrl": "url", "byKey": "key"}
 
 // IsPlanned reports whether a plan can start with a field of Query.
 func IsPlanned(field string) bool { return readsOf[field] != nil }
 
-// ID returns the argument id of the field that reads. ok is false if only the executor can evaluate
-// the argument.
+// ID returns the argument that identifies the object to read. ok is false if only the executor can
+// evaluate it.
 func (p *OperationPlan) ID(variables map[string]any) (id string, ok bool) {
 	value, _, err := p.id.of(variables)
 	id, ok = value.(string)
 	return id, ok && err == nil
+}
+
+// Tenant returns the argument tenant of the field that reads, or nil if it is null or missing. ok is
+// false if only the executor can evaluate it.
+func (p *OperationPlan) Tenant(variables map[string]any) (tenant *string, ok bool) {
+	value, _, err := p.tenant.of(variables)
+	if value == nil || err != nil {
+		return nil, err == nil
+	}
+	name, ok := value.(string)
+	return &name, ok
 }
 
 // PageOf returns the selected page of a user's or group's library, or nil.
@@ -116,7 +134,9 @@ func (c *operationCompiler) field(f graphql.CollectedField) writer[*Object] {
 	if types == nil || c.plan.Field != "" {
 		return nil
 	}
-	c.plan.Field, c.plan.id = f.Name, argumentOf(f, "id")
+	c.plan.Field = f.Name
+	c.plan.id = argumentOf(f, cmp.Or(idsOf[f.Name], "id"))
+	c.plan.tenant = argumentOf(f, "tenant")
 	if slices.Contains(types, "User") {
 		c.principal(&c.plan.user, f.Selections, userImplementors)
 	}

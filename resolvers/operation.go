@@ -42,6 +42,7 @@ type reading struct {
 	viewer *principal.Viewer
 	// What is read: the object with an id, and a page of its library.
 	id       string
+	tenant   *string          // in which a URL is looked up, or nil
 	page     *graph.PageField // or nil
 	request  graph.PageRequest
 	outcomes outcomes
@@ -58,6 +59,10 @@ func (r *reading) begin(ctx context.Context) bool {
 	var ok bool
 	if r.id, ok = r.plan.ID(r.op.Variables); !ok {
 		return false
+	}
+	if r.plan.Field == "contentByUrl" || r.plan.Field == "byKey" {
+		r.tenant, ok = r.plan.Tenant(r.op.Variables)
+		return ok
 	}
 	switch kind := id.KindOf(r.id); {
 	case kind == id.Malformed:
@@ -100,6 +105,9 @@ func (r *reading) read(ctx context.Context) bool {
 		return r.principal(ctx, &o.Header)
 	case *library.Content:
 		r.found.Item = graph.RowOf(o)
+	case nil:
+	default: // byKey has found a branch, a revision, a draft or a suggestion
+		return false
 	}
 	return true
 }
@@ -113,6 +121,10 @@ func (r *reading) object(ctx context.Context) (any, error) {
 		return something(q.viewerUser(ctx, r.prefetchPage))
 	case "content":
 		return something(q.Content(ctx, r.id))
+	case "contentByUrl":
+		return something(q.ContentByURL(ctx, r.id, r.tenant))
+	case "byKey":
+		return q.ByKey(ctx, r.id, r.tenant)
 	case "node":
 		nodes, err := q.nodes(ctx, []string{r.id}, r.prefetchPage)
 		if err != nil {

@@ -261,6 +261,13 @@ func worldOfOperations(g *gateway) {
 		g.must(as("u:acme:ann"), `mutation($id: ID!) { saveRevision(input: {contentId: $id, locale: "de", title: "Notiz", body: "Text"}) { userErrors { field message } } }`,
 			"id", fmt.Sprintf("c:acme:note%d", i))
 	}
+	for i, path := range []string{"eins", "zwei", "drei"} {
+		moved := g.must(as([]string{"u:acme:ann", "u:acme:bob", "u:acme:ghost"}[i]), `mutation($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { content { url } userErrors { message } } }`,
+			"id", fmt.Sprintf("c:acme:item%03d", i), "url", "https://acme.example/"+path)
+		if moved.at("moveContent", "content", "url") != "https://acme.example/"+path {
+			g.t.Fatalf("no item has the url %s: %v", path, moved)
+		}
+	}
 	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 }
 
