@@ -86,6 +86,14 @@ export function withChange(
   if (!change.edge) return { ...library, edges };
 
   const { pageInfo } = library;
+  const isOpen = pageInfo.hasNextPage || pageInfo.hasPreviousPage;
+  if (edges.length === 0 && heldAt < 0 && isOpen) {
+    // Nothing is loaded to compare it with: all else is read from here, at both ends.
+    const { cursor } = change.edge;
+    const more = { hasNextPage: true, hasPreviousPage: true };
+    const ends = { startCursor: cursor, endCursor: cursor };
+    return { ...library, edges: [change.edge], pageInfo: { ...pageInfo, ...more, ...ends } };
+  }
   const { index, beyond } = placeFor(
     edges.map(({ node }) => node),
     change.edge.node,

@@ -301,6 +301,21 @@ test('an entry that leaves the loaded part moves the end', () => {
   assert.deepEqual(within.edges.map(({ node }) => node.id), ['b', 'c', 'd']);
 });
 
+test('an emptied loaded part starts again at the next entry', () => {
+  const { withChange } = examples.order;
+  const edge = (id, time) => ({ cursor: `at ${time}`, node: { id, title: id, version: 1, lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
+  for (const order of ['ASC', 'DESC'])
+    for (const more of ['hasNextPage', 'hasPreviousPage']) {
+      const library = { edges: [edge('b', 2)], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'start', endCursor: 'end', [more]: true } };
+      const emptied = withChange(library, { contentId: 'b' }, order);
+      const { edges, pageInfo } = withChange(emptied, { edge: edge('a', 1) }, order);
+      assert.deepEqual(edges.map(({ node }) => node.id), ['a'], `${order}, ${more}`);
+      assert.deepEqual(pageInfo, { hasNextPage: true, hasPreviousPage: true, startCursor: 'at 1', endCursor: 'at 1' });
+    }
+  const empty = { edges: [], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null } };
+  assert.deepEqual(withChange(empty, { edge: edge('a', 1) }, 'ASC'), { ...empty, edges: [edge('a', 1)] });
+});
+
 test('a pause is as long as the gateway asks', () => {
   assert.equal(examples.retry.pauseAfter({ code: 'RATE_LIMITED', retryAfter: 2 }, 1), 2000);
 });
