@@ -22,8 +22,8 @@ var _ archive.Source = (*Store)(nil)
 // stores them, and within a partition in the order of its rows. That order is stable and the same
 // for every process, so any process can continue after the last row that another has read.
 
-// rowPlace is the position of a row in its table.
-type rowPlace struct {
+// rowPosition is the position of a row in its table.
+type rowPosition struct {
 	Token int64  `json:"token"`
 	Part  []byte `json:"part"`          // the key of its partition
 	Row   []byte `json:"row,omitempty"` // its key within the partition; empty if the partition is a single row
@@ -49,7 +49,7 @@ type archiveTable struct {
 }
 
 // rowReader reads the next row; ok is false at the end.
-type rowReader func(*gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error)
+type rowReader func(*gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error)
 
 // beforeAllTokens is smaller than the token of any partition.
 const beforeAllTokens int64 = math.MinInt64
@@ -65,9 +65,9 @@ func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, l
 	}
 	w := &archiveWalk{store: s, table: t, limit: limit}
 	if after != nil {
-		w.at = new(rowPlace)
+		w.at = new(rowPosition)
 		if err := json.Unmarshal(after, w.at); err != nil {
-			return nil, nil, session.WrapError(t.doing, fmt.Errorf("%w: a place", session.ErrMalformedCell))
+			return nil, nil, session.WrapError(t.doing, fmt.Errorf("%w: a position", session.ErrMalformedCell))
 		}
 	}
 	if err := w.run(ctx); err != nil {
@@ -86,7 +86,7 @@ type archiveWalk struct {
 	table *archiveTable
 	limit int
 	rows  []archive.Row
-	at    *rowPlace // the position of the last row; nil before the first
+	at    *rowPosition // the position of the last row; nil before the first
 }
 
 // run reads the rest of the partition in which the last page ended, then the partitions with the
@@ -106,7 +106,7 @@ func (w *archiveWalk) run(ctx context.Context) error {
 }
 
 // rest reads the remaining rows of one token.
-func (w *archiveWalk) rest(ctx context.Context, at rowPlace) error {
+func (w *archiveWalk) rest(ctx context.Context, at rowPosition) error {
 	if !w.table.single {
 		if err := w.partition(ctx, at.Part, at.Row); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 	r := session.Query{Operation: w.table.doing, Stmt: stmt, Args: append(args, w.limit-had), PageSize: archivePage}
 	return w.store.withRetries(ctx, func() error {
 		w.rows = w.rows[:had]
-		var last rowPlace
+		var last rowPosition
 		var bad error
 		next := w.table.rows()
 		err := w.store.session.Read(ctx, r, func(iter *gocql.Iter) bool {
@@ -196,17 +196,17 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 
 // A copy takes long, and must survive the restart of a node.
 const (
-	patientTries = 6
-	patientPause = 500 * time.Millisecond
+	unavailableTries = 6
+	unavailablePause = 500 * time.Millisecond
 )
 
 // withRetries calls do, which must be repeatable, and calls it again after a doubling pause while
 // the cluster is unavailable.
 func (s *Store) withRetries(ctx context.Context, do func() error) error {
-	wait := patientPause
+	wait := unavailablePause
 	for n := 1; ; n++ {
 		err := do()
-		if err == nil || n == patientTries || fault.CodeOf(err) != fault.Unavailable || session.Pause(ctx, wait) != nil {
+		if err == nil || n == unavailableTries || fault.CodeOf(err) != fault.Unavailable || session.Pause(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2

@@ -12,7 +12,7 @@ import (
 )
 
 func readPasteRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var p paste.Row
 		var id string
 		if !iter.Scan(&at.Token, &id, &p.Seq, &p.Data) {
@@ -25,7 +25,7 @@ func readPasteRows() rowReader {
 }
 
 func readBodyRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var id string
 		var key []byte
 		b := new(archive.BodyRow)

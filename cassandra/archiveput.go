@@ -57,7 +57,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := ctx.Err(); err != nil {
 		return session.NotSent(err)
 	}
-	p := &restoring{store: s, now: s.now(), at: make(map[restorePlace]int)}
+	p := &restoring{store: s, now: s.now(), at: make(map[restoreTarget]int)}
 	for i := range rows {
 		if err := p.add(&rows[i]); err != nil {
 			return err
@@ -84,15 +84,15 @@ type restoring struct {
 	store *Store
 	now   clock.Instant
 	parts [][]restore
-	at    map[restorePlace]int
+	at    map[restoreTarget]int
 }
 
-// restorePlace is the target of rows that are written together: a partition, or a row in the list
+// restoreTarget is the target of rows that are written together: a partition, or a row in the list
 // of days.
-type restorePlace struct{ table, key string }
+type restoreTarget struct{ table, key string }
 
-// place returns the number of writes to a target, and the last of them.
-func (p *restoring) place(at restorePlace) (n int, last restore) {
+// target returns the number of writes to a target, and the last of them.
+func (p *restoring) target(at restoreTarget) (n int, last restore) {
 	n, known := p.at[at]
 	if !known {
 		n = len(p.parts)
@@ -111,7 +111,7 @@ func (p *restoring) single(w restore) { p.parts = append(p.parts, []restore{w}) 
 // partition returns the write that takes one more row of a partition of content or of principals.
 // header reports that the row is the partition's header.
 func (p *restoring) partition(t *restoreTable, id string, header bool) *restorePartition {
-	n, last := p.place(restorePlace{t.name, id})
+	n, last := p.target(restoreTarget{t.name, id})
 	w, _ := last.(*restorePartition)
 	if w == nil || header || len(w.others.Entries) == restoreRows {
 		w = &restorePartition{table: t, id: id}
@@ -136,7 +136,7 @@ func (p *restoring) add(r *archive.Row) error {
 	case r.Text != nil:
 		p.single((*restoreText)(r.Text))
 	case r.Draft != nil:
-		n, _ := p.place(restorePlace{"draft", string(r.Draft.User)})
+		n, _ := p.target(restoreTarget{"draft", string(r.Draft.User)})
 		p.parts[n] = append(p.parts[n], (*restoreDraft)(r.Draft))
 	case r.Lease != nil:
 		p.single((*restoreLease)(r.Lease))
@@ -186,14 +186,14 @@ func (p *restoring) reply(r *archive.RequestAt) {
 // due adds the write of a hint, as PutDue would write it.
 func (p *restoring) due(d commit.Due) {
 	day, shard := dayOf(d.At), shardOf(d.Row())
-	n, last := p.place(restorePlace{"due", string(duePartOf(day, shard))})
+	n, last := p.target(restoreTarget{"due", string(duePartOf(day, shard))})
 	w, _ := last.(*restoreDues)
 	if w == nil || len(w.Entries) == restoreRows {
 		w = new(restoreDues)
 		p.parts[n] = append(p.parts[n], w)
 	}
 	w.Append(putDue, day, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
-	if n, noted := p.place(restorePlace{"due_day", day.Format(time.DateOnly)}); noted == nil {
+	if n, noted := p.target(restoreTarget{"due_day", day.Format(time.DateOnly)}); noted == nil {
 		days := new(restoreDues)
 		days.Append(noteDay, day)
 		p.parts[n] = append(p.parts[n], days)

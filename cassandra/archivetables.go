@@ -183,7 +183,7 @@ func dueRowOf(d commit.Due) []byte {
 // Rows.
 
 func readSettings() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var value []byte
 		var name string
 		if !iter.Scan(&at.Token, &name, &value) {
@@ -196,7 +196,7 @@ func readSettings() rowReader {
 }
 
 func readBlocks() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var b archive.BlockRow
 		if !iter.Scan(&at.Token, &b.Host, &b.Next) {
 			return r, at, false, nil
@@ -207,7 +207,7 @@ func readBlocks() rowReader {
 }
 
 func readCreations() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var key, hash []byte
 		var c commit.Creation
 		var until int64
@@ -226,7 +226,7 @@ func readCreations() rowReader {
 }
 
 func readLeases() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var l lease.Row
 		var id string
 		if !iter.Scan(&at.Token, &id, &l.Seq, &l.Data) {
@@ -243,7 +243,7 @@ func readPrincipalRows() rowReader {
 	var id string
 	var token int64
 	cells := append([]any{&token, &id}, row.cells()...)
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		if !iter.Scan(cells...) {
 			return r, at, false, nil
 		}
@@ -260,7 +260,7 @@ func readPrincipalRows() rowReader {
 		default:
 			err = session.ErrMalformedCell
 		}
-		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
+		return r, rowPosition{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
 	}
 }
 
@@ -269,7 +269,7 @@ func readContentRows() rowReader {
 	var id string
 	var token int64
 	cells := append([]any{&token, &id}, row.cells()...)
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		if !iter.Scan(cells...) {
 			return r, at, false, nil
 		}
@@ -286,7 +286,7 @@ func readContentRows() rowReader {
 		default:
 			r.ContentRow = &archive.RowAt{Content: content, Row: row.further()}
 		}
-		return r, rowPlace{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
+		return r, rowPosition{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
 	}
 }
 
@@ -305,7 +305,7 @@ func (c *requestCells) archived(key string) (commit.RequestRow, error) {
 
 func readTextRows() rowReader {
 	var row textRow
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var key []byte
 		if !iter.Scan(&at.Token, &key, &row.item, &row.kind, &row.key, &row.body) {
 			return r, at, false, nil
@@ -321,7 +321,7 @@ func readTextRows() rowReader {
 }
 
 func readDraftRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var user string
 		var token, value []byte
 		d := new(page.DraftRow)
@@ -338,7 +338,7 @@ func readDraftRows() rowReader {
 }
 
 func readDueRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPlace, ok bool, err error) {
+	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var day time.Time
 		var shard int8
 		var instant int64

@@ -183,7 +183,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 		rows, err = s.names(ctx, session.Query{Operation: doing, Stmt: scanNames, Args: []any{limit + 2}})
 		return cutScan(rows, err, limit)
 	}
-	last, err := placeOfName(after)
+	last, err := directoryRowOf(after)
 	if err != nil {
 		return nil, nil, session.WrapError(doing, err)
 	}
@@ -239,9 +239,9 @@ func cutScan(rows []principal.DirectoryRow, err error, limit int) ([]principal.D
 	return rows[:limit], []byte(strings.Join([]string{list, string(last.Principal), strconv.Quote(last.Name)}, " ")), nil
 }
 
-// placeOfName decodes a position to its row.
-func placeOfName(place []byte) (r principal.DirectoryRow, err error) {
-	parts := strings.SplitN(string(place), " ", 3)
+// directoryRowOf decodes a position to its row.
+func directoryRowOf(position []byte) (r principal.DirectoryRow, err error) {
+	parts := strings.SplitN(string(position), " ", 3)
 	if len(parts) != 3 {
 		return r, session.ErrMalformedCell
 	}

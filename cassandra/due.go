@@ -93,7 +93,7 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 
 // readDues reads hints of a partition in order: those after a position and up to an instant. The
 // write time of a hint of an earlier version is unknown, but not after now.
-func (s *Store) readDues(ctx context.Context, p *duePartition, from duePlace, to, now clock.Instant, limit int) ([]commit.Due, error) {
+func (s *Store) readDues(ctx context.Context, p *duePartition, from duePosition, to, now clock.Instant, limit int) ([]commit.Due, error) {
 	var (
 		dues []commit.Due
 		at   int64

@@ -15,20 +15,20 @@ import (
 // finds them.
 const mostDuesKept = 1000
 
-// duePlace is a position in a partition of dues: right after a hint, or before all hints of an
+// duePosition is a position in a partition of dues: right after a hint, or before all hints of an
 // instant.
-type duePlace struct {
+type duePosition struct {
 	at  clock.Instant
 	row string
 }
 
-func placeOf(d commit.Due) duePlace { return duePlace{d.At, d.Row()} }
+func positionOf(d commit.Due) duePosition { return duePosition{d.At, d.Row()} }
 
-func comparePlaces(a, b duePlace) int {
+func comparePositions(a, b duePosition) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.row, b.row))
 }
 
-func (p duePlace) before(q duePlace) bool { return comparePlaces(p, q) < 0 }
+func (p duePosition) before(q duePosition) bool { return comparePositions(p, q) < 0 }
 
 // knownDue is a hint that was read or written and not dropped since.
 type knownDue struct {
@@ -45,8 +45,8 @@ type duePartition struct {
 	last  clock.Instant
 
 	near  dueWalk
-	ahead duePlace // where the current read ends
-	known map[duePlace]knownDue
+	ahead duePosition // where the current read ends
+	known map[duePosition]knownDue
 
 	full  bool // everything is being read again
 	again dueWalk
@@ -64,9 +64,9 @@ type dueDayState struct {
 
 // dueScan remembers how far the dues have been read, and which exist.
 type dueScan struct {
-	scanning sync.Mutex // held by DueUntil; guards the walks except near.place
+	scanning sync.Mutex // held by DueUntil; guards the walks except near.position
 
-	mu   sync.Mutex // guards days, near.place, ahead and known
+	mu   sync.Mutex // guards days, near.position, ahead and known
 	days map[time.Time]*dueDayState
 	call int
 	now  clock.Instant
@@ -92,7 +92,7 @@ func newDueDay(d dueDay, now clock.Instant) *dueDayState {
 	first := clock.Of(d.day)
 	for i := range state.parts {
 		state.parts[i] = duePartition{day: d.day, shard: int8(i), first: first, last: first.Add(24*time.Hour) - 1,
-			near: dueWalk{place: duePlace{at: first}, slice: dueSlice}, known: map[duePlace]knownDue{}, since: now}
+			near: dueWalk{position: duePosition{at: first}, slice: dueSlice}, known: map[duePosition]knownDue{}, since: now}
 	}
 	return state
 }
@@ -106,10 +106,10 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 	for i := range state.parts {
 		p := &state.parts[i]
 		// This happens after a clock that ran ahead was corrected.
-		if now := (duePlace{at: max(s.now+1, p.first)}); now.before(p.near.place) {
-			p.near.place = now
+		if now := (duePosition{at: max(s.now+1, p.first)}); now.before(p.near.position) {
+			p.near.position = now
 		}
-		read, full = read && p.near.place.at > p.last, full || p.full
+		read, full = read && p.near.position.at > p.last, full || p.full
 	}
 	// Another process has written a hint to a day that was read to its end.
 	renoted := read && !full && state.noted != d.noted
@@ -125,7 +125,7 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 			p.near.slice = p.most
 		}
 		if due := s.now >= p.since.Add(dueFullEvery) || s.now < p.since; renoted || due && !p.full {
-			p.full, p.since, p.skipped, p.again = true, s.now, false, dueWalk{place: duePlace{at: p.first}, slice: p.most}
+			p.full, p.since, p.skipped, p.again = true, s.now, false, dueWalk{position: duePosition{at: p.first}, slice: p.most}
 		}
 	}
 	return state
@@ -142,14 +142,14 @@ func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over boo
 		p := &day.parts[i]
 		due += p.count(until)
 		over = over && !p.skipped && p.since >= clock.Instant(day.noted).Add(dueOverlap)
-		over = over && len(p.known) == 0 && !p.full && p.near.failures == 0 && p.again.failures == 0 && p.near.place.at > p.last
+		over = over && len(p.known) == 0 && !p.full && p.near.failures == 0 && p.again.failures == 0 && p.near.position.at > p.last
 	}
 	return due, over
 }
 
 func (p *duePartition) count(until clock.Instant) (n int) {
-	for place := range p.known { // in any order: they are only counted
-		if place.at <= until {
+	for position := range p.known { // in any order: they are only counted
+		if position.at <= until {
 			n++
 		}
 	}
@@ -164,36 +164,36 @@ func (s *dueScan) count(p *duePartition, until clock.Instant) int {
 }
 
 // reading notes that a read up to a position starts.
-func (s *dueScan) reading(p *duePartition, to duePlace) {
+func (s *dueScan) reading(p *duePartition, to duePosition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.ahead = to
 }
 
 // passed advances a walk to a position. It never moves it back.
-func (s *dueScan) passed(w *dueWalk, to duePlace) {
+func (s *dueScan) passed(w *dueWalk, to duePosition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w.place.before(to) {
-		w.place = to
+	if w.position.before(to) {
+		w.position = to
 	}
 }
 
 // learn records the hints that a walk has read between two positions. Hints that were known there
 // but were not read have been dropped by other processes.
-func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePlace, rows []commit.Due) {
+func (s *dueScan) learn(p *duePartition, w *dueWalk, from, to duePosition, rows []commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for place, k := range p.known { // in any order: each is checked on its own
-		if from.before(place) && !to.before(place) && k.call < s.call {
-			delete(p.known, place)
+	for position, k := range p.known { // in any order: each is checked on its own
+		if from.before(position) && !to.before(position) && k.call < s.call {
+			delete(p.known, position)
 		}
 	}
 	for _, d := range rows {
-		p.known[placeOf(d)] = knownDue{max(d.MTS, p.known[placeOf(d)].mts), s.call}
+		p.known[positionOf(d)] = knownDue{max(d.MTS, p.known[positionOf(d)].mts), s.call}
 	}
-	if w.place.before(to) {
-		w.place = to
+	if w.position.before(to) {
+		w.position = to
 	}
 }
 
@@ -211,24 +211,24 @@ func (s *dueScan) part(d commit.Due) *duePartition {
 func (s *dueScan) wrote(d commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, place := s.part(d), placeOf(d)
-	if p == nil || p.near.place.before(place) && p.ahead.before(place) {
+	p, position := s.part(d), positionOf(d)
+	if p == nil || p.near.position.before(position) && p.ahead.before(position) {
 		return
 	}
-	known, ok := p.known[place]
+	known, ok := p.known[position]
 	if !ok && len(p.known) >= mostDuesKept {
 		p.since = 0 // a full read finds it
 		return
 	}
-	p.known[place] = knownDue{max(d.MTS, known.mts), s.call}
+	p.known[position] = knownDue{max(d.MTS, known.mts), s.call}
 }
 
 // dropped forgets a hint that this process has removed.
 func (s *dueScan) dropped(d commit.Due) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.part(d); p != nil && p.known[placeOf(d)].mts <= d.MTS {
-		delete(p.known, placeOf(d))
+	if p := s.part(d); p != nil && p.known[positionOf(d)].mts <= d.MTS {
+		delete(p.known, positionOf(d))
 	}
 }
 
@@ -239,13 +239,13 @@ func (s *dueScan) list(until clock.Instant, limit int) []commit.Due {
 	var all []commit.Due
 	for _, day := range s.days { // in any order: they are sorted below
 		for i := range day.parts {
-			for place, k := range day.parts[i].known {
-				if place.at <= until {
-					all = append(all, commit.DueOf(place.at, place.row, k.mts))
+			for position, k := range day.parts[i].known {
+				if position.at <= until {
+					all = append(all, commit.DueOf(position.at, position.row, k.mts))
 				}
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b commit.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	slices.SortFunc(all, func(a, b commit.Due) int { return comparePositions(positionOf(a), positionOf(b)) })
 	return all[:min(len(all), limit)]
 }

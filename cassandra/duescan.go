@@ -41,7 +41,7 @@ const (
 
 // dueWalk is one walk over a partition.
 type dueWalk struct {
-	place    duePlace // everything up to it has been read
+	position duePosition // everything up to it has been read
 	slice    time.Duration
 	failures int
 	retry    clock.Instant
@@ -110,8 +110,8 @@ func (s *Store) scanPart(ctx context.Context, p *duePartition, until clock.Insta
 	end := min(until, p.last)
 	var errs []error
 	if !p.near.waits(until) {
-		from := p.near.place
-		if again := (duePlace{at: until.Add(-dueOverlap)}); p.near.failures == 0 && again.before(from) {
+		from := p.near.position
+		if again := (duePosition{at: until.Add(-dueOverlap)}); p.near.failures == 0 && again.before(from) {
 			from = again
 		}
 		for from.at <= end && s.dues.count(p, until) < limit {
@@ -123,7 +123,7 @@ func (s *Store) scanPart(ctx context.Context, p *duePartition, until clock.Insta
 		}
 	}
 	if p.full && !p.again.waits(until) && s.dues.count(p, until) < limit {
-		from, err := s.readSlice(ctx, p, &p.again, p.again.place, end, until, limit)
+		from, err := s.readSlice(ctx, p, &p.again, p.again.position, end, until, limit)
 		errs = append(errs, err)
 		p.full = from.at <= end
 	}
@@ -132,9 +132,9 @@ func (s *Store) scanPart(ctx context.Context, p *duePartition, until clock.Insta
 
 // readSlice reads one slice of a walk and returns the position that it has reached. A minimal slice
 // that cannot be read is skipped until the next full read, so that it does not hide what follows.
-func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from duePlace, end, now clock.Instant, limit int) (duePlace, error) {
+func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from duePosition, end, now clock.Instant, limit int) (duePosition, error) {
 	to := min(end, from.at.Add(w.slice))
-	next := duePlace{at: to + 1}
+	next := duePosition{at: to + 1}
 	s.dues.reading(p, next)
 	within, cancel := context.WithTimeout(ctx, dueReadWithin)
 	defer cancel()
@@ -152,7 +152,7 @@ func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from
 	w.failures, w.slice = 0, min(2*w.slice, p.most)
 	if len(rows) >= limit {
 		last := rows[len(rows)-1]
-		next = placeOf(last)
+		next = positionOf(last)
 	}
 	s.dues.learn(p, w, from, next, rows)
 	return next, nil

@@ -116,7 +116,7 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 		}
 	}
 	want = append(want, hintAt(t, s, first.Add(30*time.Hour), bad)) // on the next day
-	slices.SortFunc(want, func(a, b commit.Due) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	slices.SortFunc(want, func(a, b commit.Due) int { return comparePositions(positionOf(a), positionOf(b)) })
 	now := first.Add(31 * time.Hour)
 	got, err := s.DueUntil(t.Context(), now, 100)
 	if err == nil {
@@ -258,7 +258,7 @@ func TestHintsWrittenDuringARead(t *testing.T) {
 	now := first.Add(time.Hour)
 	s.begin([]dueDay{day}, now)
 	p := &s.day(day).parts[3]
-	from, to := p.near.place, duePlace{at: now + 1}
+	from, to := p.near.position, duePosition{at: now + 1}
 	s.reading(p, to)
 	d := commit.Due{At: first.Add(time.Minute), Kind: commit.Content, Key: string(id), MTS: 1}
 	s.wrote(d)
@@ -285,7 +285,7 @@ func TestManyHintsOfThePast(t *testing.T) {
 	now := first.Add(time.Hour)
 	s.begin([]dueDay{day}, now)
 	p := &s.day(day).parts[3]
-	s.learn(p, &p.near, p.near.place, duePlace{at: now + 1}, nil)
+	s.learn(p, &p.near, p.near.position, duePosition{at: now + 1}, nil)
 	for n := range mostDuesKept {
 		s.wrote(commit.Due{At: first.Add(time.Duration(n) * time.Second), Kind: commit.Content, Key: string(id), MTS: 1})
 	}
@@ -313,7 +313,7 @@ func TestADayIsForgottenAfterItsHintsMustHaveArrived(t *testing.T) {
 		state := s.day(day)
 		for i := range state.parts {
 			p := &state.parts[i]
-			s.learn(p, &p.near, p.near.place, duePlace{at: p.last + 1}, nil)
+			s.learn(p, &p.near, p.near.position, duePosition{at: p.last + 1}, nil)
 			p.full = false
 		}
 		_, over := s.look(state, now)

@@ -29,8 +29,8 @@ const (
 type Presence struct {
 	Host  string
 	Doing string // such as "carrel serve"
-	// Left is the time until its mark expires, unless it is renewed.
-	Left time.Duration
+	// ExpiresIn is the time until its mark expires, unless it is renewed.
+	ExpiresIn time.Duration
 }
 
 // mark is the mark of this process.
@@ -113,7 +113,7 @@ func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 		}
 		whole = whole && lists == wholeLists
 		if id != m.id {
-			p.Left = time.Duration(left) * time.Second
+			p.ExpiresIn = time.Duration(left) * time.Second
 			all = append(all, p)
 		}
 		return true

@@ -31,8 +31,8 @@ func TestPresence_ProcessesFindEachOther(t *testing.T) {
 	if len(others) != 1 || others[0].Host != "desk" || others[0].Doing != "carrel serve" {
 		t.Fatalf("the second process finds %v", others)
 	}
-	if left := others[0].Left; left <= 0 || left > markLives {
-		t.Errorf("the mark of the first process expires in %s", left)
+	if expiresIn := others[0].ExpiresIn; expiresIn <= 0 || expiresIn > markLives {
+		t.Errorf("the mark of the first process expires in %s", expiresIn)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestPresence_KilledProcessIsListedUntilItsMarkExpires(t *testing.T) {
 	killed := open(t, o)
 	join(t, killed, "carrel serve")
 	killed.session.Driver().Close()
-	if others := join(t, open(t, o), "carrel copy"); len(others) != 1 || others[0].Left > markLives {
+	if others := join(t, open(t, o), "carrel copy"); len(others) != 1 || others[0].ExpiresIn > markLives {
 		t.Errorf("it finds %v", others)
 	}
 }

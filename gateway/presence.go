@@ -84,8 +84,8 @@ func lockExclusive(ctx context.Context, what string, store OpenStore, with Optio
 func inUse(what string, others []cassandra.Presence) error {
 	longest, first := time.Duration(0), others[0]
 	for _, o := range others {
-		if o.Left > longest {
-			longest, first = o.Left, o
+		if o.ExpiresIn > longest {
+			longest, first = o.ExpiresIn, o
 		}
 	}
 	more := ""
