@@ -52,9 +52,9 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, erro
 	return ps, nil
 }
 
-// Mend corrects the entry of a paste in the feed, and tidies the paste if its hint was lost. It
+// Repair corrects the entry of a paste in the feed, and tidies the paste if its hint was lost. It
 // reports whether the feed was wrong, and whether the hint was lost.
-func (s *Service) Mend(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
+func (s *Service) Repair(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
 	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.Now() {
 		_, err := s.tidy(ctx, p, at)
 		return false, true, err

@@ -134,7 +134,7 @@ func (s *Service) rebuildFeeds(ctx context.Context) (repaired int, err error) {
 		return repaired, fmt.Errorf("rebuild the feeds of public content: %w", err)
 	}
 	err = s.pastes.Each(ctx, func(p *paste.Paste) error {
-		wrong, _, err := s.pastes.Mend(ctx, p)
+		wrong, _, err := s.pastes.Repair(ctx, p)
 		if wrong {
 			repaired++
 		}
@@ -154,7 +154,7 @@ func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 		return err
 	}
 	for _, p := range ps {
-		wrong, missing, err := c.s.pastes.Mend(ctx, p)
+		wrong, missing, err := c.s.pastes.Repair(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.ID, err)
 		}
