@@ -242,7 +242,7 @@ func (op *operation) reportCost(limit int) *costReported {
 	}
 	t := &costReported{Operation: op.cost, Limit: limit, Points: float64(op.price+op.afterwards()) / point}
 	if op.account.ledger != nil {
-		left := op.account.left()
+		left := op.account.balance()
 		t.PointsLeft = &left
 	}
 	return t

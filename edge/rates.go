@@ -221,8 +221,8 @@ func (a account) bill(price int) {
 	}
 }
 
-// left returns the points that the account holds.
-func (a account) left() int {
+// balance returns the points that the account holds.
+func (a account) balance() int {
 	if a.ledger == nil {
 		return 0
 	}

@@ -101,7 +101,7 @@ func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.bill(int(op.libraries.Load()) * libraryPrice)
-	if left := a.left(); left != 89 {
+	if left := a.balance(); left != 89 {
 		t.Errorf("%d points are left of 100 - 10.5", left)
 	}
 	a.bill(95 * point)
@@ -117,7 +117,7 @@ func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
 		payload any
 		points  int
 	}{
-		{"acquired or refused", &graph.AcquireLeasePayload{Asked: 100}, 100},
+		{"acquired or refused", &graph.AcquireLeasePayload{Requested: 100}, 100},
 		{"malformed", &graph.AcquireLeasePayload{}, 0},
 		{"confirmed", &graph.ConfirmLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 100)}}, 0},
 		{"cancelled", &graph.CancelLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 7)}}, 7},
@@ -245,7 +245,7 @@ func TestAnAccountThatIsHeld(t *testing.T) {
 			l.account("another").begin()
 		}
 		held.bill(60 * point)
-		if left := l.account("ann").left(); left > 0 {
+		if left := l.account("ann").balance(); left > 0 {
 			t.Errorf("a second account has %d points", left)
 		}
 	})
@@ -261,8 +261,8 @@ func TestAccountsAreBounded(t *testing.T) {
 			l.account(string(rune('a' + i))).begin()
 		}
 		sleep(refill + time.Second)
-		if a := l.account("debtor"); a.left() > 1 {
-			t.Errorf("a debt was forgotten: %d", a.left())
+		if a := l.account("debtor"); a.balance() > 1 {
+			t.Errorf("a debt was forgotten: %d", a.balance())
 		}
 		sleep(refill + time.Second)
 		l.account("x").begin()

@@ -42,7 +42,7 @@ func (p *DeleteContentPayload) ConcernedLibraries() int { return concerned(p.Fan
 
 // ConcernedKeys returns the number of requested keys. Each costs a conditional write, whether it
 // was free or not.
-func (p *AcquireLeasePayload) ConcernedKeys() int { return p.Asked }
+func (p *AcquireLeasePayload) ConcernedKeys() int { return p.Requested }
 
 // ConcernedKeys returns the number of released keys.
 func (p *CancelLeasePayload) ConcernedKeys() int { return keysOf(p.Lease) }

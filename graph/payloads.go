@@ -127,8 +127,8 @@ type AcquireLeasePayload struct {
 	CollidingKeys    []string
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Asked is the number of requested keys.
-	Asked int
+	// Requested is the number of requested keys.
+	Requested int
 }
 
 // ConfirmLeasePayload is the result of confirmLease.

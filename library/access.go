@@ -41,11 +41,11 @@ func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
 	return false
 }
 
-// askGroups replaces the decisions that depend on more: the viewer sees the items on which its
+// resolveByGroups replaces the decisions that depend on more: the viewer sees the items on which its
 // groups have a role, and unless its user was deleted those on which it has a role itself. idOf
 // returns the id of the item of a decision.
-func (s *Service) askGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
-	if err := s.askDeleted(ctx, v, decisions); err != nil {
+func (s *Service) resolveByGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
+	if err := s.resolveByDeletion(ctx, v, decisions); err != nil {
 		return err
 	}
 	var open []int
@@ -69,8 +69,8 @@ func (s *Service) askGroups(ctx context.Context, v *principal.Viewer, decisions 
 	return nil
 }
 
-// askDeleted replaces the decisions that depend on whether the viewer's user was deleted.
-func (s *Service) askDeleted(ctx context.Context, v *principal.Viewer, decisions []principal.Access) error {
+// resolveByDeletion replaces the decisions that depend on whether the viewer's user was deleted.
+func (s *Service) resolveByDeletion(ctx context.Context, v *principal.Viewer, decisions []principal.Access) error {
 	if !slices.Contains(decisions, principal.UnlessDeleted) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *Service) granted(ctx context.Context, v *principal.Viewer, id ContentID
 		return d == principal.Granted, nil
 	}
 	one := []principal.Access{d}
-	err := s.askGroups(ctx, v, one, func(int) ContentID { return id })
+	err := s.resolveByGroups(ctx, v, one, func(int) ContentID { return id })
 	return err == nil && one[0] == principal.Granted, err
 }
 
@@ -113,7 +113,7 @@ func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []Conte
 	for i := range rows {
 		decisions[i] = accessTo(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), false, now)
 	}
-	if err := s.askGroups(ctx, v, decisions, func(i int) ContentID { return ids[i] }); err != nil {
+	if err := s.resolveByGroups(ctx, v, decisions, func(i int) ContentID { return ids[i] }); err != nil {
 		return nil, err
 	}
 	sees := make([]bool, len(rows))

@@ -112,9 +112,9 @@ func (c *conditions) match(rows *ContentRows) bool {
 // oneOf reports whether v is in the list, or the list is nil.
 func oneOf[T comparable](list []T, v T) bool { return list == nil || slices.Contains(list, v) }
 
-// narrow makes the page show what meets the conditions. If the viewer does not see the creator
+// applyFilter makes the page show what meets the conditions. If the viewer does not see the creator
 // that they name, createdBy of each item is null for it, so that none matches.
-func (r *Reading) narrow(ctx context.Context, c *conditions) error {
+func (r *Reading) applyFilter(ctx context.Context, c *conditions) error {
 	r.filter = c
 	if c == nil || c.creator == "" {
 		return nil

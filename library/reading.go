@@ -42,7 +42,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if q.NoEntries {
 		return conn, nil
 	}
-	if err := r.narrow(ctx, filter); err != nil {
+	if err := r.applyFilter(ctx, filter); err != nil {
 		return nil, err
 	}
 	return conn, r.page(ctx, conn, args, from, &q)

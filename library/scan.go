@@ -269,7 +269,7 @@ func (r *Reading) authorize(ctx context.Context, es []Entry, rows []ContentRows)
 		}
 		decisions[i] = r.accessTo(&rows[i], now)
 	}
-	if err := r.s.askGroups(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID }); err != nil {
+	if err := r.s.resolveByGroups(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID }); err != nil {
 		return nil, err
 	}
 	unseen := -gone

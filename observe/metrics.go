@@ -298,7 +298,7 @@ func journalFigures() []journalFigure {
 		level("lanes_unreadable", "In-flight lists that this process could not read when it looked last.", func(s journal.Stats) float64 { return float64(s.UnreadableLists) }),
 		total("changes_resumed_total", "Changes that the background has finished.", func(s journal.Stats) int64 { return s.Resumed }),
 		total("changes_fenced_total", "Changes whose writer was shut out because it might still have come.", func(s journal.Stats) int64 { return s.Fenced }),
-		total("repairs_asked_total", "Entries that readers have asked to be repaired.", func(s journal.Stats) int64 { return s.RepairsAsked }),
+		total("repairs_asked_total", "Repairs of entries that readers have requested.", func(s journal.Stats) int64 { return s.RepairsRequested }),
 		total("repairs_dropped_total", "Repairs that were dropped because too many were waiting; readers ask again.", func(s journal.Stats) int64 { return s.RepairsDropped }),
 		total("repairs_done_total", "Entries that were brought in line.", func(s journal.Stats) int64 { return s.RepairsDone }),
 		total("scrub_steps_total", "Steps of the scrubber.", func(s journal.Stats) int64 { return s.ScrubSteps }),

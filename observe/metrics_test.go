@@ -145,7 +145,7 @@ func TestFigures(t *testing.T) {
 	m.Answers(func() int64 { return 131_072 })
 	m.Journal(func() journal.Stats {
 		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
-			RepairsAsked: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
+			RepairsRequested: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
 	})
 	want := []string{
 		`carrel_answer_bytes 131072`,

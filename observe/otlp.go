@@ -110,7 +110,7 @@ func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Re
 	x.spans = sdk.NewTracerProvider(
 		// It drops spans when it is full; nothing waits for it.
 		sdk.WithBatcher(spanExporter{exporter, s}),
-		sdk.WithSampler(sampling(c.Ratio, rate.NewLimiter(askedPerSecond, askedAtOnce))),
+		sdk.WithSampler(sampling(c.Ratio, rate.NewLimiter(requestedPerSecond, requestedAtOnce))),
 		sdk.WithResource(who))
 	x.tracing = newTracing(x.spans.Tracer("carrel"))
 	return nil

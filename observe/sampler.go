@@ -10,14 +10,14 @@ import (
 // The rate and the burst of traces that callers may request. That is enough for a proxy in front that
 // samples, and limits the work that anybody can cause with the header.
 const (
-	askedPerSecond = 50
-	askedAtOnce    = 100
+	requestedPerSecond = 50
+	requestedAtOnce    = 100
 )
 
 // sampling records a fraction of the traces that begin here. Of those that begin elsewhere it records
 // the sampled ones, within limits.
-func sampling(ratio float64, asked *rate.Limiter) sdk.Sampler {
-	return sdk.ParentBased(sdk.TraceIDRatioBased(ratio), sdk.WithRemoteParentSampled(bounded{asked}))
+func sampling(ratio float64, requested *rate.Limiter) sdk.Sampler {
+	return sdk.ParentBased(sdk.TraceIDRatioBased(ratio), sdk.WithRemoteParentSampled(bounded{requested}))
 }
 
 // bounded samples as long as its limiter allows. It cannot choose a fraction by the id of the trace,

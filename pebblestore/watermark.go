@@ -76,7 +76,7 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 	if mark.reached == 0 {
 		return nil
 	}
-	there, err := s.reaches(fs)
+	there, err := s.lastSequence(fs)
 	if err != nil {
 		return openFault(s.dir, err)
 	}
@@ -87,8 +87,8 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 	return nil
 }
 
-// reaches opens the database read-only and returns its last sequence number.
-func (s *Store) reaches(fs vfs.FS) (uint64, error) {
+// lastSequence opens the database read-only and returns its last sequence number.
+func (s *Store) lastSequence(fs vfs.FS) (uint64, error) {
 	o := s.engineOptions(fs)
 	o.ReadOnly = true
 	db, err := pebble.Open(s.dir, o)

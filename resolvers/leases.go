@@ -26,7 +26,7 @@ func (m mutations) AcquireLease(ctx context.Context, in graph.AcquireLeaseInput)
 	faults, err := graph.UserErrors(err)
 	payload := &graph.AcquireLeasePayload{CollidingKeys: colliding, UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if faults == nil || colliding != nil {
-		payload.Asked = len(in.Documents)
+		payload.Requested = len(in.Documents)
 	}
 	if got != nil {
 		payload.Lease = got.Lease

@@ -85,7 +85,7 @@ func (k Skew) certain() time.Duration {
 func (s *Session) compareClocks(ctx context.Context) {
 	var readings []clockReading
 	for range clockAsks {
-		if r, err := s.askClock(ctx); err == nil {
+		if r, err := s.readClock(ctx); err == nil {
 			readings = append(readings, r)
 		}
 	}
@@ -97,9 +97,9 @@ func (s *Session) compareClocks(ctx context.Context) {
 	s.clocks.skew, s.clocks.at, s.clocks.known = middle(readings), time.Now(), true
 }
 
-// askClock reads the time of the next node. The answer counts for the middle of the time
+// readClock reads the time of the next node. The answer counts for the middle of the time
 // that it took.
-func (s *Session) askClock(ctx context.Context) (r clockReading, err error) {
+func (s *Session) readClock(ctx context.Context) (r clockReading, err error) {
 	const operation = "read a clock"
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
 	defer cancel()

@@ -290,7 +290,7 @@ func (j *Journal) Repair(r commit.Repair) {
 			return
 		}
 	}
-	j.counts.RepairsAsked++
+	j.counts.RepairsRequested++
 	if len(j.repairs) == maxRepairs {
 		j.counts.RepairsDropped++
 		return
@@ -319,7 +319,7 @@ type Stats struct {
 	Refused         int64 // changes refused because the list was full
 	// Repairs of rows that readers have found to be wrong: requested, dropped because too
 	// many were waiting, and done.
-	RepairsAsked, RepairsDropped, RepairsDone int64
+	RepairsRequested, RepairsDropped, RepairsDone int64
 	// What the scrubber has found: items that were still unsettled and entries that
 	// differed; and how many steps it has made.
 	ScrubSettled, ScrubMismatches, ScrubSteps int64

@@ -432,7 +432,7 @@ func TestStats_Counts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := Stats{InFlightLists: 1, RepairsAsked: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubSettled: 1, ScrubMismatches: 5}
+	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubSettled: 1, ScrubMismatches: 5}
 	if got := j.Stats(); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}

@@ -14,14 +14,14 @@ import (
 // is correct even while the owner is alive.
 type watch struct {
 	j    *Journal
-	seen map[commit.ListID]sighting
+	seen map[commit.ListID]lastSeen
 	// unreadable are the lists that were last logged as unreadable.
 	unreadable []commit.ListID
 }
 
-// sighting is the last seen write of a list, and when it was first seen, on this process's
+// lastSeen is the last seen write of a list, and when it was first seen, on this process's
 // monotonic clock: clocks of different processes are not compared.
-type sighting struct {
+type lastSeen struct {
 	stamp int64
 	at    time.Duration
 	// A failed take-over is retried at retry, after failures in a row.
@@ -29,7 +29,7 @@ type sighting struct {
 	retry    time.Duration
 }
 
-func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[commit.ListID]sighting{}} }
+func newWatch(j *Journal) *watch { return &watch{j: j, seen: map[commit.ListID]lastSeen{}} }
 
 func (w *watch) step(ctx context.Context, s Service) error {
 	inFlightLists, err := commit.OpenLists(ctx, w.j.store)
@@ -40,7 +40,7 @@ func (w *watch) step(ctx context.Context, s Service) error {
 		c.InFlightLists, c.UnreadableLists = len(inFlightLists)+len(w.unreadable), len(w.unreadable)
 	})
 	now := w.j.rt.Elapsed()
-	seen := make(map[commit.ListID]sighting, len(inFlightLists))
+	seen := make(map[commit.ListID]lastSeen, len(inFlightLists))
 	var errs []error
 	for _, l := range inFlightLists {
 		if l.ID == w.j.inFlightList {
@@ -48,7 +48,7 @@ func (w *watch) step(ctx context.Context, s Service) error {
 		}
 		last, known := w.seen[l.ID]
 		if !known || last.stamp != l.Stamp {
-			last = sighting{stamp: l.Stamp, at: now}
+			last = lastSeen{stamp: l.Stamp, at: now}
 		}
 		if now-last.at >= deadAfter && now >= last.retry {
 			if err := w.j.TakeOver(ctx, s, l); err != nil {

@@ -40,7 +40,7 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 			return fmt.Errorf("rebuilding %s: %w", p, err)
 		}
 		r.principals++
-		r.tell(1)
+		r.progress(1)
 		return nil
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ type rebuildAll struct {
 	items, repaired atomic.Int64
 }
 
-func (r *rebuildAll) tell(n int) {
+func (r *rebuildAll) progress(n int) {
 	r.done += n
 	r.report(r.done, r.of)
 }
@@ -92,7 +92,7 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.tell(len(ids))
+		r.progress(len(ids))
 		if len(ids) < rebuildPage {
 			return nil
 		}
