@@ -66,7 +66,7 @@ func onlyLeaving(rows []library.Member) []library.Member {
 // settle removes positions and rows in one decision. If it is refused because a row has changed, it
 // is tried again without such rows.
 func (s *Store) settle(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
-	const doing = "settle"
+	const doing = "clean up"
 	for range settleTries {
 		var ch session.Batch
 		if len(positions) > 0 {
@@ -143,7 +143,7 @@ func (s *Store) purge(ctx context.Context, t *library.Settlement) error {
 		for _, k := range now {
 			ch.Append(dropRowStmt, string(t.ID), k.kind, k.key)
 		}
-		applied, err := s.session.Decide(ctx, "bury", &ch)
+		applied, err := s.session.Decide(ctx, "purge", &ch)
 		if err != nil || !applied {
 			return err
 		}

@@ -55,7 +55,7 @@ func TestCopy_SearchFindsCopiedPrincipals(t *testing.T) {
 		if code, out, _ := command(t, "audit", "--store", store); code != ExitFailed || !strings.Contains(out, "the directory has 4 rows and must have 6") {
 			t.Errorf("exit %d: %s", code, out)
 		}
-		if code, out, errs := command(t, "rebuild", "--directory", "--store", store); code != ExitDone || !strings.Contains(out, `"mended": 2`) {
+		if code, out, errs := command(t, "rebuild", "--directory", "--store", store); code != ExitDone || !strings.Contains(out, `"repaired": 2`) {
 			t.Errorf("exit %d: %s%s", code, out, errs)
 		}
 		if code, out, errs := command(t, "audit", "--store", store); code != ExitDone || !strings.Contains(out, `"directory": 6`) {

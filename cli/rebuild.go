@@ -54,13 +54,13 @@ func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
 }
 
 func rebuildDirectory(ctx context.Context, s Streams, g *gateway.Gateway) error {
-	mended, err := g.Library.RebuildDirectory(ctx)
+	repaired, err := g.Library.RebuildDirectory(ctx)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	return printJSON(s.Out, struct {
-		Repaired int `json:"mended"`
-	}{mended})
+		Repaired int `json:"repaired"`
+	}{repaired})
 }
 
 func rebuildEverything(ctx context.Context, s Streams, g *gateway.Gateway) error {

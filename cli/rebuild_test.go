@@ -8,7 +8,7 @@ import (
 func TestRebuild(t *testing.T) {
 	store := storeOf(t, fewLines)
 	code, out, errs := command(t, "rebuild", "--store", store)
-	if code != ExitDone || !strings.Contains(out, `"mended": 0`) || strings.Contains(out, `"principals": 0`) || strings.Contains(out, `"contents": 0`) {
+	if code != ExitDone || !strings.Contains(out, `"repaired": 0`) || strings.Contains(out, `"principals": 0`) || strings.Contains(out, `"contents": 0`) {
 		t.Errorf("everything: exit %d: %s%s", code, out, errs)
 	}
 	code, out, errs = command(t, "rebuild", "--store", store, "u:demo:ann", "U:demo:Ann")

@@ -36,7 +36,7 @@ type Metrics struct {
 	copies      *prometheus.CounterVec
 	wrongCopies prometheus.Counter
 	followers   prometheus.Gauge
-	told        prometheus.Counter
+	delivered   prometheus.Counter
 	cutOff      prometheus.Counter
 	loads       *prometheus.HistogramVec
 	points      *prometheus.CounterVec
@@ -80,10 +80,10 @@ func NewMetrics() *Metrics {
 			Help: "Copies of headers that were served and were not current, as samples have found."}),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "carrel", Name: "followers",
 			Help: "Subscriptions to changes of libraries that are open."}),
-		told: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "changes_told_total",
-			Help: "Changes of libraries that subscribers were told of."}),
+		delivered: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "changes_delivered_total",
+			Help: "Changes of libraries that were delivered to subscribers."}),
 		cutOff: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "followers_cut_off_total",
-			Help: "Subscriptions that were ended because their clients did not take what was told in time."}),
+			Help: "Subscriptions that were ended because their clients did not read their events in time."}),
 		loads: histogram("loader_ids", "Ids that a loader of an operation has asked for at once, by what it loads.", idBounds, "loader"),
 		points: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "points_total",
 			Help: "Points of rate limits that were spent, by who has paid: a signed-in viewer, or an address without one."}, []string{"payer"}),
@@ -96,7 +96,7 @@ func NewMetrics() *Metrics {
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.wrongCopies, m.followers, m.told, m.cutOff,
+	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
 		m.loads, m.points, m.closes, m.exceeded, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -195,7 +195,7 @@ func (m *Metrics) CopyWrong() { m.wrongCopies.Inc() }
 func (m *Metrics) Follows(n int) { m.followers.Add(float64(n)) }
 
 // Told implements library.Watcher.
-func (m *Metrics) Delivered() { m.told.Inc() }
+func (m *Metrics) Delivered() { m.delivered.Inc() }
 
 // CutOff implements library.Watcher.
 func (m *Metrics) CutOff() { m.cutOff.Inc() }

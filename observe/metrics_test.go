@@ -153,7 +153,7 @@ func TestFigures(t *testing.T) {
 		`carrel_changes_in_flight 5`,
 		`carrel_changes_refused_total 15`,
 		`carrel_changes_resumed_total 7`,
-		`carrel_changes_told_total 1`,
+		`carrel_changes_delivered_total 1`,
 		`carrel_changes_waiting 14`,
 		`carrel_entries_hidden_total{reason="stale"} 1`,
 		`carrel_entries_hidden_total{reason="unseen"} 2`,

@@ -17,7 +17,7 @@ type RebuildReport struct {
 	Principals int `json:"principals"`
 	Contents   int `json:"contents"`
 	// Repaired counts derived rows that were wrong or missing.
-	Repaired int `json:"mended"`
+	Repaired int `json:"repaired"`
 }
 
 // RebuildAll compares all derived rows with the authoritative ones, repairs the differences,
