@@ -1,5 +1,5 @@
-// Package deploy tests what runs the gateway elsewhere: the Dockerfile, the Compose
-// files, the Kubernetes file and the release. It needs no container engine.
+// Package deploy tests the files for running the gateway in production: the Dockerfile,
+// the Compose files, the Kubernetes file and the release. It needs no container engine.
 package deploy
 
 import (
@@ -12,21 +12,21 @@ import (
 	"testing"
 )
 
-// root is the folder of the project, seen from this package.
+// root is the directory of the project, relative to this package.
 const root = ".."
 
-// instruction is one of a Dockerfile: its name, its flags such as --from=web, and
-// its text.
+// instruction is an instruction of a Dockerfile: its name, its flags such as --from=web,
+// and its text.
 type instruction struct {
 	name  string
 	flags map[string]string
 	text  string
 }
 
-// words are the words of the text.
+// words returns the words of the text.
 func (i instruction) words() []string { return strings.Fields(i.text) }
 
-// list is the text as a JSON list of strings, the form without a shell.
+// list returns the text as a JSON list of strings, the form that needs no shell.
 func (i instruction) list(t *testing.T) (words []string) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(i.text), &words); err != nil {
@@ -35,13 +35,13 @@ func (i instruction) list(t *testing.T) (words []string) {
 	return words
 }
 
-// stage is a FROM of a Dockerfile, with what follows.
+// stage is a FROM of a Dockerfile, with its instructions.
 type stage struct {
 	base, name   string
 	instructions []instruction
 }
 
-// all returns the instructions of a name.
+// all returns the instructions with a name.
 func (s *stage) all(name string) (found []instruction) {
 	for _, i := range s.instructions {
 		if i.name == name {
@@ -51,7 +51,7 @@ func (s *stage) all(name string) (found []instruction) {
 	return found
 }
 
-// one returns the only instruction of a name.
+// one returns the only instruction with a name.
 func (s *stage) one(t *testing.T, name string) instruction {
 	t.Helper()
 	found := s.all(name)
@@ -61,7 +61,7 @@ func (s *stage) one(t *testing.T, name string) instruction {
 	return found[0]
 }
 
-// environment are the variables of its ENV instructions.
+// environment returns the variables of the ENV instructions.
 func (s *stage) environment() map[string]string {
 	variables := map[string]string{}
 	for _, i := range s.all("ENV") {
@@ -108,14 +108,14 @@ func dockerfile(t *testing.T) (stages []*stage) {
 	return stages
 }
 
-// final is the stage that becomes the image.
+// final returns the stage that becomes the image.
 func final(t *testing.T) *stage {
 	t.Helper()
 	stages := dockerfile(t)
 	return stages[len(stages)-1]
 }
 
-// read returns a file of the project.
+// read returns the content of a file of the project.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(path.Join(root, name))
@@ -125,8 +125,8 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestDockerfile_FinalStageIsOneBinaryOfAnOrdinaryUser: no shell, no package manager,
-// no root, and a health check.
+// TestDockerfile_FinalStageIsOneBinaryOfAnOrdinaryUser checks that the image has no
+// shell, no package manager and no root user, and that it has a health check.
 func TestDockerfile_FinalStageIsOneBinaryOfAnOrdinaryUser(t *testing.T) {
 	image := final(t)
 	if image.base != "scratch" {
@@ -136,7 +136,7 @@ func TestDockerfile_FinalStageIsOneBinaryOfAnOrdinaryUser(t *testing.T) {
 		t.Error("RUN needs a shell, which scratch does not have")
 	}
 	if user := image.one(t, "USER").text; !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(user) {
-		t.Errorf("USER %s: Kubernetes can tell only from a number that it is not root", user)
+		t.Errorf("USER %s: Kubernetes needs a number to check that the user is not root", user)
 	}
 	entry := image.one(t, "ENTRYPOINT").list(t)
 	_, check, isCommand := strings.Cut(image.one(t, "HEALTHCHECK").text, "CMD ")

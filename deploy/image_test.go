@@ -23,8 +23,9 @@ import (
 	"time"
 )
 
-// buildPages also runs the steps of the Dockerfile that build the web pages. Without
-// it they are taken from web/dist, where `make web` has built them by the same commands.
+// buildPages makes the test run the steps of the Dockerfile that build the web pages,
+// too. Otherwise they are copied from web/dist, where `make web` has built them with the
+// same commands.
 var buildPages = flag.Bool("build-pages", false, "run the steps that build the web pages too")
 
 const (
@@ -40,8 +41,8 @@ type image struct {
 	gid    uint32
 }
 
-// buildImage runs the steps of all stages, each in an empty folder of its own that
-// takes the place of its file system.
+// buildImage runs the steps of all stages, each in an empty directory that serves as its
+// file system.
 func buildImage(t *testing.T) *image {
 	t.Helper()
 	b := &builder{t: t, context: buildContext(t), folders: map[string]string{}}
@@ -55,10 +56,10 @@ func buildImage(t *testing.T) *image {
 	return img
 }
 
-// builder is one run of a Dockerfile.
+// builder is a run of a Dockerfile.
 type builder struct {
 	t       *testing.T
-	context string            // the folder that COPY takes files from
+	context string            // the directory from which COPY takes files
 	folders map[string]string // of the stages, by name
 	folder  string            // of the current stage
 	workdir string
@@ -91,12 +92,12 @@ func (b *builder) build(s *stage) {
 				b.copyStep(i.flags["from"], from, words[len(words)-1], len(words) > 2)
 			}
 		default:
-			b.t.Fatalf("%s: this test does not know how to do it", i.name)
+			b.t.Fatalf("%s: this test does not support the instruction", i.name)
 		}
 	}
 }
 
-// at is a path inside the stage, on this machine.
+// at returns the path on this machine of a path inside the stage.
 func (b *builder) at(name string) string {
 	if !strings.HasPrefix(name, "/") {
 		name = filepath.Join(b.workdir, name)
@@ -111,7 +112,7 @@ func (b *builder) must(err error) {
 	}
 }
 
-// run runs a command of the stage in its folder, with the variables of the stage.
+// run runs a command of the stage in its directory, with the variables of the stage.
 func (b *builder) run(command string) {
 	b.t.Helper()
 	shell := exec.CommandContext(b.t.Context(), "sh", "-eu", "-c", command)
@@ -124,8 +125,8 @@ func (b *builder) run(command string) {
 	}
 }
 
-// copyStep copies a file or the content of a folder. What a base image has, such as
-// the certificate authorities, is taken from this machine.
+// copyStep copies a file or the content of a directory. Files of a base image, such as
+// the certificate authorities, are taken from this machine.
 func (b *builder) copyStep(stage, from, to string, intoFolder bool) {
 	b.t.Helper()
 	source := filepath.Join(b.context, from)
@@ -158,8 +159,8 @@ func (b *builder) copy(source, to string) {
 	}
 }
 
-// open is an empty folder that every user may enter. A folder of the test alone would
-// be closed to the user of the image.
+// open returns an empty directory that every user can enter. t.TempDir would be
+// inaccessible to the user of the image.
 func open(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "carrel-image-")
@@ -173,7 +174,8 @@ func open(t *testing.T) string {
 	return folder
 }
 
-// buildContext is a folder with the files of the project that .dockerignore leaves in.
+// buildContext returns a directory with the files of the project that .dockerignore does
+// not exclude.
 func buildContext(t *testing.T) string {
 	t.Helper()
 	ignored := strings.Fields(strings.TrimSpace(withoutComments(read(t, ".dockerignore"))))
@@ -205,7 +207,7 @@ func buildContext(t *testing.T) string {
 	return folder
 }
 
-// withoutComments takes the lines out that begin with a hash.
+// withoutComments removes the lines that begin with a hash.
 func withoutComments(text string) string {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -216,7 +218,7 @@ func withoutComments(text string) string {
 	return strings.Join(kept, "")
 }
 
-// size is the sum of the sizes of all files.
+// size returns the sum of the sizes of all files.
 func (img *image) size(t *testing.T) (bytes int64) {
 	t.Helper()
 	err := filepath.WalkDir(img.folder, func(name string, d fs.DirEntry, err error) error {
@@ -233,9 +235,9 @@ func (img *image) size(t *testing.T) (bytes int64) {
 	return bytes
 }
 
-// command is a program of the image, as its user. Root also makes the content of the
-// image its whole file system; nobody else may do so, and the program then runs where
-// it is.
+// command returns a command that runs a program of the image as its user. If the test
+// runs as root, the content of the image is also the root of the command's file system;
+// no other user may do that.
 func (img *image) command(t *testing.T, env map[string]string, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(filepath.Join(img.folder, program), args...)
@@ -253,7 +255,7 @@ func (img *image) command(t *testing.T, env map[string]string, program string, a
 	return c
 }
 
-// give lets the user of the image own a file or folder of it.
+// give makes the user of the image the owner of a file or directory of it.
 func (img *image) give(t *testing.T, name string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -269,7 +271,7 @@ func TestImage_RunsFromAnEmptyFolderAsAnotherUser(t *testing.T) {
 	size := img.size(t)
 	t.Logf("the content of the image is %.1f MB", float64(size)/1e6)
 	if size > maxImageBytes {
-		t.Errorf("the content of the image is %d bytes, at most %d are wanted", size, maxImageBytes)
+		t.Errorf("the content of the image is %d bytes, want at most %d", size, maxImageBytes)
 	}
 	for _, i := range final(t).all("COPY") {
 		owner := i.flags["chown"]
@@ -292,7 +294,7 @@ func TestImage_RunsFromAnEmptyFolderAsAnotherUser(t *testing.T) {
 	if env["CARREL_LISTEN"] != "0.0.0.0:8080" || final(t).one(t, "EXPOSE").text != "8080" {
 		t.Errorf("the image listens at %s and exposes %s", env["CARREL_LISTEN"], final(t).one(t, "EXPOSE").text)
 	}
-	// This machine may use the port already, and nothing outside may connect.
+	// The port may be in use on this machine, and nothing outside should connect.
 	env["CARREL_LISTEN"], env["CARREL_AUTH_HS256_FILE"] = "127.0.0.1:0", secretInside
 
 	entry := final(t).one(t, "ENTRYPOINT").list(t)[0]
@@ -327,7 +329,7 @@ func checkHealth(t *testing.T, img *image, env map[string]string) {
 			dead := maps.Clone(env)
 			dead["CARREL_LISTEN"] = "127.0.0.1:1"
 			if out, err := img.command(t, dead, health[0], health[1:]...).CombinedOutput(); err == nil {
-				t.Errorf("where nothing listens, the health check passes: %s", out)
+				t.Errorf("the health check passes although nothing listens: %s", out)
 			}
 			return
 		}
@@ -337,7 +339,7 @@ func checkHealth(t *testing.T, img *image, env map[string]string) {
 }
 
 // start starts a gateway and returns its address. It is stopped at the end of the test,
-// and must then end by itself.
+// and must then exit by itself.
 func start(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
 	var errs bytes.Buffer
@@ -370,7 +372,7 @@ func start(t *testing.T, c *exec.Cmd) string {
 	return log.Addr
 }
 
-// fetch reads a page.
+// fetch requests a page and returns its body.
 func fetch(t *testing.T, address string) string {
 	t.Helper()
 	client := &http.Client{Timeout: answerWithin, Transport: &http.Transport{DisableKeepAlives: true}}

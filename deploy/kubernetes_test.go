@@ -16,7 +16,7 @@ import (
 	"carrel/edge"
 )
 
-// object is a Kubernetes object, as far as it is checked.
+// object is a Kubernetes object, reduced to the fields that are checked.
 type object struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
@@ -106,7 +106,7 @@ func objects(t *testing.T) map[string]*object {
 	}
 }
 
-// environment are the variables of a container, those of the image included.
+// environment returns the variables of a container, including those of the image.
 func (c *container) environment(t *testing.T, all map[string]*object) map[string]string {
 	t.Helper()
 	env := final(t).environment()
@@ -137,14 +137,14 @@ func TestKubernetes_SettingsAreTakenByTheBinary(t *testing.T) {
 	}
 	for name, address := range map[string]string{"http": cfg.Listen, "admin": cfg.AdminListen} {
 		if want := "0.0.0.0:" + strconv.Itoa(ports[name]); address != want {
-			t.Errorf("the port %s is %s, and the gateway listens at %s", name, want, address)
+			t.Errorf("the port %s is %s, but the gateway listens at %s", name, want, address)
 		}
 	}
 	if service := all["Service"].Spec.Ports; len(service) != 1 || service[0].TargetPort != "http" {
 		t.Errorf("the Service publishes %v", service)
 	}
 	if wait := 2 * c.ReadinessProbe.Period; int(cfg.DrainDelay.Seconds()) < wait {
-		t.Errorf("it drains for %v, and is looked at every %d s", cfg.DrainDelay, c.ReadinessProbe.Period)
+		t.Errorf("it drains for %v, but the readiness probe runs every %d s", cfg.DrainDelay, c.ReadinessProbe.Period)
 	}
 	job := all["Job"].Spec.Template.Spec.Containers[0]
 	if !slices.Equal(job.Args, []string{"migrate"}) || job.Image != c.Image {
@@ -152,7 +152,8 @@ func TestKubernetes_SettingsAreTakenByTheBinary(t *testing.T) {
 	}
 }
 
-// TestKubernetes_ProbesAskWhatTheGatewayAnswers compares the paths with the routes.
+// TestKubernetes_ProbesAskWhatTheGatewayAnswers compares the paths of the probes with the
+// routes of the gateway.
 func TestKubernetes_ProbesAskWhatTheGatewayAnswers(t *testing.T) {
 	sites, err := edge.NewCrossOrigin(nil, false)
 	if err != nil {
@@ -168,12 +169,12 @@ func TestKubernetes_ProbesAskWhatTheGatewayAnswers(t *testing.T) {
 		answer := httptest.NewRecorder()
 		mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, p.HTTPGet.Path, nil))
 		if answer.Code != http.StatusOK {
-			t.Errorf("the %s probe asks for %s, which answers %d", name, p.HTTPGet.Path, answer.Code)
+			t.Errorf("the %s probe requests %s, which answers %d", name, p.HTTPGet.Path, answer.Code)
 		}
 	}
 	// A gateway that lost its store is not ready; a restart would not help it.
 	if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
-		t.Errorf("liveness asks for %s, readiness for %s", c.LivenessProbe.HTTPGet.Path, c.ReadinessProbe.HTTPGet.Path)
+		t.Errorf("liveness requests %s, readiness %s", c.LivenessProbe.HTTPGet.Path, c.ReadinessProbe.HTTPGet.Path)
 	}
 }
 
@@ -197,7 +198,7 @@ func TestKubernetes_ObjectsFitTogether(t *testing.T) {
 		t.Error("the Service also selects the pods of the Job")
 	}
 	if most := all["PodDisruptionBudget"].Spec.MaxUnavailable; most == nil || *most < 1 || *most >= all["Deployment"].Spec.Replicas {
-		t.Error("the PodDisruptionBudget must let one of several pods go")
+		t.Error("the PodDisruptionBudget must allow one of several pods to be evicted")
 	}
 	user := final(t).one(t, "USER").text
 	for _, kind := range []string{"Job", "Deployment"} {

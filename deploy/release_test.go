@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// compileIn compiles the project in a copy of it, and returns the binary's path.
+// compileIn compiles the project in a copy of it, and returns the path of the binary.
 func compileIn(t *testing.T, version string) string {
 	t.Helper()
 	folder := buildContext(t)
@@ -52,15 +52,15 @@ func TestRelease_TwoFoldersMakeTheSameBytes(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), one, "version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "carrel v1.2.3 abc go1.") {
-		t.Errorf("it says that it is %q, %v", out, err)
+		t.Errorf("the version is %q, %v", out, err)
 	}
 	if dynamic, err := exec.CommandContext(t.Context(), "go", "version", "-m", one).Output(); err != nil || !bytes.Contains(dynamic, []byte("CGO_ENABLED=0")) {
 		t.Errorf("it was built with C: %v\n%s", err, dynamic)
 	}
 }
 
-// TestRelease_SBOMHasEveryDependency checks that the SBOM has the modules that the binary
-// names and the npm packages that the pages need, and nothing that differs between builds.
+// TestRelease_SBOMHasEveryDependency checks that the SBOM contains the modules in the
+// binary and the npm packages of the pages, and nothing that differs between builds.
 func TestRelease_SBOMHasEveryDependency(t *testing.T) {
 	binary := compileIn(t, "v1.2.3")
 	c := exec.CommandContext(t.Context(), ".ci/sbom", binary, "v1.2.3")
@@ -136,8 +136,8 @@ func TestRelease_SBOMHasEveryDependency(t *testing.T) {
 	}
 }
 
-// TestRelease_RefusesWhatIsNoVersion: a release without a version cannot be told from
-// another.
+// TestRelease_RefusesWhatIsNoVersion checks that a release needs a version, because
+// without one it could not be distinguished from another.
 func TestRelease_RefusesWhatIsNoVersion(t *testing.T) {
 	for _, version := range []string{"", "1.2.3", "v1.2", "v1.2.3 x", "v1.2.3;id", "latest"} {
 		c := exec.CommandContext(t.Context(), ".ci/release", version, t.TempDir())

@@ -20,8 +20,8 @@ import (
 	"carrel/gateway"
 )
 
-// A compose file, as far as it is checked. Unknown keys are an error, so that a
-// misspelled one is found.
+// A compose file, reduced to the fields that are checked. Unknown keys are an error, so
+// that misspelled ones are found.
 type compose struct {
 	Name     string                           `yaml:"name"`
 	Services map[string]service               `yaml:"services"`
@@ -61,14 +61,15 @@ func readCompose(t *testing.T, name string) (file compose) {
 	return file
 }
 
-// settings runs a command of the image in this process with the variables of a file,
-// as far as reading its settings. Paths inside the container are made to exist.
+// settings runs a command of the image in this process with the variables of a file, and
+// stops after reading the settings. Paths inside the container are replaced by existing
+// ones.
 func settings(t *testing.T, args []string, env map[string]string, secrets map[string]string) (cfg config.Config) {
 	t.Helper()
 	known := flagVariables(t, args[0])
 	for name, value := range env {
 		if !strings.HasPrefix(name, "CARREL_") || !slices.Contains(known, name) {
-			t.Errorf("%s: the variable %s is of no flag", args[0], name)
+			t.Errorf("%s: the variable %s belongs to no flag", args[0], name)
 		}
 		if path, isSecret := strings.CutPrefix(value, "/run/secrets/"); isSecret {
 			content, exists := secrets[path]
@@ -96,7 +97,7 @@ func settings(t *testing.T, args []string, env map[string]string, secrets map[st
 	return cfg
 }
 
-// flagVariables are the variables that a command's help names.
+// flagVariables returns the variables in the help text of a command.
 func flagVariables(t *testing.T, command string) (names []string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -134,7 +135,7 @@ func TestCompose_SettingsAreTakenByTheBinary(t *testing.T) {
 				t.Errorf("it serves %s at %s, development %v", cfg.Store, cfg.Listen, cfg.Dev)
 			}
 			if !slices.Equal(g.Ports, []string{"127.0.0.1:8080:8080"}) {
-				t.Errorf("it publishes %v; only this machine is meant to connect", g.Ports)
+				t.Errorf("it publishes %v; only this machine should be able to connect", g.Ports)
 			}
 			checkGrace(t, g.StopGracePeriod, cfg)
 			if !g.ReadOnly || !slices.Equal(g.CapDrop, []string{"ALL"}) {
@@ -149,8 +150,8 @@ func TestCompose_SettingsAreTakenByTheBinary(t *testing.T) {
 	}
 }
 
-// checkGrace compares the time after which the container is killed with the times
-// that the gateway takes to stop.
+// checkGrace compares the time after which the container is killed with the time that the
+// gateway needs to stop.
 func checkGrace(t *testing.T, grace string, cfg config.Config) {
 	t.Helper()
 	allowed, err := time.ParseDuration(grace)
@@ -162,12 +163,12 @@ func checkGrace(t *testing.T, grace string, cfg config.Config) {
 		t.Fatal(err)
 	}
 	if needed := cfg.DrainDelay + edge.Limits.Stop; allowed <= needed {
-		t.Errorf("it is killed after %v, and may need %v to stop", allowed, needed)
+		t.Errorf("it is killed after %v, but may need %v to stop", allowed, needed)
 	}
 }
 
-// TestCompose_StoresAreWhereTheFilesSay: data outlives the container, and the tables
-// are made in the keyspace that is served.
+// TestCompose_StoresAreWhereTheFilesSay checks that data outlives the container, and that
+// the tables are created in the keyspace that is served.
 func TestCompose_StoresAreWhereTheFilesSay(t *testing.T) {
 	pebble := readCompose(t, "compose.pebble.yml")
 	if _, ok := pebble.Volumes["data"]; !ok || !slices.Equal(pebble.Services["gateway"].Volumes, []string{"data:" + final(t).one(t, "VOLUME").text}) {

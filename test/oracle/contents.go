@@ -189,7 +189,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 		return false, faults{err.Error()}
 	}
 	if r.key != nil {
-		// What this very request has created before has this id.
+		// An item that this same request has created before has this id.
 		if first := w.creations[creationID{v.user, *r.key}].id; first != "" {
 			again, err := w.answered(r, first)
 			if err != nil || again {
@@ -305,8 +305,7 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 	return again, f
 }
 
-// update applies a change, and moves the item where anything differs that
-// readers know it by.
+// update applies a change, and moves the item if anything visible differs.
 func (c *item) update(in library.UpdateContent, now clock.Instant) {
 	before := *c
 	if in.Title.Set {

@@ -12,7 +12,7 @@ func (g *game) deletePrincipal() {
 	if g.rarely(3) {
 		id = string(v.user)
 	}
-	// Games go on with most of the people.
+	// The rest of the game needs most of the users.
 	if len(g.w.principals) < 5 {
 		return
 	}
@@ -71,7 +71,7 @@ func (w *world) deletePrincipal(v viewer, id string, key *string, r *request) (a
 	return again, f
 }
 
-// forget takes a principal out of everything. Its id is not used again.
+// forget removes a principal from everything. Its id is not used again.
 func (w *world) forget(p principal.ID) {
 	delete(w.principals, p)
 	w.gone[p] = true

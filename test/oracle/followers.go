@@ -49,25 +49,25 @@ func shownOf(c plainItem, role library.ContentRole) shown {
 // errDrained is the error of Next, instead of waiting, for callers that drain.
 var errDrained = errors.New("no event waits")
 
-// drains marks the context of a caller that must not wait; it counts how often it was asked to.
+// drains marks the context of a caller that must not wait; it counts the calls of Wait.
 type drains struct{}
 
 // Wait waits, except for callers that drain: first it returns as if the time had passed, so
 // that periodic checks run, and then it ends. Waits without a limit are for work in progress,
 // which ends by itself.
 func (c *gameClock) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool, error) {
-	asked, ok := ctx.Value(drains{}).(*atomic.Int32)
+	calls, ok := ctx.Value(drains{}).(*atomic.Int32)
 	switch {
 	case !ok || d == 0 || l.IsOpen():
 		return c.Real.Wait(ctx, l, d)
-	case asked.Add(1) == 1:
+	case calls.Add(1) == 1:
 		return false, nil
 	}
 	return false, errDrained
 }
 
-// pauseMost is the longest that anybody pauses in a game: other processes are
-// listened to often enough.
+// pauseMost is the longest pause in a game, so that changes of other processes are read
+// often enough.
 const pauseMost = 20 * time.Millisecond
 
 // After pauses.
@@ -218,11 +218,11 @@ func (g *game) drain(f *follower) {
 		if fault.ReasonOf(err) != fault.ReasonResync {
 			g.agrees("following", f.owner, f.v, faults{"NOT_FOUND"}, err)
 			if g.w.sees(f.v, f.owner) {
-				g.Fatalf("%+v hears no more of %s, which it sees: %v", f.v, f.owner, err)
+				g.Fatalf("%+v receives no more events of %s, although it may see it: %v", f.v, f.owner, err)
 			}
 			return
 		}
-		// It reads another part of the library by now.
+		// It reads another bucket of the library by now.
 		if g.connect(f); f.f == nil {
 			return
 		}

@@ -50,8 +50,8 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		}
 		played++
 		hot := rapid.Bool().Draw(rt, "hot")
-		// A seed for each operation, 0 for none: of a game that fails rapid takes
-		// the operations out that do not matter.
+		// A seed for each operation, or 0 for none. When rapid shrinks a failing game, it
+		// removes the operations that do not matter.
 		seeds := rapid.SliceOfN(rapid.Uint64(), stepsAtLeast, stepsAtMost).Draw(rt, "seeds")
 		newGame(t.Context(), rt, opened, played, hot).play(seeds)
 	})
@@ -207,8 +207,8 @@ func (g *game) play(seeds []uint64) {
 	}
 }
 
-// close ends the gateways, as their processes would end: nothing is waited for that another
-// process can do.
+// close ends the gateways as their processes would end, without waiting for work that
+// another process can do.
 func (g *game) close() {
 	g.closeFollowers()
 	for _, served := range g.gateways {
@@ -217,8 +217,8 @@ func (g *game) close() {
 	g.runtime.Close()
 }
 
-// people creates most users and some groups in each other, so that games are
-// not about them.
+// people creates most users and some groups in advance, so that games are about other
+// operations.
 func (g *game) people() {
 	visibilities := []principal.Visibility{principal.Public, principal.LoggedIn, principal.Public, principal.Private, principal.Public, principal.LoggedIn}
 	for i, u := range g.users {
@@ -241,7 +241,7 @@ func (g *game) people() {
 	}})
 }
 
-// beat has the journal write down which changes are still under way.
+// beat makes the journal write the list of changes in flight.
 func (g *game) beat() {
 	for _, served := range g.gateways {
 		if err := served.journal.Beat(g.ctx); err != nil {
@@ -267,8 +267,7 @@ func (g *game) repeat() {
 	}
 }
 
-// passTime moves the clock further, past expiries; the journal may come to them
-// later.
+// passTime moves the clock further, past expiries; the journal may process them later.
 func (g *game) passTime() {
 	g.tick(one(g, []time.Duration{time.Second, time.Minute, time.Hour}))
 	if g.rarely(2) {
@@ -276,7 +275,7 @@ func (g *game) passTime() {
 	}
 }
 
-// expire has the journal delete what has expired.
+// expire makes the journal delete expired objects.
 func (g *game) expire() {
 	if err := g.journal.ExpireDue(g.ctx, g.svc); err != nil {
 		g.Fatalf("expiring: %v", err)
@@ -288,7 +287,7 @@ func (g *game) expire() {
 	}
 }
 
-// settle has the journal do its deferred work.
+// settle makes the journal do its deferred work.
 func (g *game) settle() {
 	if g.hot {
 		g.tick(time.Minute + time.Millisecond)
@@ -320,7 +319,7 @@ func (g *game) viewer(may func(v viewer) bool) viewer {
 	return one(g, able)
 }
 
-// leader draws a viewer who may mostly change the group, or is in it.
+// leader draws a viewer that usually may change the group, or is a member of it.
 func (g *game) leader(id principal.ID) viewer {
 	if g.rarely(3) {
 		return g.viewer(func(v viewer) bool { return g.w.groups(v.user)[id] != principal.NotInGroup })
@@ -332,8 +331,7 @@ func (g *game) visibility() principal.Visibility {
 	return one(g, []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private})
 }
 
-// principalID draws a user or a group, mostly one that v sees, rarely something
-// malformed.
+// principalID draws a user or a group, usually one that v may see, rarely a malformed id.
 func (g *game) principalID(v viewer) string {
 	all := slices.Concat(g.users, g.groups)
 	seen := slices.DeleteFunc(slices.Clone(all), func(id principal.ID) bool { return !g.w.sees(v, id) })
@@ -358,7 +356,7 @@ func (g *game) group() string {
 	return string(one(g, there))
 }
 
-// principalIDs draws a list of them: mostly short, rarely none or too long.
+// principalIDs draws a list of ids, usually short, rarely empty or too long.
 func (g *game) principalIDs(v viewer) []string {
 	n := one(g, []int{1, 1, 1, 2, 2, 3, 4})
 	if g.rarely(30) {
@@ -400,13 +398,13 @@ func (g *game) contentID() string {
 	return one(g, live)
 }
 
-// director draws a viewer who may mostly change the item.
+// director draws a viewer that usually may change the item.
 func (g *game) director(id string) viewer {
 	c := g.w.items[library.ContentID(id)]
 	return g.viewer(func(v viewer) bool { return c != nil && g.w.directs(v, c) })
 }
 
-// editor draws a viewer who may mostly change the texts of an item.
+// editor draws a viewer that usually may change the texts of an item.
 func (g *game) editor(id string) viewer {
 	c := g.w.items[library.ContentID(id)]
 	return g.viewer(func(v viewer) bool { return c != nil && g.w.role(v.user, c) == library.Editing })

@@ -7,7 +7,7 @@ import (
 	"carrel/library"
 )
 
-// badURL names nothing.
+// badURL is no valid URL.
 const badURL = "ftp://e.com/1"
 
 // urls are the forms of URLs that are drawn, with their canonical form.
@@ -37,7 +37,7 @@ func (g *game) url() string {
 	return one(g, urls).form
 }
 
-// named returns the item of a tenant that a URL names; nil if there is none.
+// named returns the item of a tenant with a URL, or nil.
 func (w *world) named(tenant, canonical string) *item {
 	for _, c := range w.items {
 		if c.url == canonical && c.id.Tenant() == tenant && w.exists(c) {
