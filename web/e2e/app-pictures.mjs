@@ -4,13 +4,13 @@
 //
 //   .ci/with-gateway node web/e2e/app-pictures.mjs docs [NAME...]
 import { baseAddress, expect, start } from './browser.mjs';
-import { desks, dialog, item, live, openEntry } from './app/desk.mjs';
+import { openFixture, dialog, item, live, openEntry } from './app/fixture.mjs';
 import { noteOf, openEditor, saveText } from './app/notes.mjs';
 
 const [folder = '.', ...names] = process.argv.slice(2);
 const base = baseAddress();
 const browser = await start();
-const { sit, api, faults } = await desks(browser, base);
+const { sit, api, faults } = await openFixture(browser, base);
 
 const take = (page, name) => page.screenshot({ path: `${folder}/app-${name}.png` });
 
@@ -43,7 +43,7 @@ async function share() {
   await page.context().close();
 }
 
-async function quarrel() {
+async function conflict() {
   const page = await sit('Ann', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } });
   await openEntry(page, 'encoding/gob');
   await live(page);
@@ -153,7 +153,7 @@ func work(jobs <-chan int) {
 }
 `;
 
-const pictures = { library: beside, share, conflict: quarrel, phone, text, history, suggestions, editing, branches, paste };
+const pictures = { library: beside, share, conflict, phone, text, history, suggestions, editing, branches, paste };
 expect(names.filter((name) => !(name in pictures)), [], 'pictures that there are not');
 
 try {

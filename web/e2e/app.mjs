@@ -8,14 +8,14 @@
 //
 // NEWCOMER is a token of u:demo:newcomer, who is not in the demo data.
 import { baseAddress, start } from './browser.mjs';
-import { desks } from './app/desk.mjs';
+import { openFixture } from './app/fixture.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copying, openByUrl } from './app/links.mjs';
 import { crowd, find, groups, inAndOut, newcomer, refused, refusedSocket } from './app/people.mjs';
 import { avatars, compact, days, expiry, fullWidth, jumpToNewest, keys, markdown, profile, ways } from './app/looks.mjs';
 import { drafting, history, overtaken, suggesting, texts } from './app/notes.mjs';
 import { newest, pasteFaults, pasteMarkup, pasteOvertaken, pastesArrive, pastesOnPhone, pasting } from './app/pastes.mjs';
-import { lateAnswers, merging, editConflicts } from './app/quarrels.mjs';
+import { lateAnswers, merging, editConflicts } from './app/conflicts.mjs';
 import { bothWays, faults, keyboard, phone, storeDown } from './app/reading.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
@@ -26,21 +26,21 @@ const scenes = { bothWays, fullWidth, jumpToNewest, compact, days, avatars, mark
 const base = baseAddress();
 const chosen = process.argv.slice(2);
 const browser = await start();
-const desk = { ...(await desks(browser, base)), base };
+const fixture = { ...(await openFixture(browser, base)), base };
 
 let failed = 0;
 for (const [name, scene] of Object.entries(scenes)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   const began = performance.now();
-  desk.faults.length = 0;
+  fixture.faults.length = 0;
   try {
-    await scene(desk);
-    if (desk.faults.length > 0) throw new Error(`the page complained:\n${desk.faults.join('\n')}`);
+    await scene(fixture);
+    if (fixture.faults.length > 0) throw new Error(`the page complained:\n${fixture.faults.join('\n')}`);
     console.log(`${name}: well, in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   } catch (fault) {
     failed += 1;
     console.error(`${name}: ${fault.message ?? fault}`);
-    if (desk.faults.length > 0) console.error(`the page complained:\n${desk.faults.join('\n')}`);
+    if (fixture.faults.length > 0) console.error(`the page complained:\n${fixture.faults.join('\n')}`);
     await Promise.all(browser.contexts().map((context) => context.close()));
   }
 }

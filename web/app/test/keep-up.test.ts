@@ -2,9 +2,9 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { keepUp } from '../src/data/keep-up.ts';
 
-// desk keeps a list up to date; 'out' is a change that requires reloading the library. Its
+// fixture keeps a list up to date; 'out' is a change that requires reloading the library. Its
 // reads end when the test says so.
-function desk() {
+function fixture() {
   const log: string[] = [];
   const pages: { resolve: () => void; reject: (fault: Error) => void }[] = [];
   const keeping = keepUp<string>();
@@ -21,7 +21,7 @@ function desk() {
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('changes that arrive while a page is loading are applied again afterwards', async () => {
-  const { log, pages, keeping, read } = desk();
+  const { log, pages, keeping, read } = fixture();
   keeping.tell('a');
   const done = keeping.during(read);
   keeping.tell('b');
@@ -33,7 +33,7 @@ test('changes that arrive while a page is loading are applied again afterwards',
 });
 
 test('two parallel reads each apply the changes since their start', async () => {
-  const { log, pages, keeping, read } = desk();
+  const { log, pages, keeping, read } = fixture();
   const first = keeping.during(read);
   keeping.tell('a');
   const second = keeping.during(read);
@@ -46,7 +46,7 @@ test('two parallel reads each apply the changes since their start', async () => 
 });
 
 test('a change that requires a reload causes it, once more if a page was loading', async () => {
-  const { log, pages, keeping, read } = desk();
+  const { log, pages, keeping, read } = fixture();
   const done = keeping.during(read);
   assert.equal(keeping.tell('out'), true);
   pages[0].resolve();
@@ -57,7 +57,7 @@ test('a change that requires a reload causes it, once more if a page was loading
 });
 
 test('a failed read is reported, and keeps no changes', async () => {
-  const { log, pages, keeping, read } = desk();
+  const { log, pages, keeping, read } = fixture();
   const failing = keeping.during(read);
   keeping.tell('a');
   pages[0].reject(new Error('down'));

@@ -1,5 +1,5 @@
 // Branches and languages of the text of a note, with two editors and a visitor.
-import { dialog, expect, item, live, openEntry, says } from './desk.mjs';
+import { dialog, expect, item, live, openEntry, says } from './fixture.mjs';
 import { broken, makeNote, noteOf, openEditor, saveText } from './notes.mjs';
 
 const members = [

@@ -1,5 +1,5 @@
 // Deleting a group and an account, and its effects for others.
-import { dialog, entry, expect, live, openEntry, says } from './desk.mjs';
+import { dialog, entry, expect, live, openEntry, says } from './fixture.mjs';
 
 const createGroup = 'mutation ($input: CreateGroupInput!) { createGroup(input: $input) { group { id } userErrors { message } } }';
 const setMembers = 'mutation ($input: SetGroupMembersInput!) { setGroupMembers(input: $input) { userErrors { message } } }';

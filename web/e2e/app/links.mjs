@@ -1,5 +1,5 @@
 // Links to items: copying them, and opening an item by its URL.
-import { dialog, expect, fits, focused, says } from './desk.mjs';
+import { dialog, expect, fits, focused, says } from './fixture.mjs';
 import { broken, makeNote, noteOf } from './notes.mjs';
 
 const move = 'mutation ($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { userErrors { message } } }';

@@ -1,5 +1,5 @@
 // How libraries and items look: days, density, avatars, Markdown, the keys.
-import { dialog, entriesOf, entry, expect, fits, focused, item, live, openEntry } from './desk.mjs';
+import { dialog, entriesOf, entry, expect, fits, focused, item, live, openEntry } from './fixture.mjs';
 
 const largest = 'g:demo:standard-library';
 

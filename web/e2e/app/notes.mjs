@@ -1,5 +1,5 @@
 // The text of a note: read in several languages, edited by two at the same time.
-import { confirm, dialog, expect, item, live, openEntry, says } from './desk.mjs';
+import { confirm, dialog, expect, item, live, openEntry, says } from './fixture.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
 const save = 'mutation ($input: SaveRevisionInput!) { saveRevision(input: $input) { revision { number } userErrors { message } } }';

@@ -1,6 +1,6 @@
 // Pastes: creating one, reading it, changing and deleting it by its secret, the
 // list that grows, and the newest items of a tenant.
-import { dialog, discard, expect, fits, says } from './desk.mjs';
+import { dialog, discard, expect, fits, says } from './fixture.mjs';
 
 const row = (page, title) => page.locator('[data-paste]').filter({ has: page.getByRole('link', { name: title, exact: true }) });
 const created = (page) => page.getByRole('region', { name: 'Paste created' });

@@ -1,5 +1,5 @@
 // People: groups, searching for users, signing in and out.
-import { confirm, dialog, entry, expect, focused, live, says, signIn } from './desk.mjs';
+import { confirm, dialog, entry, expect, focused, live, says, signIn } from './fixture.mjs';
 
 export async function groups({ sit, base }) {
   const ann = await sit('Ann', { path: '/app/groups' });

@@ -1,6 +1,6 @@
 // Reading: both directions through a library, addresses that lead back, the keyboard, and
 // network failures.
-import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './desk.mjs';
+import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './fixture.mjs';
 
 const largest = 'g:demo:standard-library';
 

@@ -1,5 +1,5 @@
 // Searching in a library: words, filters, addresses, progress, faults, and changes by others.
-import { entriesOf, entry, expect, fits, live, openEntry, scrollTo } from './desk.mjs';
+import { entriesOf, entry, expect, fits, live, openEntry, scrollTo } from './fixture.mjs';
 
 const largest = 'g:demo:standard-library';
 const field = (page) => page.getByRole('searchbox', { name: 'Search in this library' });

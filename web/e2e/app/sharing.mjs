@@ -1,20 +1,20 @@
 // Sharing: other users see each change at once.
-import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item, live, offered, openEntry, says, scrollTo } from './desk.mjs';
+import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item, live, offered, openEntry, says, scrollTo } from './fixture.mjs';
 
 // title is the title of an item that only this test uses.
 const title = 'On carrels';
 
 // together is the life of one item as two users see it: it is created, shared with two users
 // and a group, changed, edited by both at once, removed and deleted.
-export async function together(desk) {
-  const ann = await desk.sit('Ann');
-  const cleo = await desk.sit('Cleo');
+export async function together(fixture) {
+  const ann = await fixture.sit('Ann');
+  const cleo = await fixture.sit('Cleo');
   await Promise.all([live(ann), live(cleo)]);
 
   const id = await create(ann);
   await shareByKeyboard(ann);
   await entry(cleo, title).waitFor();
-  const members = (await desk.api('Ann', '{ content(id: $id) { members { edges { role node { id } } } } }'.replace('$id', JSON.stringify(id)))).content.members.edges;
+  const members = (await fixture.api('Ann', '{ content(id: $id) { members { edges { role node { id } } } } }'.replace('$id', JSON.stringify(id)))).content.members.edges;
   expect(
     Object.fromEntries(members.map(({ role, node }) => [node.id, role])),
     { 'g:demo:everyone': 'EDITOR', 'u:demo:ann': 'MANAGER', 'u:demo:ben': 'EDITOR', 'u:demo:cleo': 'EDITOR' },
@@ -23,9 +23,9 @@ export async function together(desk) {
 
   await openEntry(cleo, title);
   await edit(ann, cleo);
-  await conflict(desk, ann, id);
-  await visibility(desk, ann, cleo, id);
-  await takeOut(desk, cleo, id);
+  await conflict(fixture, ann, id);
+  await visibility(fixture, ann, cleo, id);
+  await takeOut(fixture, cleo, id);
   await remove(ann, id);
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
@@ -41,7 +41,7 @@ async function create(page) {
   expect(await focused(page), 'Title', 'the field that is led to');
   await page.getByRole('textbox', { name: 'Title' }).fill(title);
   await page.getByRole('textbox', { name: 'Link' }).fill('https://example.org/carrels');
-  await page.getByRole('textbox', { name: 'Description' }).fill('A desk with high sides.');
+  await page.getByRole('textbox', { name: 'Description' }).fill('A fixture with high sides.');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await item(page).getByRole('heading', { level: 2, name: title }).waitFor();
   await entry(page, title).waitFor();
@@ -97,11 +97,11 @@ async function shareByKeyboard(page) {
 // edit changes the item; the other user sees it in the list and in the open item.
 async function edit(ann, cleo) {
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
-  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('A desk with high sides, for one reader.');
+  await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('A fixture with high sides, for one reader.');
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await says(ann, 'Saved.');
-  await entry(cleo, title).getByText('A desk with high sides, for one reader.').waitFor();
-  await item(cleo).getByText('A desk with high sides, for one reader.').waitFor();
+  await entry(cleo, title).getByText('A fixture with high sides, for one reader.').waitFor();
+  await item(cleo).getByText('A fixture with high sides, for one reader.').waitFor();
   await item(cleo).getByText('version 2').waitFor();
 }
 
@@ -118,7 +118,7 @@ async function conflict({ api }, ann, id) {
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await dialog(ann).waitFor({ state: 'detached' });
   const { content } = await api('Ann', 'query ($id: ID!) { content(id: $id) { description version } }', { id });
-  expect(content, { description: 'Mine.', version: 4 }, 'the item after the quarrel');
+  expect(content, { description: 'Mine.', version: 4 }, 'the item after the conflict');
 }
 
 async function visibility({ api, sit }, ann, cleo, id) {

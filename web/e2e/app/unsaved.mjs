@@ -1,6 +1,6 @@
 // Typed text is not lost: not by a key, not by changes of others, not by a token that expires
 // or a network that fails.
-import { dialog, discard, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './desk.mjs';
+import { dialog, discard, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './fixture.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
 const drop = 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }';

@@ -73,8 +73,8 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
   const [newest, setNewest] = useState(nowhere);
   const searching = isNarrow(place.filter);
   return (
-    <div className={place.item ? 'desk desk-open' : 'desk'}>
-      <div className="desk-list" ref={list} inert={Boolean(place.item) && !wide}>
+    <div className={place.item ? 'layout layout-open' : 'layout'}>
+      <div className="layout-list" ref={list} inert={Boolean(place.item) && !wide}>
         {unseen || (
           <>
             <LibraryHead principal={principal} place={place} live={live} />
@@ -226,8 +226,8 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
     if (event.key === 'Escape' && !event.defaultPrevented && !inDialog) leave();
   };
   return (
-    <aside className="desk-item" aria-label="Item" onKeyDown={onKeyDown}>
-      <button type="button" className="desk-close" onClick={leave}>
+    <aside className="layout-item" aria-label="Item" onKeyDown={onKeyDown}>
+      <button type="button" className="layout-close" onClick={leave}>
         <Close /> {wide ? 'Close' : 'Back to the library'}
       </button>
       <Item

@@ -2,8 +2,8 @@
 // what the page shows, never for time.
 import { expect, patience, watch } from '../browser.mjs';
 
-// desks creates users. faults collects everything that their pages must not do.
-export async function desks(browser, base) {
+// openFixture creates users. faults collects everything that their pages must not do.
+export async function openFixture(browser, base) {
   const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
   const faults = [];
 

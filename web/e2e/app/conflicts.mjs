@@ -1,6 +1,6 @@
 // Edit conflicts: an item at its own address, without live updates about changes by others, and
 // answers that arrive late.
-import { choose, dialog, discard, expect, focused, says } from './desk.mjs';
+import { choose, dialog, discard, expect, focused, says } from './fixture.mjs';
 
 const change = 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }';
 const item = 'query ($id: ID!) { content(id: $id) { title description visibility version } }';
@@ -16,9 +16,9 @@ async function open({ api, sit }, title) {
 
 // merging: changes of two users to different fields are both kept, without a question, and only
 // changed fields are sent.
-export async function merging(desk) {
-  const { api } = desk;
-  const { ann, id } = await open(desk, 'Merged');
+export async function merging(fixture) {
+  const { api } = fixture;
+  const { ann, id } = await open(fixture, 'Merged');
   const sent = [];
   ann.on('request', (request) => {
     const body = request.postDataJSON();
@@ -49,9 +49,9 @@ export async function merging(desk) {
 
 // editConflicts: another user is faster in each dialog. Their changes are not overwritten, and the
 // item is not deleted, without a question.
-export async function editConflicts(desk) {
-  const { api } = desk;
-  const { ann, id } = await open(desk, 'Edited twice');
+export async function editConflicts(fixture) {
+  const { api } = fixture;
+  const { ann, id } = await open(fixture, 'Edited twice');
   const theirs = (input) => api('Ann', change, { input: { id, ...input } });
   const button = (name) => dialog(ann).getByRole('button', { name });
 
@@ -107,8 +107,8 @@ export async function editConflicts(desk) {
 }
 
 // lateAnswers: late answers are reported, and close only their own dialog.
-export async function lateAnswers(desk) {
-  const { ann } = await open(desk, 'Shared slowly');
+export async function lateAnswers(fixture) {
+  const { ann } = await open(fixture, 'Shared slowly');
   const held = [];
   await ann.route('**/graphql', (route) => {
     if (['ShareContent', 'CreateContent'].includes(route.request().postDataJSON().operationName)) held.push(route);
