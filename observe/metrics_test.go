@@ -149,11 +149,11 @@ func TestFigures(t *testing.T) {
 	})
 	want := []string{
 		`carrel_answer_bytes 131072`,
+		`carrel_changes_delivered_total 1`,
 		`carrel_changes_fenced_total 1`,
 		`carrel_changes_in_flight 5`,
 		`carrel_changes_refused_total 15`,
 		`carrel_changes_resumed_total 7`,
-		`carrel_changes_delivered_total 1`,
 		`carrel_changes_waiting 14`,
 		`carrel_entries_hidden_total{reason="stale"} 1`,
 		`carrel_entries_hidden_total{reason="unseen"} 2`,

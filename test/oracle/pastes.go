@@ -127,6 +127,9 @@ func (w *world) createPaste(v viewer, in paste.Create, r *request) (again bool, 
 	if f != nil {
 		return false, f
 	}
+	if f.add(w.gone[v.user], "FORBIDDEN"); f != nil {
+		return false, f
+	}
 	if err := w.fix(r, ""); err != nil {
 		return false, faults{err.Error()}
 	}
