@@ -177,7 +177,7 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 		ps[i] = m.Principal
 	}
 	faults, err := s.PrincipalsFor(ctx, v, ps,
-		func(i int) bool { return ps[i] == v.User },
+		func(i int, _ *principal.Header) bool { return ps[i] == v.User },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
 		return err

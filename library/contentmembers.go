@@ -35,8 +35,11 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	})
 }
 
+// noneKnown accepts no principal unseen (PrincipalsFor).
+func noneKnown(int, *principal.Header) bool { return false }
+
 // checkSetMembers checks existence, visibility and rights. A manager may change members that it
-// does not see; members that are removed need no check. The answer reveals to nobody else
+// does not see, unless they were deleted; members that are removed need no check. The answer reveals to nobody else
 // whether an unseen principal is a member.
 func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
 	ps := make([]principal.ID, len(wanted))
@@ -48,7 +51,9 @@ func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *t
 		return refused
 	}
 	faults, err := s.PrincipalsFor(ctx, v, ps,
-		func(i int) bool { return refused == nil && t.named[i].Active() || wanted[i].Role == NoRole },
+		func(i int, h *principal.Header) bool {
+			return wanted[i].Role == NoRole || refused == nil && t.named[i].Active() && h.State != commit.Deleted
+		},
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in
 }
 
 func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target, p principal.ID, r *commit.Request) (*attempt, int, error) {
-	faults, err := s.PrincipalsFor(ctx, v, []principal.ID{p}, func(int) bool { return false }, func(int) []string { return []string{"principalId"} })
+	faults, err := s.PrincipalsFor(ctx, v, []principal.ID{p}, noneKnown, func(int) []string { return []string{"principalId"} })
 	if err != nil {
 		return nil, 0, err
 	}

@@ -88,7 +88,7 @@ func checkTargets(principals []string, role ContentRole, most int) (ps []princip
 // may share a PRIVATE item.
 func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID, indexes []int) error {
 	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(indexes[i])} }
-	faults, err := s.PrincipalsFor(ctx, v, ps, func(int) bool { return false }, pathOf)
+	faults, err := s.PrincipalsFor(ctx, v, ps, noneKnown, pathOf)
 	if err != nil {
 		return err
 	}

@@ -327,3 +327,25 @@ func TestDeletion_WhatIsLeftIsFoundAndRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestDeleteUser_GetsNoRoleMeanwhile: while its rows are being removed, a manager may take a deleted
+// user out, and may not give it another role, although it is a member still.
+func TestDeleteUser_GetsNoRoleMeanwhile(t *testing.T) {
+	h, s := stuckTown(t)
+	s.down.Store(true)
+	remove(t, h, backendtest.Root(), "u:acme:bob")
+	set := func(changes ...string) error {
+		in := library.SetContentMembers{Content: "c:acme:secret", Members: backendtest.MemberChanges(changes...)}
+		_, err := h.Service.SetContentMembers(t.Context(), backendtest.Ann(), in)
+		return err
+	}
+	backendtest.WantFaults(t, set("u:acme:bob=MANAGER"), "NOT_FOUND members.0.principalId")
+	_, err := h.Set(backendtest.Ann(), "g:acme:staff", "u:acme:bob=MANAGER")
+	backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+	backendtest.WantFaults(t, set("u:acme:bob="))
+	_, err = h.Set(backendtest.Ann(), "g:acme:staff", "u:acme:bob=")
+	backendtest.WantFaults(t, err)
+	s.down.Store(false)
+	h.Quiet()
+	h.WantAudited()
+}

@@ -128,15 +128,17 @@ func leaves(v *Viewer, rows *Rows, changes []memberChange) bool {
 }
 
 // requireAddable returns NOT_FOUND for each new member that the actor may not see. A manager
-// may give a present member another role even if it has become invisible. The answer reveals to
-// nobody else that it is a member.
+// may give a present member another role even if it has become invisible, unless it was deleted.
+// The answer reveals to nobody else that it is a member.
 func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, manages bool) error {
 	ps := make([]ID, len(changes))
 	for i, c := range changes {
 		ps[i] = c.principal
 	}
 	faults, err := s.PrincipalsFor(ctx, v, ps,
-		func(i int) bool { return changes[i].role == NotInGroup || manages && rows.Members[i+1].Active() },
+		func(i int, h *Header) bool {
+			return changes[i].role == NotInGroup || manages && rows.Members[i+1].Active() && h.State != commit.Deleted
+		},
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
 		return err
