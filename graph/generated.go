@@ -2405,7 +2405,7 @@ input ShareContentsInput {
 
 "The outcome of shareContents."
 type ShareContentsPayload {
-  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why."
+  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why; an answer has at most limits.maxErrors errors."
   results: [ShareContentsResult]
   "All that is wrong with what the items have in common; empty on success."
   userErrors: [UserError!]!
@@ -2443,7 +2443,7 @@ input DeleteContentsInput {
 
 "The outcome of deleteContents."
 type DeleteContentsPayload {
-  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why."
+  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why; an answer has at most limits.maxErrors errors."
   results: [DeleteContentsResult]
   "All that is wrong with the input as a whole; empty on success."
   userErrors: [UserError!]!
