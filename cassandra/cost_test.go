@@ -98,7 +98,7 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	// There is no background work: the journal does only what changes need.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil)
 	services := backendtest.OpenAll(t, backend.Config{
-		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{},
+		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{}, Remote: true,
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})
 	b.service, b.pastes = services.Library, services.Pastes

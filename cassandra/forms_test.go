@@ -346,7 +346,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	if err := s.Settle(t.Context(), &library.Settlement{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"commit applied": 1, "enforce ok": 20, "settle applied": 1}
+	want := map[string]int{"commit applied": 1, "enforce ok": 20, "clean up applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("requests of an update of an item with 20 members: %v, want %v", got, want)
 	}
@@ -364,7 +364,7 @@ func formSettle(t *testing.T, s *Store, counts *counter) {
 	if err := s.Settle(t.Context(), settlement); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"settle refused": 1, "settle ok": 1, "settle applied": 1}
+	want := map[string]int{"clean up refused": 1, "clean up ok": 1, "clean up applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("requests of a settlement with one changed row: %v, want %v", got, want)
 	}
