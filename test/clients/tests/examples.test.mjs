@@ -149,6 +149,14 @@ async function opened(t, client, { id, order = 'DESC', url = endpoint, session =
   };
 }
 
+// signal returns a promise, and a function that resolves it.
+function signal() {
+  let resolve;
+  let isSent = false;
+  const sent = new Promise((done) => (resolve = done));
+  return { sent, isSent: () => isSent, send: () => resolve((isSent = true)) };
+}
+
 let proxy;
 before(async () => {
   proxy = await startProxy();
@@ -207,6 +215,66 @@ for (const client of Object.keys(clients)) {
       for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
       assert.deepEqual(library.titles().split(' ').sort(), ['A', 'b', 'c', 'd', 'e']);
     });
+
+    // urql reads the first page again when an entry moves out of the loaded part.
+    if (client === 'urql') {
+      for (const when of ['before', 'during']) {
+        test(`a load waits for a first page that is read again ${when} it`, { timeout }, async (t) => {
+          const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+          const library = await opened(t, client, { id, order: 'ASC' });
+          const [firstRequested, pageRequested, pageReceived, firstReleased] = [signal(), signal(), signal(), signal()];
+          const { fetch } = globalThis;
+          t.mock.method(globalThis, 'fetch', async (address, options) => {
+            const body = String(options?.body);
+            if (!body.includes('query Library(')) return fetch(address, options);
+            if (!body.includes('"after"')) {
+              firstRequested.send();
+              await firstReleased.sent;
+              return fetch(address, options);
+            }
+            pageRequested.send();
+            await firstRequested.sent;
+            const response = await fetch(address, options);
+            pageReceived.send();
+            return response;
+          });
+          let isLoaded = false;
+          const load = () => library.load('next').then(() => (isLoaded = true));
+          const loaded = when === 'during' ? load() : null;
+          if (loaded) await pageRequested.sent;
+          await rename(items[1], 'B');
+          library.follow();
+          await firstRequested.sent;
+          const finished = loaded ?? load();
+          if (loaded) await pageReceived.sent;
+          await ask('{ viewer { id } }'); // by now load would have gone on
+          assert.equal(isLoaded, false);
+          assert.equal(pageRequested.isSent(), when === 'during');
+          firstReleased.send();
+          await finished;
+          for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+          assert.deepEqual(library.titles().split(' ').sort(), ['B', 'a', 'c', 'd', 'e']);
+        });
+      }
+    }
+
+    // Apollo Client repeats mutations only.
+    if (client !== 'Apollo Client') {
+      test('a load is repeated after a network error', { timeout }, async (t) => {
+        const { id } = await shelfOf(['a', 'b', 'c']);
+        const library = await opened(t, client, { id });
+        const { fetch } = globalThis;
+        let failures = 0;
+        t.mock.method(globalThis, 'fetch', async (address, options) => {
+          if (failures > 0 || !String(options?.body).includes('"after"')) return fetch(address, options);
+          failures += 1;
+          throw new TypeError('fetch failed');
+        });
+        await library.load('next');
+        await library.shows('c b a');
+        assert.equal(failures, 1);
+      });
+    }
 
     // Apollo Client shows a change only after the page that is on its way.
     if (client === 'fetch') {

@@ -22,7 +22,6 @@ export class LibraryView {
   readonly #client: Client;
   readonly #first: LibraryVariables;
   readonly #order: Order;
-  #library: LibraryConnection | undefined;
   #after: string | null = null;
 
   constructor(client: Client, id: string, order: Order, pageSize = 20) {
@@ -33,9 +32,9 @@ export class LibraryView {
 
   open(show: (library: LibraryConnection) => void): () => void {
     const { unsubscribe } = this.#client.query(LIBRARY, this.#first).subscribe(({ data }) => {
-      this.#library = data?.principal?.library;
-      this.#after ??= this.#library?.pageInfo.endCursor ?? null; // of the page that was read first
-      if (this.#library) show(this.#library);
+      const library = data?.principal?.library;
+      this.#after ??= library?.pageInfo.endCursor ?? null; // of the page that was read first
+      if (library) show(library);
     });
     return unsubscribe;
   }
@@ -51,25 +50,35 @@ export class LibraryView {
   // load reads one more page. The cache adds it to what open shows.
   async load(side: 'next' | 'previous'): Promise<void> {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
+    const { first, ...variables } = this.#first;
+    let library = await this.#read(this.#first);
     for (;;) {
-      const { first, ...variables } = this.#first;
-      const pageInfo = this.#library?.pageInfo;
+      const { edges, pageInfo } = library;
       const part =
         side === 'next'
-          ? { first, after: pageInfo?.endCursor ?? null }
-          : { last: first, before: pageInfo?.startCursor ?? null };
-      const loaded = this.#library?.edges.length ?? 0;
-      await repeat(() =>
-        this.#client.query(LIBRARY, { ...variables, ...part } as LibraryVariables).toPromise(),
-      );
+          ? { first, after: pageInfo.endCursor }
+          : { last: first, before: pageInfo.startCursor };
+      await this.#read({ ...variables, ...part } as LibraryVariables);
+      library = await this.#read(this.#first);
       // The walk to the newest end leaves out what moved there since it began: read on until a
       // page is empty.
       const more =
-        side === 'next'
-          ? this.#library?.pageInfo.hasNextPage
-          : this.#library?.pageInfo.hasPreviousPage;
-      if (!isNewestSide || more || (this.#library?.edges.length ?? 0) <= loaded) return;
+        side === 'next' ? library.pageInfo.hasNextPage : library.pageInfo.hasPreviousPage;
+      if (!isNewestSide || more || library.edges.length <= edges.length) return;
     }
+  }
+
+  // read reads a page and returns it joined with the other pages. If that page is being read
+  // already, as the first one is after a change invalidated it, read waits for the response. Until
+  // then open does not show pages that arrive, and its result has outdated cursors.
+  async #read(variables: LibraryVariables): Promise<LibraryConnection> {
+    const { principal } = await repeat(async () => {
+      const { data, error } = await this.#client.query(LIBRARY, variables).toPromise();
+      if (error || !data) throw error;
+      return data;
+    });
+    if (!principal) throw new Error('The library does not exist, or you do not have access to it.');
+    return principal.library;
   }
 }
 //#endregion
