@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type removedStore struct {
 	timeline.Store
 	removed []timeline.Entry // the oldest first
+	mu      sync.Mutex       // protects skipped during reads
 	skipped int
 	always  bool // it says of each slice that it has passed many
 }
@@ -40,7 +42,9 @@ func (c *removedStore) ListEntries(ctx context.Context, p timeline.Partition, s 
 			skipped++
 		}
 	}
+	c.mu.Lock()
 	c.skipped += skipped
+	c.mu.Unlock()
 	l.Removed = c.always || skipped >= 1000
 	return l, err
 }
