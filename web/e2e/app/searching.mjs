@@ -69,6 +69,11 @@ export async function searching({ api, sit }) {
   // Buttons that go away leave the focus in the search.
   await field(page).fill('nosuchword');
   await page.getByRole('heading', { name: 'No matches' }).waitFor();
+  // The same words typed again at once search again.
+  await page.getByRole('button', { name: 'Clear', exact: true }).press('Enter');
+  await field(page).fill('nosuchword');
+  await page.waitForFunction(() => new URLSearchParams(location.search).get('q') === 'nosuchword');
+  await page.getByRole('heading', { name: 'No matches' }).waitFor();
   await page.getByRole('button', { name: 'Clear', exact: true }).press('Enter');
   await field(page).and(page.locator(':focus')).waitFor();
   await field(page).press('Enter');

@@ -40,8 +40,9 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
     if (settled === filter.text || settled !== text.trim()) return;
     setKnown(settled);
     change({ text: settled });
-    // Only once the reader has stopped typing.
-  }, [settled]);
+    // Only once the reader has stopped typing. If the field was cleared and has the same text again
+    // before that, settled has not changed, but the text has.
+  }, [settled, text]);
 
   const { bucket } = principal.library;
   const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared);
