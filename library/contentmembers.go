@@ -39,8 +39,8 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 func noneKnown(int, *principal.Header) bool { return false }
 
 // checkSetMembers checks existence, visibility and rights. A manager may change members that it
-// does not see, unless they were deleted; members that are removed need no check. The answer reveals to nobody else
-// whether an unseen principal is a member.
+// does not see, unless they were deleted; members that are removed need no check. The answer
+// reveals to nobody else whether an unseen principal is a member.
 func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
 	ps := make([]principal.ID, len(wanted))
 	for i, m := range wanted {

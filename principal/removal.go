@@ -16,10 +16,10 @@ import (
 // address, and what other packages keep for it (OnDeleted). Its header is reduced last, so
 // that the process which resumes an interrupted removal finds in it what remains to be done.
 //
-// Another change may make the principal a member after the deletion was decided, because it
-// has read the principal before. So a change that adds members reads their
-// headers again after it has written the derived rows, and takes deleted ones out. The removal begins after the
-// deletion was decided: it finds every membership whose derived row was written before.
+// Another change may make the principal a member after the deletion was decided, because it has
+// read the principal before. So a change that adds members reads their headers again after it has
+// written the derived rows, and takes deleted ones out. The removal begins after the deletion was
+// decided: it finds every membership whose derived row was written before.
 
 const (
 	// removalsAtOnce is how many removals a process carries out at once for mutations.
