@@ -14,6 +14,11 @@ type Edge = LibraryEdges['edges'][number];
 
 const pageSize = 30;
 
+type State = Pick<Edge['node'], 'id' | 'version'>;
+
+// stateOf identifies a state of an item.
+const stateOf = ({ id, version }: State) => `${id} ${version}`;
+
 export type SearchState = 'searching' | 'stopped' | 'failed' | 'enough' | 'done';
 
 export interface Search {
@@ -46,10 +51,12 @@ export function useSearch(view: View, filter: Filter): Search {
   // What the last run has reached: from here it continues.
   const reached = useRef<Found<Edge>>(nothingFound);
   const gone = useRef(new Set<string>());
-  // The newest entry of the library when the search began.
+  // The state of the newest item when the search began; '' if the library was empty, and null if
+  // it is not known.
   const newest = useRef<Promise<string | null>>(Promise.resolve(null));
   const { id, direction, shared } = view;
   const input = JSON.stringify(filterInput(filter));
+  const byRole = filter.roles.length > 0;
 
   const show = useCallback((next: Found<Edge>) => {
     reached.current = next;
@@ -58,7 +65,8 @@ export function useSearch(view: View, filter: Filter): Search {
 
   const readNewest = useCallback(async () => {
     const { data } = await client.query({ query: LibraryNewestDocument, variables: { id, shared }, fetchPolicy: 'no-cache' });
-    return JSON.stringify(data?.principal?.library.edges);
+    const edge = data?.principal?.library.edges[0];
+    return edge ? stateOf(edge.node) : '';
   }, [client, id, shared]);
 
   const search = useCallback(
@@ -120,6 +128,11 @@ export function useSearch(view: View, filter: Filter): Search {
 
   useEffect(() => {
     let interrupted = false;
+    // The last change before the search may be reported when the subscription begins. Of a
+    // change of roles only the gateway knows whether it concerns the search.
+    const placed = async (item: State) => {
+      if (byRole || stateOf(item) !== (await newest.current)) setOutdated(true);
+    };
     const end = follow<LibraryChange>({
       subscribe: (after, sink) => listen(id, after, sink),
       newest: () => null,
@@ -130,7 +143,7 @@ export function useSearch(view: View, filter: Filter): Search {
           // only the gateway knows.
           if (shared) setOutdated(true);
         } else {
-          setOutdated(true);
+          void placed(change.edge.node);
         }
       },
       // Something may have happened before the subscription began. After an interruption only
@@ -150,7 +163,7 @@ export function useSearch(view: View, filter: Filter): Search {
       end();
       setLive('');
     };
-  }, [listen, id, shared, drop, readNewest]);
+  }, [listen, id, shared, byRole, drop, readNewest]);
 
   return {
     found,
