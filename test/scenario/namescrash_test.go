@@ -17,12 +17,20 @@ const (
 // crash may have happened.
 type named struct {
 	mu sync.Mutex
-	// keys are the keys of leases whose confirmation was answered.
+	// keys are the keys of confirmed leases, with the lease of each.
 	keys map[string]string
+	// unanswered are confirmations that a crash interrupted. They may have been applied.
+	unanswered []confirmation
 	// urls are the URLs of items, as they were answered last. An item whose move was
 	// interrupted by a crash is in doubt until it is moved again.
 	urls  map[string]string
 	doubt map[string]bool
+}
+
+// confirmation is a request to confirm a lease of two keys.
+type confirmation struct {
+	id, token any
+	keys      []string
 }
 
 // TestNames_UnderCrashes kills the process repeatedly while clients lease keys and set
@@ -81,20 +89,28 @@ func (n *named) lease(g *gateway, token string, random *rand.Rand, keys int) boo
 		_, err := g.post(token, cancelLease, end)
 		return err == nil
 	}
-	if a, err = g.post(token, confirmLease, end); err != nil {
+	sent := confirmation{got, a.at("acquireLease.token"), two}
+	a, err = g.post(token, confirmLease, end)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil {
+		n.unanswered = append(n.unanswered, sent)
 		return false
 	}
 	if a.at("confirmLease.lease.isConfirmed") == true {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		for _, k := range two {
-			if other, taken := n.keys[k]; taken {
-				g.t.Errorf("%s is held by %s and by %s", k, other, got)
-			}
-			n.keys[k] = got
-		}
+		n.hold(g, sent)
 	}
 	return true
+}
+
+// hold notes that a confirmed lease holds its keys. The caller holds mu.
+func (n *named) hold(g *gateway, c confirmation) {
+	for _, k := range c.keys {
+		if other, taken := n.keys[k]; taken {
+			g.t.Errorf("%s is held by %s and by %v", k, other, c.id)
+		}
+		n.keys[k] = fmt.Sprint(c.id)
+	}
 }
 
 // move gives the client's item one of a few URLs that all clients compete for.
@@ -127,6 +143,12 @@ func (n *named) move(g *gateway, token string, client int, random *rand.Rand, ur
 // check compares what was answered with what is stored now.
 func (n *named) check(g *gateway, token string) {
 	g.t.Helper()
+	for _, c := range n.unanswered {
+		if g.must(token, readLease, vars{"id": c.id, "token": c.token}).at("lease.state") == "CONFIRMED" {
+			n.hold(g, c)
+		}
+	}
+	n.unanswered = nil
 	for k := range n.keys {
 		g.wantAvailable(k, false)
 	}
