@@ -44,7 +44,7 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cass
 # Tests in them that show the race detector nothing new: the checks of the tree, and
 # tests that play games, schedules and crashes one after the other.
 HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-ONE_BY_ONE = Pebble|CrashAtEveryOperation|CrashPoints|DamagedFiles|Determinism|CopyOfRandomGames|RoundTripOfRandomGames|Operations_ArePlannedByteForByte
+ONE_BY_ONE = Pebble|Crash_AtEveryOperation|CrashPoints|Open_DamagedFiles|Determinism|Copy_OfRandomOperations|RoundTrip_OfRandomOperations|Operations_ArePlannedByteForByte
 # Their packages, without the simulator, which has a target of its own.
 PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 
@@ -160,7 +160,7 @@ unraced: ## run the tests of unit that race does not run
 
 # Scenarios that depend on the store run on both kinds. Hostile requests and kill -9 do
 # not depend on it.
-SCENARIOS_ON_CLUSTER = WhoSeesWhat|Search|Search_OfALongLibrary|Bulk|TotalCount|DeletingAUser|PagingBothWaysInBothOrders|Cursors|AWalkToNewerEntriesMeetsNothingTwice|IdempotencyKeys|WithdrawnAtOnce|WhoFindsWhom|Finding|FollowingALibrary|FollowingOverACrash|Leases|Pastes|Pastes_FollowingThem|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
+SCENARIOS_ON_CLUSTER = Visibility_WhoSeesWhat|Search|Search_OfALongLibrary|Bulk|TotalCount|DeleteUser|Paging_BothWaysInBothOrders|Cursors|Paging_WalkToNewerEntriesShowsNothingTwice|IdempotencyKeys|Visibility_WithdrawalIsImmediate|Find_WhoFindsWhom|Find_OrderAndCursors|Follow_Library|Follow_OverACrash|Leases|Pastes|Pastes_Following|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
 
 # Most of them wait for a node or for time to pass, so more run at once than there are
 # cores.

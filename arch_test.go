@@ -220,7 +220,7 @@ var forTests = []string{
 	"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf/proto",
 }
 
-func TestImportsPointOneWay(t *testing.T) {
+func TestImports_PointInOneDirection(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
 		if s.test || slices.Contains(unrestricted, s.component) {
@@ -250,9 +250,9 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestMain_IsStartAndWiringAlone: package main starts the process and connects the layers.
+// TestMain_OnlyStartsAndConnectsLayers: package main starts the process and connects the layers.
 // Everything else belongs in a package that can be imported and tested.
-func TestMain_IsStartAndWiringAlone(t *testing.T) {
+func TestMain_OnlyStartsAndConnectsLayers(t *testing.T) {
 	var files []string
 	for _, s := range projectTree(t).sources {
 		if s.component == "main" && !s.test {
@@ -265,7 +265,7 @@ func TestMain_IsStartAndWiringAlone(t *testing.T) {
 	}
 }
 
-func TestLibrariesStayInTheirComponents(t *testing.T) {
+func TestDependencies_AreImportedByTheirComponentOnly(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
 		for _, imp := range s.imports() {
@@ -305,7 +305,7 @@ func componentsOf(imp string) (components []string, known bool) {
 // A folder name says what the folder contains; these words do not.
 var emptyWords = []string{"util", "utils", "helper", "helpers", "common", "misc", "model", "models", "shared", "lib", "pkg", "base"}
 
-func TestFoldersAndPackagesSayWhatTheyAreFor(t *testing.T) {
+func TestPackages_HaveAPurposeInArchitecture(t *testing.T) {
 	h := projectTree(t)
 	documented := map[string]bool{}
 	for _, s := range h.sources {
@@ -325,7 +325,7 @@ func TestFoldersAndPackagesSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-func TestGeneratedCodeIsOneFile(t *testing.T) {
+func TestGeneratedCode_IsOneFile(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
 		if s.generated() && s.path != "graph/generated.go" {
@@ -348,7 +348,7 @@ const maxFileLines = 450
 // longFiles are the exceptions, with their reasons.
 var longFiles = map[string]string{}
 
-func TestFilesAreOfOneConcept(t *testing.T) {
+func TestFiles_HaveOneConcept(t *testing.T) {
 	for _, s := range projectTree(t).sources {
 		if s.lines > maxFileLines && !s.generated() && longFiles[s.path] == "" {
 			t.Errorf("%s has %d lines, more than the %d that are readable as one concept", s.path, s.lines, maxFileLines)
@@ -371,7 +371,7 @@ var machineNames = regexp.MustCompile(strings.Join([]string{
 	`artifact` + `ory`, `\bnex` + `us[.:/]`,
 }, "|"))
 
-func TestFilesKnowNoMachine(t *testing.T) {
+func TestFiles_ContainNoMachinePaths(t *testing.T) {
 	for _, name := range projectTree(t).files {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -397,9 +397,9 @@ func TestFilesKnowNoMachine(t *testing.T) {
 // lockFile pins the packages that npm installs.
 const lockFile = "package-lock.json"
 
-// TestPackagesArePinnedByContent: a version can be published again, or come from another source,
-// but its integrity fixes its content.
-func TestPackagesArePinnedByContent(t *testing.T) {
+// TestNpmPackages_ArePinnedByIntegrity: a version can be published again, or come from another
+// source, but its integrity fixes its content.
+func TestNpmPackages_ArePinnedByIntegrity(t *testing.T) {
 	locks := 0
 	for _, name := range projectTree(t).files {
 		if path.Base(name) != lockFile {

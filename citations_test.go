@@ -51,8 +51,8 @@ var (
 	citedGo      = regexp.MustCompile("`([a-z][A-Za-z0-9_/]*\\.(?:go|graphqls|mjs|yml))`")
 )
 
-// TestLinks_LeadSomewhere checks the links of every page: the file and the heading.
-func TestLinks_LeadSomewhere(t *testing.T) {
+// TestLinks_HaveTargets checks the links of every page: the file and the heading.
+func TestLinks_HaveTargets(t *testing.T) {
 	for _, page := range trackedFiles(t, ".md") {
 		text, err := os.ReadFile(page)
 		if err != nil {

@@ -97,7 +97,7 @@ func TestWrongUsage_EmptyOriginInTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestABadEndpointIsOneLine(t *testing.T) {
+func TestServe_InvalidEndpointIsAOneLineError(t *testing.T) {
 	secret := file(t, "secret", testSecret+"\n")
 	code, out, errs := command(t, "serve", "--store", "pebble:"+t.TempDir(), "--auth-hs256-file", secret, "--otlp-endpoint", "nowhere")
 	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP` + "\n"
@@ -106,7 +106,7 @@ func TestABadEndpointIsOneLine(t *testing.T) {
 	}
 }
 
-func TestCopyOfAServedStoreIsRefused(t *testing.T) {
+func TestCopy_ServedStoreIsRefused(t *testing.T) {
 	cfg := testConfig(t)
 	s := serve(t, cfg)
 	defer s.end()
@@ -119,9 +119,9 @@ func TestCopyOfAServedStoreIsRefused(t *testing.T) {
 	}
 }
 
-// TestHalfACopyIsNotServed: a store with an interrupted copy is not served, because rows are
-// missing.
-func TestHalfACopyIsNotServed(t *testing.T) {
+// TestServe_InterruptedCopyIsRefused: a store with an interrupted copy is not served, because rows
+// are missing.
+func TestServe_InterruptedCopyIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "half")
 	store, err := pebblestore.Open(path, pebblestore.Options{})
 	if err != nil {

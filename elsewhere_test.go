@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestRowsOfElsewhereAreThere: the test that the hostile table names for a row of another component
-// exists, so that every row is tested.
-func TestRowsOfElsewhereAreThere(t *testing.T) {
+// TestHostileTable_TestsOfOtherPackagesExist: the test that the hostile table names for a row of
+// another component exists, so that every row is tested.
+func TestHostileTable_TestsOfOtherPackagesExist(t *testing.T) {
 	h := projectTree(t)
 	tests := map[string]bool{}
 	var named []string

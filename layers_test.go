@@ -25,7 +25,7 @@ func layerOf(dir string) int {
 	return slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, dir) })
 }
 
-func TestTheDomainIsLayered(t *testing.T) {
+func TestDomain_IsLayered(t *testing.T) {
 	for _, s := range projectTree(t).sources {
 		dir := path.Dir(s.path)
 		if s.test || !slices.Contains(domain, s.component) {
@@ -44,9 +44,9 @@ func TestTheDomainIsLayered(t *testing.T) {
 	}
 }
 
-// TestComponentsHaveNoCycles: the compiler only refuses cycles of packages, and a component may
+// TestComponents_HaveNoCycles: the compiler only refuses cycles of packages, and a component may
 // have several.
-func TestComponentsHaveNoCycles(t *testing.T) {
+func TestComponents_HaveNoCycles(t *testing.T) {
 	h := projectTree(t)
 	uses := map[string]map[string]bool{}
 	for _, s := range h.sources {
@@ -85,8 +85,9 @@ func TestComponentsHaveNoCycles(t *testing.T) {
 // testSupport are folders whose packages are not tests, but are for tests and for developers.
 var testSupport = []string{"cassandra/cluster"}
 
-// TestTestSupport_IsForTestsAlone: packages that support tests are not linked into the product.
-func TestTestSupport_IsForTestsAlone(t *testing.T) {
+// TestTestSupport_IsImportedByTestsOnly: packages that support tests are not linked into the
+// product.
+func TestTestSupport_IsImportedByTestsOnly(t *testing.T) {
 	for _, s := range projectTree(t).sources {
 		if s.test || strings.HasPrefix(s.path, "test/") || slices.Contains(testSupport, path.Dir(s.path)) {
 			continue

@@ -22,7 +22,7 @@ import (
 
 const createAnn = `mutation{createUser(input:{tenant:"demo",name:"ann",displayName:"Ann",email:"ann@demo.example"}){user{id} userErrors{code message}}}`
 
-func TestServingAUserFromCreationToRestart(t *testing.T) {
+func TestServe_UserSurvivesARestart(t *testing.T) {
 	cfg := testConfig(t)
 	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
 	s := serve(t, cfg)
@@ -52,7 +52,7 @@ func TestServingAUserFromCreationToRestart(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
+func TestServe_EachAddressServesItsPaths(t *testing.T) {
 	s := serve(t, testConfig(t))
 	for _, c := range []struct {
 		addr, path string
@@ -80,7 +80,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestMetrics(t *testing.T) {
+func TestServe_MetricsAreOnTheAdminAddress(t *testing.T) {
 	cfg := testConfig(t)
 	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
 	s := serve(t, cfg)
@@ -115,7 +115,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestDevelopment(t *testing.T) {
+func TestServe_DevelopmentFeatures(t *testing.T) {
 	cfg := testConfig(t)
 	dora := file(t, "demo.jsonl", `{"type":"user","id":"u:demo:dora","displayName":"Dora","email":"dora@demo.example","visibility":"PUBLIC"}`+"\n")
 	if code, _, errs := command(t, "import", dora, "--store", cfg.Store); code != 0 {
@@ -171,9 +171,9 @@ func TestDevelopment_DemoTokensAreAccepted(t *testing.T) {
 	}
 }
 
-// TestGraphiQLInProduction: GraphiQL may be enabled in production, without demo viewers and the
-// other features of development.
-func TestGraphiQLInProduction(t *testing.T) {
+// TestGraphiQL_CanBeEnabledInProduction: GraphiQL may be enabled in production, without demo
+// viewers and the other features of development.
+func TestGraphiQL_CanBeEnabledInProduction(t *testing.T) {
 	for name, c := range map[string]struct {
 		change          func(*config.Config)
 		page, introspec bool
@@ -216,9 +216,9 @@ func (h heldBack) Write(p []byte) (int, error) {
 	return h.firstLine.Write(p)
 }
 
-// TestServingDoesNotWaitForWhatIsPrinted: printing tokens reads the store. A silent store, or a
+// TestServe_DoesNotWaitForPrintedTokens: printing tokens reads the store. A silent store, or a
 // stopped terminal, once kept a gateway from serving after it had announced its addresses.
-func TestServingDoesNotWaitForWhatIsPrinted(t *testing.T) {
+func TestServe_DoesNotWaitForPrintedTokens(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Dev = true
 	free := make(chan struct{})
@@ -236,7 +236,7 @@ func TestServingDoesNotWaitForWhatIsPrinted(t *testing.T) {
 	s.out.await("GraphiQL: ")
 }
 
-func TestRequestsInFlightAreFinished(t *testing.T) {
+func TestShutdown_FinishesRequestsInFlight(t *testing.T) {
 	s := serve(t, testConfig(t))
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -270,7 +270,7 @@ func TestRequestsInFlightAreFinished(t *testing.T) {
 	}
 }
 
-func TestTwoProcessesCannotShareAStore(t *testing.T) {
+func TestServe_SecondProcessOfAStoreIsRefused(t *testing.T) {
 	cfg := testConfig(t)
 	serve(t, cfg)
 	err := runServer(context.Background(), cfg, newFirstLine())
@@ -279,7 +279,7 @@ func TestTwoProcessesCannotShareAStore(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsTaken(t *testing.T) {
+func TestServe_AddressInUseIsAnError(t *testing.T) {
 	s := serve(t, testConfig(t))
 	cfg := testConfig(t)
 	cfg.Listen = s.addr
@@ -293,7 +293,7 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	}
 }
 
-func TestTLSSpeaksHTTP2(t *testing.T) {
+func TestTLS_OffersHTTP2(t *testing.T) {
 	cfg := testConfig(t)
 	var cert *x509.Certificate
 	cert, cfg.TLSCert, cfg.TLSKey = certificatetest.New(t)
@@ -315,7 +315,7 @@ func TestTLSSpeaksHTTP2(t *testing.T) {
 	}
 }
 
-func TestLimitsThatWarn(t *testing.T) {
+func TestServe_LimitsThatOnlyWarn(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Limits = "warn"
 	s := serve(t, cfg)
@@ -332,7 +332,7 @@ func TestLimitsThatWarn(t *testing.T) {
 	}
 }
 
-func TestProfileDocumentsAndProxies(t *testing.T) {
+func TestServe_ProfileDocumentsAndProxies(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.HTTPProfile, cfg.TrustedProxy = "draft", []string{"127.0.0.1", "10.0.0.0/8"}
 	cfg.Documents = file(t, "documents.json", `{"Name":"{__typename}"}`)
@@ -345,8 +345,8 @@ func TestProfileDocumentsAndProxies(t *testing.T) {
 	}
 }
 
-// TestStreamsDoNotKeepAProcess: a socket that its client keeps open is closed at the end.
-func TestStreamsDoNotKeepAProcess(t *testing.T) {
+// TestShutdown_ClosesOpenSockets: a socket that its client keeps open is closed at the end.
+func TestShutdown_ClosesOpenSockets(t *testing.T) {
 	s := serve(t, testConfig(t))
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {

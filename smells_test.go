@@ -25,7 +25,7 @@ const (
 // longFunctions are the exceptions, with their reasons.
 var longFunctions = map[string]string{}
 
-func TestFunctionsAreShort(t *testing.T) {
+func TestFunctions_AreShort(t *testing.T) {
 	h := projectTree(t)
 	met := map[string]bool{}
 	for _, s := range h.sources {
@@ -66,7 +66,7 @@ func functions(s *source) func(func(*ast.FuncDecl) bool) {
 	}
 }
 
-func TestNamesAndStart(t *testing.T) {
+func TestNames_HaveNoGetterPrefixAndNoInit(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
 		if s.generated() {
@@ -128,7 +128,7 @@ func rules(s *source) bool {
 	return !s.test && isStandard(path.Dir(s.path)) && s.path != "core/sched/real.go"
 }
 
-func TestForbiddenCalls(t *testing.T) {
+func TestSources_HaveNoForbiddenCalls(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
 		names := importNames(s)
@@ -167,9 +167,9 @@ func importNames(s *source) map[string]string {
 	return names
 }
 
-// TestRulesLeaveConcurrencyToTheRuntime: the simulator runs the product's code one step at a time,
-// so that code must not start goroutines, wait or choose by itself.
-func TestRulesLeaveConcurrencyToTheRuntime(t *testing.T) {
+// TestDomain_UsesTheRuntimeForConcurrency: the simulator runs the product's code one step at a
+// time, so that code must not start goroutines, wait or choose by itself.
+func TestDomain_UsesTheRuntimeForConcurrency(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
 		if !rules(s) {

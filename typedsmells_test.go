@@ -109,10 +109,10 @@ func compiledPackages() (map[string]string, error) {
 // variables are permitted package-level variables that are not constants, with the reasons.
 var variables = map[string]string{}
 
-// TestPackagesHaveNoState: a package-level variable must be a constant of a type for which Go has
-// no constants: an error, a regular expression, a table, an embedded file. Nothing writes to it,
-// and using it changes nothing in it.
-func TestPackagesHaveNoState(t *testing.T) {
+// TestPackages_HaveNoMutableVariables: a package-level variable must be a constant of a type for
+// which Go has no constants: an error, a regular expression, a table, an embedded file. Nothing
+// writes to it, and using it changes nothing in it.
+func TestPackages_HaveNoMutableVariables(t *testing.T) {
 	h := projectTree(t)
 	for _, p := range check(t) {
 		for _, s := range p.sources {
@@ -231,10 +231,10 @@ func base(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// TestRulesDoNotDependOnTheOrderOfMaps: a range over a map has a different order each time, so the
+// TestDomain_DoesNotDependOnMapOrder: a range over a map has a different order each time, so the
 // simulator could not replay a schedule. If the order cannot matter, a comment with the word
 // "order" on the line, above it or above the function says why.
-func TestRulesDoNotDependOnTheOrderOfMaps(t *testing.T) {
+func TestDomain_DoesNotDependOnMapOrder(t *testing.T) {
 	h := projectTree(t)
 	for _, p := range check(t) {
 		if !isStandard(p.dir) {

@@ -21,7 +21,7 @@ import (
 	"carrel/principal"
 )
 
-func TestViewerOfGoodTokens(t *testing.T) {
+func TestCaller_ValidTokenHasItsViewer(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	keys, _ := setFile(t, c, s.set(t))
 	a := newAuthenticator(t, Config{Secret: testSecret, Keys: keys, Now: c.now})
@@ -248,7 +248,7 @@ func TestCaller_BadTokenIsRefusedAndNeverAnonymous(t *testing.T) {
 	}
 }
 
-func TestAuthorizationHeaders(t *testing.T) {
+func TestCaller_AuthorizationHeaders(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
 	token := sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil))

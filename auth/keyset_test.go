@@ -87,7 +87,7 @@ func TestKeySet_UnknownKeysCauseOneReadIn30Seconds(t *testing.T) {
 	}
 }
 
-func TestRotation(t *testing.T) {
+func TestKeySet_RotatedKeysAreAccepted(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	next, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -180,7 +180,7 @@ func TestKeySet_IsReadPeriodically(t *testing.T) {
 	})
 }
 
-func TestUnusableKeys(t *testing.T) {
+func TestNew_UnusableKeySetIsRefused(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
 		t.Fatal(err)

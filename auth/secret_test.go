@@ -39,7 +39,7 @@ func TestReadSecret(t *testing.T) {
 	}
 }
 
-func TestMintedTokensAreAccepted(t *testing.T) {
+func TestMint_TokenIsAccepted(t *testing.T) {
 	c := newClock()
 	for name, claims := range map[string]Claims{
 		"defaults":  {Subject: "u:acme:ann"},
@@ -63,7 +63,7 @@ func TestMintedTokensAreAccepted(t *testing.T) {
 	}
 }
 
-func TestMintRefuses(t *testing.T) {
+func TestMint_RefusesInvalidInput(t *testing.T) {
 	good := Claims{Subject: "u:acme:ann", TTL: time.Hour, IssuedAt: newClock().now()}
 	for name, change := range map[string]func(*Claims) []byte{
 		"a short secret": func(*Claims) []byte { return testSecret[:31] },
@@ -79,7 +79,7 @@ func TestMintRefuses(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_RefusesInvalidOptions(t *testing.T) {
 	if _, err := New(Config{Secret: testSecret}); err == nil {
 		t.Error("no clock: no error")
 	}

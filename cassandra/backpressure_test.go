@@ -122,11 +122,11 @@ func (n *slowNode) release() {
 	}
 }
 
-// TestASlowClusterGetsNoMoreWork sends hundreds of requests to a cluster that does not answer. As
-// many as there are slots are in flight, some wait, and all others fail at once with an error that
-// says that nothing was done and that the caller may retry. When the cluster answers again, the
-// admitted requests succeed.
-func TestASlowClusterGetsNoMoreWork(t *testing.T) {
+// TestBackpressure_SlowClusterGetsNoMoreRequests sends hundreds of requests to a cluster that does
+// not answer. As many as there are slots are in flight, some wait, and all others fail at once with
+// an error that says that nothing was done and that the caller may retry. When the cluster answers
+// again, the admitted requests succeed.
+func TestBackpressure_SlowClusterGetsNoMoreRequests(t *testing.T) {
 	const slots, most, callers = 8, 16, 300
 	o := options(t)
 	slow := newSlowNode(t, o.Hosts[0])

@@ -203,9 +203,9 @@ func (d *fixture) scrub() (mismatches int) {
 	return 0
 }
 
-// TestLibrariesDeletedByHand: whichever derived partitions are deleted, readers are asked to retry
-// or get the whole library, and in the end everything is as before.
-func TestLibrariesDeletedByHand(t *testing.T) {
+// TestReaders_DeletedLibrariesAreRebuilt: whichever derived partitions are deleted, readers are
+// asked to retry or get the whole library, and in the end everything is as before.
+func TestReaders_DeletedLibrariesAreRebuilt(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	d.seed(16)
@@ -279,9 +279,9 @@ func idsOf(c *library.LibraryConnection) (ids []library.ContentID) {
 	return ids
 }
 
-// TestReadersWhileALibraryIsDeletedByHand: every page that is returned is one of the whole library,
-// even while it is being deleted repeatedly.
-func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
+// TestReaders_PagesAreWholeDuringADeletion: every page that is returned is one of the whole
+// library, even while it is being deleted repeatedly.
+func TestReaders_PagesAreWholeDuringADeletion(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	d.seed(12)
@@ -315,9 +315,9 @@ func TestReadersWhileALibraryIsDeletedByHand(t *testing.T) {
 	d.wantClean()
 }
 
-// TestTheScrubberRepairsManualChanges adds rows that should not exist, changes some and deletes
-// some. One pass of the scrubber finds and repairs them.
-func TestTheScrubberRepairsManualChanges(t *testing.T) {
+// TestScrubber_RepairsManualChanges adds rows that should not exist, changes some and deletes some.
+// One pass of the scrubber finds and repairs them.
+func TestScrubber_RepairsManualChanges(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	d.seed(9)

@@ -32,7 +32,7 @@ func marshalled(t *testing.T, info gocql.TypeInfo, v any) []byte {
 	return data
 }
 
-func TestUnsettledCell(t *testing.T) {
+func TestUnsettledCell_Encoding(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -145,7 +145,7 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-func TestCommitsThatDoNotFitTheirBase(t *testing.T) {
+func TestCommit_BaseThatDoesNotMatchIsRefused(t *testing.T) {
 	s := new(Store)
 	c := creation("c:t:x", someTime)
 	c.Base = 5

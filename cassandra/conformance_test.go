@@ -16,14 +16,14 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(*testing.T) backend.Store { return shared })
 }
 
-func TestArchive(t *testing.T) {
+func TestConformance_Archive(t *testing.T) {
 	t.Parallel()
 	shared := open(t, options(t))
 	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
 }
 
-// TestDurableArchive runs under the same conditions as TestDurable.
-func TestDurableArchive(t *testing.T) {
+// TestConformance_DurableArchive runs under the same conditions as TestConformance_Durable.
+func TestConformance_DurableArchive(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
@@ -38,9 +38,9 @@ func TestDurableArchive(t *testing.T) {
 	})
 }
 
-// TestDurable: the cluster outlives the process, so a crash only loses the session and the
-// process's memory.
-func TestDurable(t *testing.T) {
+// TestConformance_Durable: the cluster outlives the process, so a crash only loses the session and
+// the process's memory.
+func TestConformance_Durable(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {

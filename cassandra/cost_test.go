@@ -165,9 +165,9 @@ func (b *billed) person(id principal.ID) {
 	}
 }
 
-// TestWhatAChangeCosts: a change makes two decisions, the change itself and its settlement, and one
+// TestCost_OfAChange: a change makes two decisions, the change itself and its settlement, and one
 // mutation and no read for the library of each member, however many members there are.
-func TestWhatAChangeCosts(t *testing.T) {
+func TestCost_OfAChange(t *testing.T) {
 	t.Parallel()
 	b := newBilled(t)
 	b.person(costOwner)
@@ -221,9 +221,9 @@ func TestWhatAChangeCosts(t *testing.T) {
 	}
 }
 
-// TestWhatAPageOfPastesCosts: a page of pastes reads one slice of each partition of a day, and each
+// TestCost_OfAPageOfPastes: a page of pastes reads one slice of each partition of a day, and each
 // row once.
-func TestWhatAPageOfPastesCosts(t *testing.T) {
+func TestCost_OfAPageOfPastes(t *testing.T) {
 	b := newBilled(t)
 	for n := range 30 { // with fixed ids, which determine their partitions
 		created := someTime + clock.Instant(n)
@@ -251,9 +251,9 @@ func TestWhatAPageOfPastesCosts(t *testing.T) {
 	b.want("a page after a cursor", map[string]int{selectOlder: 4, selectPaste: 7, selectBuckets: 2})
 }
 
-// TestWhatAPageCosts: a page reads one slice, also the newest entry if a walk starts, and each
-// header once.
-func TestWhatAPageCosts(t *testing.T) {
+// TestCost_OfAPage: a page reads one slice, also the newest entry if a walk starts, and each header
+// once.
+func TestCost_OfAPage(t *testing.T) {
 	b := newBilled(t)
 	b.person(costOwner)
 	for n := range 30 {

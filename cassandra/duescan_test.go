@@ -64,9 +64,9 @@ func idOfShard(shard int8) library.ContentID {
 	}
 }
 
-// TestTombstonesDoNotStopExpiry removes more hints of a day than the tombstones that one read may
-// pass. Due hints after them are found, even by a process that has just started.
-func TestTombstonesDoNotStopExpiry(t *testing.T) {
+// TestDueScan_FindsHintsAfterManyTombstones removes more hints of a day than the tombstones that
+// one read may pass. Due hints after them are found, even by a process that has just started.
+func TestDueScan_FindsHintsAfterManyTombstones(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	counts := new(counter)
@@ -99,9 +99,9 @@ func TestTombstonesDoNotStopExpiry(t *testing.T) {
 	}
 }
 
-// TestAPartitionThatFailsHidesNoOther: if a partition cannot be read, the hints of others are
+// TestDueScan_FailingPartitionHidesNoOthers: if a partition cannot be read, the hints of others are
 // returned with the error, and it is retried after a pause.
-func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
+func TestDueScan_FailingPartitionHidesNoOthers(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	counts := new(counter)
@@ -152,10 +152,10 @@ func TestAPartitionThatFailsHidesNoOther(t *testing.T) {
 	}
 }
 
-// TestHintsThatComeLate: hints that are written before the position of the read are found. Those of
-// this process are found at once, recent ones of others at once too, and older ones by the full
-// read.
-func TestHintsThatComeLate(t *testing.T) {
+// TestDueScan_FindsLateHints: hints that are written before the position of the read are found.
+// Those of this process are found at once, recent ones of others at once too, and older ones by the
+// full read.
+func TestDueScan_FindsLateHints(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	s, other := open(t, o), open(t, o)
@@ -203,9 +203,9 @@ func TestHintsThatComeLate(t *testing.T) {
 	wantDues(t, s, "a hint of a day that is over", now, yesterday, stored, recent)
 }
 
-// TestDuesThatStay: a hint that cannot be dropped stays listed although the read position has
-// passed it, and the limit does not hide those after it.
-func TestDuesThatStay(t *testing.T) {
+// TestDueScan_ListsHintsUntilTheyAreDropped: a hint that cannot be dropped stays listed although
+// the read position has passed it, and the limit does not hide those after it.
+func TestDueScan_ListsHintsUntilTheyAreDropped(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	s := open(t, o)
@@ -248,9 +248,10 @@ func TestDuesThatStay(t *testing.T) {
 	wantDues(t, s, "written again", now, stays)
 }
 
-// TestHintsWrittenDuringARead: a hint that this process writes during a read of its partition may
-// be missing from the result, although the walk passes its position. It is remembered.
-func TestHintsWrittenDuringARead(t *testing.T) {
+// TestDueScan_FindsHintsWrittenDuringARead: a hint that this process writes during a read of its
+// partition may be missing from the result, although the walk passes its position. It is
+// remembered.
+func TestDueScan_FindsHintsWrittenDuringARead(t *testing.T) {
 	t.Parallel()
 	first, id := dayInstant(2030, 5, 5), idOfShard(3)
 	day := dueDay{day: dayOf(first)}
@@ -275,9 +276,9 @@ func TestHintsWrittenDuringARead(t *testing.T) {
 	}
 }
 
-// TestManyHintsOfThePast: more hints before the position than are remembered cause a full read at
-// once.
-func TestManyHintsOfThePast(t *testing.T) {
+// TestDueScan_ManyLateHintsCauseAFullRead: more hints before the position than are remembered cause
+// a full read at once.
+func TestDueScan_ManyLateHintsCauseAFullRead(t *testing.T) {
 	t.Parallel()
 	first, id := dayInstant(2030, 5, 5), idOfShard(3)
 	day := dueDay{day: dayOf(first)}
@@ -298,10 +299,10 @@ func TestManyHintsOfThePast(t *testing.T) {
 	}
 }
 
-// TestADayIsForgottenAfterItsHintsMustHaveArrived: a hint may arrive later than the note of its
-// day. So a past day is forgotten only after a read that started a minute after the note and read
-// every slice.
-func TestADayIsForgottenAfterItsHintsMustHaveArrived(t *testing.T) {
+// TestDueScan_ForgetsADayAfterAllItsHintsArrived: a hint may arrive later than the note of its day.
+// So a past day is forgotten only after a read that started a minute after the note and read every
+// slice.
+func TestDueScan_ForgetsADayAfterAllItsHintsArrived(t *testing.T) {
 	t.Parallel()
 	first := dayInstant(2030, 5, 5)
 	now := first.Add(10 * 24 * time.Hour)

@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// TestEverythingDerivedIsLost: everything is restored from the authoritative rows alone, however it
-// was deleted.
-func TestEverythingDerivedIsLost(t *testing.T) {
+// TestRepair_RestoresAllDerivedRows: everything is restored from the authoritative rows alone,
+// however it was deleted.
+func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	d.seed(9)
@@ -62,9 +62,9 @@ func TestEverythingDerivedIsLost(t *testing.T) {
 	}
 }
 
-// TestReadersHaveStraysTakenOut: the repair that a reader requests removes the wrong row that it
+// TestReaders_RemoveWrongRows: the repair that a reader requests removes the wrong row that it
 // found, whatever the row's timestamp is.
-func TestReadersHaveStraysTakenOut(t *testing.T) {
+func TestReaders_RemoveWrongRows(t *testing.T) {
 	d := newFixture(t)
 	d.seed(3)
 	d.byHand(`INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, 1, 17, 'c:t:000', 5, 1)`, string(bob))

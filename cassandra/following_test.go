@@ -20,14 +20,15 @@ import (
 	"carrel/principal"
 )
 
-func TestBulletin(t *testing.T) {
+func TestConformance_Notifier(t *testing.T) {
 	shared := open(t, options(t))
 	storetest.RunNotifier(t, func(*testing.T) library.Notifier { return shared })
 }
 
-// TestAChangeIsOneMutation: the change row of a library has the timestamp of its entry, a time to
-// live, and the same partition key, so that all rows of an index update are one mutation.
-func TestAChangeIsOneMutation(t *testing.T) {
+// TestApplyIndex_ChangeIsPartOfTheSameMutation: the change row of a library has the timestamp of
+// its entry, a time to live, and the same partition key, so that all rows of an index update are
+// one mutation.
+func TestApplyIndex_ChangeIsPartOfTheSameMutation(t *testing.T) {
 	s := open(t, options(t))
 	c := creation("c:t:changed", someTime)
 	if v, err := s.Commit(t.Context(), c); err != nil || !v.Applied {
@@ -124,9 +125,9 @@ func hears(t *testing.T, f library.Following, want ...string) (cursor string) {
 	return cursor
 }
 
-// TestFollowingThroughAnotherGateway: changes made through one gateway are delivered by the other,
-// including updates of a hot item, and a subscription can be resumed on any gateway.
-func TestFollowingThroughAnotherGateway(t *testing.T) {
+// TestFollow_DeliversChangesOfAnotherGateway: changes made through one gateway are delivered by the
+// other, including updates of a hot item, and a subscription can be resumed on any gateway.
+func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	o := options(t)
 	a, b := serve(t, o), serve(t, o)
 	a.user("ann")

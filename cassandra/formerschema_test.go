@@ -7,9 +7,9 @@ import (
 	"carrel/library"
 )
 
-// TestItemOfAFormerSchema: after the migration, an item of a keyspace without the columns moved_at
-// and url has no time of its last move and no URL, and gets both with its next change.
-func TestItemOfAFormerSchema(t *testing.T) {
+// TestMigrate_ItemOfAnOlderSchema: after the migration, an item of a keyspace without the columns
+// moved_at and url has no time of its last move and no URL, and gets both with its next change.
+func TestMigrate_ItemOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	s := open(t, o)

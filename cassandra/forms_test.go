@@ -67,7 +67,7 @@ func scanOne(t *testing.T, s *Store, stmt string, args []any, dest ...any) {
 	}
 }
 
-func TestForms(t *testing.T) {
+func TestStatements_Effects(t *testing.T) {
 	o := options(t)
 	counts := new(counter)
 	o.Observe = counts.add

@@ -111,9 +111,9 @@ func textOf(e ast.Expr, exprs map[string]ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// TestStatements compares the statements that the product can send with a golden file, so that
-// reviewers see every change. Run with -update to accept a change.
-func TestStatements(t *testing.T) {
+// TestStatements_Golden compares the statements that the product can send with a golden file, so
+// that reviewers see every change. Run with -update to accept a change.
+func TestStatements_Golden(t *testing.T) {
 	var b strings.Builder
 	_, files := product(t)
 	texts := statements(files)
@@ -141,11 +141,11 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestReleasedMigrationsStay compares the checksum of each file of the schema with a golden file. A
-// keyspace stores the checksums of the files that it was made by and is refused if one differs, so
-// a change of the schema must be a new file. Run with -update to add it; existing lines of the list
-// stay.
-func TestReleasedMigrationsStay(t *testing.T) {
+// TestMigrations_ReleasedFilesDoNotChange compares the checksum of each file of the schema with a
+// golden file. A keyspace stores the checksums of the files that it was made by and is refused if
+// one differs, so a change of the schema must be a new file. Run with -update to add it; existing
+// lines of the list stay.
+func TestMigrations_ReleasedFilesDoNotChange(t *testing.T) {
 	all, err := migrations()
 	if err != nil {
 		t.Fatal(err)

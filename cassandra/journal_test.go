@@ -121,9 +121,9 @@ func TestInFlightLists_AreDeletedByTheFormerRelease(t *testing.T) {
 	wantLists(t, s)
 }
 
-// TestDueDays: days without hints are forgotten when they are long over, and a day is read only
-// while it may have hints.
-func TestDueDays(t *testing.T) {
+// TestDueScan_ReadsDaysWithHintsOnly: days without hints are forgotten when they are long over, and
+// a day is read only while it may have hints.
+func TestDueScan_ReadsDaysWithHintsOnly(t *testing.T) {
 	o := options(t)
 	counts := new(counter)
 	o.Observe = counts.add
@@ -180,10 +180,10 @@ func TestDueDays(t *testing.T) {
 	until(late.At.Add(day), late, again)
 }
 
-// TestDuesOfEarlierVersions: a hint that an earlier version has written has no mts, and its
-// timestamp is the time of its writer's clock. It is listed, removed when it is due, and gets an
-// mts when it is written again.
-func TestDuesOfEarlierVersions(t *testing.T) {
+// TestDueScan_ReadsHintsOfEarlierVersions: a hint that an earlier version has written has no mts,
+// and its timestamp is the time of its writer's clock. It is listed, removed when it is due, and
+// gets an mts when it is written again.
+func TestDueScan_ReadsHintsOfEarlierVersions(t *testing.T) {
 	s := open(t, options(t))
 	day := dayInstant(2030, 5, 5)
 	const putOld = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
@@ -240,8 +240,8 @@ func dayInstant(year, month, d int) clock.Instant {
 	return clock.Of(time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC))
 }
 
-// TestReserveBlock: concurrently reserved blocks never overlap.
-func TestReserveBlock(t *testing.T) {
+// TestReserveBlock_ConcurrentBlocksDoNotOverlap: concurrently reserved blocks never overlap.
+func TestReserveBlock_ConcurrentBlocksDoNotOverlap(t *testing.T) {
 	s := open(t, options(t))
 	const each, racers = 5, 8
 	var mu sync.Mutex
@@ -283,9 +283,9 @@ func TestReserveBlock(t *testing.T) {
 	}
 }
 
-// TestUnreadableInFlightList: a list with an unreadable row is returned with its id and its
-// readable rows, is not deleted, and does not keep others from being taken over.
-func TestUnreadableInFlightList(t *testing.T) {
+// TestInFlightLists_UnreadableListBlocksNoOthers: a list with an unreadable row is returned with
+// its id and its readable rows, is not deleted, and does not keep others from being taken over.
+func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 	b := newBilled(t)
 	inFlightList := func(id commit.ListID, blocks ...[]byte) commit.OpenList {
 		l := commit.InFlightList{ID: id, Stamp: int64(someTime), Blocks: blocks}

@@ -94,7 +94,7 @@ func TestOpen_IsRetriedOnOtherNodes(t *testing.T) {
 	}
 }
 
-func TestOpenAndMigrate(t *testing.T) {
+func TestOpen_AfterMigrate(t *testing.T) {
 	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
 	_, err := Open(t.Context(), o)
 	oneLine(t, err, "does not exist: run carrel migrate")
@@ -242,7 +242,7 @@ func TestOpen_SeveralDataCentresNeedAName(t *testing.T) {
 	oneLine(t, err, want)
 }
 
-func TestOpenInAnotherDataCentre(t *testing.T) {
+func TestOpen_InAnotherDataCentre(t *testing.T) {
 	o := options(t)
 	o.DataCentre = "dc1"
 	open(t, o)
@@ -251,7 +251,7 @@ func TestOpenInAnotherDataCentre(t *testing.T) {
 	oneLine(t, err, "elsewhere")
 }
 
-func TestClosedStoreIsUnavailable(t *testing.T) {
+func TestStore_ClosedStoreIsUnavailable(t *testing.T) {
 	s, err := Open(t.Context(), options(t))
 	if err != nil {
 		t.Fatal(err)

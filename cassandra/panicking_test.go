@@ -31,8 +31,8 @@ func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 	}
 }
 
-// TestAPanicOverRowsEndsTheirReading: rows may be read on a goroutine without a recover above it.
-func TestAPanicOverRowsEndsTheirReading(t *testing.T) {
+// TestRead_PanicOverRowsIsAnError: rows may be read on a goroutine without a recover above it.
+func TestRead_PanicOverRowsIsAnError(t *testing.T) {
 	s := open(t, options(t))
 	err := s.session.Read(t.Context(), session.Query{Operation: "try", Stmt: selectVersions}, func(*gocql.Iter) bool { return panics() == nil })
 	wantPanic(t, err, false)
@@ -41,9 +41,9 @@ func TestAPanicOverRowsEndsTheirReading(t *testing.T) {
 	}
 }
 
-// TestADecisionThatIsAnsweredOtherwise: the driver itself panics if a response lacks the column
+// TestDecide_MalformedResponseIsAnError: the driver itself panics if a response lacks the column
 // that reports whether the condition held.
-func TestADecisionThatIsAnsweredOtherwise(t *testing.T) {
+func TestDecide_MalformedResponseIsAnError(t *testing.T) {
 	s := open(t, options(t))
 	applied, _, err := s.session.DecideOne(t.Context(), "try", selectVersions)
 	if applied {

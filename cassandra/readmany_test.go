@@ -40,10 +40,10 @@ func openSlow(t *testing.T) (*Store, *slowNode, *counter) {
 	return open(t, o), slow, counts
 }
 
-// TestManyReadersShareTheirReads: all but the first few callers that want headers while these are
-// being read share the next read of each, so that many concurrent readers cost hardly more
-// statements than those few.
-func TestManyReadersShareTheirReads(t *testing.T) {
+// TestReadMany_ConcurrentReadersShareReads: all but the first few callers that want headers while
+// these are being read share the next read of each, so that many concurrent readers cost hardly
+// more statements than those few.
+func TestReadMany_ConcurrentReadersShareReads(t *testing.T) {
 	const items, readers = 5, 30
 	s, slow, counts := openSlow(t)
 	ids := make([]library.ContentID, items)
@@ -102,9 +102,9 @@ func TestManyReadersShareTheirReads(t *testing.T) {
 	}
 }
 
-// TestManyStatementsInFlight_NoSeparateReads: if many statements are in flight already, the second
-// reader of a header waits for a shared read and adds no load.
-func TestManyStatementsInFlight_NoSeparateReads(t *testing.T) {
+// TestReadMany_NoSeparateReadsWhileManyAreInFlight: if many statements are in flight already, the
+// second reader of a header waits for a shared read and adds no load.
+func TestReadMany_NoSeparateReadsWhileManyAreInFlight(t *testing.T) {
 	const items = 5
 	s, slow, counts := openSlow(t)
 	wanted := make([]library.ContentID, items)
@@ -154,10 +154,10 @@ func TestManyStatementsInFlight_NoSeparateReads(t *testing.T) {
 	}
 }
 
-// TestHeadersOfAPageAreReadTogether: all headers of a page are read at the same time, including the
-// extra one that shows whether there are more. So a page waits for two round trips and not for
-// twenty.
-func TestHeadersOfAPageAreReadTogether(t *testing.T) {
+// TestReadMany_HeadersOfAPageAreReadTogether: all headers of a page are read at the same time,
+// including the extra one that shows whether there are more. So a page waits for two round trips
+// and not for twenty.
+func TestReadMany_HeadersOfAPageAreReadTogether(t *testing.T) {
 	const first = 20
 	o := options(t)
 	slow := newSlowNode(t, o.Hosts[0])

@@ -86,7 +86,7 @@ func TestSkew_WithoutAnAnswerStays(t *testing.T) {
 	}
 }
 
-func TestASchemaThatWasTakenAwayIsNotCurrent(t *testing.T) {
+func TestReady_RemovedSchemaIsNotCurrent(t *testing.T) {
 	s := open(t, options(t))
 	current := func() bool {
 		t.Helper()

@@ -52,9 +52,9 @@ func (d *fixture) gateway(store backend.Store) *repair.Service {
 	return svc
 }
 
-// TestARebuildThatWasInterrupted: another process continues the rebuild, but starts over if the
+// TestRebuild_InterruptedIsContinued: another process continues the rebuild, but starts over if the
 // library or the record was deleted by hand meanwhile.
-func TestARebuildThatWasInterrupted(t *testing.T) {
+func TestRebuild_InterruptedIsContinued(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	d.seed(16)

@@ -226,9 +226,9 @@ func TestHedging_OthersAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestEachPageIsAStatement: each page of a read is a statement of its own. It is observed and
+// TestRead_EachPageIsAStatement: each page of a read is a statement of its own. It is observed and
 // passes the gate, so that many long reads together do not exceed the limit.
-func TestEachPageIsAStatement(t *testing.T) {
+func TestRead_EachPageIsAStatement(t *testing.T) {
 	const rows, readers = countPage + 1, 8
 	o := options(t)
 	counts := new(counter)

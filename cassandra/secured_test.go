@@ -7,9 +7,9 @@ import (
 	"carrel/cassandra/session"
 )
 
-// TestSecuredCluster opens a store on a node that requires a password, presents a certificate and
-// requires one from clients.
-func TestSecuredCluster(t *testing.T) {
+// TestOpen_SecuredCluster opens a store on a node that requires a password, presents a certificate
+// and requires one from clients.
+func TestOpen_SecuredCluster(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	known := session.TLS{CAFile: c.CA, CertFile: c.Cert, KeyFile: c.Key, ServerName: cassandratest.SecuredName}

@@ -69,7 +69,7 @@ func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 	}
 }
 
-func TestVouching(t *testing.T) {
+func TestVouching_NeedsRecentReadsOfThisReleaseOnly(t *testing.T) {
 	v := new(vouching)
 	want := func(what string, want error) {
 		t.Helper()

@@ -54,7 +54,7 @@ func parsed(t *testing.T, args ...string) (config.Config, error) {
 	return line.Serve.Config, err
 }
 
-func TestPrecedence(t *testing.T) {
+func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 	configPath := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
 	t.Run("defaults", func(t *testing.T) {
 		got, err := parsed(t)
@@ -163,7 +163,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	}
 }
 
-func TestFailuresAreExitCode1(t *testing.T) {
+func TestExecute_FailuresAreExitCode1(t *testing.T) {
 	store := "pebble:" + file(t, "plain", "x")
 	if code, _, errs := command(t, "audit", "--store", store); code != ExitFailed || !strings.Contains(errs, "opening the store") {
 		t.Errorf("exit %d: %s", code, errs)
@@ -191,7 +191,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-func TestEveryFlagHasADescriptionAndAVariable(t *testing.T) {
+func TestFlags_HaveADescriptionAndAVariable(t *testing.T) {
 	var line commandLine
 	parser, err := newParser(&line, context.Background(), Streams{io.Discard, io.Discard}, nil)
 	if err != nil {

@@ -50,7 +50,7 @@ func listener(t *testing.T) (address string, first *atomic.Uint32) {
 
 // Whoever names a certificate, a key or a name in one means TLS: a password
 // must not go over the wire in the clear because one more flag was missing.
-func TestEveryFlagOfTLSConnectsWithIt(t *testing.T) {
+func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 	_, cert, key := certificatetest.New(t)
 	password := file(t, "password", "canary")
 	for name, c := range map[string]struct {

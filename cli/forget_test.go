@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestForget deletes a user and compares the report and an export made afterwards.
-func TestForget(t *testing.T) {
+// TestForget_LeavesNothingOfTheUser deletes a user and compares the report and an export made
+// afterwards.
+func TestForget_LeavesNothingOfTheUser(t *testing.T) {
 	store := storeOf(t, fewLines)
 	for arg, want := range map[string]int{"ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
 		if code, _, errs := command(t, "forget", arg, "--store", store); code != want {
@@ -77,8 +78,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestExportOf writes what concerns one user, and names nobody else.
-func TestExportOf(t *testing.T) {
+// TestExportOf_NamesNobodyElse writes what concerns one user, and names nobody else.
+func TestExportOf_NamesNobodyElse(t *testing.T) {
 	store := storeOf(t, fewLines)
 	code, out, errs := command(t, "export", "--of", "u:demo:ann", "--store", store)
 	const want = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}

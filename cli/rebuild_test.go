@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRebuild(t *testing.T) {
+func TestRebuild_RestoresALibrary(t *testing.T) {
 	store := storeOf(t, fewLines)
 	code, out, errs := command(t, "rebuild", "--store", store)
 	if code != ExitDone || !strings.Contains(out, `"repaired": 0`) || strings.Contains(out, `"principals": 0`) || strings.Contains(out, `"contents": 0`) {

@@ -71,7 +71,7 @@ func TestLoader(t *testing.T) {
 	}
 }
 
-func TestPrimedIsNotRead(t *testing.T) {
+func TestLoader_PrimedValueIsNotLoaded(t *testing.T) {
 	source := &counting{}
 	l := newLoader(source.load)
 	l.Prime("a", 17)
@@ -101,7 +101,7 @@ func TestForget_LoadsAgain(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsEverybodys(t *testing.T) {
+func TestLoader_ErrorIsReturnedToAllCallers(t *testing.T) {
 	source := &counting{err: errors.New("down")}
 	l := newLoader(source.load)
 	l.Expect([]string{"a", "bb"})
@@ -115,16 +115,16 @@ func TestAnErrorIsEverybodys(t *testing.T) {
 	}
 }
 
-func TestAShortAnswerIsAnError(t *testing.T) {
+func TestLoader_ShortResultIsAnError(t *testing.T) {
 	l := newLoader(func(context.Context, []string) ([]int, error) { return nil, nil })
 	if _, err := l.Load(t.Context(), "a"); err == nil {
 		t.Error("an answer without values was accepted")
 	}
 }
 
-// TestWaitersShareACall: a caller that arrives during a call gets its result, or returns when its
-// own context ends. A panic wakes all waiters.
-func TestWaitersShareACall(t *testing.T) {
+// TestLoader_ConcurrentCallersShareACall: a caller that arrives during a call gets its result, or
+// returns when its own context ends. A panic wakes all waiters.
+func TestLoader_ConcurrentCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrive := make(chan struct{})
 		calls := 0
@@ -151,7 +151,7 @@ func TestWaitersShareACall(t *testing.T) {
 	})
 }
 
-func TestAPanicWakesWaiters(t *testing.T) {
+func TestLoader_PanicWakesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrive := make(chan struct{})
 		l := newLoader(func(context.Context, []string) ([]int, error) {

@@ -61,7 +61,7 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-func TestPackagesEndsWithItsContext(t *testing.T) {
+func TestPackages_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Packages(ctx); err == nil || !strings.HasPrefix(err.Error(), "list the standard library: ") {
@@ -69,7 +69,7 @@ func TestPackagesEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestWriteIsTheSameAsEver(t *testing.T) {
+func TestWrite_OutputIsStable(t *testing.T) {
 	var out bytes.Buffer
 	err := Write(&out, base, []Package{
 		{"bufio", "bufio", "Package bufio implements buffered I/O."},
@@ -101,7 +101,7 @@ func TestWriteIsTheSameAsEver(t *testing.T) {
 	}
 }
 
-func TestWriteTellsOfAFullDisk(t *testing.T) {
+func TestWrite_ReportsAFullDisk(t *testing.T) {
 	if err := Write(full{}, base, nil); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("%v", err)
 	}
@@ -192,7 +192,7 @@ func viewsOf(t *testing.T, s *repair.Service, owner principal.ID) map[string]vie
 	return views
 }
 
-func TestEachViewerSeesAnotherLibrary(t *testing.T) {
+func TestDemo_ViewersSeeDifferentLibraries(t *testing.T) {
 	s := imported(t)
 	large := viewsOf(t, s, standardLibrary)
 	everything, home, abroad := large["Ann"], large["Cleo"], large["Anonymous"]
@@ -235,7 +235,7 @@ func TestEachViewerSeesAnotherLibrary(t *testing.T) {
 	}
 }
 
-func TestWhatTheExamplesOfThePageRestOn(t *testing.T) {
+func TestDemo_HasTheItemsOfTheExamples(t *testing.T) {
 	s := imported(t)
 	as := func(user principal.ID) *principal.Viewer { return &principal.Viewer{User: user} }
 	items := func(v *principal.Viewer) []bool {

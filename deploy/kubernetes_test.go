@@ -124,7 +124,7 @@ func (c *container) environment(t *testing.T, all map[string]*object) map[string
 	return env
 }
 
-func TestKubernetes_SettingsAreTakenByTheBinary(t *testing.T) {
+func TestKubernetes_SettingsAreAcceptedByTheBinary(t *testing.T) {
 	all := objects(t)
 	spec := all["Deployment"].Spec.Template.Spec
 	c := spec.Containers[0]
@@ -152,9 +152,9 @@ func TestKubernetes_SettingsAreTakenByTheBinary(t *testing.T) {
 	}
 }
 
-// TestKubernetes_ProbesAskWhatTheGatewayAnswers compares the paths of the probes with the
-// routes of the gateway.
-func TestKubernetes_ProbesAskWhatTheGatewayAnswers(t *testing.T) {
+// TestKubernetes_ProbesUseServedPaths compares the paths of the probes with the routes of the
+// gateway.
+func TestKubernetes_ProbesUseServedPaths(t *testing.T) {
 	sites, err := edge.NewCrossOrigin(nil, false)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestKubernetes_ProbesAskWhatTheGatewayAnswers(t *testing.T) {
 	}
 }
 
-func TestKubernetes_ObjectsFitTogether(t *testing.T) {
+func TestKubernetes_ObjectsReferToEachOther(t *testing.T) {
 	all := objects(t)
 	for kind, version := range map[string]string{"ConfigMap": "v1", "Job": "batch/v1", "Deployment": "apps/v1", "Service": "v1", "PodDisruptionBudget": "policy/v1"} {
 		if all[kind] == nil || all[kind].APIVersion != version {

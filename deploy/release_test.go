@@ -27,8 +27,8 @@ func compileIn(t *testing.T, version string) string {
 	return output
 }
 
-// TestRelease_TwoFoldersMakeTheSameBytes is the quick form of `make release-check`.
-func TestRelease_TwoFoldersMakeTheSameBytes(t *testing.T) {
+// TestRelease_IsReproducible is the quick form of `make release-check`.
+func TestRelease_IsReproducible(t *testing.T) {
 	one, two := compileIn(t, "v1.2.3"), compileIn(t, "v1.2.3")
 	first, err := os.ReadFile(one)
 	if err != nil {
@@ -136,9 +136,9 @@ func TestRelease_SBOMHasEveryDependency(t *testing.T) {
 	}
 }
 
-// TestRelease_RefusesWhatIsNoVersion checks that a release needs a version, because
-// without one it could not be distinguished from another.
-func TestRelease_RefusesWhatIsNoVersion(t *testing.T) {
+// TestRelease_RefusesInvalidVersions checks that a release needs a version, because without one it
+// could not be distinguished from another.
+func TestRelease_RefusesInvalidVersions(t *testing.T) {
 	for _, version := range []string{"", "1.2.3", "v1.2", "v1.2.3 x", "v1.2.3;id", "latest"} {
 		c := exec.CommandContext(t.Context(), ".ci/release", version, t.TempDir())
 		c.Dir = root

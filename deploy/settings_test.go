@@ -115,7 +115,7 @@ func flagVariables(t *testing.T, command string) (names []string) {
 	return names
 }
 
-func TestCompose_SettingsAreTakenByTheBinary(t *testing.T) {
+func TestCompose_SettingsAreAcceptedByTheBinary(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
 	for name, store := range map[string]string{"compose.pebble.yml": "pebble:/data/store", "compose.cassandra.yml": "cassandra://cassandra/carrel"} {
 		t.Run(name, func(t *testing.T) {
@@ -167,9 +167,9 @@ func checkGrace(t *testing.T, grace string, cfg config.Config) {
 	}
 }
 
-// TestCompose_StoresAreWhereTheFilesSay checks that data outlives the container, and that
-// the tables are created in the keyspace that is served.
-func TestCompose_StoresAreWhereTheFilesSay(t *testing.T) {
+// TestCompose_StoresAreOnTheirVolumes checks that data outlives the container, and that the tables
+// are created in the keyspace that is served.
+func TestCompose_StoresAreOnTheirVolumes(t *testing.T) {
 	pebble := readCompose(t, "compose.pebble.yml")
 	if _, ok := pebble.Volumes["data"]; !ok || !slices.Equal(pebble.Services["gateway"].Volumes, []string{"data:" + final(t).one(t, "VOLUME").text}) {
 		t.Errorf("the volumes are %v", pebble.Services["gateway"].Volumes)

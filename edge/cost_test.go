@@ -113,7 +113,7 @@ func TestSizes_OfOtherOperations(t *testing.T) {
 	}
 }
 
-func TestTheCostLimit(t *testing.T) {
+func TestCost_LimitIsEnforced(t *testing.T) {
 	hundred := `{user(id:"x"){library(first:100){nodes{createdBy{library(first:100){nodes{createdBy{library(first:100){nodes{id}}}}}}}}}}`
 	for name, query := range map[string]string{
 		"100 x 100 x 100": hundred,
@@ -131,7 +131,7 @@ func TestTheCostLimit(t *testing.T) {
 	}
 }
 
-func TestCostsDoNotOverflow(t *testing.T) {
+func TestCost_DoesNotOverflow(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.Depth = 1000 })
 	page := "library(first:100){nodes{createdBy{"
 	q := `{viewer{` + strings.Repeat(page, 30) + "id" + strings.Repeat("}}}", 30) + "}}"

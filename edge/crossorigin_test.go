@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOriginsThatAreRefusedAtStart(t *testing.T) {
+func TestOrigins_InvalidAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		origin      string
 		credentials bool
@@ -108,7 +108,7 @@ func TestCrossOrigin_EveryAnswerVariesByOrigin(t *testing.T) {
 	}
 }
 
-func TestAPreflightOfCommasIsCheap(t *testing.T) {
+func TestPreflight_ManyCommasAreCheap(t *testing.T) {
 	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestAPreflightOfCommasIsCheap(t *testing.T) {
 	}
 }
 
-func TestCookiesFromOtherSites(t *testing.T) {
+func TestCrossOrigin_CookiesOfOtherSites(t *testing.T) {
 	trusting, err := NewCrossOrigin([]string{"https://app.example.org"}, true)
 	if err != nil {
 		t.Fatal(err)

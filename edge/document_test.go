@@ -22,7 +22,7 @@ func kept(c *documentCache) []string {
 	return texts
 }
 
-func TestTheDocumentUsedLongestAgoGoes(t *testing.T) {
+func TestDocumentCache_EvictsLeastRecentlyUsed(t *testing.T) {
 	c := newDocumentCache(3, 1<<30)
 	for _, text := range []string{"a", "b", "c"} {
 		c.put(&document{text: text})
@@ -38,7 +38,7 @@ func TestTheDocumentUsedLongestAgoGoes(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsBoundedByBytes(t *testing.T) {
+func TestDocumentCache_IsBoundedByBytes(t *testing.T) {
 	c := newDocumentCache(1000, 100_000)
 	for i := range 100 {
 		c.put(&document{text: fmt.Sprint(i, strings.Repeat("x", 500))})
@@ -100,7 +100,7 @@ func TestDocument_ItsRequestsGetItsPlans(t *testing.T) {
 	}
 }
 
-func TestADocumentIsCompiledOnce(t *testing.T) {
+func TestDocument_IsCompiledOnce(t *testing.T) {
 	e := newEdge(t, nil)
 	const text = `{user(id:"x"){id}}`
 	first, r := e.handler.compiler.document(text)
@@ -113,7 +113,7 @@ func TestADocumentIsCompiledOnce(t *testing.T) {
 	}
 }
 
-func TestBadDocumentsAreNotKept(t *testing.T) {
+func TestDocumentCache_DoesNotKeepInvalidDocuments(t *testing.T) {
 	e := newEdge(t, nil)
 	for _, text := range []string{"{", "{nothing}", bomb(26, "id"), "{__schema{types{name}}}"} {
 		if _, r := e.handler.compiler.document(text); r == nil {
@@ -125,7 +125,7 @@ func TestBadDocumentsAreNotKept(t *testing.T) {
 	}
 }
 
-func TestADocumentServesManyAtOnce(t *testing.T) {
+func TestDocument_ServesConcurrentRequests(t *testing.T) {
 	e := newEdge(t, nil)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -142,7 +142,7 @@ func TestADocumentServesManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestMessagesRepeatLittleOfTheQuery(t *testing.T) {
+func TestDocument_ErrorsQuoteLittleOfTheQuery(t *testing.T) {
 	e := newEdge(t, nil)
 	long := strings.Repeat("ü", 10_000)
 	for _, query := range []string{

@@ -64,9 +64,9 @@ func (c *limitCase) ask(t *testing.T, request string, warn bool) (*edgeUnderTest
 	return e, e.query(t, request, nil)
 }
 
-// TestEachLimit: each limit can be set. A request within it runs. One that exceeds it is refused
-// before any resolver is called, or is run and logged if limits only warn.
-func TestEachLimit(t *testing.T) {
+// TestLimits_EachIsEnforced: each limit can be set. A request within it runs. One that exceeds it
+// is refused before any resolver is called, or is run and logged if limits only warn.
+func TestLimits_EachIsEnforced(t *testing.T) {
 	for _, c := range byShape() {
 		t.Run(c.set, func(t *testing.T) {
 			if e, a := c.ask(t, c.within, false); a.code() != "" {
@@ -94,21 +94,35 @@ func TestEachLimit(t *testing.T) {
 // them.
 func triedElsewhere() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
-		"answer-bytes": TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails, "answer-memory": TestAnswerMemory_IsHeldUntilTheAnswerIsSent,
-		"errors": TestAtMostTenErrors, "concurrent": TestOverload, "query-time": TestOperationsHaveADeadline, "mutation-time": TestOperationsHaveADeadline,
-		"documents": TestTheDocumentUsedLongestAgoGoes, "document-bytes": TestTheCacheIsBoundedByBytes,
-		"persisted": TestPersistedDocumentsAreBounded, "persisted-bytes": TestPersistedDocumentsAreBounded,
-		"streams": TestTooManyStreams, "streams-per-viewer": TestStreamsOfACallerAreBounded, "subscriptions": TestTooManySubscriptions, "socket-operations": TestOperationsOfASocketAreBounded,
-		"pending-sockets": TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress, "socket-init-time": TestASocketThatSaysNothing, "stream-write-time": TestAClientThatTakesNothingIsCutOff, "ping-time": TestASocketWithoutAClientIsClosed,
-		"header": TestEndlessHeadersAreRefused, "read-header-time": TestSlowHeadersAreCutOff, "read-time": TestASlowBodyIsAnsweredWith408,
-		"write-time": TestServerTimes, "idle-time": TestServerTimes,
-		"address-points": TestViewersAndAddressesHaveAccountsOfTheirOwn, "pastes-per-minute": TestPastesPerMinute,
-		// The Service enforces this; see TestTargets of library.
+		"answer-bytes":   TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails,
+		"answer-memory":  TestAnswerMemory_IsHeldUntilTheAnswerIsSent,
+		"errors":         TestHandler_ReturnsAtMostTenErrors,
+		"concurrent":     TestHandler_OverloadIsRefused,
+		"query-time":     TestHandler_OperationsHaveADeadline,
+		"mutation-time":  TestHandler_OperationsHaveADeadline,
+		"documents":      TestDocumentCache_EvictsLeastRecentlyUsed,
+		"document-bytes": TestDocumentCache_IsBoundedByBytes,
+		"persisted":      TestPersistedDocuments_AreBounded, "persisted-bytes": TestPersistedDocuments_AreBounded,
+		"streams":            TestEvents_TooManyStreamsAreRefused,
+		"streams-per-viewer": TestStreams_OfACallerAreBounded,
+		"subscriptions":      TestEvents_TooManySubscriptionsAreRefused,
+		"socket-operations":  TestSocket_OperationsAreBounded,
+		"pending-sockets":    TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress,
+		"socket-init-time":   TestSocket_WithoutInitIsClosed,
+		"stream-write-time":  TestEvents_ClientThatReadsNothingIsDisconnected,
+		"ping-time":          TestSocket_WithoutAClientIsClosed,
+		"header":             TestServer_EndlessHeadersAreRefused,
+		"read-header-time":   TestServer_SlowHeadersAreRefused,
+		"read-time":          TestServer_SlowBodyIsAnsweredWith408,
+		"write-time":         TestServer_TakesTimesFromLimits, "idle-time": TestServer_TakesTimesFromLimits,
+		"address-points":    TestRates_ViewersAndAddressesHaveSeparateAccounts,
+		"pastes-per-minute": TestRates_AnonymousPastesAreLimited,
+		// The Service enforces this; see TestShareContent_TooManyTargetsAreRefused of library.
 		"share-targets": nil,
 	}
 }
 
-func TestEachLimitIsTried(t *testing.T) {
+func TestLimits_EachHasATest(t *testing.T) {
 	elsewhere := triedElsewhere()
 	l := DefaultLimits()
 	for _, name := range l.Names() {
@@ -119,8 +133,9 @@ func TestEachLimitIsTried(t *testing.T) {
 	}
 }
 
-// TestServerTimes: the timeout of an answer includes reading and running the request.
-func TestServerTimes(t *testing.T) {
+// TestServer_TakesTimesFromLimits: the timeout of an answer includes reading and running the
+// request.
+func TestServer_TakesTimesFromLimits(t *testing.T) {
 	l := DefaultLimits()
 	for name, value := range map[string]string{"write-time": "40s", "idle-time": "7s", "read-time": "3s", "read-header-time": "2s", "header": "9000"} {
 		if err := l.Set(name, value); err != nil {

@@ -21,9 +21,9 @@ func literalReferences(n int) string {
 	return `{_entities(representations:[` + strings.Repeat(`{__typename:"User",id:"u:acme:ann"}`, n) + `]){...on User{id}}}`
 }
 
-// TestHowManyReferences: lists of more than a hundred are refused before anything runs, as
-// variables or as literals, even if they would cost little.
-func TestHowManyReferences(t *testing.T) {
+// TestEntities_TooManyReferencesAreRefused: lists of more than a hundred are refused before
+// anything runs, as variables or as literals, even if they would cost little.
+func TestEntities_TooManyReferencesAreRefused(t *testing.T) {
 	ids := make([]any, 101)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("u:acme:%d", i)
@@ -62,8 +62,8 @@ func TestHowManyReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesOfAnyForm: an invalid reference does not affect the others.
-func TestReferencesOfAnyForm(t *testing.T) {
+// TestEntities_InvalidReferenceAffectsNoOthers: an invalid reference does not affect the others.
+func TestEntities_InvalidReferenceAffectsNoOthers(t *testing.T) {
 	e := newEdge(t, nil)
 	long := strings.Repeat("a", maxWordBytes+1)
 	refs := []any{1, long, true, []any{[]any{}}, map[string]any{"__typename": 7, long: long}, references(1)[0]}

@@ -19,7 +19,7 @@ import (
 
 const eventsOnly = "Accept: text/event-stream"
 
-func TestOneResultByEvents(t *testing.T) {
+func TestEvents_OneResult(t *testing.T) {
 	const complete = "event: complete\ndata:\n\n"
 	for name, c := range map[string]struct {
 		body   string
@@ -109,7 +109,7 @@ func (s *streamUnderTest) next() string {
 	}
 }
 
-func TestASubscriptionByEvents(t *testing.T) {
+func TestEvents_Subscription(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) {
 		// The deadlines of ordinary requests are short here, and a stream outlives them.
 		c.Limits.Ping = 20 * time.Millisecond
@@ -138,7 +138,7 @@ func TestASubscriptionByEvents(t *testing.T) {
 	}
 }
 
-func TestASubscriptionEndsWithItsClient(t *testing.T) {
+func TestEvents_SubscriptionEndsWithItsClient(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	st := subscribe(t, start(t, e.handler, DefaultLimits()))
 	s.events <- 1
@@ -173,7 +173,7 @@ func TestSubscription_ShowsTheErrorsOfAnEvent(t *testing.T) {
 	}
 }
 
-func TestASubscriptionEndsWithItsToken(t *testing.T) {
+func TestEvents_SubscriptionEndsWithItsToken(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(2 * time.Second) })
 	st := subscribe(t, start(t, e.handler, DefaultLimits()), "Authorization: Bearer ann")
 	if got := st.next(); !strings.Contains(got, "UNAUTHENTICATED") {
@@ -185,7 +185,7 @@ func TestASubscriptionEndsWithItsToken(t *testing.T) {
 	<-s.ended
 }
 
-func TestDrainingEndsSubscriptionsWithoutComplete(t *testing.T) {
+func TestDrain_EndsSubscriptionsWithoutComplete(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
 	st := subscribe(t, addr)
@@ -202,7 +202,7 @@ func TestDrainingEndsSubscriptionsWithoutComplete(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsNeedEvents(t *testing.T) {
+func TestSubscription_WithoutAcceptedEventsIsRefused(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	for _, accept := range []string{"application/json", "*/*", "application/graphql-response+json"} {
 		if a := e.send(t, `{"query":"subscription{ticks}"}`, "Accept: "+accept); a.Code != 406 || a.code() != "NOT_ACCEPTABLE" {
@@ -211,7 +211,7 @@ func TestSubscriptionsNeedEvents(t *testing.T) {
 	}
 }
 
-func TestASubscriptionOfNothing(t *testing.T) {
+func TestSubscription_WithoutFieldsIsInvalid(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	for _, text := range []string{
 		`subscription{ticks @skip(if:true)}`, `subscription{... @include(if:false){ticks}}`, `subscription($no:Boolean=true){ticks @skip(if:$no)}`,
@@ -226,9 +226,9 @@ func TestASubscriptionOfNothing(t *testing.T) {
 	}
 }
 
-// TestClientsThatListEvents: urql and others accept events with every request, but want them for
-// subscriptions only.
-func TestClientsThatListEvents(t *testing.T) {
+// TestEvents_AreForSubscriptionsIfJSONIsAcceptedToo: urql and others accept events with every
+// request, but want them for subscriptions only.
+func TestEvents_AreForSubscriptionsIfJSONIsAcceptedToo(t *testing.T) {
 	const accept = "Accept: application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"
 	_, e := newTickingEdge(t, nil)
 	if a := e.send(t, `{"query":"{now}"}`, accept); a.Header().Get("Content-Type") != "application/graphql-response+json; charset=utf-8" || string(a.Data) != `{"now":7}` {
@@ -242,7 +242,7 @@ func TestClientsThatListEvents(t *testing.T) {
 	}
 }
 
-func TestTooManySubscriptions(t *testing.T) {
+func TestEvents_TooManySubscriptionsAreRefused(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.Subscriptions = 2 })
 	addr := start(t, e.handler, DefaultLimits())
 	one := subscribe(t, addr, "Authorization: Bearer ann")
@@ -262,7 +262,7 @@ func TestTooManySubscriptions(t *testing.T) {
 	subscribe(t, addr, "Authorization: Bearer ann")
 }
 
-func TestTooManyStreams(t *testing.T) {
+func TestEvents_TooManyStreamsAreRefused(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.Streams = 1 })
 	subscribe(t, start(t, e.handler, DefaultLimits()))
 	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly); a.Code != 503 || a.Header().Get("Retry-After") != "1" {
@@ -276,7 +276,7 @@ type blocked struct{ http.ResponseWriter }
 func (blocked) Write([]byte) (int, error)        { return 0, io.ErrShortWrite }
 func (blocked) SetWriteDeadline(time.Time) error { return nil }
 
-func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
+func TestEvents_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"subscription{ticks}"}`))
 	r.Header.Set("Content-Type", "application/json")
@@ -287,7 +287,7 @@ func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
 	}
 }
 
-func TestNewLinesInResults(t *testing.T) {
+func TestEvents_NewlinesInResultsAreEscaped(t *testing.T) {
 	w := httptest.NewRecorder()
 	l := DefaultLimits()
 	s := &eventStream{wire: newResponseWire(w), limits: &l, cancel: func() {}}

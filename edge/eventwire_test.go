@@ -41,9 +41,9 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 	<-s.ended
 }
 
-// TestASubscriptionOnAConnectionOfItsOwn: an answer that is written without the server is complete,
-// and anything that the client sends after the request is not run.
-func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
+// TestEvents_RequestsBehindASubscriptionAreNotRun: an answer that is written without the server is
+// complete, and anything that the client sends after the request is not run.
+func TestEvents_RequestsBehindASubscriptionAreNotRun(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	mux := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
 	conn := dial(t, start(t, mux, DefaultLimits()))
@@ -77,7 +77,7 @@ func TestASubscriptionOnAConnectionOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestASubscriptionWithoutChunks(t *testing.T) {
+func TestEvents_OverHTTP10(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	conn := dial(t, start(t, e.handler, DefaultLimits()))
 	if _, err := fmt.Fprintf(conn, askTicks, 0); err != nil {
@@ -90,9 +90,10 @@ func TestASubscriptionWithoutChunks(t *testing.T) {
 	s.ticks(t, answer)
 }
 
-// TestSubscriptionsShareAConnection: over HTTP/2 a subscription is one of many streams, and its end
-// does not affect the others. It is not ended when it is idle for longer than one message may take.
-func TestSubscriptionsShareAConnection(t *testing.T) {
+// TestEvents_HTTP2StreamsShareAConnection: over HTTP/2 a subscription is one of many streams, and
+// its end does not affect the others. It is not ended when it is idle for longer than one message
+// may take.
+func TestEvents_HTTP2StreamsShareAConnection(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamWrite = time.Second })
 	ask := overHTTP2(t, e.handler)
 	one, other := ask(), ask()
@@ -140,9 +141,9 @@ func (w *timed) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// TestTheEndOfAnAnswerHasADeadline: between two messages there is no deadline, so the end needs
-// one, or the server would wait forever for a client that does not read.
-func TestTheEndOfAnAnswerHasADeadline(t *testing.T) {
+// TestEvents_EndOfAResponseHasADeadline: between two messages there is no deadline, so the end
+// needs one, or the server would wait forever for a client that does not read.
+func TestEvents_EndOfAResponseHasADeadline(t *testing.T) {
 	l := DefaultLimits()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
 	s := &eventStream{wire: newResponseWire(w), limits: &l, cancel: func() {}}
@@ -170,7 +171,7 @@ func (d deaf) Close() error {
 	return nil
 }
 
-func TestAConnectionThatTakesNothingIsClosed(t *testing.T) {
+func TestEvents_ConnectionThatReadsNothingIsClosed(t *testing.T) {
 	l := DefaultLimits()
 	ended, closed := make(chan struct{}), make(chan struct{})
 	s := &eventStream{wire: &ownWire{conn: deaf{closed: closed}}, limits: &l, cancel: func() { close(ended) }}

@@ -73,7 +73,7 @@ func TestGET(t *testing.T) {
 	}
 }
 
-func TestGETFromOtherSites(t *testing.T) {
+func TestGET_FromOtherSites(t *testing.T) {
 	const cookie, cross = "Cookie: a=b", "Sec-Fetch-Site: cross-site"
 	for name, c := range map[string]struct {
 		header  []string

@@ -24,7 +24,7 @@ import (
 
 const graphqlJSON = "Accept: application/graphql-response+json"
 
-func TestEveryAnswerIsObserved(t *testing.T) {
+func TestHandler_EveryResponseIsObserved(t *testing.T) {
 	type observed struct{ Operation, Code string }
 	var got []observed
 	e := newEdge(t, func(c *Config) {
@@ -62,7 +62,7 @@ func TestEveryAnswerIsObserved(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestHandler_Responses(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string
 		header []string
@@ -162,7 +162,7 @@ func TestOtherMethods_GetAllowHeader(t *testing.T) {
 	}
 }
 
-func TestABadTokenIsChallenged(t *testing.T) {
+func TestHandler_InvalidTokenIsChallenged(t *testing.T) {
 	a := newEdge(t, nil).send(t, `{"query":"{viewer{id}}"}`, "Authorization: Bearer x")
 	if got := a.Header().Get("WWW-Authenticate"); got != `Bearer realm="carrel", error="invalid_token"` {
 		t.Errorf("WWW-Authenticate: %q", got)
@@ -173,7 +173,7 @@ func TestABadTokenIsChallenged(t *testing.T) {
 	}
 }
 
-func TestNothingOfABadBodyIsEchoed(t *testing.T) {
+func TestHandler_InvalidBodyIsNotEchoed(t *testing.T) {
 	e := newEdge(t, nil)
 	for _, body := range []string{`{"canary`, `["canary"]`, `{"query":["canary"]}`, `{"query":"{__typename}","variables":"canary"}`, "canary\xff", strings.Repeat("[", 10_000) + "canary"} {
 		if a := e.send(t, body); strings.Contains(a.Body.String(), "canary") {
@@ -182,7 +182,7 @@ func TestNothingOfABadBodyIsEchoed(t *testing.T) {
 	}
 }
 
-func TestAPanicIsOneInternalErrorAndTheProcessLives(t *testing.T) {
+func TestHandler_PanicIsOneInternalError(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
 	a := e.query(t, `{user(id:"x"){id}}`, nil)
@@ -222,7 +222,7 @@ func TestErrors_HaveThePathOfTheirField(t *testing.T) {
 	}
 }
 
-func TestAtMostTenErrors(t *testing.T) {
+func TestHandler_ReturnsAtMostTenErrors(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.RootFields = 30 })
 	e.onUser = func(context.Context, string) (*principal.User, error) { return nil, fault.BadInputf("no") }
 	var q strings.Builder
@@ -235,7 +235,7 @@ func TestAtMostTenErrors(t *testing.T) {
 	}
 }
 
-func TestOperationsHaveADeadline(t *testing.T) {
+func TestHandler_OperationsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEdge(t, nil)
 		e.onUser = func(ctx context.Context, _ string) (*principal.User, error) { <-ctx.Done(); return nil, ctx.Err() }
@@ -256,7 +256,7 @@ func TestOperationsHaveADeadline(t *testing.T) {
 	})
 }
 
-func TestOverload(t *testing.T) {
+func TestHandler_OverloadIsRefused(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.Concurrent = 1 })
 	entered, leave := make(chan struct{}), make(chan struct{})
 	e.onUser = func(context.Context, string) (*principal.User, error) {
@@ -278,7 +278,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-func TestPrepareSeesTheViewerAndReachesResolvers(t *testing.T) {
+func TestPrepare_HasTheViewerAndReachesResolvers(t *testing.T) {
 	type key struct{}
 	e := newEdge(t, func(c *Config) {
 		c.Prepare = func(ctx context.Context) context.Context {
@@ -299,7 +299,7 @@ type brokenBody struct{ err error }
 func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
 func (b brokenBody) Close() error             { return nil }
 
-func TestBodiesThatDoNotArrive(t *testing.T) {
+func TestHandler_BrokenBodiesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		status int
@@ -320,7 +320,7 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 	}
 }
 
-func TestALargeBodyOfUnknownLengthIsCutOff(t *testing.T) {
+func TestHandler_LargeBodyOfUnknownLengthIsRefused(t *testing.T) {
 	endless := io.LimitReader(zeros{}, 1<<30)
 	r := httptest.NewRequest(http.MethodPost, "/graphql", endless)
 	r.Header.Set("Content-Type", "application/json")
@@ -338,7 +338,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-func TestBuffersAreNotSharedBetweenRequests(t *testing.T) {
+func TestHandler_BuffersAreNotShared(t *testing.T) {
 	e := newEdge(t, nil)
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -356,13 +356,13 @@ func TestBuffersAreNotSharedBetweenRequests(t *testing.T) {
 	wg.Wait()
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNew_RefusesInvalidConfig(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("no error")
 	}
 }
 
-func TestAClientThatGoesAwayEndsItsQuery(t *testing.T) {
+func TestHandler_DisconnectEndsTheQuery(t *testing.T) {
 	e := newEdge(t, nil)
 	entered := make(chan struct{})
 	e.onUser = func(ctx context.Context, _ string) (*principal.User, error) {

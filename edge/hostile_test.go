@@ -191,7 +191,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestPageSizesInVariables(t *testing.T) {
+func TestLimits_PageSizesInVariables(t *testing.T) {
 	const query = `query($n:Int=20){user(id:"x"){library(first:$n){bucket}}}`
 	for name, c := range map[string]struct {
 		variables map[string]any
@@ -217,7 +217,7 @@ func TestPageSizesInVariables(t *testing.T) {
 	}
 }
 
-func TestNoSuggestionsOutsideDevelopment(t *testing.T) {
+func TestErrors_HaveNoSuggestionsInProduction(t *testing.T) {
 	for name, query := range map[string]string{
 		"field":       `{vewer{id}}`,
 		"argument":    `{user(idd:"x"){id}}`,
@@ -242,7 +242,7 @@ func TestNoSuggestionsOutsideDevelopment(t *testing.T) {
 	}
 }
 
-func TestIntrospectionInDevelopment(t *testing.T) {
+func TestIntrospection_IsForDevelopment(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Development = true })
 	typeRef := "kind name"
 	for range 9 {
@@ -261,9 +261,9 @@ func TestIntrospectionInDevelopment(t *testing.T) {
 	}
 }
 
-// TestHostileDocumentsAreCheap passes if it returns at all: without memoization, the bomb would
+// TestHostile_DocumentsAreCheap passes if it returns at all: without memoization, the bomb would
 // have 2^26 selection sets to visit and would not finish during the test.
-func TestHostileDocumentsAreCheap(t *testing.T) {
+func TestHostile_DocumentsAreCheap(t *testing.T) {
 	e := newEdge(t, nil)
 	for range 100 {
 		if a := e.query(t, bomb(60, "id"), nil); a.code() != "DUPLICATE_LIMIT" {
@@ -272,7 +272,7 @@ func TestHostileDocumentsAreCheap(t *testing.T) {
 	}
 }
 
-func TestDeepJSONIsNoPanic(t *testing.T) {
+func TestHostile_DeepJSONCausesNoPanic(t *testing.T) {
 	e := newEdge(t, nil)
 	for _, body := range []string{
 		`{"query":"{__typename}","variables":` + strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000) + "}",
@@ -286,7 +286,7 @@ func TestDeepJSONIsNoPanic(t *testing.T) {
 	}
 }
 
-func TestMergingKeepsAnswersAsTheyAre(t *testing.T) {
+func TestMerge_DoesNotChangeResults(t *testing.T) {
 	e := newEdge(t, nil)
 	for query, want := range map[string]string{
 		`{user(id:"x"){id} user(id:"x"){displayName id}}`:                    `{"user":{"id":"x","displayName":"Ann"}}`,

@@ -73,8 +73,8 @@ func hostileRequest(body []byte) (*http.Request, *bytes.Reader) {
 	return r, reader
 }
 
-// TestHostileRequestsTakeLittleMemory: none allocates 1 MB, once the buffers for reading exist.
-func TestHostileRequestsTakeLittleMemory(t *testing.T) {
+// TestHostile_RequestsTakeLittleMemory: none allocates 1 MB, once the buffers for reading exist.
+func TestHostile_RequestsTakeLittleMemory(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 0 })
 	for name, body := range hostileBodies(t) {
 		least := uint64(1 << 62)

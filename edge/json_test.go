@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestEachMember(t *testing.T) {
+func TestEachMember_VisitsMembersOfAnObject(t *testing.T) {
 	for body, want := range map[string]map[string]string{
 		`{}`:                       {},
 		`{ }`:                      {},
@@ -34,7 +34,7 @@ func TestEachMember(t *testing.T) {
 	}
 }
 
-func TestHowManyValuesAreInABody(t *testing.T) {
+func TestJSON_CountsValuesOfABody(t *testing.T) {
 	for body, most := range map[string]int{
 		`{}`: 1, `{"a":1}`: 1, `{"a":1,"b":[2,3]}`: 4, `"[,{"`: 0, `["\\",1]`: 2, `["\"[[[[",1]`: 2, `["\\\"[[[["]`: 1, `[[],{}]`: 4,
 	} {
@@ -96,8 +96,9 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// TestEightDigits tries each byte value at each of eight positions among digits.
-func TestEightDigits(t *testing.T) {
+// TestEightDigits_EachByteAtEachPosition tries each byte value at each of eight positions among
+// digits.
+func TestEightDigits_EachByteAtEachPosition(t *testing.T) {
 	for at := range 8 {
 		for c := range 256 {
 			b := []byte("09182736")
@@ -114,8 +115,8 @@ func TestEightDigits(t *testing.T) {
 	}
 }
 
-// TestDecodeString compares decodeString with the standard decoder.
-func TestDecodeString(t *testing.T) {
+// TestDecodeString_MatchesTheStandardDecoder compares decodeString with the standard decoder.
+func TestDecodeString_MatchesTheStandardDecoder(t *testing.T) {
 	pieces := []string{"a", "ünï", `\n`, `\t`, `\"`, `\\`, `\/`, `\b`, `\f`, `\r`, `\u00e4`, `\ud83d\ude00`, `\ud83d`, "query { viewer }", " "}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

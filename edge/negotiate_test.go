@@ -44,7 +44,7 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
-func TestWhoGetsEvents(t *testing.T) {
+func TestNegotiate_ChoosesEventsForThoseWhoAcceptThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		accept         string
 		events, stream bool
@@ -65,7 +65,7 @@ func TestWhoGetsEvents(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnsaidIsTheProfiles(t *testing.T) {
+func TestNegotiate_WildcardIsTheDefaultOfTheProfile(t *testing.T) {
 	for _, accept := range [][]string{nil, {""}, {"*/*"}, {"application/*"}, {"text/html, */*;q=0.8"}} {
 		if got := negotiate(accept, mediaGraphQL).media; got != mediaGraphQL {
 			t.Errorf("%q: got %d", accept, got)

@@ -58,7 +58,7 @@ func TestPersistedDocuments(t *testing.T) {
 	}
 }
 
-func TestPersistedDocumentsByGET(t *testing.T) {
+func TestPersistedDocuments_ByGET(t *testing.T) {
 	e := newEdge(t, nil)
 	hash := digest(persistedText)
 	if a := e.get(t, []string{"extensions", extension(hash)}); a.code() != "PERSISTED_QUERY_NOT_FOUND" || a.Errors[0].Message != "PersistedQueryNotFound" {
@@ -72,7 +72,7 @@ func TestPersistedDocumentsByGET(t *testing.T) {
 	}
 }
 
-func TestOnlyGoodDocumentsAreKept(t *testing.T) {
+func TestPersistedDocuments_InvalidAreNotKept(t *testing.T) {
 	e := newEdge(t, nil)
 	for _, text := range []string{"{", "{nothing}", aliases(31)} {
 		e.query(t, text, nil)
@@ -83,7 +83,7 @@ func TestOnlyGoodDocumentsAreKept(t *testing.T) {
 	}
 }
 
-func TestPersistedDocumentsAreBounded(t *testing.T) {
+func TestPersistedDocuments_AreBounded(t *testing.T) {
 	l := DefaultLimits()
 	l.PersistedDocuments, l.PersistedBytes = 100, 2_000
 	p := newPersisted(nil, &l)
@@ -104,7 +104,7 @@ func TestPersistedDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-func TestManifests(t *testing.T) {
+func TestParseManifest(t *testing.T) {
 	want := Manifest{"1": "{a}", "2": "{b}"}
 	for name, text := range map[string]string{
 		"Apollo's":     `{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"1","name":"A","type":"query","body":"{a}"},{"id":"sha256:2","body":"{b}"}]}`,
@@ -125,7 +125,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-func TestOnlyTheManifestIsAnswered(t *testing.T) {
+func TestManifest_OtherDocumentsAreRefused(t *testing.T) {
 	m := Manifest{"Named": persistedText, digest("{__typename}"): "{__typename}"}
 	e := newEdge(t, func(c *Config) { c.Documents = m })
 	for name, c := range map[string]struct{ body, code string }{

@@ -96,14 +96,14 @@ func TestPresenter(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsShown(t *testing.T) {
+func TestPresenter_ShowsRetryAfter(t *testing.T) {
 	shown := newPresenter(&bytes.Buffer{}).present(context.Background(), fault.Unavailablef(nil, "later"))
 	if shown.Extensions["retryAfter"] != 1 {
 		t.Errorf("%v", shown.Extensions)
 	}
 }
 
-func TestAClientThatIsGoneIsNoDefect(t *testing.T) {
+func TestPresenter_DisconnectIsNoInternalError(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var log bytes.Buffer

@@ -50,7 +50,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-func TestWhatIsCompressed(t *testing.T) {
+func TestCompress_Conditions(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.BodyBytes = 1 << 20 })
 	long := strings.Repeat("x", zipFrom/2)
 	body := `{"query":"query($i:ID!){a:user(id:$i){id} b:user(id:$i){id} c:user(id:$i){id}}","variables":{"i":"` + long + `"}}`
@@ -165,7 +165,7 @@ func TestCompress_LeavesEventsAlone(t *testing.T) {
 	}
 }
 
-func TestAssetsAreCompressedAndPagesAreNot(t *testing.T) {
+func TestCompress_AssetsButNotPages(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
 		_, _ = io.WriteString(w, strings.Repeat("x", 2*zipFrom))
@@ -183,7 +183,7 @@ func TestAssetsAreCompressedAndPagesAreNot(t *testing.T) {
 	}
 }
 
-func TestLimitsHaveNames(t *testing.T) {
+func TestLimits_HaveNames(t *testing.T) {
 	l := DefaultLimits()
 	for _, name := range l.Names() {
 		if l.Set(name, "27") != nil && l.Set(name, "27s") != nil {

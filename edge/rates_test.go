@@ -72,7 +72,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-func TestViewersAndAddressesHaveAccountsOfTheirOwn(t *testing.T) {
+func TestRates_ViewersAndAddressesHaveSeparateAccounts(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 5, 3 })
 	const body = `{"query":"{viewer{id}}"}`
 	if n, _ := e.spend(t, body, "Authorization: Bearer ann"); n != 5 {
@@ -87,7 +87,7 @@ func TestViewersAndAddressesHaveAccountsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
+func TestRates_MutationIsBilledWithItsFanOut(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints = 100
 	r := newRates(&l, nil, nil)
@@ -110,8 +110,8 @@ func TestMutationsAreBilledWithTheirFanOut(t *testing.T) {
 	}
 }
 
-// TestMutationsOfLeasesAreBilledByKey: a key costs a conditional write, whether it was free or not.
-func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
+// TestRates_LeaseIsBilledByKey: a key costs a conditional write, whether it was free or not.
+func TestRates_LeaseIsBilledByKey(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		payload any
@@ -133,8 +133,8 @@ func TestMutationsOfLeasesAreBilledByKey(t *testing.T) {
 	}
 }
 
-// TestRates_AWrongSecretCostsTenMutations, so that secrets cannot be guessed.
-func TestRates_AWrongSecretCostsTenMutations(t *testing.T) {
+// TestRates_WrongSecretCostsTenMutations, so that secrets cannot be guessed.
+func TestRates_WrongSecretCostsTenMutations(t *testing.T) {
 	wrong := []graph.UserError{{Code: graph.CodeWrongSecret}}
 	for _, c := range []struct {
 		what    string
@@ -156,9 +156,9 @@ func TestRates_AWrongSecretCostsTenMutations(t *testing.T) {
 	}
 }
 
-// TestPastesPerMinute: anonymous callers may create so many pastes per minute, with or without
-// other rate limits, and signed-in ones as many as their points allow.
-func TestPastesPerMinute(t *testing.T) {
+// TestRates_AnonymousPastesAreLimited: anonymous callers may create so many pastes per minute, with
+// or without other rate limits, and signed-in ones as many as their points allow.
+func TestRates_AnonymousPastesAreLimited(t *testing.T) {
 	const paste = `createPaste(input:{body:\"x\"}){secret}`
 	for _, points := range []int{0, 10_000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ type payload int
 
 func (p payload) ConcernedLibraries() int { return int(p) }
 
-func TestWithoutRates(t *testing.T) {
+func TestRates_Disabled(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 0, 0 })
 	for range 20_000 / 100 {
 		if a := e.query(t, `{viewer{id}}`, nil); a.Code != 200 {
@@ -234,9 +234,9 @@ func TestWithoutRates(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatIsHeld: a socket, which keeps its account, spends from the same one as new
-// requests, however long it was idle.
-func TestAnAccountThatIsHeld(t *testing.T) {
+// TestRates_SocketSharesTheAccountOfNewRequests: a socket, which keeps its account, spends from the
+// same one as new requests, however long it was idle.
+func TestRates_SocketSharesTheAccountOfNewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(60, func(int) {})
 		held := l.account("ann")
@@ -251,7 +251,7 @@ func TestAnAccountThatIsHeld(t *testing.T) {
 	})
 }
 
-func TestAccountsAreBounded(t *testing.T) {
+func TestRates_AccountsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(60, func(int) {})
 		for range 2 {
@@ -274,7 +274,7 @@ func TestAccountsAreBounded(t *testing.T) {
 	})
 }
 
-func TestAddresses(t *testing.T) {
+func TestRates_AddressBehindProxies(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for name, c := range map[string]struct {
 		remote    string

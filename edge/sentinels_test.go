@@ -12,9 +12,9 @@ import (
 	"carrel/core/fault"
 )
 
-// TestEveryReasonHasACode: every reason of the domain, present or future, has a code in the
-// contract, and so has each fault code except Internal.
-func TestEveryReasonHasACode(t *testing.T) {
+// TestReasons_HaveACode: every reason of the domain, present or future, has a code in the contract,
+// and so has each fault code except Internal.
+func TestReasons_HaveACode(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "core", "fault", "fault.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-func TestSlowHeadersAreCutOff(t *testing.T) {
+func TestServer_SlowHeadersAreRefused(t *testing.T) {
 	l := DefaultLimits()
 	l.ReadHeader = 50 * time.Millisecond
 	c := dial(t, start(t, newEdge(t, nil).handler, l))
@@ -95,7 +95,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	}
 }
 
-func TestASlowBodyIsAnsweredWith408(t *testing.T) {
+func TestServer_SlowBodyIsAnsweredWith408(t *testing.T) {
 	l := DefaultLimits()
 	l.Read = time.Second
 	c := dial(t, start(t, newEdge(t, nil).handler, l))
@@ -142,7 +142,7 @@ func TestServer_UnclearFramingEndsTheConnection(t *testing.T) {
 	}
 }
 
-func TestEndlessHeadersAreRefused(t *testing.T) {
+func TestServer_EndlessHeadersAreRefused(t *testing.T) {
 	c := dial(t, start(t, newEdge(t, nil).handler, DefaultLimits()))
 	go func() {
 		_, _ = io.WriteString(c, "POST /graphql HTTP/1.1\r\nHost: x\r\n")
@@ -163,9 +163,9 @@ func TestEndlessHeadersAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheLongestHead: a header of exactly the documented length is accepted, and one that is a byte
-// longer is not.
-func TestTheLongestHead(t *testing.T) {
+// TestServer_LongestHeaderIsAccepted: a header of exactly the documented length is accepted, and
+// one that is a byte longer is not.
+func TestServer_LongestHeaderIsAccepted(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	const fields = "GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n"
 	for beyond, want := range []int{http.StatusOK, http.StatusRequestHeaderFieldsTooLarge} {
@@ -183,7 +183,7 @@ func TestTheLongestHead(t *testing.T) {
 	}
 }
 
-func TestAKeepAliveConnectionSurvivesRefusals(t *testing.T) {
+func TestServer_KeepAliveConnectionSurvivesRefusals(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

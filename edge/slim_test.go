@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestAMessageRightBehindTheHandshake: a client may send before the handshake is answered, so the
-// server may have read the first message with the header.
-func TestAMessageRightBehindTheHandshake(t *testing.T) {
+// TestSocket_MessageSentWithTheHandshakeIsRead: a client may send before the handshake is answered,
+// so the server may have read the first message with the header.
+func TestSocket_MessageSentWithTheHandshakeIsRead(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
 	conn, err := net.Dial("tcp", addr)

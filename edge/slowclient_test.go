@@ -156,9 +156,9 @@ func TestSlowClient_DisconnectIsNotSlow(t *testing.T) {
 	}
 }
 
-// TestAPingWithoutAnAnswer: a client that reads again before the connection is closed learns the
-// reason.
-func TestAPingWithoutAnAnswer(t *testing.T) {
+// TestSocket_UnansweredPingClosesIt: a client that reads again before the connection is closed
+// learns the reason.
+func TestSocket_UnansweredPingClosesIt(t *testing.T) {
 	_, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
 	c := connect(t, start(t, e.handler, DefaultLimits()))
 	eventually(t, func() bool { // the only socket is being closed

@@ -79,7 +79,7 @@ func opened(t *testing.T, addr, payload string) *socketUnderTest {
 	return s
 }
 
-func TestOperationsOverASocket(t *testing.T) {
+func TestSocket_Operations(t *testing.T) {
 	const next, complete = `{"type":"next","id":"1","payload":`, `{"type":"complete","id":"1"}`
 	e := newEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
@@ -112,7 +112,7 @@ func TestOperationsOverASocket(t *testing.T) {
 	}
 }
 
-func TestATokenInTheHeadOfASocket(t *testing.T) {
+func TestSocket_TokenInTheHeader(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	s := connect(t, addr, "Authorization: Bearer ann")
 	s.send(`{"type":"connection_init"}`)
@@ -126,9 +126,9 @@ func TestATokenInTheHeadOfASocket(t *testing.T) {
 	}
 }
 
-// TestSocketsAreClosed checks each way to be closed, by the messages that are sent after the
-// connection is open; "!" means the init and its answer.
-func TestSocketsAreClosed(t *testing.T) {
+// TestSocket_InvalidMessagesCloseIt checks each way to be closed, by the messages that are sent
+// after the connection is open; "!" means the init and its answer.
+func TestSocket_InvalidMessagesCloseIt(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
 	const subscribeOne = `{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`
@@ -191,14 +191,14 @@ func TestSocketsAreClosed(t *testing.T) {
 	})
 }
 
-func TestASocketThatSaysNothing(t *testing.T) {
+func TestSocket_WithoutInitIsClosed(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.SocketInit = 50 * time.Millisecond })
 	if got := connect(t, start(t, e.handler, DefaultLimits())).next(); got != "closed 4408" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestASocketEndsWithItsToken(t *testing.T) {
+func TestSocket_EndsWithItsToken(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Authenticate = authenticateFor(2 * time.Second) })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"Bearer ann"}`)
 	c.send(`{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`)
@@ -208,7 +208,7 @@ func TestASocketEndsWithItsToken(t *testing.T) {
 	<-s.ended
 }
 
-func TestASubscriptionOverASocket(t *testing.T) {
+func TestSocket_Subscription(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	c.send(`{"type":"ping","payload":{"x":1}}`)
@@ -238,7 +238,7 @@ func TestASubscriptionOverASocket(t *testing.T) {
 	}
 }
 
-func TestOperationsOfASocketAreBounded(t *testing.T) {
+func TestSocket_OperationsAreBounded(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	for i := range 21 {
@@ -253,7 +253,7 @@ func TestOperationsOfASocketAreBounded(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsAreBoundedOverSockets(t *testing.T) {
+func TestSocket_SubscriptionsAreBounded(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.Subscriptions = 1 })
 	addr := start(t, e.handler, DefaultLimits())
 	one, two := opened(t, addr, `{"authorization":"ann"}`), opened(t, addr, `{"authorization":"ann"}`)
@@ -271,7 +271,7 @@ func TestSubscriptionsAreBoundedOverSockets(t *testing.T) {
 	}
 }
 
-func TestDrainingSocketsFinishesWhatEnds(t *testing.T) {
+func TestDrain_FinishesOperationsOfSockets(t *testing.T) {
 	e := newEdge(t, nil)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	e.onUser = func(context.Context, string) (*principal.User, error) {
@@ -306,7 +306,7 @@ func TestDrainingSocketsFinishesWhatEnds(t *testing.T) {
 	}
 }
 
-func TestDrainingSubscriptionsOverSockets(t *testing.T) {
+func TestDrain_EndsSubscriptionsOfSockets(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	c.send(`{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`)
@@ -319,7 +319,7 @@ func TestDrainingSubscriptionsOverSockets(t *testing.T) {
 	<-s.ended
 }
 
-func TestSocketsFromOtherSites(t *testing.T) {
+func TestSocket_FromOtherSites(t *testing.T) {
 	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +338,7 @@ func TestSocketsFromOtherSites(t *testing.T) {
 	}
 }
 
-func TestASocketWithoutAClientIsClosed(t *testing.T) {
+func TestSocket_WithoutAClientIsClosed(t *testing.T) {
 	_, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.Ping, c.Limits.StreamWrite = 20*time.Millisecond, 50*time.Millisecond })
 	// The client never reads, and so never answers a ping or the close.
 	connect(t, start(t, e.handler, DefaultLimits()))
@@ -348,7 +348,7 @@ func TestASocketWithoutAClientIsClosed(t *testing.T) {
 	}
 }
 
-func TestAPanicOverASocketIsOneError(t *testing.T) {
+func TestSocket_PanicIsOneError(t *testing.T) {
 	e := newEdge(t, nil)
 	e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
@@ -362,7 +362,7 @@ func TestAPanicOverASocketIsOneError(t *testing.T) {
 	}
 }
 
-func TestRatesOverASocket(t *testing.T) {
+func TestSocket_Rates(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 3 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
 	last := ""
@@ -378,8 +378,8 @@ func TestRatesOverASocket(t *testing.T) {
 	}
 }
 
-// TestEveryMessageOfASocketIsPaid: no kind of message can be sent without limit.
-func TestEveryMessageOfASocketIsPaid(t *testing.T) {
+// TestSocket_EveryMessageIsBilled: no kind of message can be sent without limit.
+func TestSocket_EveryMessageIsBilled(t *testing.T) {
 	for _, message := range []string{`{"type":"ping"}`, `{"type":"pong"}`, `{"type":"complete","id":"1"}`} {
 		e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 5 })
 		c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
@@ -398,8 +398,9 @@ func TestEveryMessageOfASocketIsPaid(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAnOperationIsPaidWithIt: the price of starting an operation includes ending it.
-func TestTheEndOfAnOperationIsPaidWithIt(t *testing.T) {
+// TestSocket_CompleteIsBilledWithItsSubscribe: the price of starting an operation includes ending
+// it.
+func TestSocket_CompleteIsBilledWithItsSubscribe(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 10 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
 	for n := range 8 {

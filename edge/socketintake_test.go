@@ -8,9 +8,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestAMessageThatDoesNotArrive: as with a body, a client that stops in the middle of a message is
-// cut off, even if it answers pings.
-func TestAMessageThatDoesNotArrive(t *testing.T) {
+// TestSocket_IncompleteMessageClosesIt: as with a body, a client that stops in the middle of a
+// message is cut off, even if it answers pings.
+func TestSocket_IncompleteMessageClosesIt(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.Read = time.Second })
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	w, err := c.conn.Writer(t.Context(), websocket.MessageText)
@@ -25,9 +25,9 @@ func TestAMessageThatDoesNotArrive(t *testing.T) {
 	}
 }
 
-// TestMessagesOfAllSizes: a message longer than the first bytes is read completely, and does not
-// affect later ones.
-func TestMessagesOfAllSizes(t *testing.T) {
+// TestSocket_MessagesOfAllSizes: a message longer than the first bytes is read completely, and does
+// not affect later ones.
+func TestSocket_MessagesOfAllSizes(t *testing.T) {
 	e := newEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	for _, size := range []int{1, 100, firstBytes - 100, firstBytes, firstBytes + 1, 1<<20 - 200, 1} {
@@ -40,7 +40,7 @@ func TestMessagesOfAllSizes(t *testing.T) {
 	}
 }
 
-func TestPingsAreNoMirror(t *testing.T) {
+func TestSocket_LongPingPayloadIsNotEchoed(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 4 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	c.send(`{"type":"ping","payload":{"a":"` + strings.Repeat("a", maxEcho) + `"}}`)

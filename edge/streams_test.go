@@ -37,9 +37,9 @@ func (e *edgeUnderTest) pendingOf(address string) int {
 	return len(st.pending[address])
 }
 
-// TestStreamsOfACallerAreBounded: like event streams, sockets that have initialised count for the
+// TestStreams_OfACallerAreBounded: like event streams, sockets that have initialised count for the
 // viewer of their token, or for their address.
-func TestStreamsOfACallerAreBounded(t *testing.T) {
+func TestStreams_OfACallerAreBounded(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 2 })
 	addr := start(t, e.handler, DefaultLimits())
 	one, _ := opened(t, addr, ""), opened(t, addr, "")
@@ -78,9 +78,9 @@ func initRefused(t *testing.T, addr, payload string) {
 	}
 }
 
-// TestSocket_IdleSocketsLockNobodyOut: sockets that never initialise, opened without end, keep
+// TestSocket_IdleSocketsDoNotBlockOthers: sockets that never initialise, opened without end, keep
 // neither viewers nor anonymous callers of their address from opening sockets and event streams.
-func TestSocket_IdleSocketsLockNobodyOut(t *testing.T) {
+func TestSocket_IdleSocketsDoNotBlockOthers(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer, c.Limits.PendingSockets = 2, 3 })
 	addr := start(t, e.handler, DefaultLimits())
 	for range 3 {
@@ -204,8 +204,8 @@ func (l lateHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return l.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-// TestStreamsAreCountedOut: however streams end, none stays counted.
-func TestStreamsAreCountedOut(t *testing.T) {
+// TestStreams_EndedAreNotCounted: however streams end, none stays counted.
+func TestStreams_EndedAreNotCounted(t *testing.T) {
 	l := DefaultLimits()
 	l.Streams, l.StreamsPerViewer = 3, 2
 	s := newStreams(&l)

@@ -8,9 +8,9 @@ import (
 	"carrel/observe"
 )
 
-// TestLinesOfInternalErrorsNameTheirTrace: log lines have the caller's trace id, even if the trace
+// TestLog_InternalErrorsHaveTheirTraceID: log lines have the caller's trace id, even if the trace
 // is not recorded, so that the error that a client sees leads to the trace.
-func TestLinesOfInternalErrorsNameTheirTrace(t *testing.T) {
+func TestLog_InternalErrorsHaveTheirTraceID(t *testing.T) {
 	var log bytes.Buffer
 	lines := observe.NewLogger(&log)
 	// Nothing is recorded, so nothing is exported.

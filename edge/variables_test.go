@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-func TestVariablesKeepTheirNumbers(t *testing.T) {
+func TestVariables_KeepNumbersExactly(t *testing.T) {
 	e := newEdge(t, nil)
 	doc, r := e.handler.compiler.document(`query($a:ID!,$b:Int,$c:[ID!]!){user(id:$a){library(first:$b){bucket}} nodes(ids:$c){id}}`)
 	if r != nil {
@@ -27,9 +27,9 @@ func TestVariablesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// TestWordsAreShort: a value that is longer than any id, cursor or enum value is refused before it
-// is copied.
-func TestWordsAreShort(t *testing.T) {
+// TestVariables_LongIDsAndEnumValuesAreRefused: a value that is longer than any id, cursor or enum
+// value is refused before it is copied.
+func TestVariables_LongIDsAndEnumValuesAreRefused(t *testing.T) {
 	long := strings.Repeat("a", maxWordBytes)
 	in := func(field string) map[string]any {
 		return map[string]any{"in": map[string]any{"tenant": "a", "name": "b", "displayName": "B", "email": "b@example.org", field: long}}

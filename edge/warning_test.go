@@ -61,9 +61,9 @@ func (w *warningEdge) reported(t *testing.T) (lines []map[string]any, counted ma
 	return lines, counted
 }
 
-// TestWarnings_ReportWhomLimitsWouldAffect: each use is counted, and one log line per minute names
+// TestWarnings_ReportWhatLimitsWouldRefuse: each use is counted, and one log line per minute names
 // the operation and the viewer, whether the document was just compiled or cached.
-func TestWarnings_ReportWhomLimitsWouldAffect(t *testing.T) {
+func TestWarnings_ReportWhatLimitsWouldRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newWarningEdge(t)
 		const query = `query Shelf($n:Int){user(id:"x"){library(first:$n){nodes{id}}}}`
@@ -107,7 +107,7 @@ func TestWarnings_ReportWhomLimitsWouldAffect(t *testing.T) {
 	})
 }
 
-func TestWarningsOverSockets(t *testing.T) {
+func TestWarnings_OverSockets(t *testing.T) {
 	e := newWarningEdge(t)
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
 	long := strings.Repeat("x", 2*maxLoggedName)

@@ -128,8 +128,8 @@ func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 	}
 }
 
-// TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow, because the generated code reports it.
-func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
+// TestOperation_WritesFieldsOfTheSchemaOnly, because the generated code reports it.
+func TestOperation_WritesFieldsOfTheSchemaOnly(t *testing.T) {
 	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
 	p := NewPages(query+strings.Repeat(" ", 100)).Operation(t.Context(), op)
@@ -163,8 +163,8 @@ func TestOperation_DoesNotWriteWhatTheSchemaDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestArgument_OfAVariableThatIsNotGiven keeps the default, unlike null.
-func TestArgument_OfAVariableThatIsNotGiven(t *testing.T) {
+// TestArgument_OfAMissingVariable keeps the default, unlike null.
+func TestArgument_OfAMissingVariable(t *testing.T) {
 	a := argument{name: "n", fixed: int64(7), value: &ast.Value{Kind: ast.Variable, Raw: "n"}}
 	for name, c := range map[string]struct {
 		variables map[string]any

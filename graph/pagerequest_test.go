@@ -85,7 +85,7 @@ func TestPages_AreBounded(t *testing.T) {
 	}
 }
 
-func TestPages_KeepsWhatJustFits(t *testing.T) {
+func TestPages_KeepsPlansUpToTheLimit(t *testing.T) {
 	const query = `{ viewer { library { nodes { id } } } }`
 	op, fields := libraries(t, query)
 	const steps = 4 // two objects with one field each

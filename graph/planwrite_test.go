@@ -9,9 +9,9 @@ import (
 	"carrel/core/clock"
 )
 
-// TestValuesAreWrittenAsMarshalersWriteThem compares the functions with the marshalers that the
+// TestPlan_WritesValuesAsTheMarshalers compares the functions with the marshalers that the
 // generated code uses.
-func TestValuesAreWrittenAsMarshalersWriteThem(t *testing.T) {
+func TestPlan_WritesValuesAsTheMarshalers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		if got, want := string(appendString(nil, s)), marshaled(graphql.MarshalString(s)); got != want {

@@ -26,7 +26,7 @@ func marshaled(m graphql.Marshaler) string {
 	return b.String()
 }
 
-func TestDateTimeHasSixDecimals(t *testing.T) {
+func TestDateTime_HasSixDecimals(t *testing.T) {
 	at := func(h, m, s, ns int) clock.Instant {
 		return clock.Of(time.Date(2026, 11, 21, h, m, s, ns, time.UTC))
 	}
@@ -65,7 +65,7 @@ func TestDateTimeInput(t *testing.T) {
 	}
 }
 
-func TestIntHas32Bits(t *testing.T) {
+func TestInt_Has32Bits(t *testing.T) {
 	good := []struct {
 		in   any
 		want int
@@ -86,7 +86,7 @@ func TestIntHas32Bits(t *testing.T) {
 	}
 }
 
-func TestEnumsAreTheContractsNames(t *testing.T) {
+func TestEnums_HaveTheNamesOfTheContract(t *testing.T) {
 	schema := schemaFiles(t)
 	round := map[string]func(string) (string, error){
 		"LibraryVisibility": roundTrip(UnmarshalLibraryVisibility, MarshalLibraryVisibility),

@@ -47,7 +47,7 @@ func definitions(schema *ast.Schema) []*ast.Definition {
 	return defs
 }
 
-func TestEveryPartOfTheSchemaHasADescription(t *testing.T) {
+func TestSchema_EverythingHasADescription(t *testing.T) {
 	schema := schemaFiles(t)
 	seen := 0
 	check := func(description, part string, args ...any) {
@@ -85,10 +85,10 @@ func TestEveryPartOfTheSchemaHasADescription(t *testing.T) {
 	}
 }
 
-// TestTheSchemaIsTheContract keeps names, types, arguments and defaults as clients know them. The
-// golden file was made from the contract, not from schema.graphqls; additions to the schema are
+// TestSchema_MatchesTheContract keeps names, types, arguments and defaults as clients know them.
+// The golden file was made from the contract, not from schema.graphqls; additions to the schema are
 // added there by hand.
-func TestTheSchemaIsTheContract(t *testing.T) {
+func TestSchema_MatchesTheContract(t *testing.T) {
 	got := strings.Join(outline(schemaFiles(t)), "\n") + "\n"
 	golden := filepath.Join("testdata", "contract.txt")
 	if *update {
@@ -164,7 +164,7 @@ func applied(ds ast.DirectiveList) string {
 	return text
 }
 
-func TestTheSchemaLinksFederation(t *testing.T) {
+func TestSchema_LinksFederation(t *testing.T) {
 	link := schemaFiles(t).SchemaDirectives.ForName("link")
 	if link == nil {
 		t.Fatal("the schema has no @link")
@@ -174,8 +174,8 @@ func TestTheSchemaLinksFederation(t *testing.T) {
 	}
 }
 
-// TestNoModelLayer checks that every type is bound to one of ours.
-func TestNoModelLayer(t *testing.T) {
+// TestSchema_EveryTypeIsBound checks that every type is bound to one of ours.
+func TestSchema_EveryTypeIsBound(t *testing.T) {
 	if _, err := os.Stat("models_gen.go"); !os.IsNotExist(err) {
 		t.Errorf("graph/models_gen.go: a type of the schema has no type of ours to be bound to (stat: %v)", err)
 	}

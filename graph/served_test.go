@@ -7,9 +7,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// TestServed_OffersWhatIsSupportedAlone: the schema has no @defer, has @skip and @include, and has
+// TestServed_OffersOnlyWhatIsSupported: the schema has no @defer, has @skip and @include, and has
 // the types of the generated code.
-func TestServed_OffersWhatIsSupportedAlone(t *testing.T) {
+func TestServed_OffersOnlyWhatIsSupported(t *testing.T) {
 	served := Served()
 	for name, offered := range map[string]bool{"defer": false, "skip": true, "include": true, "deprecated": true, "oneOf": true, "specifiedBy": true} {
 		if (served.Directives[name] != nil) != offered {

@@ -50,9 +50,9 @@ func parsed(t *testing.T, name, text string) *ast.SchemaDocument {
 	return doc
 }
 
-// TestSubgraph_IsTheContract: the subgraph is schema.graphqls word for word, except what composers
-// refuse.
-func TestSubgraph_IsTheContract(t *testing.T) {
+// TestSubgraph_MatchesTheContract: the subgraph is schema.graphqls word for word, except what
+// composers refuse.
+func TestSubgraph_MatchesTheContract(t *testing.T) {
 	subgraph, err := NewSubgraph()
 	if err != nil {
 		t.Fatal(err)

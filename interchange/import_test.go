@@ -143,7 +143,7 @@ func imported(t *testing.T, r io.Reader, into Target, opts Options) (sum Summary
 	return sum, faults, err
 }
 
-func TestMalformedFileChangesNothing(t *testing.T) {
+func TestImport_MalformedFileChangesNothing(t *testing.T) {
 	file := fileOf(userLineOf("ann"), `{"type":"user"`, userLineOf("ben"), strings.Repeat("x", MaxLine+1), `{"type":"page"}`)
 	var to recorder
 	sum, faults, err := imported(t, strings.NewReader(file), &to, Options{})
@@ -170,7 +170,7 @@ func TestImport_StopsCheckingAnotherKindOfFile(t *testing.T) {
 	}
 }
 
-func TestPipeIsCheckedAsItIsRead(t *testing.T) {
+func TestImport_PipeIsCheckedWhileItIsRead(t *testing.T) {
 	file := fileOf(userLineOf("ann"), userLineOf("ben"), "x", userLineOf("cleo"))
 	var to recorder
 	// io.MultiReader hides that a string can be rewound.
@@ -221,7 +221,7 @@ func TestImport_RepetitionSkipsStoredLines(t *testing.T) {
 	}
 }
 
-func TestBadLineEndsTheImport(t *testing.T) {
+func TestImport_InvalidLineEndsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := make(chan struct{})
 		to := recorder{before: func(_ context.Context, id string) error {
@@ -254,7 +254,7 @@ func TestBadLineEndsTheImport(t *testing.T) {
 	})
 }
 
-func TestFirstFaultIsTheFirstInTheFile(t *testing.T) {
+func TestImport_ReportsTheFirstFaultOfTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := recorder{}
 		to.before = func(_ context.Context, id string) error {
@@ -301,7 +301,7 @@ func TestImport_FailingStoreEndsItInAnyCase(t *testing.T) {
 	}
 }
 
-func TestEndOfContextBreaksOff(t *testing.T) {
+func TestImport_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	to := recorder{before: func(ctx context.Context, id string) error {
 		if id == "u:demo:n002" {
@@ -322,7 +322,7 @@ func TestEndOfContextBreaksOff(t *testing.T) {
 	}
 }
 
-func TestLinesOfOneTypeRunTogether(t *testing.T) {
+func TestImport_LinesOfOneTypeAreImportedConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// Each waits until nothing more can begin before one has ended.
 		var to recorder
@@ -387,7 +387,7 @@ func TestImport_LaterLineDoesNotHelpAnEarlierOne(t *testing.T) {
 	})
 }
 
-func TestProgressGrowsToTheEnd(t *testing.T) {
+func TestImport_ProgressReachesTheEnd(t *testing.T) {
 	file := fileOf(users(30)...)
 	var all []Progress
 	_, err := Import(t.Context(), strings.NewReader(file), int64(len(file)), &recorder{}, Options{Progress: func(p Progress) { all = append(all, p) }})

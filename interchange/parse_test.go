@@ -85,7 +85,7 @@ func rewritten(t *testing.T, l *Line) *Line {
 	return again
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParse_RefusesInvalidLines(t *testing.T) {
 	user := func(more string) string {
 		return `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"` + more + `}`
 	}

@@ -190,7 +190,7 @@ func (n *newest) Suggestion(g library.ImportSuggestion) error {
 	return n.see(g.CreatedAt)
 }
 
-func TestRoundTripOfRandomGames(t *testing.T) {
+func TestRoundTrip_OfRandomOperations(t *testing.T) {
 	groups, followers, contents := 0, 0, 0
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		store := emptyStore(t)
@@ -214,7 +214,7 @@ func TestRoundTripOfRandomGames(t *testing.T) {
 	}
 }
 
-func TestRoundTripOfTheDemo(t *testing.T) {
+func TestRoundTrip_OfTheDemo(t *testing.T) {
 	var file bytes.Buffer
 	base := time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
 	packages := []demo.Package{
@@ -270,7 +270,7 @@ const cycles = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility
 {"type":"members","id":"g:demo:c","members":[{"principalId":"g:demo:d","role":"MEMBER"}]}
 `
 
-func TestRoundTripOfCycles(t *testing.T) {
+func TestRoundTrip_OfCycles(t *testing.T) {
 	store := emptyStore(t)
 	defer func() {
 		if err := store.Close(); err != nil {
@@ -286,7 +286,7 @@ func TestRoundTripOfCycles(t *testing.T) {
 	}
 }
 
-func TestRoundTripOfManyMembers(t *testing.T) {
+func TestRoundTrip_OfManyMembers(t *testing.T) {
 	var file strings.Builder
 	role := func(i, last int) string {
 		if i == last {
@@ -358,7 +358,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 
 func fileOf(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-func TestGroupsWithoutAManager(t *testing.T) {
+func TestImport_GroupsWithoutAManager(t *testing.T) {
 	const (
 		ann   = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"}`
 		group = `{"type":"group","id":"g:demo:a","displayName":"A","visibility":"PUBLIC","membersFollow":true}`
@@ -403,7 +403,7 @@ var errFull = errors.New("no space left")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestExportThatCannotBeWrittenFails(t *testing.T) {
+func TestExport_FailsIfItCannotBeWritten(t *testing.T) {
 	s := service(t)
 	if _, _, err := load(t, s, story, interchange.Options{}); err != nil {
 		t.Fatal(err)

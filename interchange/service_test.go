@@ -97,7 +97,7 @@ func wantClean(t *testing.T, s *repair.Service) {
 	}
 }
 
-func TestImportIntoTheService(t *testing.T) {
+func TestImport_IntoTheService(t *testing.T) {
 	s := service(t)
 	sum, faults, err := load(t, s, story, interchange.Options{})
 	if err != nil || len(faults) > 0 {
@@ -160,7 +160,7 @@ func TestImport_RefusesNamesThatAreTaken(t *testing.T) {
 	wantClean(t, s)
 }
 
-func TestImportingTwiceChangesNothing(t *testing.T) {
+func TestImport_RepetitionChangesNothing(t *testing.T) {
 	s := service(t)
 	for _, want := range []interchange.Summary{{Lines: 8, Created: 6, Changed: 2}, {Lines: 8, Unchanged: 8}} {
 		sum, faults, err := load(t, s, story, interchange.Options{})
@@ -174,7 +174,7 @@ func TestImportingTwiceChangesNothing(t *testing.T) {
 	wantClean(t, s)
 }
 
-func TestBadLinesOfTheDomain(t *testing.T) {
+func TestImport_LinesThatTheDomainRefuses(t *testing.T) {
 	bad := strings.Join([]string{
 		`{"type":"user","id":"u:demo:carl","displayName":" ","visibility":"PUBLIC"}`,
 		`{"type":"user","id":"u:demo:dan","displayName":"Dan","email":"nobody","visibility":"PUBLIC"}`,
@@ -217,7 +217,7 @@ func TestBadLinesOfTheDomain(t *testing.T) {
 	wantClean(t, s)
 }
 
-func TestResumingAfterABadLine(t *testing.T) {
+func TestImport_ResumesAfterAnInvalidLine(t *testing.T) {
 	s := service(t)
 	lines := strings.SplitAfter(story, "\n")
 	broken := slices.Clone(lines)

@@ -21,7 +21,7 @@ func (c *clocked) Now() time.Time { return time.UnixMicro(c.now.Load()) }
 
 // A contender takes a key from a lease only after the lease has expired in exactly the state
 // that the contender has read.
-func TestFence(t *testing.T) {
+func TestFence_RefusesALaterConfirm(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}
 	rt.now.Store(h.Runtime.Now().UnixMicro())

@@ -375,7 +375,7 @@ func together(all ...func()) {
 
 // The row of an ended lease is kept for a day, but none of its claims. The row of a confirmed
 // lease is permanent.
-func TestSweep(t *testing.T) {
+func TestSweep_KeepsTheRowForADay(t *testing.T) {
 	h := newLeases(t, nil)
 	ctx := t.Context()
 	expired := h.acquire(h.Leases, h.ann, nil, "a", "b")

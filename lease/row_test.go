@@ -94,7 +94,7 @@ func FuzzRow(f *testing.F) {
 }
 
 // A row names the writers of its states, so that an unknown outcome can be resolved.
-func TestVerdict(t *testing.T) {
+func TestVerdict_ResolvesUnknownOutcomes(t *testing.T) {
 	first := &Lease{ID: "l:1", Seq: 1, State: Pending, Writers: []commit.EntryID{{1}}}
 	second := &Lease{ID: "l:1", Seq: 2, State: Confirmed, Writers: []commit.EntryID{{1}, {2}}}
 	for _, c := range []struct {

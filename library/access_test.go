@@ -8,9 +8,9 @@ import (
 	"carrel/principal"
 )
 
-// TestAccessTo checks the rules of docs/visibility.md for an item of tenant acme, and what is
-// read before the answer.
-func TestAccessTo(t *testing.T) {
+// TestAccessTo_FollowsTheVisibilityRules checks the rules of docs/visibility.md for an item of
+// tenant acme, and what is read before the answer.
+func TestAccessTo_FollowsTheVisibilityRules(t *testing.T) {
 	const (
 		now      = clock.Instant(100)
 		public   = principal.Public
@@ -68,9 +68,10 @@ func TestAccessTo(t *testing.T) {
 	}
 }
 
-// TestReadingAccessTo checks that a library shows an item that is in the bucket to viewers who
-// may see it through the bucket or, with includeShared, through a role.
-func TestReadingAccessTo(t *testing.T) {
+// TestReadingAccessTo_DependsOnBucketAndIncludeShared checks that a library shows an item that is
+// in the bucket to viewers who may see it through the bucket or, with includeShared, through a
+// role.
+func TestReadingAccessTo_DependsOnBucketAndIncludeShared(t *testing.T) {
 	const now = clock.Instant(100)
 	in, out := Member{Seq: 1, Role: Viewing}, Member{Seq: 1, Leaving: true}
 	reading := func(v *principal.Viewer, bucket Bucket, asOwner, shared bool) *Reading {

@@ -193,9 +193,9 @@ func stepsOfQueries() []boundedStep {
 	}
 }
 
-// TestEveryStepBeforeADecisionIsBounded: whatever hangs before a compare-and-set was sent, the
-// caller gets an error, and no step waits for longer than the protocol allows.
-func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
+// TestMutation_EveryStepBeforeTheDecisionIsBounded: whatever hangs before a compare-and-set was
+// sent, the caller gets an error, and no step waits for longer than the protocol allows.
+func TestMutation_EveryStepBeforeTheDecisionIsBounded(t *testing.T) {
 	for _, tc := range append(stepsOfMutations(), stepsOfQueries()...) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := backendtest.Town(t)
@@ -220,9 +220,9 @@ func TestEveryStepBeforeADecisionIsBounded(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsAheadMakesNoChanges: a gateway whose clock is far ahead of its store's
-// changes nothing, and reads.
-func TestAClockThatIsAheadMakesNoChanges(t *testing.T) {
+// TestMutation_ClockFarAheadIsRefused: a gateway whose clock is far ahead of its store's changes
+// nothing, and reads.
+func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public)
 	h.Quiet()

@@ -80,9 +80,9 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit
 	return s.Store.CommitPrincipal(ctx, c)
 }
 
-// TestBudget_ARefusalComesInTime checks that each step of a mutation has time of its own to
-// wait for the store, and all of them together at most 5 s.
-func TestBudget_ARefusalComesInTime(t *testing.T) {
+// TestBudget_RefusalIsInTime checks that each step of a mutation has time of its own to wait for
+// the store, and all of them together at most 5 s.
+func TestBudget_RefusalIsInTime(t *testing.T) {
 	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
 	key := backendtest.Ptr("a key")
 	for name, mutate := range map[string]func(ctx context.Context, svc *repair.Service) error{

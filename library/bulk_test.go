@@ -42,7 +42,7 @@ func deletions(ids ...string) (items []library.ContentDeletion) {
 	return items
 }
 
-func TestBulk_EachItemIsAChangeOfItsOwn(t *testing.T) {
+func TestBulk_EachItemIsASeparateChange(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Private)
 	h.Note("b", principal.Private, "u:acme:ben=MANAGER")
@@ -68,7 +68,7 @@ func TestBulk_EachItemIsAChangeOfItsOwn(t *testing.T) {
 	h.WantClean()
 }
 
-func TestBulk_RefusesWhatItemsHaveInCommon(t *testing.T) {
+func TestBulk_RefusesFaultsOfTheWholeInput(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public)
 	ids := make([]string, 101)
@@ -106,9 +106,9 @@ func TestBulk_RefusesWhatItemsHaveInCommon(t *testing.T) {
 	}
 }
 
-// TestBulk_ARepetitionDoesTheRest: a key is that of each item. What was changed is answered as
+// TestBulk_RepetitionFinishesTheRest: a key is that of each item. What was changed is answered as
 // before, and what was not is changed.
-func TestBulk_ARepetitionDoesTheRest(t *testing.T) {
+func TestBulk_RepetitionFinishesTheRest(t *testing.T) {
 	h := backendtest.Town(t)
 	for _, name := range []string{"a", "b", "c"} {
 		h.Note(name, principal.Public)
@@ -139,9 +139,9 @@ func TestBulk_ARepetitionDoesTheRest(t *testing.T) {
 	h.WantClean()
 }
 
-// TestBulk_TheTimeRunsOut: items whose turn has not come are not changed, and the answer says
-// of each which it is.
-func TestBulk_TheTimeRunsOut(t *testing.T) {
+// TestBulk_ReportsItemsNotReachedInTime: items whose turn has not come are not changed, and the
+// answer says of each which it is.
+func TestBulk_ReportsItemsNotReachedInTime(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -56,7 +56,7 @@ func TestCause_FitsTheRow(t *testing.T) {
 	}
 }
 
-func TestSharedBy_IsTheLastWhoWasNotRefused(t *testing.T) {
+func TestSharedBy_IsTheLatestSuccessfulShare(t *testing.T) {
 	job := func(user principal.ID, named ...principal.ID) *shareJob {
 		return &shareJob{contentChange: contentChange{v: &principal.Viewer{User: user}, named: named}}
 	}

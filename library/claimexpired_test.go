@@ -12,10 +12,10 @@ import (
 	"carrel/principal"
 )
 
-// TestCreate_AnExpiredOutcomeBindsItsKeyNoMore: an outcome that is older than a day no longer
-// binds its key. A request that uses the key for other inputs is then answered by the present
-// state, and not by that outcome.
-func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
+// TestCreate_ExpiredOutcomeFreesItsKey: an outcome that is older than a day no longer binds its
+// key. A request that uses the key for other inputs is then answered by the present state, and not
+// by that outcome.
+func TestCreate_ExpiredOutcomeFreesItsKey(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			// The clock of the store does not advance, so that the store forgets nothing.
@@ -43,9 +43,9 @@ func TestCreate_AnExpiredOutcomeBindsItsKeyNoMore(t *testing.T) {
 	}
 }
 
-// TestCreate_AClaimLeavesADeletedIDDeleted: a deleted id stays deleted when its key is used for
+// TestCreate_ClaimDoesNotReviveADeletedID: a deleted id stays deleted when its key is used for
 // another input. It cannot be created again.
-func TestCreate_AClaimLeavesADeletedIDDeleted(t *testing.T) {
+func TestCreate_ClaimDoesNotReviveADeletedID(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	content := creations[0]

@@ -131,7 +131,7 @@ func listFixture(t *testing.T) *backendtest.Rows {
 	return r
 }
 
-func TestLists(t *testing.T) {
+func TestConnections_Lists(t *testing.T) {
 	r := listFixture(t)
 	var public, all []string
 	for i := range 12 {
@@ -172,7 +172,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-func TestListArguments(t *testing.T) {
+func TestConnections_Arguments(t *testing.T) {
 	r := listFixture(t)
 	r.Principal("u:acme:shy", principal.Private)
 	r.Principal("g:acme:shy", principal.Private)
@@ -222,9 +222,9 @@ func TestListArguments(t *testing.T) {
 	})
 }
 
-// TestListBudget: very many principals that may not be seen end a page, and the next one
-// continues from there.
-func TestListBudget(t *testing.T) {
+// TestConnections_ManyHiddenPrincipalsEndThePage: very many principals that may not be seen end a
+// page, and the next one continues from there.
+func TestConnections_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	const budget = 1000
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:zoe")

@@ -113,7 +113,7 @@ func TestUpdateContent(t *testing.T) {
 	h.WantClean()
 }
 
-func TestExpiryTouchesNeitherVersionNorPlace(t *testing.T) {
+func TestUpdateContent_ExpiryChangesNeitherVersionNorPosition(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
 	before := h.Content(id)
@@ -141,7 +141,7 @@ func TestExpiryTouchesNeitherVersionNorPlace(t *testing.T) {
 	h.WantClean()
 }
 
-func TestVisibilityMovesItemsBetweenBuckets(t *testing.T) {
+func TestUpdateContent_VisibilityMovesTheItemBetweenBuckets(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER", "u:beta:zed=VIEWER")
 	anonymous, sameTenant, other := &principal.Viewer{}, backendtest.As("u:acme:cleo"), backendtest.As("u:beta:zed")
@@ -187,7 +187,7 @@ func TestRemoveFromLibrary(t *testing.T) {
 	h.WantClean()
 }
 
-func TestDeleteContentIsFinal(t *testing.T) {
+func TestDeleteContent_IsFinal(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER")
 	del := func(v *principal.Viewer, version *int) error {

@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-func TestIdempotencyKeys(t *testing.T) {
+func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h := backendtest.Town(t)
 	create := func(v *principal.Viewer, title string) (*library.ContentOutcome, error) {
 		return h.Service.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
@@ -51,7 +51,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	h.WantClean()
 }
 
-func TestRefusedCreationsAreNotKept(t *testing.T) {
+func TestIdempotencyKey_RefusedCreationIsNotKept(t *testing.T) {
 	h := backendtest.Town(t)
 	create := func(members ...string) error {
 		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
@@ -64,7 +64,7 @@ func TestRefusedCreationsAreNotKept(t *testing.T) {
 	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "t")
 }
 
-func TestHotItemsDeferTheirMoves(t *testing.T) {
+func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 	for n := range 40 {
@@ -97,7 +97,7 @@ func TestHotItemsDeferTheirMoves(t *testing.T) {
 	}
 }
 
-func TestConcurrentChangesOfOneItem(t *testing.T) {
+func TestUpdateContent_ConcurrentChangesOfOneItem(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
 	for n := range 30 {

@@ -58,7 +58,7 @@ func TestShareContent(t *testing.T) {
 	h.WantClean()
 }
 
-func TestShareThatChangesNothingWritesNothing(t *testing.T) {
+func TestShareContent_WithoutAChangeWritesNothing(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR")
 	before := h.Content(id)
@@ -135,7 +135,7 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 	return ctx, func() {}
 }
 
-func TestSharesThatWaitGoTogether(t *testing.T) {
+func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
 	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
@@ -178,7 +178,7 @@ func TestSharesThatWaitGoTogether(t *testing.T) {
 	h.WantClean()
 }
 
-func TestAReaderSharesALoggedInItemWithNoGroup(t *testing.T) {
+func TestShareContent_ReaderMayNotShareALoggedInItemWithAGroup(t *testing.T) {
 	h := backendtest.Town(t)
 	id := string(h.Note("ours", principal.LoggedIn))
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
@@ -203,7 +203,7 @@ func TestShareContent_ReaderSharesAPublicItemWithAGroup(t *testing.T) {
 	h.WantTitles(&principal.Viewer{}, "g:acme:team", "open")
 }
 
-func TestManagersSeeAllMembers(t *testing.T) {
+func TestMembers_ManagersSeeAll(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
 	if _, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {

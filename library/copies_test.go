@@ -332,9 +332,9 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 	}
 }
 
-// TestSamples_SwitchCopiesOffThatWereWrong: a header that was changed outside the protocol is
-// found by a sample, and copies are not used any more.
-func TestSamples_SwitchCopiesOffThatWereWrong(t *testing.T) {
+// TestSamples_WrongCopySwitchesCopiesOff: a header that was changed outside the protocol is found
+// by a sample, and copies are not used any more.
+func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 	h := newCopying(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 2})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	title := h.Content(id).Title

@@ -35,9 +35,9 @@ func readAfter(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, cur
 	return r.Service.Library(r.T.Context(), v, owner, q)
 }
 
-// TestCursorsAreBound: a cursor works for viewers who read the same connection in the same way,
-// and for nobody else.
-func TestCursorsAreBound(t *testing.T) {
+// TestCursor_IsBoundToItsConnection: a cursor works for viewers who read the same connection in the
+// same way, and for nobody else.
+func TestCursor_IsBoundToItsConnection(t *testing.T) {
 	r := cursorFixture(t)
 	r.Item("c:acme:group", 5, principal.Public, backendtest.ContentMember("g:acme:team", library.Viewing))
 	cursor := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
@@ -82,8 +82,8 @@ func TestCursorsAreBound(t *testing.T) {
 
 func ptrTo[T any](v T) *T { return &v }
 
-// TestCursorsCannotBeMade: no modified cursor is accepted, however small the change.
-func TestCursorsCannotBeMade(t *testing.T) {
+// TestCursor_ModifiedIsRefused: no modified cursor is accepted, however small the change.
+func TestCursor_ModifiedIsRefused(t *testing.T) {
 	r := cursorFixture(t)
 	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	cursor := conn.Edges[4].Cursor()
@@ -116,9 +116,9 @@ func TestCursorsCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestCursorsAreTheSame: a walk's edge has one cursor, however often and by
-// whichever process it is read, and edges have different ones of one length.
-func TestCursorsAreTheSame(t *testing.T) {
+// TestCursor_IsStable: a walk's edge has one cursor, however often and by whichever process it is
+// read, and edges have different ones of one length.
+func TestCursor_IsStable(t *testing.T) {
 	fs := vfs.NewMem()
 	store, err := pebblestore.Open("store", pebblestore.Options{FS: fs})
 	if err != nil {
@@ -163,8 +163,8 @@ func TestCursorsAreTheSame(t *testing.T) {
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
-// TestLongestIDs: cursors hold ids of any legal length.
-func TestLongestIDs(t *testing.T) {
+// TestCursor_HoldsTheLongestIDs: cursors hold ids of any legal length.
+func TestCursor_HoldsTheLongestIDs(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i, n := range []int{1, 128, 60} {
@@ -175,9 +175,9 @@ func TestLongestIDs(t *testing.T) {
 	wantSame(r, []string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
 }
 
-// TestBadKeyRing: a setting that is no key ring stops the process at start. Otherwise it would
-// make cursors that no other process can read.
-func TestBadKeyRing(t *testing.T) {
+// TestKeyRing_InvalidIsRefused: a setting that is no key ring stops the process at start. Otherwise
+// it would make cursors that no other process can read.
+func TestKeyRing_InvalidIsRefused(t *testing.T) {
 	ring := func(n int, ids ...byte) []byte {
 		b := []byte{1}
 		for _, id := range ids {
@@ -219,8 +219,8 @@ func TestBadKeyRing(t *testing.T) {
 	}
 }
 
-// TestRotatedKeys: what an older key of the ring has sealed can still be read.
-func TestRotatedKeys(t *testing.T) {
+// TestKeyRing_OlderKeysAreAccepted: what an older key of the ring has sealed can still be read.
+func TestKeyRing_OlderKeysAreAccepted(t *testing.T) {
 	key := func(id byte) []byte {
 		b := make([]byte, 65)
 		for i := range b {

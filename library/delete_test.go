@@ -179,8 +179,8 @@ func TestDeleteGroup_IsEffectiveAtOnce(t *testing.T) {
 	}
 }
 
-// TestDeleteUser_ItemsItAloneManagedStay with nobody but administrators to manage them.
-func TestDeleteUser_ItemsItAloneManagedStay(t *testing.T) {
+// TestDeleteUser_ItemsItManagedAloneRemain with nobody but administrators to manage them.
+func TestDeleteUser_ItemsItManagedAloneRemain(t *testing.T) {
 	h, _ := stuckTown(t)
 	remove(t, h, backendtest.Ann(), "u:acme:ann")
 	h.Quiet()
@@ -289,8 +289,8 @@ func TestDeleteUser_BesideAChangeThatMakesItAMember(t *testing.T) {
 	}
 }
 
-// TestDeletion_WhatIsLeftIsFoundAndRemoved: a deletion of a program that removed nothing.
-func TestDeletion_WhatIsLeftIsFoundAndRemoved(t *testing.T) {
+// TestDeletion_RemainingRowsAreFoundAndRemoved: a deletion of a program that removed nothing.
+func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 	for _, id := range []principal.ID{"u:acme:bob", "g:acme:crew"} {
 		for name, repair := range map[string]func(h *backendtest.Fixture) error{
 			"scrubber": func(h *backendtest.Fixture) error {

@@ -35,9 +35,9 @@ func (s *jammed) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	return backendtest.ErrDown
 }
 
-// TestAProcessEndsInTheMiddleOfAFanOut: after the time that changes in flight have to finish,
-// no library is written any more. The next process does the rest.
-func TestAProcessEndsInTheMiddleOfAFanOut(t *testing.T) {
+// TestDrain_InterruptedFanOutIsFinishedByTheNextProcess: after the time that changes in flight have
+// to finish, no library is written any more. The next process does the rest.
+func TestDrain_InterruptedFanOutIsFinishedByTheNextProcess(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	const width, members = 64, 70
 	store := &jammed{Store: g.Store, most: width, full: make(chan struct{}), free: make(chan struct{})}

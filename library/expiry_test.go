@@ -106,9 +106,9 @@ func hoursFromNow(h *backendtest.Fixture, n int) *clock.Instant {
 	return &at
 }
 
-// TestFormerHintsAreRemoved: however often expiresAt changes, one hint is kept: that of the
+// TestExpiry_FormerHintsAreRemoved: however often expiresAt changes, one hint is kept: that of the
 // present time.
-func TestFormerHintsAreRemoved(t *testing.T) {
+func TestExpiry_FormerHintsAreRemoved(t *testing.T) {
 	h, _ := hinted(t)
 	id := h.Note("a", principal.Public)
 	for n := range 20 {
@@ -131,9 +131,9 @@ func TestFormerHintsAreRemoved(t *testing.T) {
 	wantHints(h, "deletion")
 }
 
-// TestALateRemovalLeavesTheNewHint: a late removal, after the former time was set
-// again, does not remove the hint of that.
-func TestALateRemovalLeavesTheNewHint(t *testing.T) {
+// TestExpiry_LateRemovalKeepsTheNewHint: a late removal, after the former time was set again, does
+// not remove the hint of that.
+func TestExpiry_LateRemovalKeepsTheNewHint(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, hoursFromNow(h, 5))
@@ -153,9 +153,9 @@ func TestALateRemovalLeavesTheNewHint(t *testing.T) {
 	}
 }
 
-// TestARemovalThatFails: a removal that fails does not fail the change. The hint is removed
-// when its time comes.
-func TestARemovalThatFails(t *testing.T) {
+// TestExpiry_FailedRemovalOfAHintIsNoError: a removal that fails does not fail the change. The hint
+// is removed when its time comes.
+func TestExpiry_FailedRemovalOfAHintIsNoError(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, hoursFromNow(h, 5))
@@ -186,10 +186,10 @@ func (s *hints) racing(each func(c *library.ContentCommit) error) {
 	})
 }
 
-// TestTheHintOfALostRace: an update that loses every race leaves one hint. When its time has
-// come the hint is compared with the item, and removed only once no attempt that it may belong
-// to can be decided.
-func TestTheHintOfALostRace(t *testing.T) {
+// TestExpiry_HintOfALostRaceIsRemoved: an update that loses every race leaves one hint. When its
+// time has come the hint is compared with the item, and removed only once no attempt that it may
+// belong to can be decided.
+func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
 	s.racing(func(c *library.ContentCommit) error {
@@ -232,9 +232,9 @@ func TestTheHintOfALostRace(t *testing.T) {
 	h.WantClean()
 }
 
-// TestAHintThatComesBeforeItsState: the time of an expiry comes before its own change is
-// decided. The hint is not removed until the change can no longer be decided.
-func TestAHintThatComesBeforeItsState(t *testing.T) {
+// TestExpiry_HintIsKeptUntilItsChangeIsDecided: the time of an expiry comes before its own change
+// is decided. The hint is not removed until the change can no longer be decided.
+func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
 	at := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -266,9 +266,9 @@ func TestAHintThatComesBeforeItsState(t *testing.T) {
 	h.WantClean()
 }
 
-// TestTheHintOfACreationThatNeverHappened: a creation that never happened leaves a hint of an
+// TestExpiry_HintOfAFailedCreationIsRemoved: a creation that never happened leaves a hint of an
 // item that does not exist.
-func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
+func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	h, s := hinted(t)
 	s.racing(func(*library.ContentCommit) error { return errors.New("the store is down") })
 	name := "a"
@@ -288,9 +288,9 @@ func TestTheHintOfACreationThatNeverHappened(t *testing.T) {
 	h.WantClean()
 }
 
-// TestTheScrubberFindsLostExpiries: an earlier version may have dropped the hint just before
-// the change that needs it was decided.
-func TestTheScrubberFindsLostExpiries(t *testing.T) {
+// TestScrubber_FindsExpiredItemsWithoutHints: an earlier version may have dropped the hint just
+// before the change that needs it was decided.
+func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
 	h := backendtest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	id := h.Note("a", principal.Public)

@@ -10,9 +10,9 @@ import (
 	"carrel/principal"
 )
 
-// TestWalkOf_AsksForWhatAllFanOutsAskFor: one walk does what each of the fan-outs needs, and
-// the libraries of all actors first.
-func TestWalkOf_AsksForWhatAllFanOutsAskFor(t *testing.T) {
+// TestWalkOf_MergesWaitingFanOuts: one walk does what each of the fan-outs needs, and the libraries
+// of all actors first.
+func TestWalkOf_MergesWaitingFanOuts(t *testing.T) {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	q := &fanOutQueues{s: &Service{rt: rt}}

@@ -149,8 +149,8 @@ func TestFilter_IsChecked(t *testing.T) {
 	}
 }
 
-// TestFilter_ACursorServesWithAnyFilter: a cursor is a position in the library.
-func TestFilter_ACursorServesWithAnyFilter(t *testing.T) {
+// TestFilter_CursorIsAcceptedWithAnyFilter: a cursor is a position in the library.
+func TestFilter_CursorIsAcceptedWithAnyFilter(t *testing.T) {
 	r := shelf(t)
 	notes := &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}
 	links := &library.LibraryFilter{Kinds: []library.ContentKind{library.Link}}
@@ -284,9 +284,9 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	}
 }
 
-// TestFilter_BeginsAhead: a filtered page is prefetched while its owner is read, with the slice
-// that it reads.
-func TestFilter_BeginsAhead(t *testing.T) {
+// TestFilter_Prefetches: a filtered page is prefetched while its owner is read, with the slice that
+// it reads.
+func TestFilter_Prefetches(t *testing.T) {
 	r, _ := long(t, 100, linkAt(70))
 	for name, c := range map[string]struct {
 		begun, read *library.LibraryFilter

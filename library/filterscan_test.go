@@ -73,8 +73,8 @@ func linkAt(places ...int) func(i int, h *library.Header) {
 	}
 }
 
-// TestFilter_ScansSoMuch: a page ends when it has scanned 2,000 entries, and goes on from there.
-func TestFilter_ScansSoMuch(t *testing.T) {
+// TestFilter_ScanIsBounded: a page ends when it has scanned 2,000 entries, and goes on from there.
+func TestFilter_ScanIsBounded(t *testing.T) {
 	const n = 4100
 	r, s := long(t, n, linkAt(0, n-1))
 	for _, c := range []struct {
@@ -115,8 +115,9 @@ func TestFilter_ScansSoMuch(t *testing.T) {
 	}
 }
 
-// TestFilter_ExactlySoMuch: the flag is exact where the entries end with what may be scanned.
-func TestFilter_ExactlySoMuch(t *testing.T) {
+// TestFilter_ScansExactlyTheLimit: the flag is exact where the entries end with what may be
+// scanned.
+func TestFilter_ScansExactlyTheLimit(t *testing.T) {
 	for n, more := range map[int]bool{1999: false, 2000: false, 2001: true} {
 		r, _ := long(t, n, linkAt())
 		conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
@@ -126,9 +127,9 @@ func TestFilter_ExactlySoMuch(t *testing.T) {
 	}
 }
 
-// TestFilter_TheOtherSideBeginsAtTheCursor: what lies between the cursor and the first edge has
-// been scanned, and is not scanned again for the flag.
-func TestFilter_TheOtherSideBeginsAtTheCursor(t *testing.T) {
+// TestFilter_OtherSideBeginsAtTheCursor: what lies between the cursor and the first edge has been
+// scanned, and is not scanned again for the flag.
+func TestFilter_OtherSideBeginsAtTheCursor(t *testing.T) {
 	r, s := long(t, 1500, linkAt(1400))
 	from := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[3].Cursor()
 	s.headers = 0
@@ -139,8 +140,8 @@ func TestFilter_TheOtherSideBeginsAtTheCursor(t *testing.T) {
 	}
 }
 
-// TestFilter_ReadsLittleWhereMuchMatches: it does not read ahead of what is found.
-func TestFilter_ReadsLittleWhereMuchMatches(t *testing.T) {
+// TestFilter_ReadsLittleIfMuchMatches: it does not read ahead of what is found.
+func TestFilter_ReadsLittleIfMuchMatches(t *testing.T) {
 	r, s := long(t, 400, func(int, *library.Header) {})
 	notes := &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}
 	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: backendtest.First(20)})
@@ -149,8 +150,8 @@ func TestFilter_ReadsLittleWhereMuchMatches(t *testing.T) {
 	}
 }
 
-// TestFilter_ComparesSoMuchText: a page also ends when it has compared 4 MiB of texts.
-func TestFilter_ComparesSoMuchText(t *testing.T) {
+// TestFilter_ComparedTextIsBounded: a page also ends when it has compared 4 MiB of texts.
+func TestFilter_ComparedTextIsBounded(t *testing.T) {
 	const n = 900
 	text := strings.Repeat("garden ", 1428) // of 9,996 bytes
 	r, s := long(t, n, func(i int, h *library.Header) {
@@ -239,9 +240,9 @@ func TestFilter_EndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// TestFilter_TheLatestReadingCounts: a page towards newer entries may meet an item again that
-// has moved; it then shows the item only if it matches now.
-func TestFilter_TheLatestReadingCounts(t *testing.T) {
+// TestFilter_UsesTheLatestRead: a page towards newer entries may meet an item again that has moved;
+// it then shows the item only if it matches now.
+func TestFilter_UsesTheLatestRead(t *testing.T) {
 	const n = 200
 	for _, c := range []struct {
 		name          string
@@ -280,8 +281,8 @@ func TestFilter_TheLatestReadingCounts(t *testing.T) {
 	}
 }
 
-// TestFilter_ShowsWhatIsElsewhere: what has moved on and matches is shown, as on other pages.
-func TestFilter_ShowsWhatIsElsewhere(t *testing.T) {
+// TestFilter_ShowsMovedItems: what has moved on and matches is shown, as on other pages.
+func TestFilter_ShowsMovedItems(t *testing.T) {
 	r, _ := long(t, 5, linkAt(1, 3))
 	r.Change("c:acme:n0001", moveTo(900))
 	r.Change("c:acme:n0002", moveTo(800))
@@ -289,9 +290,9 @@ func TestFilter_ShowsWhatIsElsewhere(t *testing.T) {
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), Descending: true}), "n0001", "n0003")
 }
 
-// TestFilter_NoRepairIsForgotten: a scan asks for the repair of each entry that should not be
+// TestFilter_RequestsEveryRepair: a scan asks for the repair of each entry that should not be
 // there, whether its item matches or not.
-func TestFilter_NoRepairIsForgotten(t *testing.T) {
+func TestFilter_RequestsEveryRepair(t *testing.T) {
 	r, _ := long(t, 10, linkAt(2))
 	r.Change("c:acme:n0002", func(h *library.Header) { h.State = commit.Deleted })
 	r.Change("c:acme:n0004", moveTo(900))

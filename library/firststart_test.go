@@ -63,10 +63,10 @@ func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []by
 	return u.Store.PutSettingIfAbsent(ctx, name, value)
 }
 
-// TestNew_OnAStoreWithOneUserTellsNothingOfBefore: a store that has a user already may have had
-// changes that were not kept. A cursor of the minute in which it was opened by a version that
-// keeps them cannot be resumed from.
-func TestNew_OnAStoreWithOneUserTellsNothingOfBefore(t *testing.T) {
+// TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges: a store that has a user already may have had
+// changes that were not kept. A cursor of the minute in which it was opened by a version that keeps
+// them cannot be resumed from.
+func TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges(t *testing.T) {
 	h, wall := datedFixture(t, func(s backend.Store) backend.Store { return &unkept{s} })
 	h.User("u:acme:ann", principal.Public)
 	h.Note("first", principal.Private)

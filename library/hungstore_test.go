@@ -30,7 +30,7 @@ func (h *hungReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]p
 
 // A mutation is refused within 5 s where the store hangs before anything was
 // sent, also at the very first reading.
-func TestAHungStoreRefusesMutationsInTime(t *testing.T) {
+func TestMutation_HungStoreIsRefusedInTime(t *testing.T) {
 	var store *hungReads
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		store = &hungReads{Store: s}

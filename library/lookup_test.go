@@ -75,8 +75,9 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestManyLookups: a loader may request more than one list of a store accepts.
-func TestManyLookups(t *testing.T) {
+// TestContents_MoreThanOneListOfTheStore: a loader may request more than one list of a store
+// accepts.
+func TestContents_MoreThanOneListOfTheStore(t *testing.T) {
 	r := backendtest.NewRows(t)
 	var principals []principal.ID
 	var contents []library.ContentID

@@ -246,7 +246,7 @@ func TestMutation_RefusesInTheSameOrder(t *testing.T) {
 	})
 }
 
-func TestMutation_ForgetsWhatWasReadForTheViewer(t *testing.T) {
+func TestMutation_DiscardsReadsOfTheViewer(t *testing.T) {
 	eachMutation(t, func(t *testing.T, m mutation) {
 		h, reads := mutationFixture(t)
 		v := m.cleo()
@@ -282,9 +282,9 @@ func TestMutation_OfARightLostInTheSameRequestIsRefused(t *testing.T) {
 	}
 }
 
-// TestMutation_EachIsTried compares the tables above with the methods that take an
-// idempotency key.
-func TestMutation_EachIsTried(t *testing.T) {
+// TestMutation_EachHasATest compares the tables above with the methods that take an idempotency
+// key.
+func TestMutation_EachHasATest(t *testing.T) {
 	// The bulk mutations are shareContent and deleteContent of each item; bulk_test.go tries them.
 	tried := map[string]bool{"sharecontents": true, "deletecontents": true}
 	for _, m := range allMutations() {

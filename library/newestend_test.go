@@ -310,9 +310,9 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestEmptyLastPage_GoesOnWithoutABound: a walk continues after an empty last page, whose items
+// TestEmptyLastPage_ContinuesWithoutABound: a walk continues after an empty last page, whose items
 // have all moved.
-func TestEmptyLastPage_GoesOnWithoutABound(t *testing.T) {
+func TestEmptyLastPage_ContinuesWithoutABound(t *testing.T) {
 	for _, descending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("descending %v", descending), func(t *testing.T) {
 			r := backendtest.NewRows(t)

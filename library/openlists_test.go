@@ -11,9 +11,9 @@ import (
 	"carrel/library/storetest"
 )
 
-// TestOpenLanes_NamesWhatItCannotRead: lists that only a later version can read, completely or
-// in part, are named, and do not affect the others.
-func TestOpenLanes_NamesWhatItCannotRead(t *testing.T) {
+// TestOpenLists_ReportsUnreadableLists: lists that only a later version can read, completely or in
+// part, are named, and do not affect the others.
+func TestOpenLists_ReportsUnreadableLists(t *testing.T) {
 	store := backendtest.New(t, nil).Store
 	known := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:a", Base: 1, Scope: commit.ScopeAll}
 	later, err := commit.Encode([]commit.Entry{known.Entry(), {ID: commit.EntryID{2}, Kind: 'z', Key: "z:acme:a"}})

@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// TestFoundByRandomOperations keeps what test/oracle has found.
-func TestFoundByRandomOperations(t *testing.T) {
+// TestOracle_FormerFailures keeps what test/oracle has found.
+func TestOracle_FormerFailures(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	note := library.CreateContent{Name: backendtest.Ptr("note"), Kind: library.Note, Title: "x", Visibility: principal.LoggedIn}
 	if _, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), note); err != nil {

@@ -11,9 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// TestWhoSeesAnItem is the complete table of docs/visibility.md: the viewer, the item's
+// TestPermissions_WhoSeesAnItem is the complete table of docs/visibility.md: the viewer, the item's
 // visibility, the item's tenant.
-func TestWhoSeesAnItem(t *testing.T) {
+func TestPermissions_WhoSeesAnItem(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:other:sam", principal.GroupMember))
@@ -61,7 +61,7 @@ func TestWhoSeesAnItem(t *testing.T) {
 	}
 }
 
-func TestGoneItemsAreSeenByNobody(t *testing.T) {
+func TestPermissions_DeletedAndExpiredItemsAreHidden(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:team")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
@@ -110,7 +110,7 @@ func TestGoneItemsAreSeenByNobody(t *testing.T) {
 	}
 }
 
-func TestWhatAViewerMayDo(t *testing.T) {
+func TestPermissions_WhatAViewerMayDo(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
 	r.Join("g:acme:managers", true, backendtest.GroupMember("u:other:eve", principal.GroupMember))
@@ -153,8 +153,8 @@ func TestWhatAViewerMayDo(t *testing.T) {
 	}
 }
 
-// TestRolesThroughManyGroups: more groups than one list of a store accepts.
-func TestRolesThroughManyGroups(t *testing.T) {
+// TestPermissions_ThroughManyGroups: more groups than one list of a store accepts.
+func TestPermissions_ThroughManyGroups(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	r.Item("c:acme:secret", 10, principal.Private,

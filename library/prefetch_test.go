@@ -136,9 +136,9 @@ func pagesOf(t *testing.T) (*backendtest.Fixture, *openings) {
 	return h, store
 }
 
-// TestAPageThatWasBegunIsTheSame: a prefetched page shows the same as any other page of the
-// same viewer and arguments, and is opened once.
-func TestAPageThatWasBegunIsTheSame(t *testing.T) {
+// TestPrefetch_PageIsTheSame: a prefetched page shows the same as any other page of the same viewer
+// and arguments, and is opened once.
+func TestPrefetch_PageIsTheSame(t *testing.T) {
 	h, store := pagesOf(t)
 	viewers := map[string]func() *principal.Viewer{
 		"nobody":           func() *principal.Viewer { return &principal.Viewer{} },
@@ -196,8 +196,8 @@ func shown(c *library.LibraryConnection) []any {
 	return all
 }
 
-// TestAPageIsBegunBesideItsOwner: the owner and the slice are read at the same time.
-func TestAPageIsBegunBesideItsOwner(t *testing.T) {
+// TestPrefetch_ReadsOwnerAndSliceTogether: the owner and the slice are read at the same time.
+func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
 	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
@@ -245,9 +245,9 @@ func TestAPageIsBegunBesideItsOwner(t *testing.T) {
 	}
 }
 
-// TestWhatHappensAfterAPageWasBegun: what was withdrawn since the start of the prefetch is not
+// TestPrefetch_LaterChangesAreDelivered: what was withdrawn since the start of the prefetch is not
 // shown, and what has come is delivered to followers from the page.
-func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
+func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := newOpenings(g.Store)
 	g.Through = store
@@ -289,8 +289,8 @@ func TestWhatHappensAfterAPageWasBegun(t *testing.T) {
 	}
 }
 
-// TestAChangeForgetsWhatWasBegun: the answer of a mutation shows its result.
-func TestAChangeForgetsWhatWasBegun(t *testing.T) {
+// TestPrefetch_MutationDiscardsIt: the answer of a mutation shows its result.
+func TestPrefetch_MutationDiscardsIt(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
 	q := library.LibraryQuery{PageArgs: backendtest.First(20), Descending: true}
@@ -309,8 +309,9 @@ func TestAChangeForgetsWhatWasBegun(t *testing.T) {
 	}
 }
 
-// TestWhatABegunPageMeets: only the caller that reads the page gets the error of its prefetch.
-func TestWhatABegunPageMeets(t *testing.T) {
+// TestPrefetch_ErrorIsReturnedToItsReader: only the caller that reads the page gets the error of
+// its prefetch.
+func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 	h, store := pagesOf(t)
 	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
 	begin := func(ctx context.Context, v *principal.Viewer, fails func(context.Context) error) {
@@ -389,8 +390,8 @@ func TestWhatABegunPageMeets(t *testing.T) {
 	})
 }
 
-// TestNothingIsBegunInVain: pages that will not be read are not prefetched.
-func TestNothingIsBegunInVain(t *testing.T) {
+// TestPrefetch_OnlyPagesThatWillBeRead: pages that will not be read are not prefetched.
+func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
 	none := "no cursor"
@@ -407,9 +408,8 @@ func TestNothingIsBegunInVain(t *testing.T) {
 	}
 }
 
-// TestPrefetches_OnlyWhereTheStoreIsRemote: with a store in this process a task costs more than
-// the slice.
-func TestPrefetches_OnlyWhereTheStoreIsRemote(t *testing.T) {
+// TestPrefetch_OnlyOnARemoteStore: with a store in this process a task costs more than the slice.
+func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
 	h, store := pagesOf(t)
 	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for name, c := range map[string]struct {

@@ -32,7 +32,7 @@ func mixedLibraries(t *testing.T) *backendtest.Rows {
 	return r
 }
 
-func TestBucketByViewer(t *testing.T) {
+func TestLibrary_BucketDependsOnTheViewer(t *testing.T) {
 	r := mixedLibraries(t)
 	public := []string{"acme-PUBLIC", "other-PUBLIC"}
 	loggedIn := []string{"acme-PUBLIC", "acme-LOGGEDIN", "other-PUBLIC"}
@@ -79,7 +79,7 @@ func TestBucketByViewer(t *testing.T) {
 	}
 }
 
-func TestOwnersThatMayNotBeSeen(t *testing.T) {
+func TestLibrary_HiddenOwners(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principal("u:acme:ann", principal.Private)
 	r.Principal("g:acme:team", principal.LoggedIn)
@@ -116,7 +116,7 @@ func TestOwnersThatMayNotBeSeen(t *testing.T) {
 	}
 }
 
-func TestIncludeShared(t *testing.T) {
+func TestLibrary_IncludeShared(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:team")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
@@ -159,7 +159,7 @@ func TestIncludeShared(t *testing.T) {
 	}
 }
 
-func TestStandingOfEdges(t *testing.T) {
+func TestLibrary_PermissionsOfEdges(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
@@ -211,7 +211,7 @@ func TestStandingOfEdges(t *testing.T) {
 	}
 }
 
-func TestPageArguments(t *testing.T) {
+func TestLibrary_PageArguments(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range 30 {
@@ -259,7 +259,7 @@ func TestPageArguments(t *testing.T) {
 	}
 }
 
-func TestCountStopsAtTheLimit(t *testing.T) {
+func TestLibraryCount_StopsAtTheLimit(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range library.MaxCount {

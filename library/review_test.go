@@ -86,9 +86,9 @@ func meddledFixture(t *testing.T) (*backendtest.Fixture, *meddled) {
 	return h, m
 }
 
-// TestADeadlineLeavesTheOutcomeUnknown: a compare-and-set whose answer did not come in time may
+// TestMutation_DeadlineIsAnUnknownOutcome: a compare-and-set whose answer did not come in time may
 // have been applied; no caller may get the answer that it was not.
-func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
+func TestMutation_DeadlineIsAnUnknownOutcome(t *testing.T) {
 	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public)
 	m.on(func() {
@@ -105,10 +105,10 @@ func TestADeadlineLeavesTheOutcomeUnknown(t *testing.T) {
 	h.WantClean()
 }
 
-// TestAnEntryStaysUntilItsStateIsRead: if only the writers show that a compare-and-set was
-// applied, a quorum read may not return its state yet. An index update from such a reading must
-// not end the entry.
-func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
+// TestFinish_EntryStaysUntilItsStateIsRead: if only the writers show that a compare-and-set was
+// applied, a quorum read may not return its state yet. An index update from such a reading must not
+// end the entry.
+func TestFinish_EntryStaysUntilItsStateIsRead(t *testing.T) {
 	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public)
 	h.Quiet()
@@ -144,9 +144,9 @@ func TestAnEntryStaysUntilItsStateIsRead(t *testing.T) {
 	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "a")
 }
 
-// TestUnseenMembersAreToldToNobody: viewers who do not manage an item or a group get the same
-// answer about an unseen principal, whether it is a member or not.
-func TestUnseenMembersAreToldToNobody(t *testing.T) {
+// TestMembers_HiddenMembersAreNotDisclosed: viewers who do not manage an item or a group get the
+// same answer about an unseen principal, whether it is a member or not.
+func TestMembers_HiddenMembersAreNotDisclosed(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
 	h.MustSet(backendtest.Admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
@@ -166,9 +166,9 @@ func TestUnseenMembersAreToldToNobody(t *testing.T) {
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
 }
 
-// TestAShareThatWasMadeIsToldSo: the edges of the principals it was shared with are extras. An
-// error of reading them must not make a decided share look refused.
-func TestAShareThatWasMadeIsToldSo(t *testing.T) {
+// TestShareContent_FailedReadAfterwardsIsNoRefusal: the edges of the principals it was shared with
+// are extras. An error of reading them must not make a decided share look refused.
+func TestShareContent_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public)
 	m.on(func() {
@@ -183,9 +183,9 @@ func TestAShareThatWasMadeIsToldSo(t *testing.T) {
 	}
 }
 
-// TestRepeatedSharesHideWhoIsUnseenNow: a repetition shows objects in their present state, and
-// none that the viewer may no longer see.
-func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
+// TestShareContent_RepetitionHidesUnseenPrincipals: a repetition shows objects in their present
+// state, and none that the viewer may no longer see.
+func TestShareContent_RepetitionHidesUnseenPrincipals(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
 	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("k")}
@@ -200,9 +200,9 @@ func TestRepeatedSharesHideWhoIsUnseenNow(t *testing.T) {
 	}
 }
 
-// TestCarriedSharesShowInTheirOwnLibraries: a share that another one carried is answered once
-// its own actor's library has it, however long others take.
-func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
+// TestShareContent_CarriedShareIsInItsActorsLibrary: a share that another one carried is answered
+// once its own actor's library has it, however long others take.
+func TestShareContent_CarriedShareIsInItsActorsLibrary(t *testing.T) {
 	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public, "u:acme:cleo=VIEWER")
 	h.Quiet()
@@ -255,9 +255,9 @@ func TestCarriedSharesShowInTheirOwnLibraries(t *testing.T) {
 	h.WantClean()
 }
 
-// TestRepetitionsOutliveTheirExpiry: the instant that a request names may pass
-// before it is repeated; the repetition has the first outcome all the same.
-func TestRepetitionsOutliveTheirExpiry(t *testing.T) {
+// TestCreateContent_RepetitionAfterItsExpiry: the instant that a request names may pass before it
+// is repeated; the repetition has the first outcome all the same.
+func TestCreateContent_RepetitionAfterItsExpiry(t *testing.T) {
 	h := backendtest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{

@@ -92,10 +92,9 @@ func wantEnds(r *backendtest.Rows, c *library.LibraryConnection, from *string) {
 	}
 }
 
-// TestPagesAgainstASortedList compares all ways of paging with the plain sorted list of what
-// must be shown, in libraries full of items that are hidden, deleted, at other positions or
-// expired.
-func TestPagesAgainstASortedList(t *testing.T) {
+// TestScan_MatchesASortedList compares all ways of paging with the plain sorted list of what must
+// be shown, in libraries full of items that are hidden, deleted, at other positions or expired.
+func TestScan_MatchesASortedList(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve")
 	round := 0
@@ -115,7 +114,7 @@ func TestPagesAgainstASortedList(t *testing.T) {
 		towardsNewer := forwards != q.Descending
 		if towardsNewer {
 			// A walk that starts at the newest end may show it anywhere on its first page; see
-			// TestFreshPage.
+			// TestScan_FirstPageShowsEachItemOnce.
 			fates = append(fates, "elsewhere")
 		}
 		r.Elsewhere = map[string]bool{}
@@ -255,9 +254,9 @@ func staleFixture(t *testing.T) *backendtest.Rows {
 	return r
 }
 
-// TestFreshPage: a page without a cursor that starts at the newest end shows each item once, in
-// the order of the items' positions.
-func TestFreshPage(t *testing.T) {
+// TestScan_FirstPageShowsEachItemOnce: a page without a cursor that starts at the newest end shows
+// each item once, in the order of the items' positions.
+func TestScan_FirstPageShowsEachItemOnce(t *testing.T) {
 	r := staleFixture(t)
 	newestFirst := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)})
 	r.WantNames(newestFirst, "n02", "n00", "n05", "n04", "n03", "n01")
@@ -273,8 +272,8 @@ func TestFreshPage(t *testing.T) {
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
 }
 
-// TestOtherPages: every other page shows an item only at its position.
-func TestOtherPages(t *testing.T) {
+// TestScan_LaterPagesShowItemsAtTheirPosition: every other page shows an item only at its position.
+func TestScan_LaterPagesShowItemsAtTheirPosition(t *testing.T) {
 	want := []string{"n01", "n03", "n04", "n05", "n00"}
 	for _, c := range []struct {
 		name       string
@@ -295,9 +294,9 @@ func TestOtherPages(t *testing.T) {
 	}
 }
 
-// TestWalkTowardsNewer: what moves or is added during a walk towards newer entries is omitted,
-// and follows the last page's cursor.
-func TestWalkTowardsNewer(t *testing.T) {
+// TestScan_WalkTowardsNewerOmitsMovedItems: what moves or is added during a walk towards newer
+// entries is omitted, and follows the last page's cursor.
+func TestScan_WalkTowardsNewerOmitsMovedItems(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		descending bool

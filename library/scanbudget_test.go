@@ -13,9 +13,9 @@ import (
 	"carrel/principal"
 )
 
-// TestBudget: a page among very many entries that may not be seen ends all the same, and the
-// next one continues from there.
-func TestBudget(t *testing.T) {
+// TestScan_ManyHiddenEntriesEndThePage: a page among very many entries that may not be seen ends
+// all the same, and the next one continues from there.
+func TestScan_ManyHiddenEntriesEndThePage(t *testing.T) {
 	const size, budget = 1, 55
 	for _, c := range []struct {
 		name       string
@@ -84,7 +84,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-func TestFlagsOfEmptyPages(t *testing.T) {
+func TestScan_FlagsOfEmptyPages(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 3)
@@ -148,9 +148,9 @@ func TestFlagsOfEmptyPages(t *testing.T) {
 	})
 }
 
-// TestCursorOfWhatIsGone: a cursor marks a position, whatever becomes of the item that was
+// TestScan_CursorOfADeletedItem: a cursor marks a position, whatever becomes of the item that was
 // there.
-func TestCursorOfWhatIsGone(t *testing.T) {
+func TestScan_CursorOfADeletedItem(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 5)
@@ -161,9 +161,9 @@ func TestCursorOfWhatIsGone(t *testing.T) {
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.LastBefore(5, &cursor)}), "n00", "n01")
 }
 
-// TestRevocationIsEffectiveAtOnce: what the header says when it is read decides, not
-// what it said when the entry was written.
-func TestRevocationIsEffectiveAtOnce(t *testing.T) {
+// TestScan_RevocationIsEffectiveAtOnce: what the header says when it is read decides, not what it
+// said when the entry was written.
+func TestScan_RevocationIsEffectiveAtOnce(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:cat", principal.GroupMember))

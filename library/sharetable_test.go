@@ -6,10 +6,10 @@ import (
 	"carrel/principal"
 )
 
-// TestShareTable_ShareOfWhoGaveUpIsNotCarried: a share whose caller got the answer that it is
-// not made is not made by others later, even if they look before the caller has removed it from
-// the table.
-func TestShareTable_ShareOfWhoGaveUpIsNotCarried(t *testing.T) {
+// TestShareTable_CancelledShareIsNotCarried: a share whose caller got the answer that it is not
+// made is not made by others later, even if they look before the caller has removed it from the
+// table.
+func TestShareTable_CancelledShareIsNotCarried(t *testing.T) {
 	table := &shareTable{waiting: map[ContentID][]*shareJob{}}
 	share := func(with principal.ID) *shareJob {
 		return &shareJob{contentChange: contentChange{id: "c:t:a", named: []principal.ID{with}}}

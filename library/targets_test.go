@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// TestTargets: an operator may allow fewer principals in one call than the maximum; more are
-// TOO_MANY, and nothing is done.
-func TestTargets(t *testing.T) {
+// TestShareContent_TooManyTargetsAreRefused: an operator may allow fewer principals in one call
+// than the maximum; more are TOO_MANY, and nothing is done.
+func TestShareContent_TooManyTargetsAreRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Group("g:acme:ours", "u:acme:ann", principal.Public)
 	open := string(h.Note("open", principal.Public))

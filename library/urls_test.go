@@ -104,7 +104,7 @@ func TestURL_BelongsToOneItemOfATenant(t *testing.T) {
 	h.WantClean()
 }
 
-func TestMoveContent_TheNewURLNamesTheItemAndTheOldOneNone(t *testing.T) {
+func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 	h := newURLs(t, nil)
 	ann := backendtest.As("u:acme:ann")
 	h.mustCreate(ann, "one", pageA)
@@ -160,7 +160,7 @@ func TestMoveContent_Refusals(t *testing.T) {
 	backendtest.WantReason(t, err, fault.Unauthenticated, "")
 }
 
-func TestMoveContent_ARepetitionHasTheFirstOutcome(t *testing.T) {
+func TestMoveContent_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h := newURLs(t, nil)
 	ann, key, to := backendtest.As("u:acme:ann"), "key", pageB
 	h.mustCreate(ann, "one", pageA)
@@ -222,9 +222,9 @@ func (l *losing) Commit(ctx context.Context, c *library.ContentCommit) (commit.V
 	return l.Store.Commit(ctx, c)
 }
 
-// TestURL_AnAbandonedClaimLapses: a claim that its item has not followed reserves the URL for
-// half a minute. After that another item that wants the URL fences the former one and takes it.
-func TestURL_AnAbandonedClaimLapses(t *testing.T) {
+// TestURL_AbandonedClaimLapses: a claim that its item has not followed reserves the URL for half a
+// minute. After that another item that wants the URL fences the former one and takes it.
+func TestURL_AbandonedClaimLapses(t *testing.T) {
 	store := &losing{}
 	h := newURLs(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	ann, bob := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob")

@@ -66,7 +66,7 @@ func (w *watching) Hid(stale, unseen int) {
 	w.unseen += unseen
 }
 
-func TestHiddenEntriesAreTold(t *testing.T) {
+func TestWatcher_CountsHiddenEntries(t *testing.T) {
 	r := staleFixture(t) // n02 has moved, its entry has not, and n00 has entries at two positions
 	past := backendtest.RowsStart - 1
 	r.Change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
@@ -105,7 +105,7 @@ func TestHiddenEntriesAreTold(t *testing.T) {
 	})
 }
 
-func TestFanOutsAreTold(t *testing.T) {
+func TestWatcher_ReportsFanOuts(t *testing.T) {
 	h := backendtest.Town(t)
 	w := &watching{}
 	svc := backendtest.Open(t, backend.Config{
@@ -147,9 +147,9 @@ func (s *slowLibrary) ApplyIndex(ctx context.Context, e *library.IndexUpdate) er
 	return s.Store.ApplyIndex(ctx, e)
 }
 
-// TestFanOuts_ThatWaitAreDoneInOneWalk: changes of an item that come during one of its fan-outs
-// cost one walk together, and their actors do not wait for it.
-func TestFanOuts_ThatWaitAreDoneInOneWalk(t *testing.T) {
+// TestFanOuts_WaitingAreMerged: changes of an item that come during one of its fan-outs cost one
+// walk together, and their actors do not wait for it.
+func TestFanOuts_WaitingAreMerged(t *testing.T) {
 	slow := &slowLibrary{of: "u:acme:ben", release: make(chan struct{})}
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		slow.Store = s

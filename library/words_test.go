@@ -84,7 +84,7 @@ func TestSearch_EachWordBeginsAWord(t *testing.T) {
 	}
 }
 
-func TestSearch_ATextIsBounded(t *testing.T) {
+func TestSearch_TextIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
 	}{
@@ -154,8 +154,8 @@ func TestFold_EveryCharacter(t *testing.T) {
 	}
 }
 
-// TestSearch_AgainstTheDefinition compares it with the definition on whole texts.
-func TestSearch_AgainstTheDefinition(t *testing.T) {
+// TestSearch_MatchesItsDefinition compares it with the definition on whole texts.
+func TestSearch_MatchesItsDefinition(t *testing.T) {
 	words := func(s string) []string {
 		s = norm.NFD.String(s)
 		s = strings.Map(func(r rune) rune {

@@ -56,7 +56,7 @@ func TestOutput_OpensWithoutAFirstLine(t *testing.T) {
 	}
 }
 
-func TestLinesCannotBeForged(t *testing.T) {
+func TestLog_LinesCannotBeForged(t *testing.T) {
 	var b bytes.Buffer
 	NewLogger(&b).Info("said", "what", "x\n{\"msg\":\"forged\"}\u202e")
 	if n := strings.Count(b.String(), "\n"); n != 1 {

@@ -86,7 +86,7 @@ type failing struct {
 
 func (f failing) Built(context.Context, principal.ID) (bool, error) { return false, f.err }
 
-func TestOutcomesOfCalls(t *testing.T) {
+func TestMetrics_OutcomesOfCalls(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -115,7 +115,7 @@ func TestOutcomesOfCalls(t *testing.T) {
 	}
 }
 
-func TestFigures(t *testing.T) {
+func TestMetrics_Values(t *testing.T) {
 	m := NewMetrics()
 	m.Request("query", "OK", time.Millisecond)
 	m.Request("mutation", "UNAVAILABLE", time.Second)

@@ -115,7 +115,7 @@ func TestMessage_HasATraceOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestFailuresOfTheServiceAreErrors(t *testing.T) {
+func TestSpans_ServiceFailuresAreErrors(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	for _, code := range []string{"OK", "BAD_USER_INPUT", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL_SERVER_ERROR", "OUTCOME_UNKNOWN"} {
 		_, op := tracing.Request(t.Context(), request())
@@ -134,9 +134,9 @@ func TestFailuresOfTheServiceAreErrors(t *testing.T) {
 	}
 }
 
-// TestSpansOfAStore: calls are below what they are made for, statements below
+// TestSpans_StoreCallsAndStatements: calls are below what they are made for, statements below
 // calls, and neither is told without an operation.
-func TestSpansOfAStore(t *testing.T) {
+func TestSpans_StoreCallsAndStatements(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(cluster{tracing: tracing}, tracing)
 	if _, err := store.Built(t.Context(), "u:acme:ann"); err == nil {
@@ -232,7 +232,7 @@ func (r resuming) Expire(context.Context, commit.Due) (bool, error)   { return t
 func (r resuming) Repair(context.Context, commit.Repair) error        { return r.err }
 func (r resuming) Scrub(context.Context) (int, int, error)            { return 3, 4, r.err }
 
-func TestWorkInTheBackground(t *testing.T) {
+func TestSpans_BackgroundWork(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(deciding{}, tracing)
 	ctx, op := tracing.Request(t.Context(), request())

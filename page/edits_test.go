@@ -135,7 +135,7 @@ func TestCheckBase(t *testing.T) {
 	}
 }
 
-func TestDecide(t *testing.T) {
+func TestDecide_SuggestionIsDecidedOnce(t *testing.T) {
 	open := suggestionRow{Branch: 1, Locale: "en", Title: "S", Size: 9000, Author: "u:t:a", Base: 4, State: Open, Revision: None}
 	h := Head{Begun: true, Locale: "en", Last: 1, Current: 1, Working: 1, Open: 3}
 	e := &edit{head: h}

@@ -15,9 +15,9 @@ import (
 	"carrel/principal"
 )
 
-// TestChangesGoInTime checks that a store that is written to deletes changes that are older than
-// they must be kept, also after it was reopened and after its clock was set back.
-func TestChangesGoInTime(t *testing.T) {
+// TestChanges_ExpiredAreDeleted checks that a store that is written to deletes changes that are
+// older than they must be kept, also after it was reopened and after its clock was set back.
+func TestChanges_ExpiredAreDeleted(t *testing.T) {
 	fs, now := vfs.NewMem(), clock.Instant(1767225600000000)
 	began := now
 	opts := Options{FS: fs, FreeReserve: -1, Now: func() clock.Instant { return now }}

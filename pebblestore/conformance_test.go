@@ -27,24 +27,24 @@ func openStore(t testing.TB, dir string, opts Options) *Store {
 	return s
 }
 
-func TestConformanceInMemory(t *testing.T) {
+func TestConformance_InMemory(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) backend.Store {
 		return openStore(t, "", Options{FS: vfs.NewMem()})
 	})
 }
 
-func TestConformanceOnDisk(t *testing.T) {
+func TestConformance_OnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
 	storetest.Run(t, func(*testing.T) backend.Store { return shared })
 }
 
-func TestArchiveInMemory(t *testing.T) {
+func TestConformance_ArchiveInMemory(t *testing.T) {
 	storetest.RunArchive(t, func(t *testing.T) storetest.ArchiveStore {
 		return openStore(t, "", Options{FS: vfs.NewMem()})
 	})
 }
 
-func TestArchiveOnDisk(t *testing.T) {
+func TestConformance_ArchiveOnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
 	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
 }

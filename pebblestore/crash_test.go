@@ -24,7 +24,7 @@ import (
 // crashDir is a directory that does not exist when a store is opened there.
 const crashDir = "var/lib/store"
 
-func TestConformanceDurable(t *testing.T) {
+func TestConformance_Durable(t *testing.T) {
 	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {
 		mem := vfs.NewCrashableMem()
 		s := openStore(t, crashDir, Options{FS: mem})
@@ -35,7 +35,7 @@ func TestConformanceDurable(t *testing.T) {
 	})
 }
 
-func TestArchiveDurable(t *testing.T) {
+func TestConformance_DurableArchive(t *testing.T) {
 	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
 		mem := vfs.NewCrashableMem()
 		s := openStore(t, "", Options{FS: mem})
@@ -229,12 +229,12 @@ func (c *crasher) before(op errorfs.Op) error {
 	return nil
 }
 
-// TestCrashAtEveryOperation runs the script once and checks, before each operation on the file
+// TestCrash_AtEveryOperation runs the script once and checks, before each operation on the file
 // system, what a crash there would leave. The store must open and hold exactly what it held after
 // some step: at least the last acknowledged synced step and at most the last started one. So
 // acknowledged writes survive completely, other writes survive completely or not at all, and no
 // write survives without those before it.
-func TestCrashAtEveryOperation(t *testing.T) {
+func TestCrash_AtEveryOperation(t *testing.T) {
 	steps := script()
 	states := history(t, steps)
 	var started, acked atomic.Int64

@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-func TestDeadRowsAreCounted(t *testing.T) {
+func TestDeadRows_AreCounted(t *testing.T) {
 	var d dead
 	d.init()
 	wanted := func() bool {
@@ -44,9 +44,9 @@ func TestDeadRowsAreCounted(t *testing.T) {
 	}
 }
 
-// TestPagesStayCheap moves one item very often and counts the dead rows that reading the newest
-// page then passes.
-func TestPagesStayCheap(t *testing.T) {
+// TestDeadRows_PagesStayCheap moves one item very often and counts the dead rows that reading the
+// newest page then passes.
+func TestDeadRows_PagesStayCheap(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	const owner, moves = principal.ID("u:acme:ann"), 20 * deadPerOwner
 	wall := clock.Instant(0)

@@ -99,7 +99,7 @@ func wantUnavailable(t *testing.T, err error, words ...string) {
 	}
 }
 
-func TestASecondProcessIsRefused(t *testing.T) {
+func TestOpen_SecondProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, Options{})
 	_, err := Open(dir, Options{})
@@ -123,7 +123,7 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	}
 }
 
-func TestFormat(t *testing.T) {
+func TestOpen_ChecksTheFormat(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		set   func(db *pebble.DB) error
@@ -181,7 +181,7 @@ func TestOpen_FormerFormatIsConverted(t *testing.T) {
 	}
 }
 
-func TestClosed(t *testing.T) {
+func TestClose_LaterCallsFail(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	for range 2 {
 		if err := s.Close(); err != nil {
@@ -199,9 +199,9 @@ func TestClosed(t *testing.T) {
 	wantUnavailable(t, err, "closed")
 }
 
-// TestCloseWaits closes a store under load. Each call either succeeds or reports that the store is
-// closed.
-func TestCloseWaits(t *testing.T) {
+// TestClose_WaitsForCalls closes a store under load. Each call either succeeds or reports that the
+// store is closed.
+func TestClose_WaitsForCalls(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openStore(t, "", Options{FS: mem})
 	var done sync.WaitGroup
@@ -249,7 +249,7 @@ func wantClosed(t *testing.T, err error) {
 	}
 }
 
-func TestEndedContext(t *testing.T) {
+func TestStore_EndedContextIsAnError(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -267,8 +267,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestOneSyncAMutation counts the log syncs that each call makes.
-func TestOneSyncAMutation(t *testing.T) {
+// TestStore_SyncsOncePerMutation counts the log syncs that each call makes.
+func TestStore_SyncsOncePerMutation(t *testing.T) {
 	var syncs atomic.Int64
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
@@ -292,10 +292,10 @@ func TestOneSyncAMutation(t *testing.T) {
 	}
 }
 
-// TestLogFails makes writes to the log fail. The commit in progress has an unknown outcome, one
-// clear line is logged, Fatal is called once, nothing acknowledged is lost, and all later calls are
-// refused.
-func TestLogFails(t *testing.T) {
+// TestLog_FailureEndsTheStore makes writes to the log fail. The commit in progress has an unknown
+// outcome, one clear line is logged, Fatal is called once, nothing acknowledged is lost, and all
+// later calls are refused.
+func TestLog_FailureEndsTheStore(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var failing atomic.Bool
 	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -339,9 +339,9 @@ func TestLogFails(t *testing.T) {
 	closeFailed(t, s)
 }
 
-// TestLogFailsUnderLoad makes the log fail during many concurrent commits. All of them return, so
-// does Close, and nothing acknowledged is lost.
-func TestLogFailsUnderLoad(t *testing.T) {
+// TestLog_FailureUnderLoad makes the log fail during many concurrent commits. All of them return,
+// so does Close, and nothing acknowledged is lost.
+func TestLog_FailureUnderLoad(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var writes atomic.Int64
 	writes.Store(-1 << 40)

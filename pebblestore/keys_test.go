@@ -45,8 +45,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestKeysGolden pins every form of key, and that the forms sort in this order.
-func TestKeysGolden(t *testing.T) {
+// TestKeys_Golden pins every form of key, and that the forms sort in this order.
+func TestKeys_Golden(t *testing.T) {
 	const c, u, g = library.ContentID("c:acme:a/b"), principal.ID("u:acme:ann"), principal.ID("g:acme:team")
 	request := commit.RequestKey{0: 0xab, 31: 0xcd}
 	at := clock.Instant(1767225600123456)
@@ -115,8 +115,8 @@ func TestKeysGolden(t *testing.T) {
 	golden(t, "keys.golden", lines.String())
 }
 
-// TestRowsGolden pins every form of value.
-func TestRowsGolden(t *testing.T) {
+// TestRows_Golden pins every form of value.
+func TestRows_Golden(t *testing.T) {
 	description, link, expires := "D", "https://e.com", clock.Instant(99)
 	h := library.Header{State: commit.Live, Seq: 300, MTS: 7, Position: 6, Widest: principal.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
 		Unsettled: []library.Superseded{{Position: 3, Widest: principal.LoggedIn}}, Writers: []commit.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
@@ -301,9 +301,9 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// TestDamagedRows truncates and lengthens each row. All but the original must be refused, unless
-// the last part of the row runs to its end.
-func TestDamagedRows(t *testing.T) {
+// TestRows_DamagedAreRefused truncates and lengthens each row. All but the original must be
+// refused, unless the last part of the row runs to its end.
+func TestRows_DamagedAreRefused(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	l := commit.InFlightList{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
 	for _, c := range []struct {

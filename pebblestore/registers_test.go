@@ -16,7 +16,7 @@ import (
 	"carrel/principal"
 )
 
-func TestReserveBlock(t *testing.T) {
+func TestReserveBlock_SurvivesReopening(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	s := openStore(t, "", Options{FS: mem})
 	reserve := func(host string, size, want int64) {
@@ -41,7 +41,7 @@ func TestReserveBlock(t *testing.T) {
 	reserve("a", 1, 1152)
 }
 
-func TestReserveBlockAtOnce(t *testing.T) {
+func TestReserveBlock_Concurrently(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var mu sync.Mutex
 	var firsts []int64
@@ -117,9 +117,9 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestRequestsAreForgotten keeps writing mutations with request keys. Expired rows are deleted as
-// new ones are written; rows that have not expired or were rewritten stay.
-func TestRequestsAreForgotten(t *testing.T) {
+// TestRequests_ExpiredAreDeleted keeps writing mutations with request keys. Expired rows are
+// deleted as new ones are written; rows that have not expired or were rewritten stay.
+func TestRequests_ExpiredAreDeleted(t *testing.T) {
 	now := clock.Instant(1000)
 	mem := vfs.NewMem()
 	s := openStore(t, "", Options{FS: mem, Now: func() clock.Instant { return now }})

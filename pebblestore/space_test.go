@@ -108,7 +108,7 @@ func TestSpace_EachRefusalMeasuresOnce(t *testing.T) {
 	}
 }
 
-func TestAlmostFullDisk(t *testing.T) {
+func TestSpace_AlmostFullDisk(t *testing.T) {
 	mem := vfs.NewMem()
 	var now clock.Instant
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300 << 20, TotalBytes: 1 << 30})

@@ -17,8 +17,8 @@ import (
 	"carrel/library/storetest"
 )
 
-// TestUnreadableRow replaces a header with invalid bytes.
-func TestUnreadableRow(t *testing.T) {
+// TestUnreadable_Header replaces a header with invalid bytes.
+func TestUnreadable_Header(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	if err := s.db.Set(appendHeaderKey(nil, tableContent, "c:acme:item"), []byte{9, 9}, pebble.Sync); err != nil {
 		t.Fatal(err)
@@ -35,9 +35,9 @@ func TestUnreadableRow(t *testing.T) {
 	}
 }
 
-// TestUnreadableInFlightList replaces in-flight lists with invalid bytes. The other lists are still
-// read, and their recovery is not blocked.
-func TestUnreadableInFlightList(t *testing.T) {
+// TestUnreadable_InFlightList replaces in-flight lists with invalid bytes. The other lists are
+// still read, and their recovery is not blocked.
+func TestUnreadable_InFlightList(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.InFlightList
 	for n, id := range []commit.ListID{"a", "c", "e"} {
@@ -62,9 +62,9 @@ func TestUnreadableInFlightList(t *testing.T) {
 	}
 }
 
-// TestUnreadableDue checks that an unreadable hint hides no others: those before and after it are
+// TestUnreadable_Hint checks that an unreadable hint hides no others: those before and after it are
 // returned with the error.
-func TestUnreadableDue(t *testing.T) {
+func TestUnreadable_Hint(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.Due
 	for n := range 3 {

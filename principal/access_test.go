@@ -6,9 +6,9 @@ import (
 	"carrel/core/commit"
 )
 
-// TestAccessTo checks the rules of docs/visibility.md for users and groups, and what is read
-// before the answer.
-func TestAccessTo(t *testing.T) {
+// TestAccessTo_FollowsTheVisibilityRules checks the rules of docs/visibility.md for users and
+// groups, and what is read before the answer.
+func TestAccessTo_FollowsTheVisibilityRules(t *testing.T) {
 	const user, group = ID("u:acme:ann"), ID("g:acme:team")
 	anonymous, same, far := &Viewer{}, &Viewer{User: "u:acme:ben"}, &Viewer{User: "u:far:fay"}
 	admin, global := &Viewer{User: "u:acme:adm", Admin: true}, &Viewer{User: "u:far:glo", GlobalAdmin: true}

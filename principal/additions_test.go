@@ -30,7 +30,7 @@ func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
 	}
 }
 
-func TestDirectMembershipsAreBounded(t *testing.T) {
+func TestAdditions_DirectMembershipsAreBounded(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob"} {
 		h.User(u, principal.Public)
@@ -56,7 +56,7 @@ func TestDirectMembershipsAreBounded(t *testing.T) {
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId", "LAST_MANAGER members.1")
 }
 
-func TestClosuresAreBounded(t *testing.T) {
+func TestAdditions_ClosuresAreBounded(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
 		h.User(u, principal.Public)

@@ -14,8 +14,8 @@ import (
 	"carrel/principal"
 )
 
-// TestFindByName checks which prefixes find a name.
-func TestFindByName(t *testing.T) {
+// TestFind_ByPrefix checks which prefixes find a name.
+func TestFind_ByPrefix(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		found, other []string // prefixes
@@ -53,8 +53,9 @@ func TestFindByName(t *testing.T) {
 	}
 }
 
-// TestFindInOrder checks the order: by the name that starts with the prefix, then by id.
-func TestFindInOrder(t *testing.T) {
+// TestFind_OrderIsByNameThenID checks the order: by the name that starts with the prefix, then by
+// id.
+func TestFind_OrderIsByNameThenID(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:zoe", "Ann Beta", principal.Public)
 	h.UserNamed("u:acme:bob", "Ann Beta", principal.Public)
@@ -71,8 +72,9 @@ func TestFindInOrder(t *testing.T) {
 	h.WantFound(backendtest.As("u:acme:who"), "zz")
 }
 
-// TestFindTheVisible checks that viewers find exactly the principals that they may see.
-func TestFindTheVisible(t *testing.T) {
+// TestFind_ReturnsVisiblePrincipals checks that viewers find exactly the principals that they may
+// see.
+func TestFind_ReturnsVisiblePrincipals(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:pub", "same", principal.Public)
 	h.UserNamed("u:acme:log", "same", principal.LoggedIn)
@@ -105,9 +107,9 @@ func TestFindTheVisible(t *testing.T) {
 	}
 }
 
-// TestFindIsForTheTenant checks that viewers of other tenants find nobody, not even PUBLIC
+// TestFind_OtherTenantsFindNobody checks that viewers of other tenants find nobody, not even PUBLIC
 // principals, and do not learn whether the tenant exists.
-func TestFindIsForTheTenant(t *testing.T) {
+func TestFind_OtherTenantsFindNobody(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:pub", "same", principal.Public)
 	h.UserNamed("u:far:far", "same", principal.Public)
@@ -135,7 +137,7 @@ func TestFindIsForTheTenant(t *testing.T) {
 	}
 }
 
-// nameAndID returns the position of a principal of TestFindTheVisible.
+// nameAndID returns the position of a principal of TestFind_ReturnsVisiblePrincipals.
 func nameAndID(id string) string {
 	if strings.HasPrefix(id, "g:") {
 		return strings.TrimPrefix(id, "g:acme:") + " " + id
@@ -143,9 +145,9 @@ func nameAndID(id string) string {
 	return "same u:acme:" + id
 }
 
-// TestFindAfterAChange checks that after the answer of a mutation its principal is found by its
+// TestFind_AfterARename checks that after the answer of a mutation its principal is found by its
 // new name, and no longer by the former one.
-func TestFindAfterAChange(t *testing.T) {
+func TestFind_AfterARename(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	for _, name := range []string{"Bravo", "Alfa", "Alfa Bravo", "Charlie"} {
@@ -175,8 +177,8 @@ func TestFindAfterAChange(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestFindArguments checks what cannot be searched for.
-func TestFindArguments(t *testing.T) {
+// TestFind_InvalidArgumentsAreRefused checks what cannot be searched for.
+func TestFind_InvalidArgumentsAreRefused(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	n := func(n int) *int { return &n }
@@ -208,9 +210,9 @@ func TestFindArguments(t *testing.T) {
 	}
 }
 
-// TestFindCursors checks that a cursor belongs to one tenant, one prefix and one class of
-// viewers. Spellings of the prefix that find the same are the same.
-func TestFindCursors(t *testing.T) {
+// TestFind_CursorIsBoundToItsSearch checks that a cursor belongs to one tenant, one prefix and one
+// class of viewers. Spellings of the prefix that find the same are the same.
+func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, name := range []string{"ann", "anna", "annabel"} {
@@ -264,9 +266,9 @@ func TestFindCursors(t *testing.T) {
 	}
 }
 
-// TestFindPages pages through all principals, of random names and visibilities, by all kinds of
-// viewers, and compares the pages with what they see by id.
-func TestFindPages(t *testing.T) {
+// TestFind_PagesMatchAModel pages through all principals, of random names and visibilities, by all
+// kinds of viewers, and compares the pages with what they see by id.
+func TestFind_PagesMatchAModel(t *testing.T) {
 	h := backendtest.New(t, nil)
 	dice := rand.New(rand.NewPCG(1, 2))
 	words := []string{"Ann", "anna", "BOB", "bo", "\u00d6zil", "van"}
@@ -314,7 +316,7 @@ func TestFindPages(t *testing.T) {
 }
 
 // begins reports whether a prefix in lower case is the beginning of the name of a principal of
-// TestFindPages, of a word of it, or of the name in its id.
+// TestFind_PagesMatchAModel, of a word of it, or of the name in its id.
 func begins(p principal.Principal, prefix string) bool {
 	lower := func(s string) string { return strings.ToLower(s) }
 	name := lower(p.Head().DisplayName)

@@ -11,9 +11,10 @@ import (
 	"carrel/principal"
 )
 
-// TestFindBudget checks that very many hidden principals end a page, and that the next one
-// continues from there. No header is read of principals whose rows show that they are hidden.
-func TestFindBudget(t *testing.T) {
+// TestFind_ManyHiddenPrincipalsEndThePage checks that very many hidden principals end a page, and
+// that the next one continues from there. No header is read of principals whose rows show that they
+// are hidden.
+func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	reads := &countingReads{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
 	// Nobody waits for a complete directory, however slow the machine is.

@@ -56,9 +56,9 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 	h.WantClean()
 }
 
-// TestEmail_AnAbandonedClaimLapses checks that a claim whose user was never created reserves
-// the address for half a minute. Groups have no address and no claim.
-func TestEmail_AnAbandonedClaimLapses(t *testing.T) {
+// TestEmail_AbandonedClaimLapses checks that a claim whose user was never created reserves the
+// address for half a minute. Groups have no address and no claim.
+func TestEmail_AbandonedClaimLapses(t *testing.T) {
 	h := backendtest.New(t, nil)
 	claims := claim.New(h.Store, h.Runtime)
 	key := claim.Email("acme", "a@example.com")

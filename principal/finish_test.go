@@ -15,9 +15,9 @@ import (
 	"carrel/principal"
 )
 
-// TestMembershipsFollow checks that a failing store delays what is derived from a change, and
-// that nothing of the change is lost.
-func TestMembershipsFollow(t *testing.T) {
+// TestFinish_FailingStoreDelaysDerivedRows checks that a failing store delays what is derived from
+// a change, and that nothing of the change is lost.
+func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 	t.Run("retried before the answer", func(t *testing.T) {
 		f := &failing{}
 		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
@@ -65,10 +65,10 @@ func TestMembershipsFollow(t *testing.T) {
 	})
 }
 
-// TestWhoIsAcknowledgedAsAMemberIsOne checks memberships that another call has decided without
-// writing what is derived of them. A mutation that changes nothing and acknowledges them writes
-// it first, in each of the ways in which a mutation can change nothing.
-func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
+// TestFinish_AcknowledgedMembershipIsEffective checks memberships that another call has decided
+// without writing what is derived of them. A mutation that changes nothing and acknowledges them
+// writes it first, in each of the ways in which a mutation can change nothing.
+func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 	key := "k"
 	dan := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
 	plain, withCat, crew := dan, dan, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New", Visibility: principal.Public, IdempotencyKey: &key}
@@ -118,9 +118,9 @@ func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcomes sees that a compare-and-set whose answer was lost is
-// made once.
-func TestUnknownOutcomes(t *testing.T) {
+// TestFinish_UnknownOutcomeIsDecidedOnce sees that a compare-and-set whose answer was lost is made
+// once.
+func TestFinish_UnknownOutcomeIsDecidedOnce(t *testing.T) {
 	f := &failing{}
 	h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 	f.uncertain = 1
@@ -136,9 +136,9 @@ func TestUnknownOutcomes(t *testing.T) {
 	h.WantSettled()
 }
 
-// TestResumingPrincipals covers entries of dead processes, whose
-// compare-and-set was applied or was not.
-func TestResumingPrincipals(t *testing.T) {
+// TestResume_FinishesEntriesOfDeadProcesses covers entries of dead processes, whose compare-and-set
+// was applied or was not.
+func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 	creation := func(id principal.ID) (principal.InFlight, *principal.Commit) {
 		e := principal.InFlight{ID: commit.EntryID{1}, Principal: id, Members: []principal.ID{"u:acme:ann"}, Created: true}
 		return e, &principal.Commit{

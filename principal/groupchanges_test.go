@@ -80,9 +80,9 @@ func TestCreateGroup(t *testing.T) {
 	}
 }
 
-// TestWhoManagesAGroup checks for each viewer whether it may change the group, and that all
+// TestGroups_WhoMayChangeThem checks for each viewer whether it may change the group, and that all
 // mutations of groups decide alike.
-func TestWhoManagesAGroup(t *testing.T) {
+func TestGroups_WhoMayChangeThem(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:other:eli", "u:other:fay"} {
 		h.User(u, principal.Public)

@@ -109,8 +109,8 @@ func wantIndexed(h *backendtest.Fixture, group string) {
 	}
 }
 
-// TestMembersOutOfSight checks members that the group's manager does not see.
-func TestMembersOutOfSight(t *testing.T) {
+// TestSetGroupMembers_HiddenMembers checks members that the group's manager does not see.
+func TestSetGroupMembers_HiddenMembers(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:hid=MEMBER", "g:acme:secret=MEMBER", "u:other:pub=MEMBER")
 	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:other:pub"), principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
@@ -126,9 +126,9 @@ func TestMembersOutOfSight(t *testing.T) {
 	wantIndexed(h, "g:acme:staff")
 }
 
-// TestPrivateGroups checks the answers about a group that the viewer does not see, or ceases to
-// see by the mutation itself.
-func TestPrivateGroups(t *testing.T) {
+// TestSetGroupMembers_HiddenGroups checks the answers about a group that the viewer does not see,
+// or ceases to see by the mutation itself.
+func TestSetGroupMembers_HiddenGroups(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.As("u:acme:dan"), "g:acme:secret", "u:acme:bob=MEMBER", "g:acme:crew=MEMBER")
 	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:secret", "u:acme:ann=")
@@ -155,7 +155,7 @@ func TestPrivateGroups(t *testing.T) {
 	}
 }
 
-func TestCyclesOfGroups(t *testing.T) {
+func TestSetGroupMembers_Cycles(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	// staff contains crew; now crew contains staff, as a manager.
 	h.MustSet(backendtest.As("u:acme:cat"), "g:acme:crew", "g:acme:staff=MANAGER")
@@ -172,8 +172,8 @@ func TestCyclesOfGroups(t *testing.T) {
 	backendtest.WantFaults(t, err, "FORBIDDEN groupId")
 }
 
-// TestComingBack checks that a leaving row does not prevent a new membership.
-func TestComingBack(t *testing.T) {
+// TestSetGroupMembers_MemberReturns checks that a leaving row does not prevent a new membership.
+func TestSetGroupMembers_MemberReturns(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	for range 3 {
 		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:bob=")

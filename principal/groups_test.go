@@ -21,7 +21,7 @@ func wantGroupRole(r *backendtest.Rows, user, group principal.ID, want principal
 	}
 }
 
-func TestGroupsOfAnyDepth(t *testing.T) {
+func TestGroups_OfAnyDepth(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
 	// ann in a in b in c in a: a cycle. a manages d, b is a member of d.
@@ -50,9 +50,9 @@ func TestGroupsOfAnyDepth(t *testing.T) {
 	wantGroupRole(r, "", "g:acme:a", principal.NotInGroup)
 }
 
-// TestStaleReverseIndex checks that the index is a hint, and that the group's own row decides
-// whether there is a membership, and of which role.
-func TestStaleReverseIndex(t *testing.T) {
+// TestGroups_StaleReverseIndexIsIgnored checks that the index is a hint, and that the group's own
+// row decides whether there is a membership, and of which role.
+func TestGroups_StaleReverseIndexIsIgnored(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:left", "g:acme:demoted", "g:acme:top")
 	for _, g := range []principal.ID{"g:acme:left", "g:acme:demoted"} {
@@ -68,9 +68,9 @@ func TestStaleReverseIndex(t *testing.T) {
 	wantGroupRole(r, "u:acme:ann", "g:acme:demoted", principal.GroupMember)
 }
 
-// TestClosureIsBounded checks that memberships beyond the limits are ignored, and that reading
+// TestClosure_IsBounded checks that memberships beyond the limits are ignored, and that reading
 // stays within limits.
-func TestClosureIsBounded(t *testing.T) {
+func TestClosure_IsBounded(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:one", "g:acme:two", "g:acme:zlast")
 	group := func(kind string, i int) principal.ID {
@@ -111,8 +111,8 @@ func TestClosureIsBounded(t *testing.T) {
 	wantGroupRole(r, "u:acme:ann", group("c", 999), principal.NotInGroup)
 }
 
-// TestClosureAgainstPlainSearch compares random graphs with a plain search.
-func TestClosureAgainstPlainSearch(t *testing.T) {
+// TestClosure_MatchesAPlainSearch compares random graphs with a plain search.
+func TestClosure_MatchesAPlainSearch(t *testing.T) {
 	r := backendtest.NewRows(t)
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -179,9 +179,9 @@ func (s *countingStore) MembershipsOf(ctx context.Context, q principal.Membershi
 	return s.Store.MembershipsOf(ctx, q)
 }
 
-// TestGroupsAreResolvedOnce checks that all calls of a request share one resolution, also
-// concurrent ones. A failed one is not kept.
-func TestGroupsAreResolvedOnce(t *testing.T) {
+// TestGroups_AreResolvedOncePerRequest checks that all calls of a request share one resolution,
+// also concurrent ones. A failed one is not kept.
+func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")
 	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))

@@ -50,7 +50,7 @@ func keyedCalls() []keyedCall {
 	}
 }
 
-func TestRepetitions(t *testing.T) {
+func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 	for _, c := range keyedCalls() {
 		t.Run(c.name, func(t *testing.T) {
 			h := backendtest.Staff(t, nil)
@@ -94,9 +94,9 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-// TestRepetitionAfterRights checks that a repetition has the first outcome even if the actor
-// may no longer do it, but shows nothing that the actor may not see.
-func TestRepetitionAfterRights(t *testing.T) {
+// TestIdempotencyKey_RepetitionAfterLostRights checks that a repetition has the first outcome even
+// if the actor may no longer do it, but shows nothing that the actor may not see.
+func TestIdempotencyKey_RepetitionAfterLostRights(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan="), backendtest.GroupMemberChange("u:acme:cat=MANAGER")}, IdempotencyKey: backendtest.Ptr("k")}
 	for n := range 2 {
@@ -114,8 +114,9 @@ func TestRepetitionAfterRights(t *testing.T) {
 	}
 }
 
-// TestKeyedWithoutChange checks that a request that changes nothing is remembered all the same.
-func TestKeyedWithoutChange(t *testing.T) {
+// TestIdempotencyKey_RequestWithoutAChangeIsKept checks that a request that changes nothing is
+// remembered all the same.
+func TestIdempotencyKey_RequestWithoutAChangeIsKept(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	before := h.Header("g:acme:staff")
 	in := principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr(before.DisplayName)), IdempotencyKey: backendtest.Ptr("k")}
@@ -135,8 +136,8 @@ func TestKeyedWithoutChange(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreNotKept checks that the key of a refused request is free.
-func TestRefusalsAreNotKept(t *testing.T) {
+// TestIdempotencyKey_RefusalIsNotKept checks that the key of a refused request is free.
+func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	create := func(name string) error {
 		_, err := h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
@@ -160,8 +161,8 @@ func TestRefusalsAreNotKept(t *testing.T) {
 	backendtest.WantFaults(t, set("u:acme:ann="), "IDEMPOTENCY_MISMATCH")
 }
 
-// TestOneKeyForTwoKinds checks that a key is one request whatever it creates.
-func TestOneKeyForTwoKinds(t *testing.T) {
+// TestIdempotencyKey_IsSharedByAllKinds checks that a key is one request whatever it creates.
+func TestIdempotencyKey_IsSharedByAllKinds(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	if _, err := h.Service.CreateGroup(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")}); err != nil {
 		t.Fatal(err)

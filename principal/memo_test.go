@@ -37,10 +37,10 @@ func (p *principalReads) take() []principal.ID {
 	return ids
 }
 
-// TestARequestReadsAPrincipalOnce checks a request that looks a user up, reads its library and
-// then the creators of the items in it: it reads each principal once. The next request reads
+// TestMemo_ReadsAPrincipalOncePerRequest checks a request that looks a user up, reads its library
+// and then the creators of the items in it: it reads each principal once. The next request reads
 // them again, and so does a read after a change.
-func TestARequestReadsAPrincipalOnce(t *testing.T) {
+func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	var reads *principalReads
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		reads = &principalReads{Store: s}
@@ -96,9 +96,9 @@ func TestARequestReadsAPrincipalOnce(t *testing.T) {
 	}
 }
 
-// TestARequestKeepsManyPrincipals checks that a request that reads many principals keeps all of
-// them, including the first few.
-func TestARequestKeepsManyPrincipals(t *testing.T) {
+// TestMemo_KeepsManyPrincipals checks that a request that reads many principals keeps all of them,
+// including the first few.
+func TestMemo_KeepsManyPrincipals(t *testing.T) {
 	var reads *principalReads
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		reads = &principalReads{Store: s}

@@ -49,9 +49,9 @@ func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principa
 	return head.ID
 }
 
-// TestAMembershipCountsThroughEightLevels compares the 7th, the 8th and the 9th group of a
+// TestNesting_MembershipCountsThroughEightLevels compares the 7th, the 8th and the 9th group of a
 // chain, in everything that depends on membership.
-func TestAMembershipCountsThroughEightLevels(t *testing.T) {
+func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
@@ -153,9 +153,9 @@ func newRoundsFixture(t *testing.T) (*backendtest.Fixture, *roundsStore) {
 	return backendtest.New(t, func(s backend.Store) backend.Store { rounds.Store = s; return rounds }), rounds
 }
 
-// TestAStrangersChainLocksNobodyOut checks that resolving stops after eight levels, one round
-// of reads for each, and that a member of such a chain may leave it.
-func TestAStrangersChainLocksNobodyOut(t *testing.T) {
+// TestNesting_LongChainLocksNobodyOut checks that resolving stops after eight levels, one round of
+// reads for each, and that a member of such a chain may leave it.
+func TestNesting_LongChainLocksNobodyOut(t *testing.T) {
 	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	storeGroup(h, "evil", "g1", principal.Private, principal.GroupManager, "u:evil:eve", "u:acme:ann")
@@ -189,9 +189,9 @@ func TestAStrangersChainLocksNobodyOut(t *testing.T) {
 	}
 }
 
-// TestLeaving checks that a member may always remove itself, except the last manager, and is
-// shown the group if it sees it without being in it.
-func TestLeaving(t *testing.T) {
+// TestSetGroupMembers_MemberMayLeave checks that a member may always remove itself, except the last
+// manager, and is shown the group if it sees it without being in it.
+func TestSetGroupMembers_MemberMayLeave(t *testing.T) {
 	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	storeGroup(h, "acme", "open", principal.LoggedIn, principal.GroupManager, "u:acme:ann", "u:acme:bob")
@@ -212,9 +212,9 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestQuotasAreSeparate checks that groups of other tenants do not use up the memberships in
-// groups of one's own, nor the groups of a closure.
-func TestQuotasAreSeparate(t *testing.T) {
+// TestNesting_TenantsHaveSeparateQuotas checks that groups of other tenants do not use up the
+// memberships in groups of one's own, nor the groups of a closure.
+func TestNesting_TenantsHaveSeparateQuotas(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
 		h.User(u, principal.Public)
@@ -234,9 +234,9 @@ func TestQuotasAreSeparate(t *testing.T) {
 	h.Group("g:evil:z", "u:evil:eve", principal.Public)
 }
 
-// TestStrangersDoNotDisplaceOwnGroups checks that, whatever a stranger nests, the groups of
-// one's own tenant are resolved, and that one may be added to more of them.
-func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
+// TestNesting_OtherTenantsDoNotDisplaceOwnGroups checks that, whatever a stranger nests, the groups
+// of one's own tenant are resolved, and that one may be added to more of them.
+func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
 		h.User(u, principal.Public)
@@ -285,9 +285,9 @@ func TestStrangersDoNotDisplaceOwnGroups(t *testing.T) {
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 }
 
-// TestGroupsNestThroughEightLevels checks that an addition that would make a ninth level is
-// refused, at any position of the chain.
-func TestGroupsNestThroughEightLevels(t *testing.T) {
+// TestNesting_NinthLevelIsRefused checks that an addition that would make a ninth level is refused,
+// at any position of the chain.
+func TestNesting_NinthLevelIsRefused(t *testing.T) {
 	for below := 1; below <= 8; below++ {
 		h := backendtest.New(t, nil)
 		h.User("u:acme:ann", principal.Public)
@@ -310,9 +310,9 @@ func TestGroupsNestThroughEightLevels(t *testing.T) {
 	}
 }
 
-// TestStrangersKeepNobodyFromNesting checks that the groups of other tenants above a group do
-// not count against what its managers add to it.
-func TestStrangersKeepNobodyFromNesting(t *testing.T) {
+// TestNesting_OtherTenantsDoNotBlockAdditions checks that the groups of other tenants above a group
+// do not count against what its managers add to it.
+func TestNesting_OtherTenantsDoNotBlockAdditions(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.Group("g:acme:a", "u:acme:ann", principal.Public)
@@ -324,8 +324,9 @@ func TestStrangersKeepNobodyFromNesting(t *testing.T) {
 	}
 }
 
-// TestNestingALargeGroup checks that it takes rounds, not a read for each of its members.
-func TestNestingALargeGroup(t *testing.T) {
+// TestNesting_LargeGroupTakesFewRounds checks that it takes rounds, not a read for each of its
+// members.
+func TestNesting_LargeGroupTakesFewRounds(t *testing.T) {
 	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	var members []principal.ID
@@ -346,9 +347,9 @@ func TestNestingALargeGroup(t *testing.T) {
 	}
 }
 
-// TestManyGroupsInTheSameOnes checks that the number of memberships read for a closure is
+// TestNesting_MembershipsReadAreBounded checks that the number of memberships read for a closure is
 // limited, and that each group is confirmed by one of those that lead to it.
-func TestManyGroupsInTheSameOnes(t *testing.T) {
+func TestNesting_MembershipsReadAreBounded(t *testing.T) {
 	h, store := newRoundsFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	var lower []principal.ID
@@ -371,9 +372,9 @@ func TestManyGroupsInTheSameOnes(t *testing.T) {
 	}
 }
 
-// TestGroupsShowNothingThatHasExpired checks that a role through groups shows no item that has
-// expired, neither to queries nor to mutations.
-func TestGroupsShowNothingThatHasExpired(t *testing.T) {
+// TestGroups_ShowNoExpiredItems checks that a role through groups shows no item that has expired,
+// neither to queries nor to mutations.
+func TestGroups_ShowNoExpiredItems(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")
 	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))

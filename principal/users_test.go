@@ -81,7 +81,7 @@ func TestCreateUser(t *testing.T) {
 	}
 }
 
-func TestTokenWithoutUser(t *testing.T) {
+func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.Group("g:acme:staff", "u:acme:ann", principal.Public)
@@ -187,7 +187,7 @@ func TestUpdateUser(t *testing.T) {
 	}
 }
 
-func TestUpdateUserToWhatItIs(t *testing.T) {
+func TestUpdateUser_WithoutAChange(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:bob", principal.Public)
 	before := h.Header("u:acme:bob")
@@ -202,8 +202,8 @@ func TestUpdateUserToWhatItIs(t *testing.T) {
 	}
 }
 
-// TestAddressesThatAreMissing checks that an imported user may have no address.
-func TestAddressesThatAreMissing(t *testing.T) {
+// TestUpdateUser_ImportedUserHasNoAddress checks that an imported user may have no address.
+func TestUpdateUser_ImportedUserHasNoAddress(t *testing.T) {
 	h := backendtest.New(t, nil)
 	if _, err := h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
 		t.Fatal(err)

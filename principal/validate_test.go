@@ -12,7 +12,7 @@ func TestCheckDisplayName_IsBounded(t *testing.T) {
 	wantRefused(t, checkDisplayName(strings.Repeat("x", maxDisplayName+1)), true)
 }
 
-func TestEmailNormalization(t *testing.T) {
+func TestEmail_IsNormalized(t *testing.T) {
 	label := strings.Repeat("x", 60)
 	for _, c := range []struct {
 		name  string

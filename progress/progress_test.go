@@ -17,7 +17,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-func TestPlain_WritesNowAndThen(t *testing.T) {
+func TestPlain_WritesOccasionally(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	tell := Plain(&out, c.now)
@@ -40,7 +40,7 @@ func TestPlain_WritesNowAndThen(t *testing.T) {
 	}
 }
 
-func TestPlainWithoutASize(t *testing.T) {
+func TestPlain_WithoutASize(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	tell := Plain(&out, c.now)
@@ -52,7 +52,7 @@ func TestPlainWithoutASize(t *testing.T) {
 	}
 }
 
-func TestBarDrawsBothPasses(t *testing.T) {
+func TestBar_DrawsBothPasses(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	report, finish := Bar(&out, c.now)
@@ -75,7 +75,7 @@ func TestBarDrawsBothPasses(t *testing.T) {
 
 // Where the end is not known there is a spinner, which must not outlive what it
 // tells of: goleak would notice.
-func TestBarWithoutAnEnd(t *testing.T) {
+func TestBar_WithoutASizeIsASpinner(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	report, finish := Bar(&out, c.now)

@@ -101,9 +101,9 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// TestEntitiesLookLikeNodes: the fields of an object do not depend on the way to it, and fields in
-// a reference are not trusted.
-func TestEntitiesLookLikeNodes(t *testing.T) {
+// TestEntities_AreReadLikeNodes: the fields of an object do not depend on the way to it, and fields
+// in a reference are not trusted.
+func TestEntities_AreReadLikeNodes(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "eve")
 	g.link(as("u:acme:ann"), "Page", "u:acme:eve")
@@ -118,9 +118,9 @@ func TestEntitiesLookLikeNodes(t *testing.T) {
 	}
 }
 
-// TestEntitiesAreReadInOneBatch: each object is read once, and fields of all objects are loaded
+// TestEntities_AreReadInOneBatch: each object is read once, and fields of all objects are loaded
 // together too.
-func TestEntitiesAreReadInOneBatch(t *testing.T) {
+func TestEntities_AreReadInOneBatch(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(9)
 	var list []any
@@ -146,7 +146,7 @@ func TestEntitiesAreReadInOneBatch(t *testing.T) {
 	}
 }
 
-func TestEntitiesTakeAHundred(t *testing.T) {
+func TestEntities_TakeAHundred(t *testing.T) {
 	g := newGateway(t)
 	list := make([]any, 101)
 	for i := range list {
@@ -164,9 +164,9 @@ func TestEntitiesTakeAHundred(t *testing.T) {
 	}
 }
 
-// TestReferencesInTheDocument: a router sends references as a variable, but they may also be in the
-// document.
-func TestReferencesInTheDocument(t *testing.T) {
+// TestEntities_ReferencesInTheDocument: a router sends references as a variable, but they may also
+// be in the document.
+func TestEntities_ReferencesInTheDocument(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
 	a := g.must(as("u:acme:ann"), `query($id: ID!) { a: _entities(representations: {__typename: "User", id: "u:acme:ann"}) { ... on User { id } }
@@ -176,7 +176,7 @@ func TestReferencesInTheDocument(t *testing.T) {
 	}
 }
 
-func TestTheSchemaForComposers(t *testing.T) {
+func TestServiceSDL_IsForComposers(t *testing.T) {
 	g := newGateway(t)
 	sdl, _ := g.must(&principal.Viewer{}, `{ _service { sdl } }`).at("_service", "sdl").(string)
 	if !strings.Contains(sdl, "type Content implements Node @key") {

@@ -173,10 +173,10 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	return g, record
 }
 
-// TestHiddenIsReadLikeAbsent: a request for a hidden object makes the same store calls, costs the
-// same, and returns the same answer as one for an object that does not exist, so that the two
+// TestNode_HiddenIsReadLikeAbsent: a request for a hidden object makes the same store calls, costs
+// the same, and returns the same answer as one for an object that does not exist, so that the two
 // cannot be distinguished.
-func TestHiddenIsReadLikeAbsent(t *testing.T) {
+func TestNode_HiddenIsReadLikeAbsent(t *testing.T) {
 	g, record := unseenWorld(t)
 	for _, root := range []*ast.Definition{g.schema.Query, g.schema.Mutation} {
 		for _, field := range root.Fields {

@@ -13,8 +13,8 @@ import (
 	"carrel/principal"
 )
 
-// TestAPageReadsWhatIsSelected checks the calls for each selection.
-func TestAPageReadsWhatIsSelected(t *testing.T) {
+// TestLibrary_ReadsOnlyWhatIsSelected checks the calls for each selection.
+func TestLibrary_ReadsOnlyWhatIsSelected(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(25)
 	type costs struct {
@@ -72,7 +72,7 @@ func TestAPageReadsWhatIsSelected(t *testing.T) {
 	}
 }
 
-func TestAPage(t *testing.T) {
+func TestLibrary_Page(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(25)
 	page := g.must(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library(first: 20) {
@@ -122,7 +122,7 @@ func TestAPage(t *testing.T) {
 	}
 }
 
-func TestABadPageIsTheCallersFault(t *testing.T) {
+func TestLibrary_InvalidPageArguments(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(1)
 	for arguments, want := range map[string]fault.Reason{

@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// TestMutationsRefuse: an error that the user can correct is in userErrors with its path. All
-// objects are null, and the clientMutationId is echoed.
-func TestMutationsRefuse(t *testing.T) {
+// TestMutation_RefusalIsAUserError: an error that the user can correct is in userErrors with its
+// path. All objects are null, and the clientMutationId is echoed.
+func TestMutation_RefusalIsAUserError(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	g.link(as("u:acme:ann"), "page", "u:acme:bob")
@@ -56,9 +56,9 @@ func TestMutationsRefuse(t *testing.T) {
 	}
 }
 
-// TestMutationsFail: an error that only a program or the service can correct is a top-level error,
-// and the payload is null.
-func TestMutationsFail(t *testing.T) {
+// TestMutation_FailureIsATopLevelError: an error that only a program or the service can correct is
+// a top-level error, and the payload is null.
+func TestMutation_FailureIsATopLevelError(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
 	g.link(as("u:acme:ann"), "page")
@@ -89,8 +89,8 @@ func TestMutationsFail(t *testing.T) {
 	}
 }
 
-// TestAbsentIsNotNull: a missing field is not changed, and null clears it.
-func TestAbsentIsNotNull(t *testing.T) {
+// TestMutation_MissingFieldIsNotNull: a missing field is not changed, and null clears it.
+func TestMutation_MissingFieldIsNotNull(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
 	g.link(as("u:acme:ann"), "page")
@@ -132,9 +132,9 @@ func TestAbsentIsNotNull(t *testing.T) {
 	}
 }
 
-// TestMutationsOfOneOperationSeeEachOther: the second mutation returns its own changes, not what
+// TestMutation_SeesEarlierOnesOfItsOperation: the second mutation returns its own changes, not what
 // was loaded for the first.
-func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
+func TestMutation_SeesEarlierOnesOfItsOperation(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	a := g.must(as("u:acme:ann"), `mutation {
@@ -167,7 +167,7 @@ func TestMutationsOfOneOperationSeeEachOther(t *testing.T) {
 	}
 }
 
-func TestShareAnswersAnEdgeForEach(t *testing.T) {
+func TestShareContent_ReturnsAnEdgeForEachTarget(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	g.link(as("u:acme:ann"), "page")

@@ -80,9 +80,9 @@ func prefixed(alias, name string) string {
 	return alias + name + ": " + name
 }
 
-// TestPlansWriteTheSameBytes compares planned pages with those of the generated code, for random
+// TestPlan_WritesTheSameBytes compares planned pages with those of the generated code, for random
 // selections.
-func TestPlansWriteTheSameBytes(t *testing.T) {
+func TestPlan_WritesTheSameBytes(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(7)
 	for i, text := range []string{`"quoted" \ back`, "tab\tline\nreturn\r", "<script>&\u2028 ünï 漢字"} {
@@ -148,9 +148,9 @@ func (f failing) Library(ctx context.Context, v *principal.Viewer, owner princip
 	return f.API.Library(ctx, v, owner, q)
 }
 
-// TestErrorsBelowAPageAreTheGeneratedCodes, each with its own path, and with nulls propagated as in
-// the schema.
-func TestErrorsBelowAPageAreTheGeneratedCodes(t *testing.T) {
+// TestPlan_ErrorsAreThoseOfTheGeneratedCode, each with its own path, and with nulls propagated as
+// in the schema.
+func TestPlan_ErrorsAreThoseOfTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(2)
 	g.spy.API = failing{g.spy.API}
@@ -173,8 +173,9 @@ func TestErrorsBelowAPageAreTheGeneratedCodes(t *testing.T) {
 	}
 }
 
-// TestAPageIsPlanned: of a usual page, only the fields above it go through a resolver.
-func TestAPageIsPlanned(t *testing.T) {
+// TestPlan_OfAPageCallsNoResolversBelowIt: of a usual page, only the fields above it go through a
+// resolver.
+func TestPlan_OfAPageCallsNoResolversBelowIt(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(20)
 	for query, want := range map[string]int{

@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-func TestLookUps(t *testing.T) {
+func TestQuery_Lookups(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "ghost")
 	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
@@ -45,7 +45,7 @@ func TestLookUps(t *testing.T) {
 	}
 }
 
-func TestNodesTakesAHundred(t *testing.T) {
+func TestNodes_TakesAHundred(t *testing.T) {
 	g := newGateway(t)
 	ids := make([]string, 101)
 	for i := range ids {
@@ -60,8 +60,8 @@ func TestNodesTakesAHundred(t *testing.T) {
 	}
 }
 
-// TestNodesLoadTogether: what the items of a list load is one call.
-func TestNodesLoadTogether(t *testing.T) {
+// TestNodes_LoadTogether: what the items of a list load is one call.
+func TestNodes_LoadTogether(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(6)
 	ids := make([]string, 6)
@@ -84,9 +84,9 @@ func TestNodesLoadTogether(t *testing.T) {
 	}
 }
 
-// TestPrincipalsAreReadOnce: a principal that was looked up is not read again elsewhere in the
-// answer, and a page of principals is one call.
-func TestPrincipalsAreReadOnce(t *testing.T) {
+// TestQuery_PrincipalsAreReadOnce: a principal that was looked up is not read again elsewhere in
+// the answer, and a page of principals is one call.
+func TestQuery_PrincipalsAreReadOnce(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "bob", "bea", "ghost")
 	g.link(as("u:acme:bob"), "page")
@@ -117,7 +117,7 @@ func TestPrincipalsAreReadOnce(t *testing.T) {
 	}
 }
 
-func TestViewer(t *testing.T) {
+func TestQuery_Viewer(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	cases := []struct {
@@ -151,7 +151,7 @@ func TestLimits_AreReturned(t *testing.T) {
 	}
 }
 
-func TestMembersOfGroupsAndItems(t *testing.T) {
+func TestQuery_MembersOfGroupsAndItems(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	g.must(as("u:acme:ann"), `mutation {

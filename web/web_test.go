@@ -54,7 +54,7 @@ func ask(t *testing.T, h http.Handler, method, path string, header http.Header) 
 	return answer, string(body)
 }
 
-func TestStatusTypeAndCaching(t *testing.T) {
+func TestHandler_StatusTypeAndCaching(t *testing.T) {
 	dev := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
 	forever := "public, max-age=31536000, immutable"
 	for _, tc := range []struct {
@@ -116,9 +116,9 @@ func TestStatusTypeAndCaching(t *testing.T) {
 	}
 }
 
-// TestWhatIsOffIsNotThere: production explains no schema and hands out no
-// tokens, whether or not it serves the reference client.
-func TestWhatIsOffIsNotThere(t *testing.T) {
+// TestHandler_DisabledPagesAreNotFound: production explains no schema and hands out no tokens,
+// whether or not it serves the reference client.
+func TestHandler_DisabledPagesAreNotFound(t *testing.T) {
 	ofGraphiQL := []string{"/", "/dev/viewers", "/assets/index-Ab12.js", "/favicon.svg", "/index.html"}
 	ofApp := []string{"/app", "/app/", "/app/library/u:demo:ann", "/app/assets/index-Ij90.js"}
 	for name, tc := range map[string]struct {
@@ -146,9 +146,9 @@ func TestWhatIsOffIsNotThere(t *testing.T) {
 	}
 }
 
-// TestClientIsToldOfDemoViewers: the page contains whether there are demo viewers, so that it
-// need not request what does not exist.
-func TestClientIsToldOfDemoViewers(t *testing.T) {
+// TestClient_PageSaysWhetherThereAreDemoViewers: the page contains whether there are demo viewers,
+// so that it need not request what does not exist.
+func TestClient_PageSaysWhetherThereAreDemoViewers(t *testing.T) {
 	for want, opts := range map[string]Options{
 		`data-viewers="demo"`: {Dev: true, App: true, Viewers: demoViewers},
 		`data-viewers="none"`: {App: true, Viewers: demoViewers},
@@ -176,14 +176,14 @@ func TestPages_KnowWhichOthersAreServed(t *testing.T) {
 	}
 }
 
-func TestClientWhereNothingWasBuilt(t *testing.T) {
+func TestClient_NotBuilt(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, fstest.MapFS{".keep": {}})
 	if answer, _ := ask(t, h, "GET", "/app", nil); answer.StatusCode != http.StatusNotFound {
 		t.Errorf("answered %d", answer.StatusCode)
 	}
 }
 
-func TestPolicyOfTheClientIsTheStrictest(t *testing.T) {
+func TestPolicy_OfTheClientIsTheStrictest(t *testing.T) {
 	answer, body := ask(t, handler(Options{App: true}, built()), "GET", "/app", nil)
 	policy := answer.Header.Get("Content-Security-Policy")
 	for _, part := range []string{"default-src 'none'", "img-src 'self';", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
@@ -199,7 +199,7 @@ func TestPolicyOfTheClientIsTheStrictest(t *testing.T) {
 	}
 }
 
-func TestDevelopmentServesThePageOfThisBuild(t *testing.T) {
+func TestHandler_DevelopmentServesTheBuiltPage(t *testing.T) {
 	answer, body := ask(t, Handler(Options{Dev: true}), "GET", "/", nil)
 	if answer.StatusCode != 200 || !strings.Contains(body, "<title>Carrel</title>") {
 		t.Fatalf("answered %d: %s", answer.StatusCode, body)
@@ -221,8 +221,8 @@ func nonceOf(t *testing.T, policy string) string {
 	return nonces[1]
 }
 
-// TestNoncesCannotBeGuessed: 26 letters of 32 each, at any position, have 130 bits.
-func TestNoncesCannotBeGuessed(t *testing.T) {
+// TestNonce_CannotBeGuessed: 26 letters of 32 each, at any position, have 130 bits.
+func TestNonce_CannotBeGuessed(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app"} {
 		t.Run(page, func(t *testing.T) {
@@ -257,9 +257,9 @@ func TestNoncesCannotBeGuessed(t *testing.T) {
 	}
 }
 
-// TestPagesAreNotKept: an answer that were kept, or confirmed as still good,
-// would bring its nonce again.
-func TestPagesAreNotKept(t *testing.T) {
+// TestPages_AreNotCached: an answer that were kept, or confirmed as still good, would bring its
+// nonce again.
+func TestPages_AreNotCached(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app", "/app/groups"} {
 		first, _ := ask(t, h, "GET", page, nil)
@@ -280,7 +280,7 @@ func TestPagesAreNotKept(t *testing.T) {
 	}
 }
 
-func TestPolicyHoldsThePageToItsOrigin(t *testing.T) {
+func TestPolicy_RestrictsThePageToItsOrigin(t *testing.T) {
 	for name, h := range map[string]http.Handler{
 		"graphiql": handler(Options{Dev: true}, built()),
 		"form":     handler(Options{Dev: true}, fstest.MapFS{".keep": {}}),
@@ -307,9 +307,9 @@ func TestPolicyHoldsThePageToItsOrigin(t *testing.T) {
 	}
 }
 
-// TestFilesAreHeldToNothing: a worker has the policy of its own file, and so has
-// a picture that somebody opens as a page.
-func TestFilesAreHeldToNothing(t *testing.T) {
+// TestPolicy_FilesMayLoadNothing: a worker has the policy of its own file, and so has a picture
+// that somebody opens as a page.
+func TestPolicy_FilesMayLoadNothing(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, file := range []string{"/assets/json.worker-Gh78.js", "/favicon.svg", "/app/favicon.svg"} {
 		answer, _ := ask(t, h, "GET", file, nil)
@@ -319,7 +319,7 @@ func TestFilesAreHeldToNothing(t *testing.T) {
 	}
 }
 
-func TestFormWhereNothingWasBuilt(t *testing.T) {
+func TestForm_ReplacesPagesThatWereNotBuilt(t *testing.T) {
 	h := handler(Options{Dev: true, Viewers: demoViewers}, fstest.MapFS{".keep": {}})
 	answer, body := ask(t, h, "GET", "/", nil)
 	if answer.StatusCode != 200 {
@@ -357,7 +357,7 @@ func TestViewers(t *testing.T) {
 	}
 }
 
-func TestViewersAreToldToThePageOnly(t *testing.T) {
+func TestViewers_AreForThePageOnly(t *testing.T) {
 	h := handler(Options{Dev: true, Viewers: demoViewers}, built())
 	for site, status := range map[string]int{"": 200, "none": 200, "same-origin": 200, "same-site": 403, "cross-site": 403} {
 		header := http.Header{}
@@ -423,7 +423,7 @@ func TestFiles_SeveralRangesAnswerTheWholeFile(t *testing.T) {
 	}
 }
 
-func TestViewersThatCannotBeMade(t *testing.T) {
+func TestViewers_FailureHidesItsReason(t *testing.T) {
 	broken := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) {
 		return nil, errors.New("secret file: not found")
 	}}, built())

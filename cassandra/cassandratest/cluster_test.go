@@ -98,7 +98,7 @@ func run(t *testing.T, s *gocql.Session, stmt string, dest ...any) {
 	}
 }
 
-func TestOneNode(t *testing.T) {
+func TestStart_OneNode(t *testing.T) {
 	c := start(t, 1)
 	s := session(t, c)
 	run(t, s, "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
@@ -151,9 +151,9 @@ func TestOneNode(t *testing.T) {
 	}
 }
 
-// TestShared: a keyspace is dropped at the end of its test, and a node that ends unexpectedly is
-// reported with the end of its log.
-func TestShared(t *testing.T) {
+// TestShared_KeyspaceIsDroppedAfterItsTest: a keyspace is dropped at the end of its test, and a
+// node that ends unexpectedly is reported with the end of its log.
+func TestShared_KeyspaceIsDroppedAfterItsTest(t *testing.T) {
 	t.Setenv("CASSANDRA_HOSTS", "")
 	var shared Shared
 	hosts := shared.Hosts(t)
@@ -195,8 +195,9 @@ func TestShared(t *testing.T) {
 // ownKeyspaces is the number of keyspaces in system_schema.keyspaces on an empty node.
 const ownKeyspaces = 5
 
-// TestThreeNodes: any one of three nodes may be down, and nodes restart in any order.
-func TestThreeNodes(t *testing.T) {
+// TestStart_ThreeNodesTolerateOneFailure: any one of three nodes may be down, and nodes restart in
+// any order.
+func TestStart_ThreeNodesTolerateOneFailure(t *testing.T) {
 	c := start(t, 3)
 	s := session(t, c)
 	run(t, s, "CREATE KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3}")
@@ -238,8 +239,9 @@ func TestThreeNodes(t *testing.T) {
 	whole(9)
 }
 
-// TestOrphans: a node ends when its starter is killed, and the next start removes its files.
-func TestOrphans(t *testing.T) {
+// TestStart_RemovesOrphanedNodes: a node ends when its starter is killed, and the next start
+// removes its files.
+func TestStart_RemovesOrphanedNodes(t *testing.T) {
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), asOwner+"=1", "CASSANDRA_HOSTS=")
 	out, err := owner.StdoutPipe()
@@ -343,7 +345,7 @@ func javaHome(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(java))
 }
 
-func TestAClusterOfSomebodyElse(t *testing.T) {
+func TestStart_ExternalClusterIsNotControlled(t *testing.T) {
 	t.Setenv("CASSANDRA_HOSTS", "127.0.0.9,127.0.0.10")
 	c, err := Start(t.Context(), 3)
 	if err != nil || len(c.Hosts) != 2 || c.Owned() {

@@ -75,7 +75,7 @@ func wantAudit(t *testing.T, store string, items int) {
 	}
 }
 
-func TestMovingThereAndBack(t *testing.T) {
+func TestCopy_ToAClusterAndBack(t *testing.T) {
 	t.Parallel()
 	const items = 700
 	from, export := holding(t, items)
@@ -104,7 +104,7 @@ func TestMovingThereAndBack(t *testing.T) {
 	}
 }
 
-func TestExportAndImportOnACluster(t *testing.T) {
+func TestExport_AndImportOnACluster(t *testing.T) {
 	t.Parallel()
 	const items = 200
 	first, second := keyspace(t), keyspace(t)
@@ -118,9 +118,9 @@ func TestExportAndImportOnACluster(t *testing.T) {
 	}
 }
 
-// TestACopyThatIsBrokenOffGoesOn: no command uses the target of a copy that was interrupted, by a
+// TestCopy_InterruptedIsContinued: no command uses the target of a copy that was interrupted, by a
 // signal or a power failure, and the copy can be continued.
-func TestACopyThatIsBrokenOffGoesOn(t *testing.T) {
+func TestCopy_InterruptedIsContinued(t *testing.T) {
 	t.Parallel() // mainly with the other test that waits for a mark to expire
 	const items = 3000
 	from, export := holding(t, items)

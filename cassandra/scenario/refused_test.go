@@ -106,9 +106,9 @@ func TestMigrate_DifferentReplicationIsReported(t *testing.T) {
 	must(t, "migrate", "--store", store, "--cassandra-replication", "1")
 }
 
-// TestASecuredClusterByFlags: flags configure what a secured node requires. If one of them is
-// wrong, nothing is sent in the clear instead, although the node would accept that too.
-func TestASecuredClusterByFlags(t *testing.T) {
+// TestSecuredCluster_IsConfiguredByFlags: flags configure what a secured node requires. If one of
+// them is wrong, nothing is sent in the clear instead, although the node would accept that too.
+func TestSecuredCluster_IsConfiguredByFlags(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	store := "cassandra://" + strings.Join(c.Hosts, ",") + "/secured"

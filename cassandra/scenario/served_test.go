@@ -19,9 +19,9 @@ func sorted(list []string) []string {
 	return list
 }
 
-// TestACopyAndAGatewayExcludeEachOther: a store that a gateway serves cannot be the source or
+// TestCopy_AndAGatewayExcludeEachOther: a store that a gateway serves cannot be the source or
 // target of a copy, and a store that is being copied cannot be served.
-func TestACopyAndAGatewayExcludeEachOther(t *testing.T) {
+func TestCopy_AndAGatewayExcludeEachOther(t *testing.T) {
 	from, export := holding(t, 30)
 	there := keyspace(t)
 	must(t, "copy", "--from", from, "--to", there)
@@ -74,7 +74,7 @@ func driver(t *testing.T, store string) *gocql.Session {
 	return s
 }
 
-func TestReadinessOnACluster(t *testing.T) {
+func TestReadiness_OnACluster(t *testing.T) {
 	store := keyspace(t)
 	g := serve(t, store, "desk-1")
 	driver := driver(t, store)

@@ -114,7 +114,7 @@ func TestCache_LargeCopyEvictsSeveral(t *testing.T) {
 	want(t, c, rt, "h", 1, "hhhh", false)
 }
 
-func TestSwitch(t *testing.T) {
+func TestSwitch_IsOnWhileEnoughLookupsHit(t *testing.T) {
 	s := NewSwitch(30)
 	at := time.Minute
 	step := func(what string, lookups, hits int, on bool) {

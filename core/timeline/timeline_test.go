@@ -425,7 +425,7 @@ func TestDrop_BeforeTheFirstPutOfItsDay(t *testing.T) {
 }
 
 // Days begin at midnight in UTC, before 1970 too.
-func TestDayOf(t *testing.T) {
+func TestDayOf_BeginsAtMidnightUTC(t *testing.T) {
 	for at, want := range map[clock.Instant]timeline.Day{0: 0, day - 1: 0, day: 1, -1: -1, -day: -1, -day - 1: -2, today: 20_000} {
 		if got := timeline.DayOf(at); got != want {
 			t.Errorf("the day of %s is %d, want %d", at, got, want)

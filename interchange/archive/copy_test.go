@@ -121,7 +121,7 @@ func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 	return append(all, fmt.Sprint(shared), fmt.Sprint(in), fmt.Sprint(built))
 }
 
-func TestCopyOfRandomGames(t *testing.T) {
+func TestCopy_OfRandomOperations(t *testing.T) {
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
@@ -347,8 +347,8 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// TestCopyIsResumedNotRepeated: rows that are there are not put again.
-func TestCopyIsResumedNotRepeated(t *testing.T) {
+// TestCopy_ResumesWithoutPuttingRowsAgain: rows that are there are not put again.
+func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 	h := backendtest.Town(t)
 	for n := range 20 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public)

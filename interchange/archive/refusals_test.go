@@ -17,7 +17,7 @@ import (
 	"carrel/principal"
 )
 
-func TestCopyRefuses(t *testing.T) {
+func TestCopy_RefusesUnusableStores(t *testing.T) {
 	refused := func(t *testing.T, h *backendtest.Fixture, to archive.Store, says string) {
 		t.Helper()
 		_, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, unheard)

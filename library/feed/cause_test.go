@@ -70,9 +70,9 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	want("-a", "DELETED ann")
 }
 
-// TestCause_OfRemovalsIsForWhoMayKnow: a subscriber without rights on the item does not learn
+// TestCause_OfRemovalsDependsOnTheViewer: a subscriber without rights on the item does not learn
 // whether it was withdrawn or deleted.
-func TestCause_OfRemovalsIsForWhoMayKnow(t *testing.T) {
+func TestCause_OfRemovalsDependsOnTheViewer(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER")
 	other := h.Note("b", principal.Public, "u:acme:ben=VIEWER")

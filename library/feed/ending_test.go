@@ -30,9 +30,9 @@ func (a *away) Announce(ctx context.Context, what library.Announcement) error {
 	return backendtest.ErrDown
 }
 
-// TestAProcessEndsWithoutItsBulletin: what could not be announced while the store is down is
+// TestPublisher_ClosesWhileTheStoreIsDown: what could not be announced while the store is down is
 // tried once more, and does not delay the end of the process.
-func TestAProcessEndsWithoutItsBulletin(t *testing.T) {
+func TestPublisher_ClosesWhileTheStoreIsDown(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	notifier := &away{Notifier: g.Store, called: make(chan struct{}, 1)}
 	g.Notifier = notifier

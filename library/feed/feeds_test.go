@@ -8,10 +8,10 @@ import (
 	"carrel/principal"
 )
 
-// TestFeedPass_DropsOnlyWhatWasToldInFull: a feed passes on what followers do not know yet: a
-// newer state, and a bucket that the item has left and that no change has named before, in
-// whatever order the changes of several processes come.
-func TestFeedPass_DropsOnlyWhatWasToldInFull(t *testing.T) {
+// TestFeedPass_DropsOnlyFullyDeliveredChanges: a feed passes on what followers do not know yet: a
+// newer state, and a bucket that the item has left and that no change has named before, in whatever
+// order the changes of several processes come.
+func TestFeedPass_DropsOnlyFullyDeliveredChanges(t *testing.T) {
 	const at = clock.Instant(1000)
 	public, loggedIn := library.Buckets(0).With(principal.Public), library.Buckets(0).With(principal.LoggedIn)
 	change := func(mts clock.Instant, left library.Buckets) library.Change {

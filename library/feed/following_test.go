@@ -18,7 +18,7 @@ import (
 	"carrel/principal"
 )
 
-func TestAFollowerIsToldWhatHappens(t *testing.T) {
+func TestFollow_DeliversChanges(t *testing.T) {
 	h := backendtest.Town(t)
 	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
 	a := h.Note("a", principal.Private, "u:acme:ben=VIEWER")
@@ -40,9 +40,9 @@ func TestAFollowerIsToldWhatHappens(t *testing.T) {
 	f.WantNothing(h, "u:acme:ben")
 }
 
-// TestWhatIsToldIsTheEdgeOfAPage: the edge of an event is that of a page read at the same time;
+// TestFollow_EventHasTheEdgeOfAPage: the edge of an event is that of a page read at the same time;
 // its cursor works in either order.
-func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
+func TestFollow_EventHasTheEdgeOfAPage(t *testing.T) {
 	h := backendtest.Town(t)
 	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
 	h.Note("a", principal.Private, "u:acme:ben=EDITOR")
@@ -68,9 +68,9 @@ func TestWhatIsToldIsTheEdgeOfAPage(t *testing.T) {
 	}
 }
 
-// TestRemovalsAreToldWhereTheItemStood: readers of a bucket get events for what leaves that
+// TestFollow_RemovalReachesTheFormerBucketOnly: readers of a bucket get events for what leaves that
 // bucket, and for nothing that was never in it.
-func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
+func TestFollow_RemovalReachesTheFormerBucketOnly(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Group("g:beta:club", "u:beta:zed", principal.Public)
 	owner := "u:acme:ben"
@@ -113,9 +113,9 @@ func TestRemovalsAreToldWhereTheItemStood(t *testing.T) {
 	}
 }
 
-// TestALoggedInItemIsNeverInAnothersTenant: readers of the LOGGEDIN bucket of another tenant's
-// library have never seen it, so they get no event when it is removed.
-func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
+// TestFollow_LoggedInItemIsHiddenFromOtherTenants: readers of the LOGGEDIN bucket of another
+// tenant's library have never seen it, so they get no event when it is removed.
+func TestFollow_LoggedInItemIsHiddenFromOtherTenants(t *testing.T) {
 	h := backendtest.Town(t)
 	h.User("u:beta:yan", principal.Public)
 	f := h.Follow(backendtest.As("u:beta:yan"), "u:beta:zed", "")
@@ -126,9 +126,9 @@ func TestALoggedInItemIsNeverInAnothersTenant(t *testing.T) {
 	f.WantNothing(h, "u:beta:zed")
 }
 
-// TestAnAdministratorHearsOfWhatItSees: an administrator reads the PRIVATE bucket of its
-// tenant's libraries, and of other tenants' items only those that it may see.
-func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
+// TestFollow_AdministratorGetsEventsOfVisibleItems: an administrator reads the PRIVATE bucket of
+// its tenant's libraries, and of other tenants' items only those that it may see.
+func TestFollow_AdministratorGetsEventsOfVisibleItems(t *testing.T) {
 	h := backendtest.Town(t)
 	f := h.Follow(&principal.Viewer{User: "u:beta:root", Admin: true}, "u:beta:zed", "")
 	a := h.Note("a", principal.Private, "u:beta:zed=VIEWER")
@@ -143,9 +143,9 @@ func TestAnAdministratorHearsOfWhatItSees(t *testing.T) {
 	f.WantNothing(h, "u:beta:zed")
 }
 
-// TestAFollowerResumes: missed changes are delivered first, in order, each item once, and then
-// new ones.
-func TestAFollowerResumes(t *testing.T) {
+// TestFollow_ResumesAfterACursor: missed changes are delivered first, in order, each item once, and
+// then new ones.
+func TestFollow_ResumesAfterACursor(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	a, b, c := h.Note("a", principal.Private, owner+"=VIEWER"), h.Note("b", principal.Private, owner+"=VIEWER"), h.Note("c", principal.Private, owner+"=VIEWER")
@@ -179,7 +179,7 @@ func TestAFollowerResumes(t *testing.T) {
 	again.Want("+a4")
 }
 
-func TestAFollowerMustReadAgain(t *testing.T) {
+func TestFollow_UnusableCursorsAndOwnersAreRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	h.Note("a", principal.Public, owner+"=VIEWER")
@@ -223,9 +223,9 @@ func TestAFollowerMustReadAgain(t *testing.T) {
 	}
 }
 
-// TestAFollowersRightsAreThoseOfTheMoment: a follower that reads another bucket by now must
-// read again; one that may not see the owner any more gets nothing more.
-func TestAFollowersRightsAreThoseOfTheMoment(t *testing.T) {
+// TestFollow_ChecksRightsAtDelivery: a follower that reads another bucket by now must read again;
+// one that may not see the owner any more gets nothing more.
+func TestFollow_ChecksRightsAtDelivery(t *testing.T) {
 	h := backendtest.Town(t)
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
 	leaves := h.Follow(backendtest.As("u:acme:ben"), "g:acme:team", "")
@@ -244,9 +244,9 @@ func TestAFollowersRightsAreThoseOfTheMoment(t *testing.T) {
 	sees.Want("![NOT_FOUND]")
 }
 
-// TestASlowFollowerIsCutOff: a slow follower gets an error, can resume, and does not affect
-// others.
-func TestASlowFollowerIsCutOff(t *testing.T) {
+// TestFollow_SlowFollowerIsDisconnected: a slow follower gets an error, can resume, and does not
+// affect others.
+func TestFollow_SlowFollowerIsDisconnected(t *testing.T) {
 	h := backendtest.Town(t)
 	slow, fast := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", ""), h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
 	for n := range 300 {
@@ -270,9 +270,9 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 	again.Want("+hot299")
 }
 
-// TestAHotItemIsToldInItsPlace: updates whose move is deferred change no library, and are
+// TestFollow_DeliversUpdatesOfHotItems: updates whose move is deferred change no library, and are
 // delivered all the same.
-func TestAHotItemIsToldInItsPlace(t *testing.T) {
+func TestFollow_DeliversUpdatesOfHotItems(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("hot", principal.Private, "u:acme:ben=VIEWER")
 	for n := range 31 {
@@ -295,8 +295,8 @@ func TestAHotItemIsToldInItsPlace(t *testing.T) {
 	f.WantNothing(h, "u:acme:ben")
 }
 
-// TestRepairsTellNothing: an index update that changes nothing causes no event.
-func TestRepairsTellNothing(t *testing.T) {
+// TestFollow_RepairsCauseNoEvents: an index update that changes nothing causes no event.
+func TestFollow_RepairsCauseNoEvents(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER")
 	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")

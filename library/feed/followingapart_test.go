@@ -12,10 +12,10 @@ import (
 	"carrel/principal"
 )
 
-// TestAnEventsCursorStandsForWhatWasTold: a change that another gateway did not announce is
+// TestFollow_CursorCoversDeliveredChangesOnly: a change that another gateway did not announce is
 // found by the next full look, after more than a minute of this gateway's own changes was
 // delivered. A follower that resumes after one of those must get it.
-func TestAnEventsCursorStandsForWhatWasTold(t *testing.T) {
+func TestFollow_CursorCoversDeliveredChangesOnly(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	here, clock := g.Open(0, false)
 	other, its := g.Open(0, true)
@@ -45,9 +45,9 @@ func (h *heldUp) Announce(ctx context.Context, a library.Announcement) error {
 	return h.Notifier.Announce(ctx, a)
 }
 
-// TestWhatWasNeverAnnouncedIsNotTooOld: a process that is held up between a change and its
+// TestFollow_LateAnnouncementIsDelivered: a process that is held up between a change and its
 // announcement, for longer than announcements are kept, announces it all the same.
-func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
+func TestFollow_LateAnnouncementIsDelivered(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	here, _ := g.Open(0, false)
 	held := &heldUp{Notifier: g.Store, reached: make(chan struct{}), free: make(chan struct{})}
@@ -64,9 +64,9 @@ func TestWhatWasNeverAnnouncedIsNotTooOld(t *testing.T) {
 	f.Want("+late")
 }
 
-// TestANewStoreHasAllItsChanges: a store that was created by a gateway whose clock is ahead is
+// TestFollow_NewStoreWithAClockAhead: a store that was created by a gateway whose clock is ahead is
 // followed through others from the first cursor on.
-func TestANewStoreHasAllItsChanges(t *testing.T) {
+func TestFollow_NewStoreWithAClockAhead(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	g.Open(2*time.Minute, false)
 	here, _ := g.Open(0, false)
@@ -79,9 +79,9 @@ func TestANewStoreHasAllItsChanges(t *testing.T) {
 	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+first", "+missed")
 }
 
-// TestClocksApart: what is changed, read and followed through gateways whose clocks are minutes
-// apart is delivered all the same, as long as the difference is known.
-func TestClocksApart(t *testing.T) {
+// TestFollow_ClocksMinutesApart: what is changed, read and followed through gateways whose clocks
+// are minutes apart is delivered all the same, as long as the difference is known.
+func TestFollow_ClocksMinutesApart(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	right, _ := g.Open(0, false)
 	ahead, _ := g.Open(5*time.Minute, false)
@@ -102,9 +102,9 @@ func TestClocksApart(t *testing.T) {
 	right.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", conn.Edges[0].Cursor()).Want("+a", "+b", "+c")
 }
 
-// TestACursorOfATimeToCome: after a clock was set back, new changes are dated before older
+// TestFollow_CursorOfTheFuture: after a clock was set back, new changes are dated before older
 // cursors.
-func TestACursorOfATimeToCome(t *testing.T) {
+func TestFollow_CursorOfTheFuture(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	h.Note("a", principal.Public, owner+"=VIEWER")
@@ -143,9 +143,9 @@ func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []
 	return s.Store.ReadMany(ctx, ids, members)
 }
 
-// TestWhoHasLostItsRightsIsNotShownWhatCameAfter: a follower is not shown what came after it
-// lost its rights, even if it loses them during the delivery.
-func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
+// TestFollow_LostRightsHideLaterChanges: a follower is not shown what came after it lost its
+// rights, even if it loses them during the delivery.
+func TestFollow_LostRightsHideLaterChanges(t *testing.T) {
 	var store *trap
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &trap{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
@@ -164,9 +164,9 @@ func TestWhoHasLostItsRightsIsNotShownWhatCameAfter(t *testing.T) {
 	f.Want("![RESYNC]")
 }
 
-// TestWhatAPageHasShownIsTakenBack: a client may read a page while it follows. It gets an event
-// for an item that the page shows and that has left since, even if it got one before.
-func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
+// TestFollow_RemovesItemsThatAPageHasShown: a client may read a page while it follows. It gets an
+// event for an item that the page shows and that has left since, even if it got one before.
+func TestFollow_RemovesItemsThatAPageHasShown(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	f := h.Follow(backendtest.As(owner), owner, "")
@@ -184,10 +184,10 @@ func TestWhatAPageHasShownIsTakenBack(t *testing.T) {
 	f.WantNothing(h, owner)
 }
 
-// TestWhatAPageMayHaveLeftOutIsToldAgain: an event shows the present state of an item, which
-// may be ahead of the library. Until the library has it, a page omits the item unless it
+// TestFollow_RepeatsEventsThatAPageMayHaveOmitted: an event shows the present state of an item,
+// which may be ahead of the library. Until the library has it, a page omits the item unless it
 // reaches the newest end.
-func TestWhatAPageMayHaveLeftOutIsToldAgain(t *testing.T) {
+func TestFollow_RepeatsEventsThatAPageMayHaveOmitted(t *testing.T) {
 	var store *stuck
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {

@@ -8,10 +8,11 @@ import (
 	"carrel/principal"
 )
 
-// TestWhoCameLateNeverHadIt: while the change that withdrew an item is not done everywhere,
-// entries that may exist are deleted in every library to which the item is added. Readers of
-// such a library get no event: it would reveal who has a role on items that they may not see.
-func TestWhoCameLateNeverHadIt(t *testing.T) {
+// TestFollow_LaterMemberGetsNoRemoval: while the change that withdrew an item is not done
+// everywhere, entries that may exist are deleted in every library to which the item is added.
+// Readers of such a library get no event: it would reveal who has a role on items that they may not
+// see.
+func TestFollow_LaterMemberGetsNoRemoval(t *testing.T) {
 	var store *stuck
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:down"} {

@@ -62,9 +62,9 @@ func beginFollowing(h *backendtest.Fixture, ctx context.Context, user string) <-
 	return came
 }
 
-// TestWhoLeavesTakesNobodyAlong: followers of a library wait for one look at its changes. The
-// one that has started it leaves at once, and the others are not affected.
-func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
+// TestRead_LeavingFollowerDoesNotAffectOthers: followers of a library wait for one look at its
+// changes. The one that has started it leaves at once, and the others are not affected.
+func TestRead_LeavingFollowerDoesNotAffectOthers(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := gateChanges(g, "u:acme:ann", nil)
 	here, clock := g.Open(0, false)
@@ -93,9 +93,9 @@ func TestWhoLeavesTakesNobodyAlong(t *testing.T) {
 	(&backendtest.Follower{T: t, Following: b.f}).Want("+a")
 }
 
-// TestAProcessEndsWhileALibraryIsLookedAt: a process does not wait for a look at a library that
-// the last of its followers has left.
-func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
+// TestRead_AbandonedDoesNotDelayClose: a process does not wait for a look at a library that the
+// last of its followers has left.
+func TestRead_AbandonedDoesNotDelayClose(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := gateChanges(g, "u:acme:ann", nil)
 	here, clock := g.Open(0, false)
@@ -115,9 +115,9 @@ func TestAProcessEndsWhileALibraryIsLookedAt(t *testing.T) {
 	clock.Close()
 }
 
-// TestAFailedLookIsNobodysWhoComesLater: followers that waited for a failed look get its error.
-// A later follower looks again, even if one of those has not left yet.
-func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
+// TestRead_FailureDoesNotAffectLaterFollowers: followers that waited for a failed look get its
+// error. A later follower looks again, even if one of those has not left yet.
+func TestRead_FailureDoesNotAffectLaterFollowers(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	store := gateChanges(g, "u:acme:ann", backendtest.ErrDown)
 	here, clock := g.Open(0, false)
@@ -142,10 +142,10 @@ func TestAFailedLookIsNobodysWhoComesLater(t *testing.T) {
 	(&backendtest.Follower{T: t, Following: late.f}).Want("+a")
 }
 
-// TestAFollowerIsNotToldWhatWasBefore: changes by other processes before the first look at a
-// library are not delivered, even if they are announced meanwhile. What that look has missed is
-// delivered.
-func TestAFollowerIsNotToldWhatWasBefore(t *testing.T) {
+// TestRead_EarlierChangesOfOthersAreNotDelivered: changes by other processes before the first look
+// at a library are not delivered, even if they are announced meanwhile. What that look has missed
+// is delivered.
+func TestRead_EarlierChangesOfOthersAreNotDelivered(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	other, _ := g.Open(0, false)
 	store := gateChanges(g, "u:acme:ben", nil)

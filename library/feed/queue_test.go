@@ -11,10 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// TestWhatWasMissedComesFirst: all missed changes come first, whatever comes while they are
-// queued. A cursor that was delivered in between would cover changes that were not delivered
-// yet.
-func TestWhatWasMissedComesFirst(t *testing.T) {
+// TestQueue_MissedChangesComeFirst: all missed changes come first, whatever comes while they are
+// queued. A cursor that was delivered in between would cover changes that were not delivered yet.
+func TestQueue_MissedChangesComeFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
 	f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]pending{}}
 	missed := make([]library.Change, most)

@@ -17,9 +17,9 @@ import (
 	"carrel/principal"
 )
 
-// TestFindBesideWrongRows: rows that no header justifies show no principal, the audit reports
+// TestFind_IgnoresWrongRows: rows that no header justifies show no principal, the audit reports
 // them, and a rebuild of the directory repairs it.
-func TestFindBesideWrongRows(t *testing.T) {
+func TestFind_IgnoresWrongRows(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	h.UserNamed("u:acme:w", "Bravo", principal.Public)
@@ -49,9 +49,9 @@ func TestFindBesideWrongRows(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestTheScrubberMendsTheDirectory: missing rows are written and wrong rows removed, once, and
-// not while a change is in flight.
-func TestTheScrubberMendsTheDirectory(t *testing.T) {
+// TestScrubber_RepairsTheDirectory: missing rows are written and wrong rows removed, once, and not
+// while a change is in flight.
+func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	h.UserNamed("u:acme:w", "Bravo", principal.Public)
@@ -154,9 +154,9 @@ func (o *olderStore) ApplyDirectory(ctx context.Context, e *principal.DirectoryU
 	return o.Store.ApplyDirectory(ctx, e)
 }
 
-// TestRenameUnfinished: a change whose rows could not be written is on the list
+// TestRename_UnfinishedStaysOnTheList: a change whose rows could not be written is on the list
 // until they are.
-func TestRenameUnfinished(t *testing.T) {
+func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	older := &olderStore{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { older.Store = s; return older })
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)

@@ -62,9 +62,9 @@ func damage(t *testing.T, h *backendtest.Fixture) {
 	}
 }
 
-// TestFeeds_AreMended: the audit finds what is missing in a feed and what is unjustified, and
+// TestFeeds_AreRepaired: the audit finds what is missing in a feed and what is unjustified, and
 // both a rebuild and the scrubber repair it.
-func TestFeeds_AreMended(t *testing.T) {
+func TestFeeds_AreRepaired(t *testing.T) {
 	for name, repairAll := range map[string]func(t *testing.T, h *backendtest.Fixture){
 		"by a rebuild": func(t *testing.T, h *backendtest.Fixture) {
 			r, err := h.ServiceAfter(0).RebuildAll(t.Context(), func(int, int) {})
@@ -162,8 +162,8 @@ func TestFeeds_LeaveOutWhatHasExpired(t *testing.T) {
 	wantNewest(t, h.ServiceAfter(time.Hour))
 }
 
-// TestScrub_TidiesPastesWhoseHintsWereLost ends and removes them.
-func TestScrub_TidiesPastesWhoseHintsWereLost(t *testing.T) {
+// TestScrub_RemovesPastesWithoutHints ends and removes them.
+func TestScrub_RemovesPastesWithoutHints(t *testing.T) {
 	h := backendtest.New(t, nil)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
 	if _, err := h.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "x", ExpiresAt: &end}); err != nil {

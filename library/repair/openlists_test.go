@@ -105,9 +105,9 @@ var derivedMistakes = []struct {
 	}},
 }
 
-// TestScrub_GoesOnWhereAListCannotBeRead: the list that cannot be read may contain recent
-// changes. What was changed long ago is repaired.
-func TestScrub_GoesOnWhereAListCannotBeRead(t *testing.T) {
+// TestScrub_UnreadableListDoesNotStopIt: the list that cannot be read may contain recent changes.
+// What was changed long ago is repaired.
+func TestScrub_UnreadableListDoesNotStopIt(t *testing.T) {
 	for _, c := range derivedMistakes {
 		t.Run(c.name, func(t *testing.T) {
 			h, store, rows := damagedFixture(t)
@@ -153,7 +153,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	}
 }
 
-func TestScrub_EndsWhereListsCannotBeLookedFor(t *testing.T) {
+func TestScrub_EndsIfListsCannotBeListed(t *testing.T) {
 	var store *brokenLists
 	h := backendtest.New(t, func(s backend.Store) backend.Store {
 		store = &brokenLists{Store: s}

@@ -24,9 +24,9 @@ func (impatient) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool
 	return sched.NewReal().Wait(ctx, l, min(d, time.Millisecond))
 }
 
-// TestRebuildLibrary_GoesOnAfterItsAnswer: a rebuild that takes longer than an answer
+// TestRebuildLibrary_ContinuesAfterItsResponse: a rebuild that takes longer than an answer
 // continues. The mutation says so, and its repetition returns the outcome.
-func TestRebuildLibrary_GoesOnAfterItsAnswer(t *testing.T) {
+func TestRebuildLibrary_ContinuesAfterItsResponse(t *testing.T) {
 	h, store := losingFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	h.Note("one", principal.Private)
@@ -141,7 +141,7 @@ func TestRebuildLibrary(t *testing.T) {
 	h.WantClean()
 }
 
-func TestLostLibraryIsRebuiltOnTheFly(t *testing.T) {
+func TestReaders_RebuildALostLibrary(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Applied(r.Store.CommitPrincipal(t.Context(), &principal.Commit{
 		ID:     "u:acme:ann",

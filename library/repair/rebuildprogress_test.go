@@ -378,9 +378,9 @@ func TestRebuild_MarksAsOfItsBeginning(t *testing.T) {
 	}
 }
 
-// TestRebuild_IsBegunAnew: a rebuild starts again if its progress does not describe the present
+// TestRebuild_CanStartOver: a rebuild starts again if its progress does not describe the present
 // library.
-func TestRebuild_IsBegunAnew(t *testing.T) {
+func TestRebuild_CanStartOver(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		unrecorded bool // before

@@ -84,9 +84,9 @@ func (l *losing) Recorded(ctx context.Context, p principal.ID) (bool, error) {
 	return l.Store.Recorded(ctx, p)
 }
 
-// TestRebuildingWhatIsWholeChangesNothing: no state is restamped if everything that is written
+// TestRebuild_OfACompleteLibraryChangesNothing: no state is restamped if everything that is written
 // shows.
-func TestRebuildingWhatIsWholeChangesNothing(t *testing.T) {
+func TestRebuild_OfACompleteLibraryChangesNothing(t *testing.T) {
 	h := backendtest.Town(t)
 	var ids []library.ContentID
 	for n := range 5 {
@@ -124,9 +124,9 @@ func scrubAll(h *backendtest.Fixture) int {
 	return mismatches
 }
 
-// TestTheScrubberMends inserts rows that no header justifies, and removes rows that one does,
+// TestScrubber_RepairsRows inserts rows that no header justifies, and removes rows that one does,
 // with timestamps before and after those of the states.
-func TestTheScrubberMends(t *testing.T) {
+func TestScrubber_RepairsRows(t *testing.T) {
 	const item, ben = library.ContentID("c:acme:x"), principal.ID("u:acme:ben")
 	type plant struct {
 		name string
@@ -202,8 +202,8 @@ func raisedAbove(t *testing.T, h *backendtest.Fixture, id library.ContentID) lib
 	return rows.Header
 }
 
-// TestTheScrubberMendsMemberships does the same with the memberships of groups.
-func TestTheScrubberMendsMemberships(t *testing.T) {
+// TestScrubber_RepairsMemberships does the same with the memberships of groups.
+func TestScrubber_RepairsMemberships(t *testing.T) {
 	h := backendtest.Town(t)
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
 	h.Quiet()
@@ -232,9 +232,9 @@ func TestTheScrubberMendsMemberships(t *testing.T) {
 	}
 }
 
-// TestRebuildsOnTheFlyAreBounded: readers of many missing libraries have only a few rebuilt at
+// TestReaders_StartFewRebuildsAtATime: readers of many missing libraries have only a few rebuilt at
 // a time, and all of them in the end.
-func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
+func TestReaders_StartFewRebuildsAtATime(t *testing.T) {
 	const libraries, atOnce = 12, 4
 	h, store := losingFixture(t)
 	ids := make([]principal.ID, libraries)
@@ -281,9 +281,9 @@ func TestRebuildsOnTheFlyAreBounded(t *testing.T) {
 	}
 }
 
-// TestARebuildThatFailsIsNotBegunByEveryReader: a reader that comes before the time at which
-// readers may retry does not start another one.
-func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
+// TestReaders_DoNotRestartAFailedRebuild: a reader that comes before the time at which readers may
+// retry does not start another one.
+func TestReaders_DoNotRestartAFailedRebuild(t *testing.T) {
 	h, store := losingFixture(t)
 	h.User("u:acme:ann", principal.Public)
 	store.lose("u:acme:ann")
@@ -304,10 +304,9 @@ func TestARebuildThatFailsIsNotBegunByEveryReader(t *testing.T) {
 	}
 }
 
-// TestRepairEntry_JudgesByTheHeader: a reader requests a repair of an entry, which may be
-// correct again by the time of the repair: the repair compares the entry with the item's header
-// then.
-func TestRepairEntry_JudgesByTheHeader(t *testing.T) {
+// TestRepairEntry_DecidesByTheHeader: a reader requests a repair of an entry, which may be correct
+// again by the time of the repair: the repair compares the entry with the item's header then.
+func TestRepairEntry_DecidesByTheHeader(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
 	h.Quiet()

@@ -14,9 +14,9 @@ var contracts = []string{
 	"../../interchange/archive/archive.go",
 }
 
-// TestEveryMustIsASubtest checks that every sentence of the contracts with a "must" is the name
-// of a subtest, under the method that it is about.
-func TestEveryMustIsASubtest(t *testing.T) {
+// TestContract_EveryMustIsASubtest checks that every sentence of the contracts with a "must" is the
+// name of a subtest, under the method that it is about.
+func TestContract_EveryMustIsASubtest(t *testing.T) {
 	names := make(map[string]bool)
 	for _, a := range areas() {
 		for _, c := range a.checks {
@@ -71,8 +71,8 @@ func sentences(t *testing.T, file string) []string {
 	return found
 }
 
-// TestNamesAreUnique checks that no subtest hides another one.
-func TestNamesAreUnique(t *testing.T) {
+// TestContract_SubtestNamesAreUnique checks that no subtest hides another one.
+func TestContract_SubtestNamesAreUnique(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, a := range areas() {
 		for _, c := range a.checks {

@@ -15,10 +15,9 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestSimulateInFlight_AQuietGateway makes one change in ten seconds. A list is written
-// when the change starts, when a heartbeat finds it there, and when a heartbeat finds it
-// gone.
-func TestSimulateInFlight_AQuietGateway(t *testing.T) {
+// TestSimulateInFlight_QuietGateway makes one change in ten seconds. A list is written when the
+// change starts, when a heartbeat finds it there, and when a heartbeat finds it gone.
+func TestSimulateInFlight_QuietGateway(t *testing.T) {
 	use := simulateInFlight(listLoad{
 		changes: 0.1, lasts: 1500 * time.Millisecond, write: time.Millisecond, pages: 1, read: time.Millisecond,
 	}, 100*simulated, 1)
@@ -30,9 +29,9 @@ func TestSimulateInFlight_AQuietGateway(t *testing.T) {
 	near(t, "wait of a page in ms", use.waits.Seconds()*1e3, 1, 0.05)
 }
 
-// TestSimulateInFlight_ABusyGateway checks that writes and reads do not overlap, however
-// many changes and pages arrive.
-func TestSimulateInFlight_ABusyGateway(t *testing.T) {
+// TestSimulateInFlight_BusyGateway checks that writes and reads do not overlap, however many
+// changes and pages arrive.
+func TestSimulateInFlight_BusyGateway(t *testing.T) {
 	l := listLoad{
 		changes: 10_000, lasts: 22 * time.Millisecond, write: 5 * time.Millisecond,
 		pages: 10_000, read: 8 * time.Millisecond,
@@ -47,9 +46,9 @@ func TestSimulateInFlight_ABusyGateway(t *testing.T) {
 	near(t, "wait of a page in ms", use.waits.Seconds()*1e3, 8*1.5, 0.05)
 }
 
-// TestSimulateInFlight_AnInterval checks that with an interval, reads happen at its rate,
-// and a page waits for half of it and for a read.
-func TestSimulateInFlight_AnInterval(t *testing.T) {
+// TestSimulateInFlight_Interval checks that with an interval, reads happen at its rate, and a page
+// waits for half of it and for a read.
+func TestSimulateInFlight_Interval(t *testing.T) {
 	l := listLoad{changes: 1, lasts: time.Millisecond, write: time.Millisecond, pages: 10_000, read: 8 * time.Millisecond}
 	l.interval = 20 * time.Millisecond
 	use := simulateInFlight(l, 30*time.Second, 1)

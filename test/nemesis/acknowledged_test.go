@@ -6,11 +6,11 @@ import (
 	"carrel/principal"
 )
 
-// TestWhoIsAcknowledgedAsAMemberIsOne stops a process after it has decided that a user
-// joins a group, before it updates what is derived from the membership. From the first
-// acknowledgement on, even one that another process gives to the same idempotency key,
-// the user must be a member, although nobody has finished the change.
-func TestWhoIsAcknowledgedAsAMemberIsOne(t *testing.T) {
+// TestMembership_AcknowledgedIsEffective stops a process after it has decided that a user joins a
+// group, before it updates what is derived from the membership. From the first acknowledgement on,
+// even one that another process gives to the same idempotency key, the user must be a member,
+// although nobody has finished the change.
+func TestMembership_AcknowledgedIsEffective(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t)
 	defer r.whole.close(t)

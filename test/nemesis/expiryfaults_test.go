@@ -107,9 +107,9 @@ func (r *fixture) unhinted(t *testing.T) (ids []library.ContentID) {
 	return ids
 }
 
-// TestAMissingHintIsFound removes the hint of an item that expires. The audit reports the
+// TestAudit_ReportsAMissingHint removes the hint of an item that expires. The audit reports the
 // item, which outlives its expiry.
-func TestAMissingHintIsFound(t *testing.T) {
+func TestAudit_ReportsAMissingHint(t *testing.T) {
 	r := newFixture(t)
 	defer r.whole.close(t)
 	id := expiring.prefix + "fault-0-0"

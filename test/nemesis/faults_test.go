@@ -176,11 +176,10 @@ func wanted(op operation) (before, after seen) {
 // slow, so that other statements timed out than the faulty one.
 const slowTries = 4
 
-// TestEveryStepMeetsEveryFault plays each mutation with each fault at each of its steps.
-// When nothing is in flight any more, the stored state is what clients were answered, a
-// repetition with the same key makes the change exactly once, and all libraries are
-// right.
-func TestEveryStepMeetsEveryFault(t *testing.T) {
+// TestFaults_AtEveryStepOfMutations plays each mutation with each fault at each of its steps. When
+// nothing is in flight any more, the stored state is what clients were answered, a repetition with
+// the same key makes the change exactly once, and all libraries are right.
+func TestFaults_AtEveryStepOfMutations(t *testing.T) {
 	r := newFixture(t)
 	defer r.whole.close(t)
 	r.playAll(t, slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations, takeOvers))
@@ -232,9 +231,9 @@ func (r *fixture) playAll(t *testing.T, all []operation) {
 	t.Logf("%d faults, %d unknown outcomes, %d played again because the machine was slow", played.Load(), unknown.Load(), again.Load())
 }
 
-// TestAMissingRuleIsFound runs a process that decides before its entry is on the list,
-// and then dies. The audit must report the libraries that are left incomplete.
-func TestAMissingRuleIsFound(t *testing.T) {
+// TestAudit_ReportsADecisionWithoutItsEntry runs a process that decides before its entry is on the
+// list, and then dies. The audit must report the libraries that are left incomplete.
+func TestAudit_ReportsADecisionWithoutItsEntry(t *testing.T) {
 	r := newFixture(t)
 	defer r.whole.close(t)
 	for n, op := range operations {

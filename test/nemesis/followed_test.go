@@ -72,11 +72,11 @@ func (p *process) follow(t *testing.T, token string, in vars) <-chan itemEvent {
 	return events
 }
 
-// TestAChangeIsToldByAnotherGateway follows a library through one gateway and changes it
-// through another one, whose clock is 2 s ahead. The limit is extended where other work
-// slows the machine down, as it is for refusals. No other test uses the cluster at the
-// same time, so the statements do not wait for those of other tests.
-func TestAChangeIsToldByAnotherGateway(t *testing.T) {
+// TestFollow_DeliversChangesOfAnotherGateway follows a library through one gateway and changes it
+// through another one, whose clock is 2 s ahead. The limit is extended where other work slows the
+// machine down, as it is for refusals. No other test uses the cluster at the same time, so the
+// statements do not wait for those of other tests.
+func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	a, b := s.serveAhead("a"), s.serve("b")
 	ann := a.user(t, "ann")

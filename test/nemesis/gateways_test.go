@@ -13,9 +13,8 @@ import (
 	"carrel/core/commit"
 )
 
-// TestOneReadsWhatAnotherWrote checks that clients see two gateways on one cluster as
-// one.
-func TestOneReadsWhatAnotherWrote(t *testing.T) {
+// TestGateways_ReadEachOthersWrites checks that clients see two gateways on one cluster as one.
+func TestGateways_ReadEachOthersWrites(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	a, b := s.serve("a"), s.serve("b")
@@ -54,9 +53,9 @@ func TestOneReadsWhatAnotherWrote(t *testing.T) {
 	s.audit()
 }
 
-// TestClocksDiffer checks that only the gateway that is built with a clock ahead is
-// ahead, however long an answer takes.
-func TestClocksDiffer(t *testing.T) {
+// TestGateways_ClocksDiffer checks that only the gateway that is built with a clock ahead is ahead,
+// however long an answer takes.
+func TestGateways_ClocksDiffer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	for _, c := range []struct {
@@ -78,9 +77,9 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestGatewaysRaceOnOneItem checks that every acknowledged update happened exactly once,
-// although the clocks of the gateways differ by 2 s.
-func TestGatewaysRaceOnOneItem(t *testing.T) {
+// TestGateways_RaceOnOneItem checks that every acknowledged update happened exactly once, although
+// the clocks of the gateways differ by 2 s.
+func TestGateways_RaceOnOneItem(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	gateways := []*process{s.serve("a"), s.serveAhead("b")}
@@ -116,9 +115,9 @@ func TestGatewaysRaceOnOneItem(t *testing.T) {
 // extended where other work slows the machine down, as it is for refusals.
 const finishedWithin = 30 * time.Second
 
-// TestAKilledGatewayIsFinishedByAnother kills one of two gateways under load. The other
-// one must finish its changes.
-func TestAKilledGatewayIsFinishedByAnother(t *testing.T) {
+// TestGateways_FinishChangesOfAKilledOne kills one of two gateways under load. The other one must
+// finish its changes.
+func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	hosts, keyspace := node.Hosts(t), node.Keyspace(t)
 	s := newSite(t, hosts, keyspace, 1)

@@ -157,9 +157,9 @@ func registers() porcupine.Model {
 	}
 }
 
-// TestAHistoryThatCannotBe checks that histories with a lost, a doubled or a forgotten
+// TestHistory_ImpossibleIsRefused checks that histories with a lost, a doubled or a forgotten
 // change are refused.
-func TestAHistoryThatCannotBe(t *testing.T) {
+func TestHistory_ImpossibleIsRefused(t *testing.T) {
 	update := func(title string, version int, call, ret int64) porcupine.Operation {
 		return porcupine.Operation{Input: registerOp{update: true, title: title}, Output: header{version: version}, Call: call, Return: ret}
 	}
@@ -235,10 +235,10 @@ func (c *circle) play(t *testing.T, script string) {
 	}
 }
 
-// TestAMembershipThatCannotBe checks the rules for reads through a group: showing
-// something to a removed member is refused, and so is hiding it from a new member. While
-// the membership is being changed, both are right.
-func TestAMembershipThatCannotBe(t *testing.T) {
+// TestHistory_ImpossibleMembershipIsRefused checks the rules for reads through a group: showing
+// something to a removed member is refused, and so is hiding it from a new member. While the
+// membership is being changed, both are right.
+func TestHistory_ImpossibleMembershipIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
 		want         ruling
@@ -280,9 +280,9 @@ func TestAMembershipThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestAGroupThatCannotBe checks that members that the ledger does not allow are refused,
-// and that members that it knows must be present.
-func TestAGroupThatCannotBe(t *testing.T) {
+// TestHistory_ImpossibleGroupIsRefused checks that members that the ledger does not allow are
+// refused, and that members that it knows must be present.
+func TestHistory_ImpossibleGroupIsRefused(t *testing.T) {
 	type wrong struct{ Lost, Duplicates, Leaks, Wrong int64 }
 	for _, c := range []struct {
 		name, script, members string

@@ -129,10 +129,10 @@ func lateTexts() []tooLate {
 	}
 }
 
-// TestWhatComesLateChangesNothing delays the last request of a process that takes a name,
-// ends a lease, writes a text or changes a paste. It arrives when the process is dead and
-// others have taken the name, or have written. It must take nothing from them.
-func TestWhatComesLateChangesNothing(t *testing.T) {
+// TestLateRequests_ChangeNothing delays the last request of a process that takes a name, ends a
+// lease, writes a text or changes a paste. It arrives when the process is dead and others have
+// taken the name, or have written. It must take nothing from them.
+func TestLateRequests_ChangeNothing(t *testing.T) {
 	r := newFixture(t)
 	defer r.close(t)
 	r.late(t, lapsed)

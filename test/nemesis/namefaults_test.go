@@ -152,12 +152,11 @@ func tried(do func() error) error {
 	return err
 }
 
-// TestEveryStepOfNamesAndTextsMeetsEveryFault plays the operations that take URLs and
-// leases, and those that write texts, with each fault at each of their steps. Afterwards
-// no name has two owners, and every name without an owner is free as soon as its claims
-// have lapsed. The scrubber removes what dead processes left behind, and finds nothing
-// else.
-func TestEveryStepOfNamesAndTextsMeetsEveryFault(t *testing.T) {
+// TestFaults_AtEveryStepOfNamesAndTexts plays the operations that take URLs and leases, and those
+// that write texts, with each fault at each of their steps. Afterwards no name has two owners, and
+// every name without an owner is free as soon as its claims have lapsed. The scrubber removes what
+// dead processes left behind, and finds nothing else.
+func TestFaults_AtEveryStepOfNamesAndTexts(t *testing.T) {
 	r := newFixture(t)
 	defer r.close(t)
 	r.late(t, lapsed)

@@ -72,12 +72,11 @@ func (d *death) strike(t *testing.T, r *fixture, cluster *cassandratest.Cluster,
 	return met
 }
 
-// TestTheNodeDiesAtEveryStep kills the node with kill -9 while operations that take
-// names, write texts and change pastes are each at one of their steps. At half of the
-// steps the request is just arriving; at the others the node has answered. When the node
-// is back, the stored state is what clients were answered, and no name is held without an
-// owner.
-func TestTheNodeDiesAtEveryStep(t *testing.T) {
+// TestNodeDeath_AtEveryStep kills the node with kill -9 while operations that take names, write
+// texts and change pastes are each at one of their steps. At half of the steps the request is just
+// arriving; at the others the node has answered. When the node is back, the stored state is what
+// clients were answered, and no name is held without an owner.
+func TestNodeDeath_AtEveryStep(t *testing.T) {
 	cluster, err := cassandratest.StartDurable(t.Context())
 	if err != nil {
 		t.Fatal(err)

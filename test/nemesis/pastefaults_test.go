@@ -267,9 +267,9 @@ func (r *fixture) listed(t *testing.T, id string) (names []string) {
 // mostPastes exceeds the number of pastes that these tests list.
 const mostPastes = 5000
 
-// TestEveryStepOfPastesMeetsEveryFault plays operations on pastes with each fault at each
-// of their steps. Afterwards the feed lists exactly what the rows say.
-func TestEveryStepOfPastesMeetsEveryFault(t *testing.T) {
+// TestFaults_AtEveryStepOfPastes plays operations on pastes with each fault at each of their steps.
+// Afterwards the feed lists exactly what the rows say.
+func TestFaults_AtEveryStepOfPastes(t *testing.T) {
 	r := newFixture(t)
 	defer r.close(t)
 	r.late(t, 2*untilExpiry)

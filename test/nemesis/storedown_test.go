@@ -15,10 +15,10 @@ import (
 	"carrel/cassandra/session"
 )
 
-// TestRow49TheStoreIsDown is the row of the hostile table (see scenario) that needs a
-// cluster. However the store fails, a client receives a code and advice on how to go on,
-// and nothing about hosts, statements or the driver.
-func TestRow49TheStoreIsDown(t *testing.T) {
+// TestStoreDown_ErrorsHaveCodes is the row of the hostile table (see scenario) that needs a
+// cluster. However the store fails, a client receives a code and advice on how to go on, and
+// nothing about hosts, statements or the driver.
+func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	whole := newSite(t, []string{host}, keyspace, 1)
@@ -98,9 +98,9 @@ func TestRow49TheStoreIsDown(t *testing.T) {
 	})
 }
 
-// TestAGatewayStartsBesideTrouble starts a gateway while too few nodes are up for its
-// first reads. It retries, and serves as soon as enough nodes are up.
-func TestAGatewayStartsBesideTrouble(t *testing.T) {
+// TestStart_WaitsForEnoughNodes starts a gateway while too few nodes are up for its first reads. It
+// retries, and serves as soon as enough nodes are up.
+func TestStart_WaitsForEnoughNodes(t *testing.T) {
 	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
 	s := newSite(t, []string{host}, keyspace, 1)

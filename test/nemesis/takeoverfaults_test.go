@@ -144,10 +144,10 @@ func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *ins
 	}
 }
 
-// TestATakeOverWithoutARuleIsFound checks that broken take-overs are detected: one
-// without a fence lets a late decision through, which nobody finishes; and one that drops
-// more than it has read drops the unfinished changes of its owner.
-func TestATakeOverWithoutARuleIsFound(t *testing.T) {
+// TestTakeOver_WithoutARuleIsDetected checks that broken take-overs are detected: one without a
+// fence lets a late decision through, which nobody finishes; and one that drops more than it has
+// read drops the unfinished changes of its owner.
+func TestTakeOver_WithoutARuleIsDetected(t *testing.T) {
 	r := newFixture(t)
 	defer r.whole.close(t)
 	for n, c := range []encounter{

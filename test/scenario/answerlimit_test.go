@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory sends 32 parallel requests whose
-// answers would have 9 to 515 MiB each. They are refused, and the process never uses 600
-// MiB of resident memory.
-func TestAnswerLimit_LongAnswersAtOnceDoNotFillTheMemory(t *testing.T) {
+// TestAnswerLimit_ConcurrentLongAnswersFitInMemory sends 32 parallel requests whose answers would
+// have 9 to 515 MiB each. They are refused, and the process never uses 600 MiB of resident memory.
+func TestAnswerLimit_ConcurrentLongAnswersFitInMemory(t *testing.T) {
 	const most, atOnce = 600 << 10, 32 // KiB; requests
 	whole := serveWith(t, "--rate-limit", "0")
 	ann := whole.user("acme", "ann", "PUBLIC")

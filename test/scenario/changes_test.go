@@ -43,8 +43,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	g.audit()
 }
 
-// TestManyChangesOfOneItem races 200 updates of one item.
-func TestManyChangesOfOneItem(t *testing.T) {
+// TestUpdateContent_ManyAtOnce races 200 updates of one item.
+func TestUpdateContent_ManyAtOnce(t *testing.T) {
 	t.Parallel() // mostly waits
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -102,8 +102,8 @@ func TestStaleVersion(t *testing.T) {
 	}
 }
 
-// TestEditors: an editor changes title, description and link, and nothing else.
-func TestEditors(t *testing.T) {
+// TestUpdateContent_Editors: an editor changes title, description and link, and nothing else.
+func TestUpdateContent_Editors(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	ben := g.user("acme", "ben", "PUBLIC")
@@ -134,9 +134,9 @@ func TestEditors(t *testing.T) {
 	may(ann, "y PRIVATE MANAGER share true edit true manage true delete true")
 }
 
-// TestWithdrawnAtOnce makes an item PRIVATE. From the answer on, no library shows it to
-// viewers without a role.
-func TestWithdrawnAtOnce(t *testing.T) {
+// TestVisibility_WithdrawalIsImmediate makes an item PRIVATE. From the answer on, no library shows
+// it to viewers without a role.
+func TestVisibility_WithdrawalIsImmediate(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	zed := g.user("beta", "zed", "PUBLIC")

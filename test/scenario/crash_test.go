@@ -23,9 +23,9 @@ type promised struct {
 	touched int  // the number of the crash after its last change
 }
 
-// TestKilledUnderLoad kills the process repeatedly while four clients change items. No
-// acknowledged change may be lost, and every library must be right after each restart.
-func TestKilledUnderLoad(t *testing.T) {
+// TestCrash_UnderLoad kills the process repeatedly while four clients change items. No acknowledged
+// change may be lost, and every library must be right after each restart.
+func TestCrash_UnderLoad(t *testing.T) {
 	t.Parallel() // the hostile rows mostly wait
 	g := serve(t)
 	const clients, readers = 4, 6

@@ -17,9 +17,9 @@ func (g *gateway) pointsSpent() float64 {
 	return n
 }
 
-// TestEventsAreBilled checks that each event of a subscription is billed for the groups
-// that are resolved for it, on every transport.
-func TestEventsAreBilled(t *testing.T) {
+// TestSubscription_EventsAreBilled checks that each event of a subscription is billed for the
+// groups that are resolved for it, on every transport.
+func TestSubscription_EventsAreBilled(t *testing.T) {
 	const items, perEvent = 8, 2 + 3./20 // two rounds of reads, three groups
 	whole := serveWith(t)
 	ann, eve := whole.user("acme", "ann", "PUBLIC"), whole.user("acme", "eve", "PUBLIC")

@@ -59,9 +59,9 @@ func (v *viewer) barredFrom(tenant string) string {
 	return ""
 }
 
-// TestWhoFindsWhom is the table of who can find whom. Only viewers of the tenant can find
+// TestFind_WhoFindsWhom is the table of who can find whom. Only viewers of the tenant can find
 // anybody in it, even PUBLIC users.
-func TestWhoFindsWhom(t *testing.T) {
+func TestFind_WhoFindsWhom(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
 	var all []string
@@ -110,9 +110,9 @@ func TestWhoFindsWhom(t *testing.T) {
 	g.audit()
 }
 
-// TestFinding checks order, renaming, cursors and refusals over HTTP, and that a restart
-// does not change the result.
-func TestFinding(t *testing.T) {
+// TestFind_OrderAndCursors checks order, renaming, cursors and refusals over HTTP, and that a
+// restart does not change the result.
+func TestFind_OrderAndCursors(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	for _, name := range []string{"anna", "annabel", "bob"} {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestResolvingGroupsIsBilled checks that reading an item that may be hidden is billed
-// for the groups that were resolved for it, whether the item exists or not.
-func TestResolvingGroupsIsBilled(t *testing.T) {
+// TestRates_ResolvingGroupsIsBilled checks that reading an item that may be hidden is billed for
+// the groups that were resolved for it, whether the item exists or not.
+func TestRates_ResolvingGroupsIsBilled(t *testing.T) {
 	g := serveWith(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	eve := g.user("acme", "eve", "PUBLIC")

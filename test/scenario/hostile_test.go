@@ -50,7 +50,7 @@ func hostileForLong() []longRow {
 // elsewhere lists rows with tests in another package, by package and name, which
 // elsewhere_test.go looks for. Row 49 (the store is down) needs a cluster, which nemesis
 // has.
-var elsewhere = map[int]string{49: "test/nemesis:TestRow49TheStoreIsDown"}
+var elsewhere = map[int]string{49: "test/nemesis:TestStoreDown_ErrorsHaveCodes"}
 
 func TestHostile(t *testing.T) {
 	t.Parallel() // mostly waits

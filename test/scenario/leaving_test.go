@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestClientsThatLeave_AreNotWarnedOf checks that clients may disconnect at any time: the
-// log contains no warning and no error about it.
-func TestClientsThatLeave_AreNotWarnedOf(t *testing.T) {
+// TestDisconnect_LogsNoWarning checks that clients may disconnect at any time: the log contains no
+// warning and no error about it.
+func TestDisconnect_LogsNoWarning(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0")
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.must(ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "team", "displayName": "Team"}})

@@ -33,10 +33,9 @@ type confirmation struct {
 	keys      []string
 }
 
-// TestNames_UnderCrashes kills the process repeatedly while clients lease keys and set
-// URLs. No key and no URL may have two owners, and none may be held without an owner for
-// longer than 30 s.
-func TestNames_UnderCrashes(t *testing.T) {
+// TestNames_OverCrashes kills the process repeatedly while clients lease keys and set URLs. No key
+// and no URL may have two owners, and none may be held without an owner for longer than 30 s.
+func TestNames_OverCrashes(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
 	const clients, keys, urls = 4, 12, 8

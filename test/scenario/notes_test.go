@@ -413,9 +413,9 @@ func TestNotes_DocumentationCanBeRun(t *testing.T) {
 	g.wantAt(last, "publishDraft.revision", `{"isCurrent":true,"number":2}`)
 }
 
-// TestNotes_FollowersAreToldOfPublications checks that a follower of a library receives
-// publications, and nothing that visitors do not see.
-func TestNotes_FollowersAreToldOfPublications(t *testing.T) {
+// TestNotes_FollowersReceivePublications checks that a follower of a library receives publications,
+// and nothing that visitors do not see.
+func TestNotes_FollowersReceivePublications(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	id := g.note(ann, "body", "zero")

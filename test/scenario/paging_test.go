@@ -23,7 +23,7 @@ func shelf(g *gateway, n int) (token string, titles []string) {
 	return token, titles
 }
 
-func TestPagingBothWaysInBothOrders(t *testing.T) {
+func TestPaging_BothWaysInBothOrders(t *testing.T) {
 	g := serve(t)
 	token, titles := shelf(g, 45)
 	reversed := slices.Clone(titles)
@@ -74,7 +74,7 @@ func TestPagingBothWaysInBothOrders(t *testing.T) {
 	}
 }
 
-func TestPageArguments(t *testing.T) {
+func TestPaging_InvalidArguments(t *testing.T) {
 	g := serve(t)
 	token, _ := shelf(g, 3)
 	cursor := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 1})).End
@@ -177,9 +177,9 @@ func TestCursors(t *testing.T) {
 	})
 }
 
-// TestAWalkToNewerEntriesMeetsNothingTwice changes items that were read while the walk
+// TestPaging_WalkToNewerEntriesShowsNothingTwice changes items that were read while the walk
 // continues.
-func TestAWalkToNewerEntriesMeetsNothingTwice(t *testing.T) {
+func TestPaging_WalkToNewerEntriesShowsNothingTwice(t *testing.T) {
 	g := serve(t)
 	token, titles := shelf(g, 10)
 	args := vars{"id": "u:acme:ann", "first": 3}

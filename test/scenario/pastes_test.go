@@ -207,9 +207,9 @@ func (g *gateway) wantNoSecret(secrets []string) {
 	}
 }
 
-// TestPastes_FollowingThem checks that followers receive new pastes, including those that
-// another gateway has stored, and those that they missed.
-func TestPastes_FollowingThem(t *testing.T) {
+// TestPastes_Following checks that followers receive new pastes, including those that another
+// gateway has stored, and those that they missed.
+func TestPastes_Following(t *testing.T) {
 	whole := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
 	other := whole.beside()
 	for name, ask := range askings() {

@@ -15,10 +15,10 @@ func askings() map[string]func(g *gateway, token, document string, variables var
 	}
 }
 
-// TestASlowReaderIsCutOff checks that a subscriber that does not read while much happens
-// receives SLOW_CONSUMER after the events that were already in its connection, while
-// other followers of the same library receive everything.
-func TestASlowReaderIsCutOff(t *testing.T) {
+// TestSlowReader_ReceivesSlowConsumer checks that a subscriber that does not read while much
+// happens receives SLOW_CONSUMER after the events that were already in its connection, while other
+// followers of the same library receive everything.
+func TestSlowReader_ReceivesSlowConsumer(t *testing.T) {
 	document := largeEvents()
 	const items = 400 // more than fit into a follower's queue (256) and a connection
 	whole := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=10m")
@@ -70,10 +70,10 @@ func largeEvents() string {
 	return strings.Replace(libraryChanged, "title", "title "+large.String(), 1)
 }
 
-// TestWhoTakesNothingIsCutOff checks that a subscriber that never reads, and so cannot
-// receive an error, is disconnected when one event has waited too long, and that a metric
+// TestSlowReader_ThatNeverReadsIsDisconnected checks that a subscriber that never reads, and so
+// cannot receive an error, is disconnected when one event has waited too long, and that a metric
 // counts it.
-func TestWhoTakesNothingIsCutOff(t *testing.T) {
+func TestSlowReader_ThatNeverReadsIsDisconnected(t *testing.T) {
 	const items = 100 // more than fit into a connection, but fewer than fit into a queue
 	for name, ask := range askings() {
 		t.Run(name, func(t *testing.T) {
@@ -106,9 +106,9 @@ func (g *gateway) awaitFollowers(t *testing.T, n int) {
 	g.awaitFigure(t, "carrel_followers", fmt.Sprint(n))
 }
 
-// TestSubscriptionsOfAViewerAreBounded checks that one more than the limit is refused,
-// and that another one is accepted when one has ended.
-func TestSubscriptionsOfAViewerAreBounded(t *testing.T) {
+// TestSubscription_CountOfAViewerIsBounded checks that one more than the limit is refused, and that
+// another one is accepted when one has ended.
+func TestSubscription_CountOfAViewerIsBounded(t *testing.T) {
 	whole := serveWith(t, "--limit", "subscriptions=2")
 	ann := whole.user("acme", "ann", "PUBLIC")
 	for name, subscribe := range transports() {

@@ -232,9 +232,9 @@ func transports() map[string]func(g *gateway, token, owner, after string) *subsc
 	}
 }
 
-// TestFollowingALibrary reads a page, subscribes from its last cursor, and receives what
-// happens in the part of the library that it has read.
-func TestFollowingALibrary(t *testing.T) {
+// TestFollow_Library reads a page, subscribes from its last cursor, and receives what happens in
+// the part of the library that it has read.
+func TestFollow_Library(t *testing.T) {
 	whole := serve(t)
 	ann := whole.user("acme", "ann", "PUBLIC")
 	for name, subscribe := range transports() {
@@ -278,9 +278,9 @@ func TestFollowingALibrary(t *testing.T) {
 	}
 }
 
-// TestFollowingOverACrash checks that a client that resumes receives what happened before
-// a gateway died, and what its successor does.
-func TestFollowingOverACrash(t *testing.T) {
+// TestFollow_OverACrash checks that a client that resumes receives what happened before a gateway
+// died, and what its successor does.
+func TestFollow_OverACrash(t *testing.T) {
 	g := serve(t)
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
 	owner := "u:acme:ben"
@@ -305,9 +305,9 @@ func TestFollowingOverACrash(t *testing.T) {
 	again.wantsEnd()
 }
 
-// TestChanges_SayWhoHasMadeThem checks that a change names its author to viewers who may
-// see that user. Only the owner gets the author of a removal.
-func TestChanges_SayWhoHasMadeThem(t *testing.T) {
+// TestChanges_NameTheirActor checks that a change names its author to viewers who may see that
+// user. Only the owner gets the author of a removal.
+func TestChanges_NameTheirActor(t *testing.T) {
 	g := serve(t)
 	ann, ben, hid := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC"), g.user("acme", "hid", "PRIVATE")
 	const document = `subscription($after: Cursor) { libraryChanged(principalId: "u:acme:ben", after: $after) {

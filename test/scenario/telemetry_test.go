@@ -222,7 +222,7 @@ func requestOneOfEach(t *testing.T) *traced {
 	return w
 }
 
-func TestTracesArriveAtACollector(t *testing.T) {
+func TestTelemetry_ReachesACollector(t *testing.T) {
 	w := requestOneOfEach(t)
 	t.Run("an operation is in the trace of its caller", func(t *testing.T) {
 		page := w.c.operation("Page")
@@ -354,9 +354,9 @@ func wantNoSecrets(t *testing.T, w *traced) {
 	}
 }
 
-// TestTheVariablesOfOpenTelemetryCount checks that the environment variables of
-// OpenTelemetry work without flags.
-func TestTheVariablesOfOpenTelemetryCount(t *testing.T) {
+// TestTelemetry_OpenTelemetryVariables checks that the environment variables of OpenTelemetry work
+// without flags.
+func TestTelemetry_OpenTelemetryVariables(t *testing.T) {
 	c := collect(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.url)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=of%20the%20environment")
@@ -380,9 +380,9 @@ func TestTheVariablesOfOpenTelemetryCount(t *testing.T) {
 	}
 }
 
-// TestACollectorThatIsAway checks that an unavailable collector affects no request, no
+// TestTelemetry_UnavailableCollector checks that an unavailable collector affects no request, no
 // change and no shutdown, and does not fill the log.
-func TestACollectorThatIsAway(t *testing.T) {
+func TestTelemetry_UnavailableCollector(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -220,9 +220,9 @@ func TestREADME_CommandsHaveNoComments(t *testing.T) {
 	}
 }
 
-// TestREADME_TourTakesTheDefaultsOfMake checks that the tour works with the default
-// settings of `make run`.
-func TestREADME_TourTakesTheDefaultsOfMake(t *testing.T) {
+// TestREADME_TourUsesTheDefaultsOfMake checks that the tour works with the default settings of
+// `make run`.
+func TestREADME_TourUsesTheDefaultsOfMake(t *testing.T) {
 	b, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -62,9 +62,9 @@ func (v *viewer) shows(i item, bucket string, hasRole bool) bool {
 
 var visibilities = []string{"PUBLIC", "LOGGEDIN", "PRIVATE"}
 
-// TestWhoSeesWhat checks the whole table: viewers x kinds and visibilities of owners x
+// TestVisibility_WhoSeesWhat checks the whole table: viewers x kinds and visibilities of owners x
 // visibilities and tenants of items, by bucket.
-func TestWhoSeesWhat(t *testing.T) {
+func TestVisibility_WhoSeesWhat(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
 	items := seed(g, owners)

@@ -30,10 +30,10 @@ const (
 // mistakes of the ablation itself.
 var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease, wrongText, wrongPaste, wrongFeed}
 
-var reportFlag = flag.String("report", "", "the file into which TestHunt writes what it has found")
+var reportFlag = flag.String("report", "", "the file into which TestSchedules_FirstViolation writes what it has found")
 
-// hunted is the report of TestHunt. TestAblations accepts a report only if it names the
-// requested ablation.
+// hunted is the report of TestSchedules_FirstViolation. TestAblations accepts a report only if it
+// names the requested ablation.
 type hunted struct {
 	Without   string     `json:"without"`
 	Schedules int        `json:"schedules"`
@@ -48,10 +48,10 @@ func replay(seed uint64) string {
 	return fmt.Sprintf("make sim SEED=%d WITHOUT=%s", seed, without)
 }
 
-// TestHunt looks for a first violation. Without a rule there must be one, of a kind that the
-// protocol promises to prevent; with all rules there must be none, whether libraries are
-// followed or not.
-func TestHunt(t *testing.T) {
+// TestSchedules_FirstViolation looks for a first violation. Without a rule there must be one, of a
+// kind that the protocol promises to prevent; with all rules there must be none, whether libraries
+// are followed or not.
+func TestSchedules_FirstViolation(t *testing.T) {
 	if underRace {
 		t.Log("one task at a time has no data races: played without the detector")
 		return
@@ -149,13 +149,14 @@ func TestAblations(t *testing.T) {
 	}
 }
 
-// huntIn runs TestHunt of a program with an ablation on, and returns its report.
+// huntIn runs TestSchedules_FirstViolation of a program with an ablation on, and returns its
+// report.
 func huntIn(t *testing.T, program, name string) hunted {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), huntWithin)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "report.json")
-	hunt := exec.CommandContext(ctx, program, "-test.run", "^TestHunt$", "-report", file)
+	hunt := exec.CommandContext(ctx, program, "-test.run", "^TestSchedules_FirstViolation$", "-report", file)
 	hunt.Env = append(os.Environ(), ablations.Variable+"="+name)
 	if out, err := hunt.CombinedOutput(); err != nil {
 		t.Fatalf("the search ended with %v:\n%s", err, out)

@@ -69,7 +69,7 @@
 //
 // TestAblations switches one rule of the protocol off at a time, by a patch of the source, and
 // a violation must then be found. The comment of package ablations says how to add one. "make
-// sim SEED=n WITHOUT=name" replays a schedule with an ablation. TestWorldIsReached checks that
+// sim SEED=n WITHOUT=name" replays a schedule with an ablation. TestWorld_IsReached checks that
 // everything described here happens. TestCrashPoints fails every operation at every store call.
 // TestConformance runs the conformance suite of all stores on the simulated store.
 package simulator

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestCopiesAreReached: pages are served from copies, and copies are refused.
-func TestCopiesAreReached(t *testing.T) {
+// TestCopies_AreReached: pages are served from copies, and copies are refused.
+func TestCopies_AreReached(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()
 	for seed := uint64(copiesFrom); seed < copiesFrom+sample; seed++ {
@@ -25,9 +25,9 @@ func TestCopiesAreReached(t *testing.T) {
 	t.Log(m.Reached)
 }
 
-// TestWorldIsReached: everything that the world is said to contain happens in it, often enough
-// to find a bug in it.
-func TestWorldIsReached(t *testing.T) {
+// TestWorld_IsReached: everything that the world is said to contain happens in it, often enough to
+// find a bug in it.
+func TestWorld_IsReached(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()
 	for seed := uint64(1); seed <= sample; seed++ {

@@ -46,7 +46,7 @@ func interleaving(t *testing.T, s *Scheduler) string {
 	return order
 }
 
-func TestSeedDecidesTheOrder(t *testing.T) {
+func TestScheduler_SeedDecidesTheOrder(t *testing.T) {
 	s := scheduler(t, 1)
 	first := interleaving(t, s)
 	seen := map[string]bool{}
@@ -63,7 +63,7 @@ func TestSeedDecidesTheOrder(t *testing.T) {
 	}
 }
 
-func TestLatch(t *testing.T) {
+func TestScheduler_Latch(t *testing.T) {
 	s := scheduler(t, 1)
 	a := s.NewActor("a", 0, 0)
 	l := a.Latch()
@@ -84,7 +84,7 @@ func TestLatch(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestScheduler_WaitEndsWithItsContext(t *testing.T) {
 	s := scheduler(t, 1)
 	a := s.NewActor("a", 0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestLockIsServedInOrder(t *testing.T) {
+func TestScheduler_LockIsServedInOrder(t *testing.T) {
 	s := scheduler(t, 3)
 	a := s.NewActor("a", 0, 0)
 	holders, full := 0, 0
@@ -135,7 +135,7 @@ func TestLockIsServedInOrder(t *testing.T) {
 	}
 }
 
-func TestCrashEndsTasksAtTheirStep(t *testing.T) {
+func TestScheduler_CrashEndsTasksAtTheirStep(t *testing.T) {
 	s := scheduler(t, 1)
 	a, b := s.NewActor("a", 0, 0), s.NewActor("b", 0, 0)
 	var log []string
@@ -162,7 +162,7 @@ func TestCrashEndsTasksAtTheirStep(t *testing.T) {
 	}
 }
 
-func TestPanicOfTheProductIsToldWithItsTask(t *testing.T) {
+func TestScheduler_PanicIsReportedWithItsTask(t *testing.T) {
 	s := scheduler(t, 1)
 	s.NewActor("a", 0, 0).Spawn(nil, func() { panic("at the disco") })
 	if err := s.Run(func() bool { return false }); err == nil {
@@ -170,7 +170,7 @@ func TestPanicOfTheProductIsToldWithItsTask(t *testing.T) {
 	}
 }
 
-func TestClocksDisagree(t *testing.T) {
+func TestScheduler_ClocksDisagree(t *testing.T) {
 	s := scheduler(t, 1)
 	a, b := s.NewActor("a", time.Second, 0), s.NewActor("b", -time.Second, 0)
 	if d := a.Now().Sub(b.Now()); d != 2*time.Second {

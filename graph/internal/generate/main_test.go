@@ -13,9 +13,9 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// TestGeneratedCodeIsCurrent generates again in a copy of the generator's input and compares the
+// TestGeneratedCode_IsCurrent generates again in a copy of the generator's input and compares the
 // result with the tree.
-func TestGeneratedCodeIsCurrent(t *testing.T) {
+func TestGeneratedCode_IsCurrent(t *testing.T) {
 	module, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
