@@ -252,13 +252,13 @@ func TestCaller_AuthorizationHeaders(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
 	token := sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil))
-	t.Run("none is anonymous", func(t *testing.T) {
+	t.Run("no header is anonymous", func(t *testing.T) {
 		v, err := a.Caller(t.Context(), request().Header["Authorization"])
 		if err != nil || v.SignedIn() {
 			t.Errorf("got %v, %v", v, err)
 		}
 	})
-	t.Run("the scheme in any case", func(t *testing.T) {
+	t.Run("the case of the scheme is ignored", func(t *testing.T) {
 		if _, err := a.Caller(t.Context(), request("bEARER " + token).Header["Authorization"]); err != nil {
 			t.Error(err)
 		}

@@ -25,19 +25,19 @@ func TestOracle_FormerFailures(t *testing.T) {
 		_, err = h.Set(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:root=MEMBER")
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	})
-	t.Run("existence of members comes before a name that is taken", func(t *testing.T) {
+	t.Run("members are checked before the name", func(t *testing.T) {
 		in := note
 		in.Members = []library.ContentMemberChange{{Principal: "u:acme:nobody", Role: backendtest.Ptr(library.Viewing)}}
 		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), in)
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	})
-	t.Run("an instant in the past comes before existence and rights", func(t *testing.T) {
+	t.Run("a time in the past is refused before existence and rights are checked", func(t *testing.T) {
 		for _, id := range []string{"c:acme:none", "c:acme:note"} {
 			_, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(backendtest.Ptr(clock.Instant(1)))})
 			backendtest.WantFaults(t, err, "INVALID expiresAt")
 		}
 	})
-	t.Run("who could see the item through a group may be given a share", func(t *testing.T) {
+	t.Run("a user who sees the item through a group can be given a role", func(t *testing.T) {
 		h.MustSet(backendtest.As("u:acme:cat"), "g:acme:crew", "u:other:pub=MEMBER")
 		share := func(to string) error {
 			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:bob"), library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})

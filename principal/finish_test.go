@@ -51,7 +51,7 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 		}
 		wantIndexed(h, "g:acme:staff")
 	})
-	t.Run("a removal is made, whatever remains", func(t *testing.T) {
+	t.Run("a removal is decided although work remains", func(t *testing.T) {
 		f := &failing{}
 		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
 		f.applyGroupIndex = 1000
@@ -166,7 +166,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 			t.Errorf("what was decided was fenced: seq %d", got)
 		}
 	})
-	t.Run("a creation that never was", func(t *testing.T) {
+	t.Run("a creation that was not decided", func(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		e, c := creation("g:acme:new")
 		for range 2 {
@@ -193,7 +193,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 			t.Errorf("the library counts as missing: %v", err)
 		}
 	})
-	t.Run("a change that never was", func(t *testing.T) {
+	t.Run("a change that was not decided", func(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		before := h.Header("g:acme:staff")
 		e := principal.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Members: []principal.ID{"u:acme:dan"}}

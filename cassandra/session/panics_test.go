@@ -34,7 +34,7 @@ func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 // A panic of the driver ends its request, and not the process.
 func TestDriverPanic_EndsItsRequestOnly(t *testing.T) {
 	hedging := &hedges{after: time.Hour, another: func(string) bool { return true }, slots: make(chan struct{}, 1)}
-	t.Run("a reading", func(t *testing.T) {
+	t.Run("a read", func(t *testing.T) {
 		_, err := hedged(t.Context(), hedging, func(*attempt) (int, error) { return 0, panics() })
 		wantPanic(t, err, false)
 	})

@@ -42,7 +42,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		}
 		refused(t, h, to, "changes in flight")
 	})
-	t.Run("a target that holds something", func(t *testing.T) {
+	t.Run("a target that is not empty", func(t *testing.T) {
 		h, other := backendtest.Town(t), backendtest.Town(t)
 		h.Quiet()
 		refused(t, h, other.Store.(*pebblestore.Store), "the target is not empty: it has settings")
@@ -71,7 +71,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		// The item was carried only after it had changed.
 		refused(t, h, to, "the target is not equal to the source in principals:")
 	})
-	t.Run("a target that was not completed, to be served", func(t *testing.T) {
+	t.Run("an incomplete target is not served", func(t *testing.T) {
 		h, to := backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()

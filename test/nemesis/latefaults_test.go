@@ -145,7 +145,7 @@ func TestLateRequests_ChangeNothing(t *testing.T) {
 				t.Run(l.op.name+"/"+string(l.step), func(t *testing.T) { r.playLate(t, &l, n) })
 			})
 		}
-		wait.Go(func() { t.Run("a fence that is refused", r.playRefusedFence) })
+		wait.Go(func() { t.Run("a refused fence", r.playRefusedFence) })
 	})
 	r.quiet(t)
 	if report := r.audit(t); !report.Clean() {

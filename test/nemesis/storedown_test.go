@@ -73,7 +73,7 @@ func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 			until(t, answerWithin, "the store again", func() bool { return p.post(ann, readItem, vars{"id": "c:acme:x"}).verdict == done })
 		})
 	}
-	t.Run("the node is gone", func(t *testing.T) {
+	t.Run("the node is stopped", func(t *testing.T) {
 		proxy.die()
 		refused(t, readItem, vars{"id": "c:acme:x"}, "UNAVAILABLE", "TIMEOUT")
 		refused(t, readPage, vars{"id": "u:acme:ann"}, "UNAVAILABLE", "TIMEOUT")
