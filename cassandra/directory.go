@@ -53,7 +53,7 @@ const (
 // ApplyDirectory implements principal.DirectoryStore. It writes one mutation per row, with the
 // timestamp of the state.
 func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
-	const doing = "enforce the directory"
+	const doing = "update the directory"
 	h := e.Header
 	id, mts := string(h.ID), int64(h.MTS)
 	put, drop := e.Derive(h)

@@ -346,7 +346,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	if err := s.Settle(t.Context(), &library.Settlement{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"commit applied": 1, "enforce ok": 20, "clean up applied": 1}
+	want := map[string]int{"commit applied": 1, "update index ok": 20, "clean up applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("requests of an update of an item with 20 members: %v, want %v", got, want)
 	}

@@ -89,7 +89,7 @@ const (
 func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
 	return s.session.WriteEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
-		const doing = "enforce a group"
+		const doing = "update memberships"
 		m := e.Rows[i]
 		if m.Active() && e.Header.State == commit.Live {
 			return s.session.Write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), mts)
@@ -146,7 +146,7 @@ func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupSettlement) 
 }
 
 func (s *Store) settleGroup(ctx context.Context, id principal.ID, leaving []principal.GroupMemberRow) error {
-	const doing = "settle a group"
+	const doing = "clean up a group"
 	for range settleTries {
 		if len(leaving) == 0 {
 			return nil
@@ -174,7 +174,7 @@ func (s *Store) settleGroup(ctx context.Context, id principal.ID, leaving []prin
 		}
 		leaving = kept
 	}
-	return fault.Unavailablef(nil, "settle a group: the rows keep changing; try again")
+	return fault.Unavailablef(nil, "clean up a group: the rows keep changing; try again")
 }
 
 const selectMemberships = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`

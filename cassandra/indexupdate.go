@@ -48,7 +48,7 @@ func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 		if d.WritesChange {
 			ch.Append(putChange, p, int64(e.At), id, mts, int8(d.RemovedFrom), int8(d.Cause.Reason), string(d.Cause.By), mts, changeTTL)
 		}
-		if err := s.session.WriteBatch(ctx, "enforce", &ch); err != nil {
+		if err := s.session.WriteBatch(ctx, "update index", &ch); err != nil {
 			return err
 		}
 	}

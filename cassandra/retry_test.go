@@ -144,11 +144,11 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 			_, _, err := s.ReadRows(ctx, archive.ChapterSettings, nil, 10)
 			return err
 		}},
-		{"a membership", "enforce a group", func(ctx context.Context) error {
+		{"a membership", "update memberships", func(ctx context.Context) error {
 			group.MTS = clock.Instant(next())
 			return s.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
 		}},
-		{"names", "enforce the directory", func(ctx context.Context) error {
+		{"names", "update the directory", func(ctx context.Context) error {
 			person.MTS = clock.Instant(next())
 			return s.ApplyDirectory(ctx, &principal.DirectoryUpdate{Header: &person})
 		}},

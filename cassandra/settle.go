@@ -95,7 +95,7 @@ func (s *Store) settle(ctx context.Context, id library.ContentID, positions []cl
 		}
 		leaving = unchanged(leaving, rows.Members)
 	}
-	return fault.Unavailablef(nil, "settle: the rows keep changing; try again")
+	return fault.Unavailablef(nil, "clean up: the rows keep changing; try again")
 }
 
 // unchanged returns the given rows that are still stored unchanged.

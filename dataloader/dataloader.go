@@ -56,7 +56,7 @@ func New(from Source, pages Texts, v *principal.Viewer, observe Observe) *Loader
 			return from.Principals(ctx, v, ids)
 		}),
 		Permissions: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Permissions, error) {
-			observe("standings", len(ids))
+			observe("permissions", len(ids))
 			return from.PermissionsOf(ctx, v, ids)
 		}),
 		texts: texts{load: func(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {

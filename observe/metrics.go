@@ -60,38 +60,38 @@ func NewMetrics() *Metrics {
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: histogram("request_seconds", "Requests of GraphQL, by type of operation and the code of the first error, OK where there is none.",
+		requests: histogram("request_seconds", "Duration of GraphQL requests, by operation type and code of the first error; OK without errors.",
 			requestBounds, "operation", "code"),
-		calls: histogram("store_call_seconds", "Calls of the store, by method and outcome.", callBounds, "method", "outcome"),
-		statements: histogram("store_statement_seconds", "Statements that a store sends to its cluster, by what they are for and outcome.",
+		calls: histogram("store_call_seconds", "Duration of store calls, by method and outcome.", callBounds, "method", "outcome"),
+		statements: histogram("store_statement_seconds", "Duration of statements sent to the cluster, by purpose and outcome.",
 			callBounds, "statement", "outcome"),
 		again: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "store_statements_again_total",
-			Help: "Statements that were sent once more: retry, because a node failed at them, or hedge, to a second node beside one that was slow."},
+			Help: "Statements sent again: retry after a node failed, or hedge to a second node because one was slow."},
 			[]string{"statement", "why"}),
-		lag: histogram("fanout_lag_seconds", "Time from the decision of a change until every library it concerns has it; outcome left: the background does the rest.",
+		lag: histogram("fanout_lag_seconds", "Time from the decision of a change until all its libraries have it; outcome left: the rest was left to the background.",
 			lagBounds, "outcome"),
 		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
-			Help: "Entries of libraries that pages have read and not shown as they stood: stale ones do not stand where their item does, unseen ones are not the viewer's to see."},
+			Help: "Library entries that pages read but did not show: stale ones do not match their item, unseen ones are hidden from the viewer."},
 			[]string{"reason"}),
 		copies: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_total",
-			Help: "Entries of libraries on pages that may be served from copies of headers, by outcome: hit, refused because a change was in flight or the copy was too old, or miss."},
+			Help: "Lookups in the header cache, by outcome: hit, miss, or refused because a change was in flight or the copy was too old."},
 			[]string{"outcome"}),
 		wrongCopies: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_wrong_total",
-			Help: "Copies of headers that were served and were not current, as samples have found."}),
+			Help: "Cached headers that were served although they were not current, as found by samples."}),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "carrel", Name: "followers",
-			Help: "Subscriptions to changes of libraries that are open."}),
+			Help: "Open subscriptions to changes of libraries."}),
 		delivered: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "changes_delivered_total",
-			Help: "Changes of libraries that were delivered to subscribers."}),
+			Help: "Events delivered to subscribers of libraries."}),
 		cutOff: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "followers_cut_off_total",
-			Help: "Subscriptions that were ended because their clients did not read their events in time."}),
-		loads: histogram("loader_ids", "Ids that a loader of an operation has asked for at once, by what it loads.", idBounds, "loader"),
+			Help: "Subscriptions ended because their clients did not read their events in time."}),
+		loads: histogram("loader_ids", "Ids in one batch of a loader, by what it loads.", idBounds, "loader"),
 		points: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "points_total",
-			Help: "Points of rate limits that were spent, by who has paid: a signed-in viewer, or an address without one."}, []string{"payer"}),
+			Help: "Rate limit points spent, by payer: a signed-in viewer, or an address without one."}, []string{"payer"}),
 		closes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "socket_closes_total",
-			Help: "Websockets that have ended, by the code they were closed with; client: it has closed it or is gone; slow: it took nothing in time, a code neither."},
+			Help: "Closed websockets, by close code; client: closed or disconnected by the client; slow: the client did not read in time."},
 			[]string{"code"}),
 		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "limits_exceeded_total",
-			Help: "Operations beyond a limit that were run all the same, because limits only warn, by the code that they would be refused with."},
+			Help: "Operations that exceeded a limit and ran because limits only warn, by error code of the limit."},
 			[]string{"code"}),
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
@@ -146,8 +146,8 @@ func (m *Metrics) Cluster(load func() (under, waiting int)) {
 			func() float64 { return float64(value()) })
 	}
 	m.registry.MustRegister(
-		gauge("store_statements_under_way", "Statements that the cluster has been sent and has not answered.", func() int { under, _ := load(); return under }),
-		gauge("store_statements_waiting", "Statements that wait for a place among them.", func() int { _, waiting := load(); return waiting }))
+		gauge("store_statements_under_way", "Statements sent to the cluster and not answered yet.", func() int { under, _ := load(); return under }),
+		gauge("store_statements_waiting", "Statements that wait to be sent to the cluster.", func() int { _, waiting := load(); return waiting }))
 }
 
 // Copies adds the metrics of the header cache, which are read whenever the metrics are collected.
@@ -156,14 +156,14 @@ func (m *Metrics) Copies(stats func() library.CopyStats) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help}, func() float64 { return value(stats()) })
 	}
 	m.registry.MustRegister(
-		gauge("header_copies", "Copies of headers that are kept.", func(s library.CopyStats) float64 { return float64(s.Copies) }),
-		gauge("header_copies_in_use", "1 while pages are served from copies of headers, 0 while all headers are read.", func(s library.CopyStats) float64 {
+		gauge("header_copies", "Cached headers.", func(s library.CopyStats) float64 { return float64(s.Copies) }),
+		gauge("header_copies_in_use", "1 while pages are served from cached headers, 0 while all headers are read.", func(s library.CopyStats) float64 {
 			if s.InUse {
 				return 1
 			}
 			return 0
 		}),
-		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, when this one read them last for a page.", func(s library.CopyStats) float64 { return float64(s.InFlight) }))
+		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, as of the last read for a page.", func(s library.CopyStats) float64 { return float64(s.InFlight) }))
 }
 
 // FannedOut implements library.Watcher.
@@ -194,7 +194,7 @@ func (m *Metrics) CopyWrong() { m.wrongCopies.Inc() }
 // Follows implements library.Watcher.
 func (m *Metrics) Follows(n int) { m.followers.Add(float64(n)) }
 
-// Told implements library.Watcher.
+// Delivered implements library.Watcher.
 func (m *Metrics) Delivered() { m.delivered.Inc() }
 
 // CutOff implements library.Watcher.
@@ -226,7 +226,7 @@ func (m *Metrics) LimitExceeded(code string) { m.exceeded.WithLabelValues(code).
 func (m *Metrics) Streams(open func() (events, sockets int)) {
 	gauge := func(kind string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: "streams",
-			Help: "Connections that stay open, by kind: event streams and websockets.", ConstLabels: prometheus.Labels{"kind": kind}},
+			Help: "Open event streams and websockets, by kind.", ConstLabels: prometheus.Labels{"kind": kind}},
 			func() float64 { return float64(value()) })
 	}
 	m.registry.MustRegister(
@@ -238,7 +238,7 @@ func (m *Metrics) Streams(open func() (events, sockets int)) {
 // metrics are collected.
 func (m *Metrics) Answers(bytes func() int64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: "answer_bytes",
-		Help: "Memory reserved for answers that are being built, or are not sent yet."},
+		Help: "Memory reserved for responses that are being built or sent."},
 		func() float64 { return float64(bytes()) }))
 }
 
@@ -249,7 +249,7 @@ func (m *Metrics) exported(signal, outcome string) { m.exports.WithLabelValues(s
 // whenever the metrics are collected. While it is unknown the metric is absent.
 func (m *Metrics) Skew(ahead func() (skew time.Duration, known bool)) {
 	m.registry.MustRegister(&skewCollector{
-		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far this process's clock is ahead of the cluster's, negative where it is behind.", nil, nil), ahead})
+		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far the clock of this process is ahead of the cluster's; negative if it is behind.", nil, nil), ahead})
 }
 
 // skewCollector collects the currently known skew.
@@ -289,21 +289,21 @@ type journalFigure struct {
 // journalFigures are all metrics of a journal.
 func journalFigures() []journalFigure {
 	return []journalFigure{
-		level("changes_in_flight", "Changes of this process that are under way, deferred moves included.", func(s journal.Stats) float64 { return float64(s.Entries) }),
-		level("moves_deferred", "Moves of hot items that wait for their time.", func(s journal.Stats) float64 { return float64(s.Deferred) }),
+		level("changes_in_flight", "Unfinished changes of this process, including deferred moves.", func(s journal.Stats) float64 { return float64(s.Entries) }),
+		level("moves_deferred", "Deferred moves of hot items.", func(s journal.Stats) float64 { return float64(s.Deferred) }),
 		level("changes_waiting", "Decided changes that wait for libraries that could not be written.", func(s journal.Stats) float64 { return float64(s.Waiting) }),
-		total("changes_refused_total", "Changes that were refused because too many were under way.", func(s journal.Stats) int64 { return s.Refused }),
-		level("oldest_change_seconds", "Age of the oldest change under way that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
-		level("lanes", "In-flight lists of all processes, when this one looked last.", func(s journal.Stats) float64 { return float64(s.InFlightLists) }),
-		level("lanes_unreadable", "In-flight lists that this process could not read when it looked last.", func(s journal.Stats) float64 { return float64(s.UnreadableLists) }),
-		total("changes_resumed_total", "Changes that the background has finished.", func(s journal.Stats) int64 { return s.Resumed }),
-		total("changes_fenced_total", "Changes whose writer was shut out because it might still have come.", func(s journal.Stats) int64 { return s.Fenced }),
-		total("repairs_asked_total", "Repairs of entries that readers have requested.", func(s journal.Stats) int64 { return s.RepairsRequested }),
-		total("repairs_dropped_total", "Repairs that were dropped because too many were waiting; readers ask again.", func(s journal.Stats) int64 { return s.RepairsDropped }),
-		total("repairs_done_total", "Entries that were brought in line.", func(s journal.Stats) int64 { return s.RepairsDone }),
+		total("changes_refused_total", "Changes refused because too many were unfinished.", func(s journal.Stats) int64 { return s.Refused }),
+		level("oldest_change_seconds", "Age of the oldest unfinished change that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
+		level("in_flight_lists", "In-flight lists of all processes, as of the last read.", func(s journal.Stats) float64 { return float64(s.InFlightLists) }),
+		level("in_flight_lists_unreadable", "In-flight lists that this process could not read, as of the last read.", func(s journal.Stats) float64 { return float64(s.UnreadableLists) }),
+		total("changes_resumed_total", "Changes finished in the background.", func(s journal.Stats) int64 { return s.Resumed }),
+		total("changes_fenced_total", "Changes finished after their writer was fenced.", func(s journal.Stats) int64 { return s.Fenced }),
+		total("repairs_requested_total", "Repairs of entries requested by readers.", func(s journal.Stats) int64 { return s.RepairsRequested }),
+		total("repairs_dropped_total", "Repairs dropped because too many were waiting; readers request them again.", func(s journal.Stats) int64 { return s.RepairsDropped }),
+		total("repairs_done_total", "Entries repaired.", func(s journal.Stats) int64 { return s.RepairsDone }),
 		total("scrub_steps_total", "Steps of the scrubber.", func(s journal.Stats) int64 { return s.ScrubSteps }),
-		total("scrub_settled_total", "Items that the scrubber has found unsettled with nothing in flight, and finished.", func(s journal.Stats) int64 { return s.ScrubSettled }),
-		total("scrub_mismatches_total", "Entries that the scrubber has found to differ from their items.", func(s journal.Stats) int64 { return s.ScrubMismatches }),
+		total("scrub_settled_total", "Unsettled items without a change in flight that the scrubber finished.", func(s journal.Stats) int64 { return s.ScrubSettled }),
+		total("scrub_mismatches_total", "Entries, records and memberships that the scrubber found to differ from what they are derived from.", func(s journal.Stats) int64 { return s.ScrubMismatches }),
 	}
 }
 

@@ -123,7 +123,7 @@ func TestMetrics_Values(t *testing.T) {
 	m.Statement(Statement{Name: "content commit", Outcome: "applied", Took: time.Millisecond})
 	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 2})
 	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 1, Hedged: true})
-	m.Statement(Statement{Name: "enforce", Outcome: "busy"})
+	m.Statement(Statement{Name: "update index", Outcome: "busy"})
 	m.Cluster(func() (under, waiting int) { return 12, 13 })
 	m.FannedOut(time.Millisecond, true)
 	m.FannedOut(time.Second, false)
@@ -167,18 +167,18 @@ func TestMetrics_Values(t *testing.T) {
 		`carrel_header_copies_total{outcome="miss"} 2`,
 		`carrel_header_copies_total{outcome="refused"} 3`,
 		`carrel_header_copies_wrong_total 1`,
+		`carrel_in_flight_lists 3`,
+		`carrel_in_flight_lists_unreadable 16`,
 		`carrel_in_flight_set 18`,
-		`carrel_lanes 3`,
-		`carrel_lanes_unreadable 16`,
 		`carrel_limits_exceeded_total{code="DEPTH_LIMIT"} 1`,
 		`carrel_loader_ids_count{loader="principals"} 1`,
 		`carrel_moves_deferred 2`,
 		`carrel_oldest_change_seconds 1.5`,
 		`carrel_points_total{payer="address"} 1`,
 		`carrel_points_total{payer="viewer"} 1.5`,
-		`carrel_repairs_asked_total 11`,
 		`carrel_repairs_done_total 6`,
 		`carrel_repairs_dropped_total 4`,
+		`carrel_repairs_requested_total 11`,
 		`carrel_request_seconds_count{code="BAD_REQUEST",operation="none"} 1`,
 		`carrel_request_seconds_count{code="OK",operation="query"} 1`,
 		`carrel_request_seconds_count{code="UNAVAILABLE",operation="mutation"} 1`,
@@ -187,7 +187,7 @@ func TestMetrics_Values(t *testing.T) {
 		`carrel_scrub_steps_total 9`,
 		`carrel_socket_closes_total{code="4403"} 1`,
 		`carrel_store_statement_seconds_count{outcome="applied",statement="content commit"} 1`,
-		`carrel_store_statement_seconds_count{outcome="busy",statement="enforce"} 1`,
+		`carrel_store_statement_seconds_count{outcome="busy",statement="update index"} 1`,
 		`carrel_store_statement_seconds_count{outcome="ok",statement="read contents"} 2`,
 		`carrel_store_statements_again_total{statement="read contents",why="hedge"} 1`,
 		`carrel_store_statements_again_total{statement="read contents",why="retry"} 3`,

@@ -41,7 +41,7 @@ type AuditReport struct {
 	Deferred   int `json:"deferred"`  // moves not yet due
 	// UnreadableLists are in-flight lists that cannot be read. Their entries are not in InFlight,
 	// and may be among the mismatches.
-	UnreadableLists []commit.ListID `json:"unreadableLanes,omitempty"`
+	UnreadableLists []commit.ListID `json:"unreadableLists,omitempty"`
 	// Details describes the first mismatches.
 	Details []string `json:"details,omitempty"`
 }

@@ -104,7 +104,7 @@ func (g *gateway) measureClusterUpdate(ctx context.Context, t *table, counts *ta
 	}
 	slices.Sort(times)
 	t.figure(fmt.Sprintf("%d members", members), millis(times[len(times)/2]))
-	mutations := float64(sent["enforce"]) / float64(members)
+	mutations := float64(sent["update index"]) / float64(members)
 	t.atMost("  mutations a member", fmt.Sprintf("%.2f", mutations), "1", mutations == 1)
 	// The item and its actor; the actor's row; and the members themselves, in slices of
 	// 500. None is in a member's library.
