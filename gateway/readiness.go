@@ -50,8 +50,8 @@ const readyFor = 250 * time.Millisecond
 
 // Readiness reports whether a store is ready. Concurrent calls share one check of the store.
 type Readiness struct {
-	// ask checks the store. It returns soon, whatever the store does.
-	ask func(ctx context.Context) error
+	// check asks the store. It returns soon, whatever the store does.
+	check func(ctx context.Context) error
 
 	mu     sync.Mutex
 	latest *readyAnswer
@@ -67,15 +67,15 @@ type readyAnswer struct {
 // Readiness returns the readiness of the gateway's store. It logs each change of
 // the reason for not being ready.
 func (g *Gateway) Readiness(log *slog.Logger) *Readiness {
-	return &Readiness{ask: logChanges(log, g.ready)}
+	return &Readiness{check: logChanges(log, g.ready)}
 }
 
-// logChanges returns ask with a log of its answers. Load balancers check every
+// logChanges returns check with a log of its answers. Load balancers check every
 // second, so it logs an answer only if it differs from the one before.
-func logChanges(log *slog.Logger, ask func(context.Context) error) func(context.Context) error {
+func logChanges(log *slog.Logger, check func(context.Context) error) func(context.Context) error {
 	var logged atomic.Value // the last reason, "" for ready
 	return func(ctx context.Context) error {
-		err := ask(ctx)
+		err := check(ctx)
 		reason := ""
 		if err != nil {
 			reason = err.Error()
@@ -113,13 +113,13 @@ func (r *Readiness) Check(ctx context.Context) error {
 
 // answer checks the store, and passes the answer to all waiting callers.
 func (r *Readiness) answer(ctx context.Context, a *readyAnswer) error {
-	err := error(edge.NotReady("the store does not answer")) // if ask panics
+	err := error(edge.NotReady("the store does not answer")) // if check panics
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		a.err, a.until = err, time.Now().Add(readyFor)
 		close(a.done)
 	}()
-	err = r.ask(context.WithoutCancel(ctx))
+	err = r.check(context.WithoutCancel(ctx))
 	return err
 }

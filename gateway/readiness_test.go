@@ -64,7 +64,7 @@ func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 		var asked atomic.Int64
 		down := errors.New("down")
 		answers := make(chan error)
-		r := &Readiness{ask: func(context.Context) error { asked.Add(1); return <-answers }}
+		r := &Readiness{check: func(context.Context) error { asked.Add(1); return <-answers }}
 		want := func(err, want error, times int64) {
 			t.Helper()
 			if !errors.Is(err, want) || asked.Load() != times {
@@ -114,10 +114,10 @@ func TestReadiness_LogsOnlyChanges(t *testing.T) {
 		return a
 	}}))
 	var answer error
-	ask := logChanges(log, func(context.Context) error { return answer })
+	check := logChanges(log, func(context.Context) error { return answer })
 	slow, clock := errors.New("slow"), errors.New("clock")
 	for _, answer = range []error{nil, nil, slow, slow, clock, nil, nil, slow} {
-		if err := ask(t.Context()); err != answer {
+		if err := check(t.Context()); err != answer {
 			t.Errorf("it returned %v, want %v", err, answer)
 		}
 	}

@@ -76,7 +76,7 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 			}
 		}
 		if err != nil {
-			return wrapError("settle", err)
+			return wrapError("clean up", err)
 		}
 	}
 	if b.Empty() {
@@ -89,14 +89,14 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupSettlement) error {
 	h, err := s.principal(t.ID)
 	if err != nil {
-		return wrapError("settle", err)
+		return wrapError("clean up", err)
 	}
 	if h.State != commit.Deleted {
 		return nil
 	}
 	for _, m := range t.Leaving {
 		if err := b.Delete(appendMemberKey(nil, tablePrincipal, string(t.ID), m.Principal), nil); err != nil {
-			return wrapError("settle", err)
+			return wrapError("clean up", err)
 		}
 	}
 	return s.commitLater(b)

@@ -149,7 +149,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	defer mu.Unlock()
 	h, err := s.header(t.ID, key)
 	if err != nil {
-		return wrapError("settle", err)
+		return wrapError("clean up", err)
 	}
 	if h.Seq == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := s.settle(b, t, h, key); err != nil {
-		return wrapError("settle", err)
+		return wrapError("clean up", err)
 	}
 	if b.Empty() {
 		return nil

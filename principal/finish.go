@@ -144,7 +144,7 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 		return s.store.SettleGroup(ctx, &GroupSettlement{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {
-		return fmt.Errorf("settle the members of %s: %w", h.ID, err)
+		return fmt.Errorf("clean up the members of %s: %w", h.ID, err)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ type rebuildRun struct {
 	// After ended.
 	err               error
 	restored, removed int
-	owed              bool // a mutation was answered before the end; guarded by the table
+	unread            bool // a mutation was answered before the end; guarded by the table
 }
 
 var (
@@ -148,10 +148,10 @@ func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restore
 	}
 	ended, err := s.rt.Wait(ctx, run.ended, rebuildAnswerWithin)
 	if err == nil && ended {
-		s.rebuilds.take(p) // other callers that are owed the outcome may start a new rebuild
+		s.rebuilds.take(p) // other callers that wait for the outcome may start a new rebuild
 		return run.restored, run.removed, run.err
 	}
-	s.rebuilds.owe(p, run)
+	s.rebuilds.markUnread(p, run)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -159,17 +159,17 @@ func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restore
 		Msg: "the rebuild continues; repeat rebuildLibrary to get its outcome"}
 }
 
-// owe records that a caller was answered before the end of a rebuild.
-func (t *rebuildTable) owe(p principal.ID, run *rebuildRun) {
+// markUnread records that a caller was answered before the end of a rebuild.
+func (t *rebuildTable) markUnread(p principal.ID, run *rebuildRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	run.owed = true
+	run.unread = true
 	t.keep(p, run)
 }
 
-// keep keeps the outcome of a rebuild that is owed, if it has succeeded. The caller holds mu.
+// keep keeps the outcome of a successful rebuild until its caller reads it. The caller holds mu.
 func (t *rebuildTable) keep(p principal.ID, run *rebuildRun) {
-	if t.running[p] == run || run.err != nil || !run.owed {
+	if t.running[p] == run || run.err != nil || !run.unread {
 		return
 	}
 	if len(t.done) >= rebuildsKnown {
@@ -178,7 +178,7 @@ func (t *rebuildTable) keep(p principal.ID, run *rebuildRun) {
 	t.done[p] = run
 }
 
-// take removes and returns the outcome that is owed; nil if none is.
+// take removes and returns an unread outcome; nil if there is none.
 func (t *rebuildTable) take(p principal.ID) *rebuildRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()

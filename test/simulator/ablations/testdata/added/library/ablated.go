@@ -90,7 +90,7 @@ func ablatedUnsettled(unsettled []Superseded) []Superseded {
 // ablatedRemovedFrom takes the buckets that entries are deleted from for those that an item was
 // removed from.
 func (h *Header) ablatedRemovedFrom(m Member) (Buckets, bool) {
-	if m.Seq == 0 || !commit.Ablated("left-is-deleted") {
+	if m.Seq == 0 || !commit.Ablated("change-names-all-buckets") {
 		return 0, false
 	}
 	removed := h.possibleBuckets(m.Principal)
