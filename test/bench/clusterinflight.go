@@ -70,7 +70,7 @@ func (o *options) measureReads(ctx context.Context, t *table, w *listWriter, p *
 	if err := parallel(p.lists, func(n int) error { return w.put(ctx, n, block) }); err != nil {
 		return err
 	}
-	// This tells the store that no list has another form.
+	// This makes the store assume that no list has another form.
 	if _, err := w.store.InFlightLists(ctx); err != nil {
 		return err
 	}

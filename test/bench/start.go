@@ -56,7 +56,7 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("The built gateway on a store with %d entries", o.entries)
-	t.atMost("start, until it tells its address", millis(p.took), "<= 2 s", p.took <= wantedStart)
+	t.atMost("start, until the address is printed", millis(p.took), "<= 2 s", p.took <= wantedStart)
 	t.figure("resident after the start", mebibytes(idle))
 	t.atMost(fmt.Sprintf("resident after %d pages of the library", pagesRead), mebibytes(now), "<= 400 MiB", now <= wantedMemory)
 	t.atMost("the most it had resident", mebibytes(peak), "<= 400 MiB", peak <= wantedMemory)

@@ -65,31 +65,31 @@ type operation struct {
 func ownerViewer() *principal.Viewer { return &principal.Viewer{User: owner} }
 
 var operations = []operation{
-	{name: "create", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepFeed}, do: create, creates: true},
-	{name: "update", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+	{name: "create", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce, stepFeed}, do: create, creates: true},
+	{name: "update", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			title := "after"
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
-	{name: "withdraw", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
+	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Width = 2, principal.Private }},
-	{name: "share", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce},
+	{name: "share", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
-	{name: "remove", of: &items, steps: []step{stepLane, stepDecide, stepEnforce, stepSettle},
+	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
-	{name: "delete", of: &items, steps: []step{stepRead, stepLane, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+	{name: "delete", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
@@ -107,8 +107,8 @@ func create(ctx context.Context, s *services, id string, key *string) error {
 // the latter fails, it is certain that nothing happened.
 var (
 	conditional = []step{stepFirstBlock, stepNextBlock, stepFix, stepDecide, stepClaim, stepFence, stepTakeOver, stepRelease}
-	undecided   = []step{stepFirstBlock, stepNextBlock, stepFix, stepRead, stepDue, stepDay, stepLane,
-		stepFormer, stepClaim, stepJudge, stepFence, stepTakeOver, stepText}
+	undecided   = []step{stepFirstBlock, stepNextBlock, stepFix, stepRead, stepDue, stepDay, stepList,
+		stepFormer, stepClaim, stepHolder, stepFence, stepTakeOver, stepText}
 )
 
 // faultsAt returns the faults that a statement of a step can meet.

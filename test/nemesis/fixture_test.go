@@ -96,7 +96,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
 	var inFlightLists commit.JournalStore = store
-	if without == laneDroppedNewer {
+	if without == listDroppedNewer {
 		inFlightLists = newerDrops{store}
 	}
 	d.journal = journal.New(life, inFlightLists, rt, nil)
@@ -282,7 +282,7 @@ func (r *fixture) audit(t *testing.T) *repair.AuditReport {
 	t.Helper()
 	r.whole.idle(t)
 	var report *repair.AuditReport
-	// A process that has just finished writes its empty lane with its next heartbeat.
+	// A process that has just finished writes its empty list with its next heartbeat.
 	until(t, runWithin, "a clean audit", func() bool {
 		var err error
 		if report, err = r.whole.service.Audit(t.Context()); err != nil {

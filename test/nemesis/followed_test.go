@@ -64,9 +64,9 @@ func (p *process) follow(t *testing.T, token string, in vars) <-chan itemEvent {
 				t.Errorf("the subscription received %s (%v)", data, err)
 				return
 			}
-			heard := event.Data.LibraryChanged.Edge.Node
-			heard.at = time.Now()
-			events <- heard
+			received := event.Data.LibraryChanged.Edge.Node
+			received.at = time.Now()
+			events <- received
 		}
 	}()
 	return events
@@ -94,19 +94,19 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 		a.must(t, ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": title}})
 		answered := time.Now()
 		limit := time.NewTimer(answerWithin)
-		heard := itemEvent{}
-		for heard.Title != title {
+		received := itemEvent{}
+		for received.Title != title {
 			select {
-			case heard = <-events: // earlier states may be delivered again
-				if heard.ID != "c:acme:x" {
-					t.Fatalf("unexpected event: %+v", heard)
+			case received = <-events: // earlier states may be delivered again
+				if received.ID != "c:acme:x" {
+					t.Fatalf("unexpected event: %+v", received)
 				}
 			case <-limit.C:
 				t.Fatalf("%q was not delivered within %s", title, answerWithin)
 			}
 		}
 		limit.Stop()
-		slowest = max(slowest, heard.at.Sub(answered))
+		slowest = max(slowest, received.at.Sub(answered))
 	}
 	strain := strained()
 	t.Logf("the slowest of 20 changes was delivered %s after its answer, while an answer that needs no store takes %s", slowest, strain)

@@ -168,9 +168,9 @@ func (l *ledger) checkGroup(f *figures, g *group, public bool, members []string)
 		at := fact.glance()
 		switch between(at, at).check(found) {
 		case leak:
-			f.tell(&f.Leaks, "%s is %s at the end: known %+v", g.id, what, at)
+			f.report(&f.Leaks, "%s is %s at the end: known %+v", g.id, what, at)
 		case hidden:
-			f.tell(&f.Lost, "%s is not %s at the end: known %+v", g.id, what, at)
+			f.report(&f.Lost, "%s is not %s at the end: known %+v", g.id, what, at)
 		}
 	}
 	within("PUBLIC", &g.public, public)
@@ -179,15 +179,15 @@ func (l *ledger) checkGroup(f *figures, g *group, public bool, members []string)
 	}
 	for _, m := range g.managers {
 		if !slices.Contains(members, m) {
-			f.tell(&f.Lost, "%s has lost its manager %s", g.id, m)
+			f.report(&f.Lost, "%s has lost its manager %s", g.id, m)
 		}
 	}
 	for n, m := range members {
 		if g.readers[m] == nil && !slices.Contains(g.managers, m) {
-			f.tell(&f.Wrong, "%s has a member that nobody added: %s", g.id, m)
+			f.report(&f.Wrong, "%s has a member that nobody added: %s", g.id, m)
 		}
 		if slices.Contains(members[:n], m) {
-			f.tell(&f.Duplicates, "%s has %s twice", g.id, m)
+			f.report(&f.Duplicates, "%s has %s twice", g.id, m)
 		}
 	}
 }

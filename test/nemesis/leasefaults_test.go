@@ -26,8 +26,8 @@ var leases = subject{table: "lease", prefix: "lease of "}
 // sets its deadline.
 var leaseOperations = []operation{
 	{name: "acquire", of: &leases, steps: []step{stepFix, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
-	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepJudge, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
-	{name: "acquire what is taken", of: &leases, steps: []step{stepClaim, stepJudge, stepFence, stepRelease}, fence: 2, play: (*encounter).acquireTaken},
+	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepHolder, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
+	{name: "acquire what is taken", of: &leases, steps: []step{stepClaim, stepHolder, stepFence, stepRelease}, fence: 2, play: (*encounter).acquireTaken},
 	{name: "acquire for long", of: &leases, steps: []step{stepFence}, fence: 2, play: (*encounter).acquireLong},
 	{name: "confirm", of: &leases, steps: []step{stepRead, stepDecide}, play: (*encounter).confirm},
 	{name: "cancel", of: &leases, steps: []step{stepRead, stepDecide, stepRelease}, play: (*encounter).cancel},

@@ -22,8 +22,8 @@ type figures struct {
 	messages []string
 }
 
-// tell records an error and counts it in n.
-func (f *figures) tell(n *atomic.Int64, format string, args ...any) {
+// report records an error and counts it in n.
+func (f *figures) report(n *atomic.Int64, format string, args ...any) {
 	n.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -196,8 +196,8 @@ func (l *ledger) check(f *figures, i *item, found itemState) {
 	case found.same(i.now):
 	case i.unknown && found.same(*i.next):
 	case found.exists && found.version > i.now.version && (i.next == nil || found.version > i.next.version):
-		f.tell(&f.Duplicates, "%s has more changes than were made: %+v, known %+v, next %+v", i.id, found, i.now, i.next)
+		f.report(&f.Duplicates, "%s has more changes than were made: %+v, known %+v, next %+v", i.id, found, i.now, i.next)
 	default:
-		f.tell(&f.Lost, "%s: found %+v, known %+v, next %+v", i.id, found, i.now, i.next)
+		f.report(&f.Lost, "%s: found %+v, known %+v, next %+v", i.id, found, i.now, i.next)
 	}
 }

@@ -103,8 +103,8 @@ func (l *load) pause() time.Duration {
 	return pace
 }
 
-// breathe waits for a while.
-func breathe(ctx context.Context, d time.Duration) {
+// pauseFor waits for a while.
+func pauseFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -119,7 +119,7 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 	var pastes []*pasted
 	organizer := l.organizer(owner)
 	for n := 0; ctx.Err() == nil; n++ {
-		breathe(ctx, l.pause())
+		pauseFor(ctx, l.pause())
 		mine = slices.DeleteFunc(mine, func(i *item) bool { return i.unknown || i.changes > 0 && !i.now.exists })
 		mine = mine[max(0, len(mine)-kept):]
 		if random.IntN(8) == 0 {
@@ -210,7 +210,7 @@ func (l *load) mutate(i *item, next itemState, random *rand.Rand, query, field s
 	// An item that could not be read back is null in the answer to a successful change.
 	if a.verdict == done && a.at(field+".content") != nil {
 		if got := a.number(field + ".content.version"); got != next.version {
-			l.figures.tell(&l.figures.Wrong, "%s of %s answered version %d instead of %d", field, i.id, got, next.version)
+			l.figures.report(&l.figures.Wrong, "%s of %s answered version %d instead of %d", field, i.id, got, next.version)
 		}
 	}
 	i.end(a.verdict, fanOut{field == "shareContent" || field == "setContentMembers", a.at(field+".fanOut.state") == "COMPLETE"})
@@ -225,7 +225,7 @@ func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *ans
 	switch a.code {
 	case "", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT", "CONTENTION":
 	default:
-		l.figures.tell(&l.figures.Wrong, "%s of %s by %s answered %v", field, id, by, a)
+		l.figures.report(&l.figures.Wrong, "%s of %s by %s answered %v", field, id, by, a)
 	}
 	return a
 }
@@ -234,7 +234,7 @@ func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *ans
 // not change during the read must be read as it is known.
 func (l *load) look(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
-		breathe(ctx, l.pause()/2)
+		pauseFor(ctx, l.pause()/2)
 		items := l.ledger.all()
 		if len(items) == 0 || random.IntN(6) == 0 {
 			l.history.read(l, random)
@@ -271,7 +271,7 @@ func (l *load) answered(a *answer, shows string) bool {
 	}
 	l.figures.FailedReads.Add(1)
 	if a.at(shows) != nil || a.err == nil && a.code != "UNAVAILABLE" && a.code != "TIMEOUT" {
-		l.figures.tell(&l.figures.Wrong, "a read was answered %v", a)
+		l.figures.report(&l.figures.Wrong, "a read was answered %v", a)
 	}
 	return false
 }
@@ -309,12 +309,12 @@ func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
 	l.figures.checked(sees)
 	switch sees.check(shown) {
 	case leak:
-		l.figures.tell(&l.figures.Leaks, "%s was shown to %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
+		l.figures.report(&l.figures.Leaks, "%s was shown to %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
 	case hidden:
-		l.figures.tell(&l.figures.Lost, "%s was hidden from %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
+		l.figures.report(&l.figures.Lost, "%s was hidden from %q: %v; known %+v%s", i.id, viewer, a, before, known.of(before.groups()...))
 	}
 	if shown && (a.number("content.version") != before.version || a.at("content.title") != before.title) {
-		l.figures.tell(&l.figures.Wrong, "%s was read as %v; known %+v", i.id, a, before)
+		l.figures.report(&l.figures.Wrong, "%s was read as %v; known %+v", i.id, a, before)
 	}
 	return true
 }
@@ -334,7 +334,7 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 	shown := map[string]bool{}
 	for _, id := range a.nodeIDs("principal.library.nodes") {
 		if shown[id] {
-			l.figures.tell(&l.figures.Duplicates, "%s is listed twice on a page of %s", id, owner)
+			l.figures.report(&l.figures.Duplicates, "%s is listed twice on a page of %s", id, owner)
 		}
 		shown[id] = true
 	}
@@ -349,9 +349,9 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		entry.must = entry.must && whole && (was.placed || was.listed && direction == "DESC")
 		switch entry.check(shown[i.id]) {
 		case leak:
-			l.figures.tell(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
+			l.figures.report(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
 		case hidden:
-			l.figures.tell(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner, direction, viewer, was, known.of(was.groups()...))
+			l.figures.report(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner, direction, viewer, was, known.of(was.groups()...))
 		}
 		if !was.held && i.owner != owner {
 			continue
@@ -387,9 +387,9 @@ func (l *load) checkOwner(id, viewer string, shown bool, known span) {
 	l.figures.checked(sees)
 	switch sees.check(shown) {
 	case leak:
-		l.figures.tell(&l.figures.Leaks, "a group was shown to %q%s", viewer, known.of(id))
+		l.figures.report(&l.figures.Leaks, "a group was shown to %q%s", viewer, known.of(id))
 	case hidden:
-		l.figures.tell(&l.figures.Lost, "a group was hidden from %q%s", viewer, known.of(id))
+		l.figures.report(&l.figures.Lost, "a group was hidden from %q%s", viewer, known.of(id))
 	}
 }
 

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // run builds the product, runs the tests, and removes everything again.
 func run(m *testing.M) (code int) {
-	tell := func(err error) {
+	report := func(err error) {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
@@ -30,20 +30,20 @@ func run(m *testing.M) (code int) {
 	}
 	dir, err := os.MkdirTemp("", "carrel-nemesis-")
 	if err != nil {
-		tell(err)
+		report(err)
 		return code
 	}
-	defer func() { tell(os.RemoveAll(dir)) }()
+	defer func() { report(os.RemoveAll(dir)) }()
 	if product, err = build(dir); err != nil {
-		tell(err)
+		report(err)
 		return code
 	}
 	code = m.Run()
-	tell(node.Stop())
+	report(node.Stop())
 	if code == 0 {
 		// The driver keeps checking the schema agreement of nodes for a while after it
 		// was closed.
-		tell(goleak.Find(goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement")))
+		report(goleak.Find(goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement")))
 	}
 	return code
 }

@@ -43,9 +43,9 @@ var urlOperations = []operation{
 	{name: "create with a url", of: &named, steps: []step{stepClaim, stepText, stepDecide}, do: createNamed, creates: true,
 		urls: func(id string) []string { return []string{firstURL(id)} }},
 	{name: "move", of: &named, steps: []step{stepRead, stepFormer, stepClaim, stepDecide, stepRelease}, do: moveToSecond, changes: movedToSecond, urls: bothURLs},
-	{name: "create with a url of an unfinished creation", of: &wantsLeft, steps: []step{stepClaim, stepJudge, stepFence, stepTakeOver, stepDecide}, do: createNamed,
+	{name: "create with a url of an unfinished creation", of: &wantsLeft, steps: []step{stepClaim, stepHolder, stepFence, stepTakeOver, stepDecide}, do: createNamed,
 		creates: true, fence: 1, urls: func(id string) []string { return []string{firstURL(id)} }},
-	{name: "move to a url that was given up", of: &wantsIdle, steps: []step{stepJudge, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
+	{name: "move to a url that was given up", of: &wantsIdle, steps: []step{stepHolder, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
 		changes: movedToSecond, fence: 1, urls: bothURLs},
 }
 
@@ -252,14 +252,14 @@ const scrubLimit = 1000
 // belongs to items.
 func (d *instance) scrub(t *testing.T) (settled, mismatches int) {
 	t.Helper()
-	place := repair.ScrubPosition{Claims: true}
+	position := repair.ScrubPosition{Claims: true}
 	for {
-		report, err := d.service.ScrubFrom(t.Context(), place, scrubLimit)
+		report, err := d.service.ScrubFrom(t.Context(), position, scrubLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		settled, mismatches = settled+report.Settled, mismatches+report.Mismatches
-		if place = report.Next; place == (repair.ScrubPosition{}) {
+		if position = report.Next; position == (repair.ScrubPosition{}) {
 			return settled, mismatches
 		}
 	}

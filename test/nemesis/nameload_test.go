@@ -83,7 +83,7 @@ func (l *load) named(owner, query, field string, in vars, random *rand.Rand) *an
 		l.names.refused++
 		l.names.mu.Unlock()
 	default:
-		l.figures.tell(&l.figures.Wrong, "%s by %s answered %v", field, owner, a)
+		l.figures.report(&l.figures.Wrong, "%s by %s answered %v", field, owner, a)
 	}
 	return a
 }
@@ -109,7 +109,7 @@ func (l *load) lease(owner string, random *rand.Rand) {
 	}
 	id, _ := a.at("acquireLease.lease.id").(string)
 	for k, other := range held {
-		l.figures.tell(&l.figures.Duplicates, "%s was leased to %s, although %s has it for good", k, id, other)
+		l.figures.report(&l.figures.Duplicates, "%s was leased to %s, although %s has it for good", k, id, other)
 	}
 	end := vars{"id": id, "token": a.at("acquireLease.token")}
 	if random.IntN(10) > 0 {
@@ -161,7 +161,7 @@ func (l *load) save(owner string, random *rand.Rand) {
 	}
 	number := a.number("saveRevision.revision.number")
 	if other, twice := n.saves[number]; twice {
-		l.figures.tell(&l.figures.Duplicates, "revision %d is %q and %q", number, other, title)
+		l.figures.report(&l.figures.Duplicates, "revision %d is %q and %q", number, other, title)
 	}
 	n.saves[number] = title
 }
@@ -173,7 +173,7 @@ func (l *load) checkNames(t *testing.T) {
 	n, g := l.names, l.gateways[0]
 	for k, lease := range n.keys {
 		if g.must(t, "", available, vars{"key": k}).at("isKeyAvailable") != false {
-			l.figures.tell(&l.figures.Lost, "%s is free, although %s has confirmed it", k, lease)
+			l.figures.report(&l.figures.Lost, "%s is free, although %s has confirmed it", k, lease)
 		}
 	}
 	for id, url := range n.urls {
@@ -181,7 +181,7 @@ func (l *load) checkNames(t *testing.T) {
 			continue
 		}
 		if found := g.must(t, "", itemByURL, vars{"url": url}).at("contentByUrl.id"); found != id {
-			l.figures.tell(&l.figures.Lost, "%s leads to %v, but was given to %s", url, found, id)
+			l.figures.report(&l.figures.Lost, "%s leads to %v, but was given to %s", url, found, id)
 		}
 	}
 	found, in := map[int]string{}, vars{"id": written}
@@ -197,18 +197,18 @@ func (l *load) checkNames(t *testing.T) {
 	}
 	for number, title := range n.saves {
 		if found[number] != title {
-			l.figures.tell(&l.figures.Lost, "revision %d is %q, but was %q", number, found[number], title)
+			l.figures.report(&l.figures.Lost, "revision %d is %q, but was %q", number, found[number], title)
 		}
 	}
 	titles := slices.Collect(maps.Values(found)) // in any order: searched only
 	for _, title := range n.unread {
 		if !slices.Contains(titles, title) {
-			l.figures.tell(&l.figures.Lost, "no revision is %q, which was saved", title)
+			l.figures.report(&l.figures.Lost, "no revision is %q, which was saved", title)
 		}
 	}
 	for number := range len(found) {
 		if found[number] == "" {
-			l.figures.tell(&l.figures.Wrong, "there are %d revisions, but none with number %d", len(found), number)
+			l.figures.report(&l.figures.Wrong, "there are %d revisions, but none with number %d", len(found), number)
 		}
 	}
 	fmt.Printf("%d keys confirmed, %d URLs, %d saves of %d revisions; %d refused because somebody else had the name\n",

@@ -89,7 +89,7 @@ var nodeTroubles = []trouble{
 }
 
 // wait waits while the load goes on.
-func (n *nemesis) wait(d time.Duration) { breathe(n.t.Context(), d) }
+func (n *nemesis) wait(d time.Duration) { pauseFor(n.t.Context(), d) }
 
 // gateway returns one of the gateways. The others take into account that it does not
 // serve until back is called.
@@ -277,7 +277,7 @@ func (n *nemesis) strain() (longest func() time.Duration) {
 		defer close(ended)
 		for i := 0; ctx.Err() == nil; i++ {
 			began := time.Now()
-			breathe(ctx, 20*time.Millisecond)
+			pauseFor(ctx, 20*time.Millisecond)
 			if a := n.gateways[i%len(n.gateways)].post("", `{ __typename }`, nil); a.verdict != done {
 				n.t.Errorf("a request that needs no store was answered %v", a)
 			}

@@ -29,7 +29,7 @@ var (
 
 // pasteOperations create, change, hide, show and delete pastes, and make them expire.
 var pasteOperations = []operation{
-	{name: "create a paste", of: &publicPastes, steps: []step{stepFix, stepRead, stepDue, stepDay, stepText, stepLane, stepDecide, stepFeed},
+	{name: "create a paste", of: &publicPastes, steps: []step{stepFix, stepRead, stepDue, stepDay, stepText, stepList, stepDecide, stepFeed},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := createPaste(ctx, s, id, false, key)
 			return err
@@ -38,24 +38,24 @@ var pasteOperations = []operation{
 		do: update(func(in *paste.Update) {
 			in.Title, in.Body = input.Some(&afterwards), input.Some(&afterwards)
 		}), changes: func(s *seen) { s.Version, s.Title, s.Texts = 2, afterwards, []string{"short"} }},
-	{name: "hide a paste", of: &publicPastes, steps: []step{stepRead, stepLane, stepDecide, stepFeed}, play: (*encounter).changePaste,
+	{name: "hide a paste", of: &publicPastes, steps: []step{stepRead, stepList, stepDecide, stepFeed}, play: (*encounter).changePaste,
 		do: update(func(in *paste.Update) {
 			hide := true
 			in.IsPrivate = input.Some(&hide)
 		}), changes: func(s *seen) { s.Version, s.Width, s.Names = 2, principal.Private, nil }},
-	{name: "show a paste", of: &privatePastes, steps: []step{stepLane, stepDecide, stepFeed}, play: (*encounter).changePaste,
+	{name: "show a paste", of: &privatePastes, steps: []step{stepList, stepDecide, stepFeed}, play: (*encounter).changePaste,
 		do: update(func(in *paste.Update) {
 			hide := false
 			in.IsPrivate = input.Some(&hide)
 		}), changes: func(s *seen) { s.Version, s.Width, s.Names = 2, principal.Public, []string{"listed"} }},
-	{name: "have a paste expire some day", of: &publicPastes, steps: []step{stepDue, stepLane, stepDecide, stepFeed}, play: (*encounter).changePaste,
+	{name: "have a paste expire some day", of: &publicPastes, steps: []step{stepDue, stepList, stepDecide, stepFeed}, play: (*encounter).changePaste,
 		do: update(func(in *paste.Update) {
 			at := clock.Of(farAhead)
 			in.ExpiresAt = input.Some(&at)
 		}), changes: func(s *seen) { s.Version, s.Expires = 2, true }},
-	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepLane, stepDecide, stepSettle, stepFeed}, play: (*encounter).changePaste,
+	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepSettle, stepFeed}, play: (*encounter).changePaste,
 		do: deletePaste, changes: func(s *seen) { *s = seen{} }},
-	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepLane, stepDecide, stepSettle, stepFeed}, play: (*encounter).expirePaste},
+	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepSettle, stepFeed}, play: (*encounter).expirePaste},
 }
 
 // afterwards is the title and the text of a changed paste.

@@ -102,7 +102,7 @@ func (l *load) changePaste(p *pasted, owner string, random *rand.Rand) {
 	p.mu.Unlock()
 	a := l.ask(owner, query, field, p.id, in, random)
 	if a.verdict == done && next.exists && a.number(field+".paste.version") != next.version {
-		l.figures.tell(&l.figures.Wrong, "%s of %s is answered %v, want version %d", field, p.id, a, next.version)
+		l.figures.report(&l.figures.Wrong, "%s of %s is answered %v, want version %d", field, p.id, a, next.version)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,17 +133,17 @@ func (l *load) lookAtPaste(random *rand.Rand) {
 	listed := a.nodeIDs("latestPastes.nodes")
 	slices.Sort(listed)
 	if once := slices.Compact(slices.Clone(listed)); len(once) < len(listed) {
-		l.figures.tell(&l.figures.Duplicates, "a paste is listed twice on a page of %d", len(listed))
+		l.figures.report(&l.figures.Duplicates, "a paste is listed twice on a page of %d", len(listed))
 	}
 	if _, now, _ := p.still(); !ok || now != changes {
 		return
 	}
 	l.figures.Checked.Add(1)
 	if found := a.pasteState(); !before.may(found) || found.exists && a.at("paste.body") != longText {
-		l.figures.tell(&l.figures.Wrong, "%s was read as %v; known %+v", p.id, a, before)
+		l.figures.report(&l.figures.Wrong, "%s was read as %v; known %+v", p.id, a, before)
 	}
 	if (!before.exists || before.private) && slices.Contains(listed, p.id) {
-		l.figures.tell(&l.figures.Leaks, "%s is listed; known %+v", p.id, before)
+		l.figures.report(&l.figures.Leaks, "%s is listed; known %+v", p.id, before)
 	}
 }
 
@@ -171,7 +171,7 @@ func (l *load) checkPastes(t *testing.T) {
 	for _, p := range l.pastes.known() {
 		found := g.must(t, "", readPasteText, vars{"id": p.id}).pasteState()
 		if !p.may(found) && !(p.unknown && p.next.may(found)) {
-			l.figures.tell(&l.figures.Lost, "%s: found %+v, known %+v, next %+v", p.id, found, p.pasteState, p.next)
+			l.figures.report(&l.figures.Lost, "%s: found %+v, known %+v, next %+v", p.id, found, p.pasteState, p.next)
 		}
 		want := 0
 		if found.exists && !found.private {
@@ -179,7 +179,7 @@ func (l *load) checkPastes(t *testing.T) {
 			public++
 		}
 		if listed[p.id] != want {
-			l.figures.tell(&l.figures.Wrong, "%s is listed %d times, but is %+v", p.id, listed[p.id], found)
+			l.figures.report(&l.figures.Wrong, "%s is listed %d times, but is %+v", p.id, listed[p.id], found)
 		}
 	}
 	fmt.Printf("%d pastes, %d of them public at the end\n", len(l.pastes.known()), public)

@@ -22,7 +22,7 @@ import (
 const (
 	startWithin  = 2 * time.Minute
 	stopWithin   = 2 * time.Minute
-	tellWithin   = 20 * time.Second
+	exitWithin   = 20 * time.Second
 	runWithin    = 10 * time.Minute
 	answerWithin = 20 * time.Second
 )
@@ -185,7 +185,7 @@ func (p *process) start() error {
 // too long.
 func giveUp(cmd *exec.Cmd, exited <-chan error) {
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
-	limit := time.AfterFunc(tellWithin, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(exitWithin, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	<-exited
 }

@@ -231,7 +231,7 @@ func (p *proxy) stepNow(statement string) step {
 	case s == stepClaim:
 		p.claimed = true
 	case s == stepRead && p.claimed:
-		s = stepJudge
+		s = stepHolder
 	case s == stepRead && p.decided:
 		s = stepSnapshot
 	case s == stepDecide:

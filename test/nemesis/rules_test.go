@@ -18,7 +18,7 @@ const (
 	everyRule        rule = ""
 	entryAfterCommit rule = "the in-flight entry is written after the compare-and-set"
 	noFence          rule = "a change that was not decided is dropped without a fence"
-	laneDroppedNewer rule = "a list is deleted with a newer timestamp than the one that was read"
+	listDroppedNewer rule = "a list is deleted with a newer timestamp than the one that was read"
 )
 
 // lateJournal adds an entry to the list only once its change is decided.

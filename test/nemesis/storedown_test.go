@@ -43,7 +43,7 @@ func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 		}
 		for _, secret := range secrets {
 			if strings.Contains(string(body), secret) {
-				t.Errorf("the client was told %q: %s", secret, body)
+				t.Errorf("the client received %q: %s", secret, body)
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 	}{
 		{"no answer to a reading", stepRead, loseAll, readItem, vars{"id": "c:acme:x"}, []string{"UNAVAILABLE", "TIMEOUT"}},
 		{"connections cut in a reading", stepRead, cutAll, readItem, vars{"id": "c:acme:x"}, []string{"UNAVAILABLE", "TIMEOUT"}},
-		{"a decision of which nothing is heard", stepDecide, loseAll, updateItem, title("1"), []string{"OUTCOME_UNKNOWN"}},
+		{"a decision without a response", stepDecide, loseAll, updateItem, title("1"), []string{"OUTCOME_UNKNOWN"}},
 		{"too few nodes for a decision", stepDecide, refuseAll, updateItem, title("2"), []string{"UNAVAILABLE", "CONTENTION"}},
 		{"connections cut in a decision", stepDecide, cutAll, updateItem, title("3"), []string{"OUTCOME_UNKNOWN"}},
 	} {

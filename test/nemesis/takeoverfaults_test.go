@@ -82,7 +82,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 }
 
 // leave ends a process at the decision, and returns the proxy between it and the node,
-// and the id of its lane.
+// and the id of its in-flight list.
 func (c *encounter) leave(t *testing.T, key *string) (*proxy, commit.ListID) {
 	t.Helper()
 	p, d := c.instance(t, c.skew, everyRule)
@@ -125,7 +125,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *instance, l commit.OpenL
 	}
 }
 
-// finishLists checks what the take-over has left of the lane, and lets a process without
+// finishLists checks what the take-over has left of the list, and lets a process without
 // a fault finish the rest.
 func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *instance) {
 	t.Helper()
@@ -153,7 +153,7 @@ func TestTakeOver_WithoutARuleIsDetected(t *testing.T) {
 	for n, c := range []encounter{
 		{op: takenOver("create", dieSending), without: noFence},
 		{op: takenOver("update", dieSending), without: noFence},
-		{op: wokenUp(takenOver("update", dieSending)), without: laneDroppedNewer},
+		{op: wokenUp(takenOver("update", dieSending)), without: listDroppedNewer},
 		{op: takenOver("create", dieSending)},
 		{op: wokenUp(takenOver("update", dieSending))},
 	} {

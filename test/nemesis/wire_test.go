@@ -161,19 +161,19 @@ const (
 	stepRead       step = "read"
 	stepDue        step = "due"     // the hint that an item expires
 	stepDay        step = "due day" // the hint that some items expire on a day
-	stepLane       step = "lane"
+	stepList       step = "list"
 	stepDecide     step = "decide"
 	stepSnapshot   step = "snapshot" // a read after the decision
 	stepMark       step = "mark"     // a new library as complete
 	stepEnforce    step = "enforce"
 	stepFeed       step = "feed" // an entry of the newest pastes or items
 	stepSettle     step = "settle"
-	stepDrop       step = "drop" // a lane
+	stepDrop       step = "drop" // an in-flight list
 
 	// The steps of an operation that takes a unique name (docs/unique-names.md).
 	stepFormer   step = "former"    // the claim of the name that is given up is read
 	stepClaim    step = "claim"     // it is inserted, or refused
-	stepJudge    step = "judge"     // the record that has the claim is read
+	stepHolder   step = "holder"    // the record that has the claim is read
 	stepFence    step = "fence"     // that record is fenced
 	stepTakeOver step = "take over" // the claim is replaced
 	stepRelease  step = "release"   // the claim is removed
@@ -220,7 +220,7 @@ func stepOf(table, statement string) step {
 	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind", "DELETE FROM paste_body"):
 		return stepSettle
 	case begins("INSERT INTO inflight"):
-		return stepLane
+		return stepList
 	case begins("DELETE FROM inflight"):
 		return stepDrop
 	case begins("INSERT INTO library_by_principal", "DELETE FROM library_by_principal",

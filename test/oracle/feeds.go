@@ -9,24 +9,24 @@ import (
 	"carrel/principal"
 )
 
-// place is a position in a feed: the newest comes first, and of two of the same time the
+// position is a position in a feed: the newest comes first, and of two of the same time the
 // greater id.
-type place struct {
+type position struct {
 	created clock.Instant
 	id      string
 }
 
-func newestFirst(a, b place) int {
+func newestFirst(a, b position) int {
 	return -cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
 }
 
 // readLatestPastes walks through the public pastes.
 func (g *game) readLatestPastes(backwards bool, size int) {
 	g.Helper()
-	var want []place
+	var want []position
 	for _, p := range g.w.pastes {
 		if g.w.readable(p) && !p.isPrivate {
-			want = append(want, place{p.created, string(p.id)})
+			want = append(want, position{p.created, string(p.id)})
 		}
 	}
 	g.walkFeed("latestPastes", want, backwards, size, func(args cursor.PageArgs) ([]string, cursor.PageInfo, error) {
@@ -46,10 +46,10 @@ func (g *game) readLatestPastes(backwards bool, size int) {
 // readLatestContent walks through the PUBLIC items of a tenant.
 func (g *game) readLatestContent(v viewer, tenant string, backwards bool, size int) {
 	g.Helper()
-	var want []place
+	var want []position
 	for _, c := range g.w.items {
 		if g.w.exists(c) && c.visibility == principal.Public && c.id.Tenant() == tenant {
-			want = append(want, place{c.created, string(c.id)})
+			want = append(want, position{c.created, string(c.id)})
 		}
 	}
 	g.walkFeed("latestContent", want, backwards, size, func(args cursor.PageArgs) ([]string, cursor.PageInfo, error) {
@@ -67,7 +67,7 @@ func (g *game) readLatestContent(v viewer, tenant string, backwards bool, size i
 }
 
 // walkFeed walks through a feed and compares each page.
-func (g *game) walkFeed(what string, want []place, backwards bool, size int, read func(cursor.PageArgs) ([]string, cursor.PageInfo, error)) {
+func (g *game) walkFeed(what string, want []position, backwards bool, size int, read func(cursor.PageArgs) ([]string, cursor.PageInfo, error)) {
 	g.Helper()
 	slices.SortFunc(want, newestFirst)
 	if backwards {

@@ -137,12 +137,12 @@ func (g *game) readHeld(f *follower) (ok bool) {
 	}
 	f.holds, f.cursor = nil, conn.PageInfo.EndCursor()
 	for _, e := range conn.Edges {
-		f.place(e)
+		f.put(e)
 	}
 	return true
 }
 
-func (f *follower) place(e *library.LibraryEdge) {
+func (f *follower) put(e *library.LibraryEdge) {
 	f.remove(e.Node.ID)
 	f.holds = append(f.holds, shownOf(plainContent(e.Node), e.Role))
 }
@@ -201,7 +201,7 @@ func (g *game) drain(f *follower) {
 		case *library.LibraryEntryPlaced:
 			cursor := c.Edge.Cursor()
 			f.cursor = &cursor
-			f.place(c.Edge)
+			f.put(c.Edge)
 			if !g.mayHold(f, c.Edge.Node.ID) {
 				g.Fatalf("%+v got an event for %s in the library of %s, which it may not see there", f.v, c.Edge.Node.ID, f.owner)
 			}

@@ -28,7 +28,7 @@ func (r *run) verify() {
 	for _, f := range r.followers {
 		f.check(r.hist, r.report)
 	}
-	r.goOn()
+	r.resumeEndedWalks()
 	if r.s.chance(128) || len(r.found) > 0 {
 		r.compare()
 	}

@@ -121,10 +121,10 @@ func (r *run) operate(p *process, o *Operation) {
 		o.call(ctx, p, r.s)
 		r.st.tracef("%s ends %v: %v", p.a.name, o, o.err)
 		if o.lease != nil {
-			r.heardOfLease(o)
+			r.leaseAnswered(o)
 		}
 		if o.paste != nil {
-			r.heardOfPaste(o)
+			r.pasteAnswered(o)
 		}
 		if o.outcome != uncertain || o.key == nil {
 			break

@@ -15,8 +15,8 @@ import (
 // concurrent steps.
 const crashSeeds = 3
 
-// lost takes bob's library away, as an operator might.
-func lost(st *Store) {
+// loseLibrary takes bob's library away, as an operator might.
+func loseLibrary(st *Store) {
 	lib := st.library(bob)
 	lib.entries, lib.built = nil, cell{}
 }
@@ -35,8 +35,8 @@ func deleted(st *Store) {
 	lib.built.del(byHand)
 }
 
-// forgotten deletes with bob's library the record of what he has a role on.
-func forgotten(st *Store) {
+// deletedWithRecord deletes with bob's library the record of what he has a role on.
+func deletedWithRecord(st *Store) {
 	deleted(st)
 	lib := st.library(bob)
 	for _, cell := range lib.shared {
@@ -45,9 +45,9 @@ func forgotten(st *Store) {
 	lib.recorded.del(byHand)
 }
 
-// meddled writes into bob's library by hand: an entry that no header
-// justifies, of an item that never was, and another role than bob's.
-func meddled(st *Store) {
+// writtenByHand writes into bob's library by hand: an entry that no header
+// justifies, of an item that does not exist, and another role than bob's.
+func writtenByHand(st *Store) {
 	lib := st.library(bob)
 	for _, cell := range lib.entries {
 		cell.ts, cell.entry.Role = byHand, library.Manages
@@ -59,8 +59,8 @@ func meddled(st *Store) {
 	}
 }
 
-// strayed puts an entry into bob's library that no header justifies.
-func strayed(st *Store) {
+// withWrongEntry puts an entry into bob's library that no header justifies.
+func withWrongEntry(st *Store) {
 	cell := st.library(bob).entry(principal.Private, clock.Of(epoch)-7, item)
 	cell.put(1)
 	cell.entry.MTS, cell.entry.Role = 1, library.Viewing
@@ -130,13 +130,13 @@ func scenarios() []Scenario {
 		{Name: "setGroupMembers adds", op: group(cid, principal.GroupMember)},
 		{Name: "setGroupMembers promotes", op: group(bob, principal.GroupManager)},
 		{Name: "setGroupMembers takes out", op: group(bob, principal.NotInGroup)},
-		{Name: "rebuildLibrary", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: lost, after: again},
-		{Name: "rebuildLibrary of a wrong one", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: strayed, after: again},
+		{Name: "rebuildLibrary", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: loseLibrary, after: again},
+		{Name: "rebuildLibrary of a wrong one", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: withWrongEntry, after: again},
 		{Name: "rebuildLibrary of one deleted by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: deleted, after: again},
-		{Name: "rebuildLibrary of one deleted with its record", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: forgotten, after: again},
-		{Name: "rebuildLibrary of one written into by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: meddled, after: again},
+		{Name: "rebuildLibrary of one deleted with its record", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: deletedWithRecord, after: again},
+		{Name: "rebuildLibrary of one written into by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: writtenByHand, after: again},
 		{Name: "a read of a library deleted by hand", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: deleted, after: again},
-		{Name: "a read of a lost library", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: lost, after: again},
+		{Name: "a read of a lost library", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: loseLibrary, after: again},
 	}
 }
 

@@ -99,12 +99,12 @@ func (c *Client) ReadDirectory(ctx context.Context, p principal.ID, keys []princ
 func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	err = c.read(ctx, "ScanDirectory", func() {
 		for _, cell := range c.st.directory {
-			place := placeOfFound(&cell.row)
-			if !cell.live || after != nil && place <= string(after) {
+			at := directoryPosition(&cell.row)
+			if !cell.live || after != nil && at <= string(after) {
 				continue
 			}
 			if len(rows) == limit {
-				next = []byte(placeOfFound(&rows[limit-1]))
+				next = []byte(directoryPosition(&rows[limit-1]))
 				return
 			}
 			rows = append(rows, cell.row)
@@ -113,8 +113,8 @@ func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (ro
 	return rows, next, err
 }
 
-// placeOfFound returns a text that orders the rows.
-func placeOfFound(r *principal.DirectoryRow) string {
+// directoryPosition returns a text that orders the rows.
+func directoryPosition(r *principal.DirectoryRow) string {
 	list := "b"
 	if r.Whole {
 		list = "a"
@@ -171,9 +171,11 @@ func (st *Store) auditDirectory(report func(kind, format string, args ...any)) {
 			got = append(got, r)
 		}
 	}
-	byPlace := func(a, b principal.DirectoryRow) int { return strings.Compare(placeOfFound(&a), placeOfFound(&b)) }
-	slices.SortFunc(want, byPlace)
-	slices.SortFunc(got, byPlace)
+	byPosition := func(a, b principal.DirectoryRow) int {
+		return strings.Compare(directoryPosition(&a), directoryPosition(&b))
+	}
+	slices.SortFunc(want, byPosition)
+	slices.SortFunc(got, byPosition)
 	if !slices.Equal(want, got) {
 		report(wrongLibrary, "the directory has %v, should have %v", got, want)
 	}

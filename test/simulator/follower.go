@@ -42,9 +42,9 @@ type delivery struct {
 	begins bool
 }
 
-// hearBeyond is how long after the last change every event must have been received: two rounds
+// deliverWithin is how long after the last change every event must have been received: two rounds
 // of reading every library, and the time they take.
-const hearBeyond = 150 * time.Second
+const deliverWithin = 150 * time.Second
 
 // drawFollowers draws the followers.
 func (r *run) drawFollowers() {
@@ -129,7 +129,7 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 
 // refused handles the end of a connection.
 func (r *run) refused(f *follower, err error) bool {
-	r.st.tracef("%q hears no more of %s: %v", f.viewer, f.owner, err)
+	r.st.tracef("%q no longer follows %s: %v", f.viewer, f.owner, err)
 	switch {
 	case fault.ReasonOf(err) == fault.ReasonResync, fault.ReasonOf(err) == fault.ReasonBadCursor:
 		f.held = false
@@ -154,7 +154,7 @@ func (r *run) readWhole(ctx context.Context, f *follower) error {
 	}
 	f.holds, f.cursor = nil, conn.PageInfo.EndCursor()
 	for _, e := range conn.Edges {
-		f.place(e)
+		f.put(e)
 	}
 	f.held = true
 	r.st.tracef("%q reads the library of %s: %v", f.viewer, f.owner, f.holds)
@@ -170,7 +170,7 @@ func (f *follower) remove(id library.ContentID) {
 	f.holds = slices.DeleteFunc(f.holds, func(held string) bool { return strings.HasPrefix(held, string(id)+" ") })
 }
 
-func (f *follower) place(e *library.LibraryEdge) {
+func (f *follower) put(e *library.LibraryEdge) {
 	f.remove(e.Node.ID)
 	f.holds = append(f.holds, shown(e.Node.ID, e.Node.LastModified, e.Node.Title, e.Role))
 	slices.Sort(f.holds)
@@ -180,7 +180,7 @@ func (f *follower) place(e *library.LibraryEdge) {
 func (f *follower) apply(c library.LibraryChange, t *delivery) {
 	switch c := c.(type) {
 	case *library.LibraryEntryPlaced:
-		f.place(c.Edge)
+		f.put(c.Edge)
 		cursor := c.Edge.Cursor()
 		f.cursor = &cursor
 		t.id, t.placed = c.Edge.Node.ID, true
@@ -191,8 +191,8 @@ func (f *follower) apply(c library.LibraryChange, t *delivery) {
 	f.received = append(f.received, *t)
 }
 
-// refollow lets followers whose processes have died go on through others.
-func (r *run) refollow() {
+// restartFollowers lets followers whose processes have died go on through others.
+func (r *run) restartFollowers() {
 	for _, f := range r.followers {
 		if !f.running || f.p.a.dead {
 			p := r.shared()
@@ -210,7 +210,7 @@ func (r *run) listen() {
 	if len(r.followers) == 0 {
 		return
 	}
-	end := r.s.now + hearBeyond
+	end := r.s.now + deliverWithin
 	if !r.until("the followers", func() bool { return r.s.now > end }) {
 		return
 	}
@@ -227,9 +227,9 @@ func (r *run) listen() {
 	}
 }
 
-// hearAgain lets the followers reconnect to the last process, after everything was recovered,
+// reconnectFollowers lets the followers reconnect to the last process, after everything was recovered,
 // and checks their state when they have received everything they missed.
-func (r *run) hearAgain() {
+func (r *run) reconnectFollowers() {
 	last := r.procs[len(r.procs)-1]
 	if len(r.followers) == 0 || last.a.dead || last.svc == nil {
 		return

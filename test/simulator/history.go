@@ -416,7 +416,7 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner principa
 			continue
 		}
 		shown = true
-		if !stoodThere(since, owner, c) {
+		if !justified(since, owner, c) {
 			report(falseAnswer, "%v was answered (complete: %v), and %s still has it in %v at %d", o, o.complete, owner, c.bucket, c.entry.Position)
 		}
 	}
@@ -425,8 +425,8 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner principa
 	}
 }
 
-// stoodThere reports whether one of the states justifies an entry.
-func stoodThere(states []contentState, owner principal.ID, c *entryCell) bool {
+// justified reports whether one of the states justifies an entry.
+func justified(states []contentState, owner principal.ID, c *entryCell) bool {
 	for i := range states {
 		s := &states[i]
 		if s.header.State == commit.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&

@@ -29,8 +29,8 @@ func (r *run) latestClock() clock.Instant {
 	return clock.Of(epoch.Add(r.s.now + fastest))
 }
 
-// heardOfLease checks the answer of an operation on keys, at the moment of the answer.
-func (r *run) heardOfLease(o *Operation) {
+// leaseAnswered checks the answer of an operation on keys, at the moment of the answer.
+func (r *run) leaseAnswered(o *Operation) {
 	if o.kind == opAcquire && o.err == nil && o.lease.token != "" {
 		r.leases = append(r.leases, &granted{o.lease.got.ID, o.lease.token, o.lease.got.Deadline})
 		r.hist.ofLease(o.lease.got.ID).answered = true

@@ -14,8 +14,8 @@ import (
 	"carrel/principal"
 )
 
-// heardOfPaste checks the answer of an operation on pastes, at the moment of the answer.
-func (r *run) heardOfPaste(o *Operation) {
+// pasteAnswered checks the answer of an operation on pastes, at the moment of the answer.
+func (r *run) pasteAnswered(o *Operation) {
 	c := o.paste
 	if o.kind == opPaste && o.err == nil && c.secret != "" {
 		r.pastes = append(r.pastes, &pasted{c.got.ID, c.secret, c.expires})

@@ -16,11 +16,11 @@ type pasteFollower struct {
 	start    time.Duration // of the subscription, in true time
 	running  bool
 	received []paste.ID
-	// resumed: it went on from a cursor. owed are pastes that it had missed then.
+	// resumed: it continued from a cursor. missed are pastes that it had missed then.
 	resumed bool
-	owed    []paste.ID
-	// place is where it resumed, and joined when it was connected, in true time.
-	place  timeline.Entry
+	missed  []paste.ID
+	// cursor is the entry after which it resumed, and joined when it was connected, in true time.
+	cursor timeline.Entry
 	joined time.Duration
 	leave  context.CancelFunc
 }
@@ -32,9 +32,9 @@ const (
 	// listedBefore is how long before the start of a subscription a paste must be listed not to be
 	// delivered: a process that has followers already reads every second.
 	listedBefore = 10 * time.Second
-	// hearPastes is longer than the time after which a process knows all days, and has looked
+	// pastesWithin is longer than the time after which a process knows all days, and has looked
 	// at them.
-	hearPastes = 95 * time.Second
+	pastesWithin = 95 * time.Second
 )
 
 // followPastes starts a follower of the public pastes, through a process of its own or one that
@@ -55,13 +55,13 @@ func (r *run) followPastes(after *pasteFollower) {
 		var cursor *string
 		if after != nil && len(after.received) > 0 {
 			last := r.hist.ofPaste(after.received[len(after.received)-1])
-			f.place = last.states[1].entry(last.id)
-			sealed := p.pastes.CursorAt(f.place)
+			f.cursor = last.states[1].entry(last.id)
+			sealed := p.pastes.CursorAt(f.cursor)
 			cursor, f.resumed = &sealed, true
 			r.hist.connected = append(r.hist.connected, f)
 			for _, id := range r.calmPastes(p) {
-				if h := r.hist.ofPaste(id); h.now().bornPublic && timeline.Compare(h.states[1].entry(h.id), f.place) > 0 {
-					f.owed = append(f.owed, id)
+				if h := r.hist.ofPaste(id); h.now().bornPublic && timeline.Compare(h.states[1].entry(h.id), f.cursor) > 0 {
+					f.missed = append(f.missed, id)
 				}
 			}
 		}
@@ -78,19 +78,19 @@ func (r *run) followPastes(after *pasteFollower) {
 		if !f.resumed {
 			r.hist.connected = append(r.hist.connected, f)
 		}
-		r.hearPastes(ctx, f, following)
+		r.receivePastes(ctx, f, following)
 	})
 	r.followings = append(r.followings, f)
 }
 
-// hearPastes receives the pastes of a follower, and checks them.
-func (r *run) hearPastes(ctx context.Context, f *pasteFollower, following *paste.Follower) {
+// receivePastes receives the pastes of a follower, and checks them.
+func (r *run) receivePastes(ctx context.Context, f *pasteFollower, following *paste.Follower) {
 	for {
 		start, began := r.s.steps, clock.Of(f.p.a.clock())
 		r.s.current.waited = 0
 		got, err := following.Next(ctx)
 		if err != nil {
-			r.st.tracef("a follower of pastes hears no more: %v", err)
+			r.st.tracef("a follower of pastes no longer receives any: %v", err)
 			return
 		}
 		start = max(start, r.s.current.waited)
@@ -129,28 +129,28 @@ func (p *pasteHistory) alwaysListed() bool {
 	return !slices.ContainsFunc(p.states[1:], func(s pasteState) bool { return !s.listed() })
 }
 
-// mustHear reports whether a follower must receive a paste that was listed before a time: one
+// mustReceive reports whether a follower must receive a paste that was listed before a time: one
 // that was stored while it was connected, or that it had missed when it resumed.
-func (f *pasteFollower) mustHear(p *pasteHistory, before time.Duration) bool {
+func (f *pasteFollower) mustReceive(p *pasteHistory, before time.Duration) bool {
 	first := &p.states[min(1, len(p.states)-1)]
 	switch {
 	case !p.alwaysListed() || p.listedAt == 0 || p.listedAt >= before:
 		return false
-	case slices.Contains(f.owed, p.id):
+	case slices.Contains(f.missed, p.id):
 		return true
-	case f.resumed && first.at <= f.joined && timeline.Compare(first.entry(p.id), f.place) <= 0:
+	case f.resumed && first.at <= f.joined && timeline.Compare(first.entry(p.id), f.cursor) <= 0:
 		return false // a paste that is listed late, and is older than the cursor
 	}
 	return slices.Contains(p.connected, f) && p.listedAt <= first.at+listedSoon
 }
 
-// listenPastes gives followers the time to receive everything, and checks what they have
+// awaitPastes gives followers the time to receive everything, and checks what they have
 // received.
-func (r *run) listenPastes() {
+func (r *run) awaitPastes() {
 	if len(r.followings) == 0 {
 		return
 	}
-	end := r.s.now + hearPastes
+	end := r.s.now + pastesWithin
 	if !r.until("the followers of pastes", func() bool { return r.s.now > end }) {
 		return
 	}
@@ -160,7 +160,7 @@ func (r *run) listenPastes() {
 		}
 		r.m.reached("follower of pastes checked")
 		for _, h := range r.hist.pastes {
-			if f.mustHear(h, end-hearPastes) && h.now().readable(r.latestClock()) && !slices.Contains(f.received, h.id) {
+			if f.mustReceive(h, end-pastesWithin) && h.now().readable(r.latestClock()) && !slices.Contains(f.received, h.id) {
 				r.report(wrongFollower, "%s was never received", h.id)
 			}
 		}

@@ -28,12 +28,12 @@ func (r *run) resumeWalks(p *process) {
 			continue // it reads another bucket by now
 		}
 		if err != nil {
-			r.report(wrongPage, "going on with a walk of %v: %v", w.view, err)
+			r.report(wrongPage, "resuming a walk of %v: %v", w.view, err)
 			continue
 		}
 		for _, id := range moved {
 			if !slices.Contains(again.items(), id) {
-				r.report(wrongPage, "%v went on from the end of a walk and saw %v, not %s, which has moved since", w.view, again.items(), id)
+				r.report(wrongPage, "%v resumed a walk at its end and saw %v, not %s, which has moved since", w.view, again.items(), id)
 			}
 		}
 	}
@@ -53,8 +53,8 @@ func (r *run) movedSince(w *reader) []library.ContentID {
 	return moved
 }
 
-// goOn has the last process serve them.
-func (r *run) goOn() {
+// resumeEndedWalks resumes the walks through the last process.
+func (r *run) resumeEndedWalks() {
 	p := r.procs[len(r.procs)-1]
 	if !slices.ContainsFunc(r.walks, func(w *reader) bool {
 		return w.towardsNewer() && w.ended && w.next != nil && len(r.movedSince(w)) > 0

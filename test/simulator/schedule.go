@@ -158,7 +158,7 @@ func (r *run) play() {
 	if r.scrubs {
 		r.scrubber()
 	}
-	r.refollow()
+	r.restartFollowers()
 	for range r.pasteFollowers {
 		r.followPastes(nil)
 	}
@@ -170,7 +170,7 @@ func (r *run) play() {
 	for _, p := range r.procs {
 		p.c.outage = 0
 	}
-	r.listenPastes()
+	r.awaitPastes()
 	switch s.pick(5) {
 	case 0, 1:
 		r.live(0)
@@ -179,7 +179,7 @@ func (r *run) play() {
 		r.drain()
 	}
 	r.clear()
-	r.hearAgain()
+	r.reconnectFollowers()
 	if !r.seen(noEnd, defect) {
 		r.verify()
 	}
@@ -224,7 +224,7 @@ func (r *run) between() {
 	}
 	for _, f := range r.followers {
 		if f.p.a.dead && r.s.chance(64) {
-			r.refollow()
+			r.restartFollowers()
 		}
 	}
 }

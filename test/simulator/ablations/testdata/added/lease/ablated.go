@@ -14,16 +14,16 @@ func (s *Service) ablatedCommit(ctx context.Context, l *Lease, row Row) (Row, er
 	}
 	first := *l
 	first.Documents = l.Documents[:1]
-	if stands, err := s.store.CommitLease(ctx, first.row()); err != nil || stands.Seq != row.Seq {
-		return stands, err
+	if current, err := s.store.CommitLease(ctx, first.row()); err != nil || current.Seq != row.Seq {
+		return current, err
 	}
 	l.Seq++
 	rest := l.row()
-	stands, err := s.store.CommitLease(ctx, rest)
-	if err == nil && stands.Seq == rest.Seq {
+	current, err := s.store.CommitLease(ctx, rest)
+	if err == nil && current.Seq == rest.Seq {
 		return row, nil
 	}
-	return stands, err
+	return current, err
 }
 
 // ablatedClaim claims the keys of a lease, early or late: one of the two.

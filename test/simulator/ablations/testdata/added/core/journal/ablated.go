@@ -7,7 +7,7 @@ import (
 	"carrel/core/commit"
 )
 
-// ablatedStamp is the stamp up to which a lane is dropped.
+// ablatedStamp is the stamp up to which a list is deleted.
 func (j *Journal) ablatedStamp(stamp int64) int64 {
 	if commit.Ablated("list-dropped-newer") {
 		return max(stamp, int64(clock.Of(j.rt.Now()))) + 1
