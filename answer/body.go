@@ -14,28 +14,28 @@ var (
 	ErrNoMemory = errors.New("no memory is free for the answer")
 )
 
-// Body is the data of one answer. It is built in two phases. While fields are
-// resolved, Count and Hold are called by many goroutines: they end the work as
-// soon as the answer is certain to become too large. Then one goroutine
-// writes the result. A nil Body has no limits, and nothing can be written to it.
+// Body is the data of one answer. It is built in two phases. While fields are being resolved, many
+// goroutines call Count and Hold, which stop the work as soon as the answer is certain to become
+// too large. Then one goroutine writes the result. A nil Body has no limits, and cannot be written
+// to.
 type Body struct {
 	limit   int64
 	memory  *Memory
 	stopped func() // called once, when the answer fails; may be nil
 
-	failed  atomic.Pointer[error]
-	counted atomic.Int64 // the least size of the answer so far
-	held    atomic.Int64 // bytes of memory in use
-	covered atomic.Int64 // bytes of memory reserved, in steps
+	failed   atomic.Pointer[error]
+	counted  atomic.Int64 // a lower bound of the answer's size
+	held     atomic.Int64 // bytes of memory in use
+	reserved atomic.Int64 // bytes of memory reserved, a multiple of step
 
-	mu       sync.Mutex // held to change covered
+	mu       sync.Mutex // held to change reserved
 	released bool
 
-	// The rest belongs to the goroutine that writes.
+	// Only the goroutine that writes uses the fields below.
 	chunks [][]byte
 	last   []byte  // the chunk that is being filled
 	size   int64   // bytes written
-	kept   int64   // bytes of memory that the chunks have
+	kept   int64   // the capacity of the chunks, in bytes
 	buffer *[]byte // of the first part; nil if none
 }
 
@@ -63,8 +63,8 @@ func (b *Body) fail(err error) {
 	}
 }
 
-// Count adds n bytes to the least size of the answer, which fails when that is
-// more than the limit.
+// Count adds n bytes to the lower bound of the answer's size. The answer fails if the bound exceeds
+// the limit.
 func (b *Body) Count(n int) {
 	if b != nil && b.counted.Add(int64(n)) > b.limit {
 		b.fail(ErrTooLarge)
@@ -73,16 +73,16 @@ func (b *Body) Count(n int) {
 
 // Hold reserves memory for n more bytes. The answer fails if they are not free.
 func (b *Body) Hold(n int) {
-	if b != nil && b.held.Add(int64(n)) > b.covered.Load() {
-		b.cover()
+	if b != nil && b.held.Add(int64(n)) > b.reserved.Load() {
+		b.reserve()
 	}
 }
 
-// cover reserves as many steps as the held bytes need.
-func (b *Body) cover() {
+// reserve reserves memory for the held bytes, in multiples of step.
+func (b *Body) reserve() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	missing := roundUp(b.held.Load()) - b.covered.Load()
+	missing := roundUp(b.held.Load()) - b.reserved.Load()
 	if b.released || missing <= 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (b *Body) cover() {
 		b.fail(ErrNoMemory)
 		return
 	}
-	b.covered.Add(missing)
+	b.reserved.Add(missing)
 }
 
 func roundUp(n int64) int64 { return (n + step - 1) / step * step }
@@ -105,21 +105,21 @@ func (b *Body) Release() {
 	defer b.mu.Unlock()
 	b.released = true
 	b.chunks, b.last = nil, nil
-	b.memory.Free(b.covered.Swap(0))
+	b.memory.Free(b.reserved.Swap(0))
 	if b.buffer != nil {
 		b.memory.buffers.Put(b.buffer)
 		b.buffer = nil
 	}
 }
 
-// settle reserves memory only for the finished answer: the resolved values are
-// garbage by then.
+// settle frees the memory that was reserved for resolved values: they are garbage once the answer
+// is finished.
 func (b *Body) settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held.Store(b.kept)
-	if spare := b.covered.Load() - roundUp(b.kept); spare > 0 {
-		b.covered.Add(-spare)
+	if spare := b.reserved.Load() - roundUp(b.kept); spare > 0 {
+		b.reserved.Add(-spare)
 		b.memory.Free(spare)
 	}
 }

@@ -5,8 +5,8 @@ import "io"
 // firstChunk is the size of the first buffer of an answer.
 const firstChunk = 512
 
-// adoptFrom is the size from which a part is used without copying. Shorter ones are copied,
-// so that an answer does not have too many chunks.
+// adoptFrom is the size from which a Body uses a chunk of a Part without copying it. It copies
+// shorter ones, so that an answer has few chunks.
 const adoptFrom = 4 << 10
 
 var (
@@ -76,7 +76,7 @@ func (b *Body) drop() bool {
 	return false
 }
 
-// push ends the last chunk.
+// push moves the last chunk to the chunks, and begins a new one.
 func (b *Body) push() {
 	if len(b.last) > 0 {
 		b.chunks = append(b.chunks, b.last)
@@ -116,8 +116,8 @@ type Part struct {
 	chunks [][]byte
 }
 
-// Cut takes b if it is long, and returns the buffer to append to next. So long
-// parts are not copied each time that a buffer grows.
+// Cut adds b to the part if it is long, and returns the buffer to append to next. A long part is
+// thus not copied whenever its buffer grows.
 func (p *Part) Cut(b []byte) []byte {
 	if len(b) < step {
 		return b
