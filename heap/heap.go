@@ -10,12 +10,12 @@
 // It must not know what the process does.
 package heap
 
-// size is far greater than the live heap of a small gateway, and the additional resident
-// memory is small compared with that of the process.
+// size is the size of the ballast. It is far greater than the live heap of a small gateway. The
+// garbage that accumulates because of it is small compared with the memory of the process.
 const size = 16 << 20
 
-// Ballast is unused memory. It is never written, so the system allocates no pages for it, but
-// the collector counts it as live and waits until the heap has twice that size. A large heap is
-// collected as before, only that much later. GOGC scales both. It works as long as it is
-// referenced.
+// Ballast is unused memory. It is never written, so the system allocates no pages for it, but the
+// collector counts it as live and waits until the heap has twice that size. A large heap is
+// collected as before, only later by the size of the ballast. GOGC scales both. The caller must
+// keep a reference to the ballast.
 func Ballast() []byte { return make([]byte, size) }

@@ -14,18 +14,18 @@ func goal() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// The collector waits for what a page makes some hundred times over, not for the
-// few megabytes that a small process keeps.
+// With the ballast, the collector waits until the heap has grown by several times its size, not by
+// the few megabytes that a small process keeps.
 func TestBallast_SmallHeapIsRarelyCollected(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // whatever GOGC says
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // overrides GOGC
 	runtime.GC()
 	if before := goal(); before >= 2*size {
-		t.Fatalf("without it the goal is %d bytes already", before)
+		t.Fatalf("the goal without the ballast is %d bytes", before)
 	}
 	held := Ballast()
 	runtime.GC()
 	if after := goal(); after < 2*size || after > 3*size {
-		t.Errorf("the goal is %d bytes, with %d held", after, size)
+		t.Errorf("the goal with a ballast of %d bytes is %d bytes", size, after)
 	}
 	runtime.KeepAlive(held)
 }

@@ -40,8 +40,8 @@ func machine(root fs.FS) int64 {
 	return math.MaxInt64
 }
 
-// group returns the least limit of the process's control groups, of version 2 or 1, or MaxInt64
-// if there is none. A container sees its own group as the root.
+// group returns the least limit of the process's control groups, of version 2 or 1, or MaxInt64 if
+// there is none. Inside a container, the container's own group is the root.
 func group(root fs.FS) int64 {
 	least := min(number(root, "sys/fs/cgroup/memory.max"), number(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"))
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
