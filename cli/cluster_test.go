@@ -65,6 +65,7 @@ func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 		"any name":         {[]string{"--cassandra-skip-host-verification"}, firstOfTLS},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			address, first := listener(t)
 			args := append([]string{"audit", "--store", "cassandra://" + address + "/k", "--cassandra-user", "ann", "--cassandra-password-file", password}, c.flags...)
 			code, out, errs := command(t, args...)
@@ -85,10 +86,13 @@ func TestCluster_WarnsOfATimeoutBelowTheNodes(t *testing.T) {
 		time  string
 		warns bool
 	}{{"5s", true}, {"1s", true}, {"5001ms", false}, {"6s", false}} {
-		address, _ := listener(t)
-		code, _, errs := command(t, "audit", "--store", "cassandra://"+address+"/k", "--cassandra-timeout", c.time)
-		if warns := strings.Contains(errs, "cassandra-timeout is not above the nodes' own timeouts"); code != ExitFailed || warns != c.warns {
-			t.Errorf("%s: exit %d: %s", c.time, code, errs)
-		}
+		t.Run(c.time, func(t *testing.T) {
+			t.Parallel()
+			address, _ := listener(t)
+			code, _, errs := command(t, "audit", "--store", "cassandra://"+address+"/k", "--cassandra-timeout", c.time)
+			if warns := strings.Contains(errs, "cassandra-timeout is not above the nodes' own timeouts"); code != ExitFailed || warns != c.warns {
+				t.Errorf("exit %d: %s", code, errs)
+			}
+		})
 	}
 }
