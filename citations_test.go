@@ -141,3 +141,38 @@ func TestCitations_Exist(t *testing.T) {
 		}
 	}
 }
+
+var (
+	testList     = regexp.MustCompile(`(?m)^(?:ONE_BY_ONE|SCENARIOS_ON_CLUSTER) = (.+)$`)
+	testFunction = regexp.MustCompile(`(?m)^func Test([A-Za-z0-9_]+)\(`)
+)
+
+// TestMakefile_ListsExistingTests checks the names of tests in the Makefile. A name that no test
+// has would run nothing, without an error.
+func TestMakefile_ListsExistingTests(t *testing.T) {
+	tests := map[string]bool{}
+	for _, name := range trackedFiles(t, "_test.go") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunction.FindAllStringSubmatch(string(text), -1) {
+			tests[m[1]] = true
+		}
+	}
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := testList.FindAllStringSubmatch(string(text), -1)
+	if len(lists) != 2 {
+		t.Fatalf("the Makefile has %d lists of tests, want 2", len(lists))
+	}
+	for _, list := range lists {
+		for _, name := range strings.Split(list[1], "|") {
+			if !tests[name] {
+				t.Errorf("the Makefile lists Test%s, which does not exist", name)
+			}
+		}
+	}
+}

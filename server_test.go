@@ -101,7 +101,7 @@ func TestServe_MetricsAreOnTheAdminAddress(t *testing.T) {
 		`carrel_store_call_seconds_count{method="CommitPrincipal",outcome="ok"} 1`,
 		`carrel_store_call_seconds_count{method="OpenLibrary",outcome="ok"}`,
 		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,
-		"\ncarrel_oldest_change_seconds ", "\ncarrel_repairs_asked_total 0\n", "\ngo_goroutines ",
+		"\ncarrel_oldest_change_seconds ", "\ncarrel_repairs_requested_total 0\n", "\ngo_goroutines ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing", want)
