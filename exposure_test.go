@@ -36,9 +36,9 @@ func TestExposure_OneWarningForEachSetting(t *testing.T) {
 			s.end()
 			var warned []string
 			for line := range strings.Lines(s.out.String()) {
-				var told struct{ Level, Msg string }
-				if json.Unmarshal([]byte(line), &told) == nil && told.Level == "WARN" {
-					flag, _, _ := strings.Cut(told.Msg, " ")
+				var entry struct{ Level, Msg string }
+				if json.Unmarshal([]byte(line), &entry) == nil && entry.Level == "WARN" {
+					flag, _, _ := strings.Cut(entry.Msg, " ")
 					warned = append(warned, flag)
 				}
 			}

@@ -242,7 +242,7 @@ func TestCaller_BadTokenIsRefusedAndNeverAnonymous(t *testing.T) {
 				t.Errorf("a caller came with the error")
 			}
 			if strings.Contains(err.Error(), string(testSecret)) || len(err.Error()) > 200 {
-				t.Errorf("the error tells too much: %v", err)
+				t.Errorf("the error discloses too much: %v", err)
 			}
 		})
 	}

@@ -161,7 +161,7 @@ func TestDueScan_FindsLateHints(t *testing.T) {
 	s, other := open(t, o), open(t, o)
 	first := dayInstant(2030, 5, 5)
 	now := first.Add(10 * time.Hour)
-	stored := hintAt(t, s, first.Add(time.Hour), "c:t:standing")
+	stored := hintAt(t, s, first.Add(time.Hour), "c:t:kept")
 	wantDues(t, s, "at the start", now, stored)
 	mine := hintAt(t, s, first.Add(2*time.Hour), "c:t:mine")
 	wantDues(t, s, "a hint of this process", now, stored, mine)

@@ -24,7 +24,7 @@ import (
 
 // The statements of the former release.
 const (
-	formerPutLane            = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
+	formerPutList            = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
 	formerDeleteInFlightList = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
 )
 
@@ -54,7 +54,7 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 	s := open(t, options(t))
 	var want []commit.InFlightList
 	for n := range byte(9) {
-		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("lane%d", n)), Stamp: int64(1000 + int(n)), Blocks: [][]byte{{2, n}}}
+		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("list%d", n)), Stamp: int64(1000 + int(n)), Blocks: [][]byte{{2, n}}}
 		if n > 6 {
 			l.Blocks = nil
 		}
@@ -85,7 +85,7 @@ func TestInFlightLists_OfTheFormerRelease(t *testing.T) {
 		name := fmt.Sprintf("%032x", n)
 		l := commit.InFlightList{ID: commit.ListID("former:" + name), Stamp: int64(2000 + int(n)), Blocks: [][]byte{{2, 1}, {2, 2}, {2, 3}}}
 		for i, block := range l.Blocks {
-			exec(t, s, formerPutLane, formerPart(name), name, i, block, l.Stamp)
+			exec(t, s, formerPutList, formerPart(name), name, i, block, l.Stamp)
 		}
 		want = append(want, l)
 	}
@@ -300,14 +300,14 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 	}
 	var want []commit.OpenList
 	for n := range byte(6) {
-		id := commit.ListID(fmt.Sprintf("lane%d", n))
+		id := commit.ListID(fmt.Sprintf("list%d", n))
 		want = append(want, inFlightList(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
 	}
 	const name = "lane3x"
 	damaged := commit.ListID("former:" + name)
 	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
 	for n, block := range [][]byte{one[0], {9, 9}, one[0]} {
-		exec(t, b.store, formerPutLane, formerPart(name), name, n, block, int64(someTime))
+		exec(t, b.store, formerPutList, formerPart(name), name, n, block, int64(someTime))
 	}
 	wantStored := func(want []commit.OpenList) {
 		t.Helper()

@@ -161,7 +161,7 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 		{"the deletion of a due", "drop a due", func(ctx context.Context) error {
 			return s.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "lane", next()) }},
+		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "list", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
 		}},

@@ -55,7 +55,7 @@ func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 
 	for n := range 4 {
 		name := string(rune('a' + n))
-		exec(t, s, formerPutLane, formerPart(name), name, 0, []byte{2}, 1000)
+		exec(t, s, formerPutList, formerPart(name), name, 0, []byte{2}, 1000)
 		if formerPart(name) == listPart {
 			wantInFlight(t, s, "with a list of the former release that this read returns", errFormerRelease)
 		}

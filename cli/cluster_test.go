@@ -79,8 +79,8 @@ func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 	}
 }
 
-// Nodes that were told to be quicker are right with a shorter time, so it is
-// taken, and the operator is told what it means with all others.
+// A shorter timeout is right for nodes that are configured for it, so it is accepted, with a
+// warning of its effect on all others.
 func TestCluster_WarnsOfATimeoutBelowTheNodes(t *testing.T) {
 	for _, c := range []struct {
 		time  string

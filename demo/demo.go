@@ -102,7 +102,7 @@ func keeperOf(topic string, turn int) string {
 	return keepers()[turn%len(keepers())]
 }
 
-// topicName is the first element of the path; what stands alone is one of the basics.
+// topicName is the first element of the path, or "basics" for a package that is alone in its topic.
 func topicName(p *Package, count map[string]int) string {
 	if name := p.topic(); count[name] > 1 {
 		return name

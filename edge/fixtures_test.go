@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// root resolves the few fields that the edge's tests need, counts the calls, and can be told what
-// to do. Every other field of the contract panics, because no test should call it.
+// root resolves the few fields that the tests of the edge need, and counts the calls. A test can set
+// what they do. Every other field of the contract panics, because no test should call it.
 type root struct {
 	graph.ResolverRoot
 	calls  atomic.Int64

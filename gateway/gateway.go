@@ -185,11 +185,11 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 // run finishes the pending changes of earlier processes, and begins the background work.
 func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	if alone {
-		// The in-flight logs that are here belong to processes that have died. If
+		// The in-flight lists that are here belong to processes that have died. If
 		// other processes use the store, the journal finds out which of them are dead
 		// and takes over from those.
 		if err := g.journal.Recover(ctx, g.Library); err != nil {
-			// The rest stays in the in-flight log and the journal tries again. A full
+			// The rest stays in its list and the journal tries again. A full
 			// disk, say, must not keep out the process that could free some space.
 			with.Log.WarnContext(ctx, "not all pending changes could be finished yet", "error", err)
 		}

@@ -22,8 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What /readyz tells of each reason that a store can have: never the cause,
-// which names hosts.
+// /readyz reports a reason for each state of the store, and never the cause, which names hosts.
 func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 	for _, c := range []struct {
 		name   string

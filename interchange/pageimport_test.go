@@ -24,7 +24,7 @@ func TestImport_OfPagesInAnotherOrder(t *testing.T) {
 		`{"type":"revision","contentId":"c:demo:a","branch":1,"locale":"en","number":0,"title":"A","body":"one","author":"u:demo:ann","current":true}`,
 		`{"type":"branch","contentId":"c:demo:a","number":2,"createdBy":"u:demo:ann","current":true}`,
 		`{"type":"revision","contentId":"c:demo:a","branch":2,"locale":"de","number":0,"title":"Z","body":"zwei","author":"u:demo:ann","current":true}`,
-		`{"type":"suggestion","id":"` + id.String() + `","contentId":"c:demo:a","branch":2,"locale":"de","title":"S","body":"told","author":"u:demo:ben"}`,
+		`{"type":"suggestion","id":"` + id.String() + `","contentId":"c:demo:a","branch":2,"locale":"de","title":"S","body":"text","author":"u:demo:ben"}`,
 	}, "\n") + "\n"
 	if _, faults, err := load(t, services.Library, file, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
@@ -34,7 +34,7 @@ func TestImport_OfPagesInAnotherOrder(t *testing.T) {
 		t.Errorf("the audit found %+v, %v", report, err)
 	}
 	texts, err := store.ReadTexts(t.Context(), []page.TextID{id})
-	if err != nil || texts[0].Body != "told" {
+	if err != nil || texts[0].Body != "text" {
 		t.Errorf("the text of the suggestion is %q, %v", texts[0].Body, err)
 	}
 }

@@ -314,8 +314,7 @@ func openedStore(t *testing.T) *pebblestore.Store {
 	return store
 }
 
-// A line that tells something otherwise than it is stored is refused, and so is one that
-// comes too early.
+// A line that contradicts what is stored is refused, and so is one that comes too early.
 func TestImport_RefusesInvalidPages(t *testing.T) {
 	store := openedStore(t)
 	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
@@ -372,13 +371,13 @@ func TestImport_RefusesInvalidPages(t *testing.T) {
 			t.Errorf("%s with %s: %.300q, %v, want %s", c.kind, c.new, faults, err, c.want)
 		}
 	}
-	if diff := cmp.Diff(before, strings.Replace(exported(t, s), linkTold(exported(t, s)), "", 1)); diff != "" {
+	if diff := cmp.Diff(before, strings.Replace(exported(t, s), lineOfLink(exported(t, s)), "", 1)); diff != "" {
 		t.Errorf("refused lines have changed:\n%.2000s", diff)
 	}
 }
 
-// linkTold returns the line of the item that the test has added.
-func linkTold(file string) string {
+// lineOfLink returns the line of the item that the test has added.
+func lineOfLink(file string) string {
 	for _, l := range strings.SplitAfter(file, "\n") {
 		if strings.Contains(l, `"c:demo:l"`) {
 			return l

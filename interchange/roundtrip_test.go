@@ -81,7 +81,7 @@ func exported(t *testing.T, s *repair.Service) string {
 }
 
 // wantRoundTrip holds an export of the store to what it promises: read into an
-// empty store, it gives one that tells the same and is in order.
+// empty store, it results in the same export, in order.
 func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	t.Helper()
 	store := emptyStore(t)
@@ -252,9 +252,9 @@ func TestRoundTrip_OfTheDemo(t *testing.T) {
 	if _, err := s.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
 		t.Fatal(err)
 	}
-	told := wantRoundTrip(t, store, at+1_000_000)
-	if strings.Contains(told, "c:demo:net-http") || !strings.Contains(told, `"title":"JSON"`) {
-		t.Errorf("the changes are not in it:\n%s", told)
+	export := wantRoundTrip(t, store, at+1_000_000)
+	if strings.Contains(export, "c:demo:net-http") || !strings.Contains(export, `"title":"JSON"`) {
+		t.Errorf("the changes are not in it:\n%s", export)
 	}
 }
 
@@ -319,9 +319,9 @@ func TestRoundTrip_OfManyMembers(t *testing.T) {
 	if _, faults, err := load(t, serviceAt(t, store, at), file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	told := wantRoundTrip(t, store, at)
+	export := wantRoundTrip(t, store, at)
 	// 250 members are a line of their own and two of members.
-	if got, want := strings.Count(told, "\n"), n+4*3; got != want {
+	if got, want := strings.Count(export, "\n"), n+4*3; got != want {
 		t.Errorf("%d lines, want %d", got, want)
 	}
 }
@@ -347,8 +347,8 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 	if err != nil || got[0] != nil {
 		t.Errorf("an expired item is seen: %v, %v", got, err)
 	}
-	if told := exported(t, s); strings.Contains(told, "c:demo:old") {
-		t.Errorf("an expired item is exported:\n%s", told)
+	if export := exported(t, s); strings.Contains(export, "c:demo:old") {
+		t.Errorf("an expired item is exported:\n%s", export)
 	}
 	dues, err := store.DueUntil(t.Context(), at, 10)
 	if err != nil || len(dues) != 1 {

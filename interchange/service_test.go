@@ -44,7 +44,7 @@ func service(t *testing.T) *repair.Service {
 	return s
 }
 
-// unnamed gives no names: every line tells its own.
+// unnamed generates no names: every line has its own.
 type unnamed struct{}
 
 func (unnamed) ContentName(context.Context) (string, error) {
@@ -128,7 +128,7 @@ func TestImport_IntoTheService(t *testing.T) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	if c := got[0]; c.Creator != "u:demo:ben" || c.CreatedAt.String() != "2024-01-02T00:00:00.000000Z" || c.LastModified.String() != "2024-01-04T00:00:00.000002Z" {
-		t.Errorf("told of the past: %+v", c)
+		t.Errorf("the past was published: %+v", c)
 	}
 	tenant := "demo"
 	if found, err := s.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil || found == nil || found.ID != "c:demo:b" {

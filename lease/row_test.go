@@ -99,7 +99,7 @@ func TestVerdict_ResolvesUnknownOutcomes(t *testing.T) {
 	second := &Lease{ID: "l:1", Seq: 2, State: Confirmed, Writers: []commit.EntryID{{1}, {2}}}
 	for _, c := range []struct {
 		what      string
-		r, stands Row
+		r, stored Row
 		want      commit.Verdict
 	}{
 		{"applied", first.row(), first.row(), commit.Verdict{Applied: true}},
@@ -108,7 +108,7 @@ func TestVerdict_ResolvesUnknownOutcomes(t *testing.T) {
 		{"there is none", second.row(), Row{}, commit.Verdict{}},
 		{"the state before", second.row(), first.row(), commit.Verdict{Seq: 1, Writers: []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}}},
 	} {
-		got, err := verdict(c.r, c.stands)
+		got, err := verdict(c.r, c.stored)
 		if err != nil {
 			t.Fatal(err)
 		}

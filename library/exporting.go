@@ -99,8 +99,8 @@ func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
 	})
 }
 
-func (s *Service) exportGroups(ctx context.Context, tell func(context.Context, *principal.Header) error) error {
-	return s.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return tell(ctx, h) })
+func (s *Service) exportGroups(ctx context.Context, write func(context.Context, *principal.Header) error) error {
+	return s.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
 }
 
 // exportGroup exports a group with those members that are users. Groups may contain each other,
@@ -127,18 +127,18 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 		if err != nil {
 			return err
 		}
-		tell := func(more []holder) error {
+		write := func(more []holder) error {
 			return to.Members(ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged})
 		}
 		own := members.own
 		if len(members.follow) > 0 {
 			// A group without members yet takes none but with a manager.
-			if err := tell(members.follow); err != nil {
+			if err := write(members.follow); err != nil {
 				return err
 			}
 			own = members.follow
 		}
-		return s.membersOfGroup(h.ID).rest(ctx, own, tell)
+		return s.membersOfGroup(h.ID).rest(ctx, own, write)
 	}
 }
 

@@ -75,24 +75,24 @@ func TestMetrics_EveryMetricIsDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := figureName.FindAllString(string(b), -1)
-		for _, name := range told {
+		mentioned := figureName.FindAllString(string(b), -1)
+		for _, name := range mentioned {
 			if known(all, name) == nil {
-				t.Errorf("%s tells of %s, which is not registered", page, name)
+				t.Errorf("%s mentions %s, which is not registered", page, name)
 			}
 		}
 		if !strings.HasSuffix(page, "observability.md") {
 			continue
 		}
 		for name := range all {
-			if strings.HasPrefix(name, "carrel_") && !slices.Contains(told, name) {
-				t.Errorf("%s does not tell of %s", page, name)
+			if strings.HasPrefix(name, "carrel_") && !slices.Contains(mentioned, name) {
+				t.Errorf("%s does not mention %s", page, name)
 			}
 		}
 	}
 }
 
-// dashboard is what Grafana imports, as far as it is judged here.
+// dashboard is what Grafana imports, as far as it is checked here.
 type dashboard struct {
 	Title         string
 	SchemaVersion int
@@ -141,13 +141,13 @@ func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 	var cells [24][200]bool // of the grid that are taken
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.Title == "" {
-			t.Errorf("panel %d %q: its id stands twice, or it has no title", p.ID, p.Title)
+			t.Errorf("panel %d %q: its id is used twice, or it has no title", p.ID, p.Title)
 		}
 		ids[p.ID] = true
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if cells[x][y] {
-					t.Fatalf("%q stands where another panel does, at %d, %d", p.Title, x, y)
+					t.Fatalf("%q overlaps another panel, at %d, %d", p.Title, x, y)
 				}
 				cells[x][y] = true
 			}

@@ -29,9 +29,9 @@ import (
 	"carrel/principal"
 )
 
-// told are the lines of the project's own figures whose name begins so,
-// without the bounds and sums of histograms, which are of no fixed value.
-func told(t *testing.T, m *Metrics, name string) []string {
+// reported returns the lines of our metrics whose names begin so, without the bounds and sums of
+// histograms, which vary.
+func reported(t *testing.T, m *Metrics, name string) []string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -64,7 +64,7 @@ func TestStore_MeasuredStoreConforms(t *testing.T) {
 	measured := m.Store(openStore(t), nil)
 	storetest.Run(t, func(*testing.T) backend.Store { return measured })
 	methods := map[string]bool{}
-	for _, line := range told(t, m, "store_call_seconds_count") {
+	for _, line := range reported(t, m, "store_call_seconds_count") {
 		_, rest, _ := strings.Cut(line, `method="`)
 		method, _, _ := strings.Cut(rest, `"`)
 		methods[method] = true
@@ -73,12 +73,12 @@ func TestStore_MeasuredStoreConforms(t *testing.T) {
 	if all := reflect.TypeFor[backend.Store]().NumMethod() - 1; len(methods) != all {
 		t.Errorf("%d of %d methods were counted: %v", len(methods), all, methods)
 	}
-	if len(told(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
+	if len(reported(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
 		t.Error("refused conditional writes were not counted as such")
 	}
 }
 
-// failing is a store that fails with what it is told.
+// failing is a store that fails with err.
 type failing struct {
 	backend.Store
 	err error
@@ -108,7 +108,7 @@ func TestMetrics_OutcomesOfCalls(t *testing.T) {
 				}
 			}
 			want := []string{`carrel_store_call_seconds_count{method="Built",outcome="` + tc.want + `"} 2`}
-			if diff := cmp.Diff(want, told(t, m, "store_call")); diff != "" {
+			if diff := cmp.Diff(want, reported(t, m, "store_call")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -197,7 +197,7 @@ func TestMetrics_Values(t *testing.T) {
 		`carrel_streams{kind="socket"} 9`,
 		`carrel_telemetry_exports_total{outcome="failed",signal="traces"} 1`,
 	}
-	if diff := cmp.Diff(want, told(t, m, "")); diff != "" {
+	if diff := cmp.Diff(want, reported(t, m, "")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -267,11 +267,11 @@ func TestSkew_IsReportedWhileKnown(t *testing.T) {
 	m := NewMetrics()
 	ahead, known := -1500*time.Millisecond, false
 	m.Skew(func() (time.Duration, bool) { return ahead, known })
-	if lines := told(t, m, "clock_ahead_seconds"); len(lines) != 0 {
-		t.Errorf("what is not known is told: %v", lines)
+	if lines := reported(t, m, "clock_ahead_seconds"); len(lines) != 0 {
+		t.Errorf("an unknown skew is reported: %v", lines)
 	}
 	known = true
-	if diff := cmp.Diff([]string{"carrel_clock_ahead_seconds -1.5"}, told(t, m, "clock_ahead_seconds")); diff != "" {
+	if diff := cmp.Diff([]string{"carrel_clock_ahead_seconds -1.5"}, reported(t, m, "clock_ahead_seconds")); diff != "" {
 		t.Error(diff)
 	}
 }

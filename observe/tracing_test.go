@@ -135,7 +135,7 @@ func TestSpans_ServiceFailuresAreErrors(t *testing.T) {
 }
 
 // TestSpans_StoreCallsAndStatements: calls are below what they are made for, statements below
-// calls, and neither is told without an operation.
+// calls, and neither has a span without an operation.
 func TestSpans_StoreCallsAndStatements(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(cluster{tracing: tracing}, tracing)
@@ -201,7 +201,7 @@ func TestSpans_OfALargeOperationAreLimited(t *testing.T) {
 		t.Errorf("%d spans, want %d and two", len(spans), maxCalls)
 	}
 	if got := attributeOf(spans[maxCalls], "carrel.store_calls"); got != fmt.Sprint(maxCalls+50) {
-		t.Errorf("the fan-out tells of %s calls", got)
+		t.Errorf("the fan-out reports %s calls", got)
 	}
 }
 
@@ -350,8 +350,8 @@ func TestLogger_LinesContainTheirTrace(t *testing.T) {
 	}
 }
 
-// TestExportLog_LogsFailuresOccasionally: a collector that is away does not fill
-// the log, and what it is told is in no line.
+// TestExportLog_LogsFailuresOccasionally: an unavailable collector does not fill
+// the log, and no line contains what is sent to it.
 func TestExportLog_LogsFailuresOccasionally(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)

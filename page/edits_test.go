@@ -9,7 +9,7 @@ import (
 	"carrel/core/urlname"
 )
 
-// tell describes an edit: the new head, the rows, and whether visitors see it.
+// describe describes an edit: the new head, the rows, and whether visitors see it.
 func (e *edit) describe(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

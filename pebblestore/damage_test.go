@@ -94,7 +94,7 @@ func TestOpen_DamagedFiles(t *testing.T) {
 		{"manifest of a closed store", closed, isManifest, "manifest", 100},
 		{"manifest of one that died", died, isManifest, "manifest", 100},
 		{"options", closed, isOptions, "options", 0},
-		{"tide", died, func(file string) bool { return file == watermarkFileName }, "", 0},
+		{"watermark", died, func(file string) bool { return file == watermarkFileName }, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names, err := c.fs.List("")

@@ -75,7 +75,7 @@ func TestKeys_Golden(t *testing.T) {
 		{"change, longer owner", appendChangeKey(nil, u+"/b", &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
 		{"change, next minute", appendChangeKey(nil, u, &library.ChangeKey{At: at.Add(time.Minute), Content: c, MTS: at - 1})},
 		{"filled", []byte{tableFilled}},
-		{"lane", appendSingle(nil, tableInFlight, "00000000-0000-4000-8000-000000000001")},
+		{"in-flight list", appendSingle(nil, tableInFlight, "00000000-0000-4000-8000-000000000001")},
 		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
 		{"entry before 1970", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: -1, Content: c})},
 		{"entry", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: at, Content: c})},
@@ -152,7 +152,7 @@ func TestRows_Golden(t *testing.T) {
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
 		{"found", appendFound(nil, principal.LoggedIn, 7)},
-		{"lane", appendInFlightList(nil, &l)},
+		{"in-flight list", appendInFlightList(nil, &l)},
 		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5, Blocks: storetest.Blocks(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"due of old", appendDue(nil, 0)},
@@ -255,7 +255,7 @@ func FuzzRows(f *testing.F) {
 				err := decodePrincipal("u:a:b", b, &h)
 				return appendPrincipal(nil, &h), err
 			}},
-			{"lane", func(b []byte) ([]byte, error) {
+			{"in-flight list", func(b []byte) ([]byte, error) {
 				l, err := decodeInFlightList("x", b)
 				return appendInFlightList(nil, &l), err
 			}},
@@ -319,7 +319,7 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 		{"principal as it is shown", appendPrincipal(nil, &principal.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}}), func(b []byte) error {
 			return decodeShownPrincipal("u:a:b", string(b), new(principal.Header))
 		}},
-		{"lane", appendInFlightList(nil, &l), func(b []byte) error { _, err := decodeInFlightList("x", b); return err }},
+		{"in-flight list", appendInFlightList(nil, &l), func(b []byte) error { _, err := decodeInFlightList("x", b); return err }},
 		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
 		{"found", appendFound(nil, 1, 500), func(b []byte) error { _, _, err := decodeFound(b); return err }},

@@ -170,7 +170,7 @@ func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 }
 
 // Recorded implements library.LibraryStore. Here a record is never deleted without its library, so
-// one mark stands for both.
+// one mark is for both.
 func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	return s.Built(ctx, owner)
 }

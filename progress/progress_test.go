@@ -20,13 +20,13 @@ func (c *clock) now() time.Time { return c.at }
 func TestPlain_WritesOccasionally(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
-	tell := Plain(&out, c.now)
+	report := Plain(&out, c.now)
 	for i := 1; i <= 45; i++ {
 		doing := "importing"
 		if i <= 20 {
 			doing = "checking"
 		}
-		tell(Report{Doing: doing, Done: i * 100, Units: "lines", At: int64(i), Of: 50, Bytes: true})
+		report(Report{Doing: doing, Done: i * 100, Units: "lines", At: int64(i), Of: 50, Bytes: true})
 		c.at = c.at.Add(time.Second)
 	}
 	want := []string{
@@ -43,10 +43,10 @@ func TestPlain_WritesOccasionally(t *testing.T) {
 func TestPlain_WithoutASize(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
-	tell := Plain(&out, c.now)
-	tell(Report{Doing: "importing", Done: 1, Units: "lines"})
+	report := Plain(&out, c.now)
+	report(Report{Doing: "importing", Done: 1, Units: "lines"})
 	c.at = c.at.Add(10 * time.Second)
-	tell(Report{Doing: "importing", Done: 50, Units: "lines"})
+	report(Report{Doing: "importing", Done: 50, Units: "lines"})
 	if diff := cmp.Diff("importing: 50 lines, 5 lines/s\n", out.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -73,8 +73,7 @@ func TestBar_DrawsBothPasses(t *testing.T) {
 	}
 }
 
-// Where the end is not known there is a spinner, which must not outlive what it
-// tells of: goleak would notice.
+// Without a known size there is a spinner, which must end with its command: goleak would notice.
 func TestBar_WithoutASizeIsASpinner(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
@@ -91,8 +90,8 @@ func TestBar_WithoutASizeIsASpinner(t *testing.T) {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A terminal is not to be had in a test, so what stands behind one is looked
-// at: the erasure goes out in one piece with the line, and is not counted.
+// A test has no terminal, so it checks the bytes: the erasure is written together with the line, and
+// is not counted.
 func TestBeside_LinesReplaceTheBar(t *testing.T) {
 	var out pieces
 	n, err := beside{&out}.Write([]byte("line 7: no\n"))

@@ -139,7 +139,7 @@ func canonicalHost(s string) (string, error) {
 	if strings.HasPrefix(s, "[") {
 		addr, err := netip.ParseAddr(strings.TrimSuffix(s[1:], "]"))
 		if err != nil || !addr.Is6() || addr.Zone() != "" || !strings.HasSuffix(s, "]") {
-			return "", malformed("what stands in brackets in a URL is an IPv6 address")
+			return "", malformed("only an IPv6 address may be in brackets")
 		}
 		return "[" + addr.String() + "]", nil
 	}

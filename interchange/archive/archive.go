@@ -136,14 +136,14 @@ type Row struct {
 type Store interface {
 	// ReadRows reads at most limit rows of a chapter, after the position where
 	// another call has ended; nil is the beginning. It must give each row
-	// of the chapter once, exactly as it stands, and none that is derived. The
+	// of the chapter once, exactly as stored, and none that is derived. The
 	// header of a partition must come before the other rows of it, with no row of
 	// another partition between them. next is where to continue, also from another
 	// process; nil at the end of the chapter. Expired rows may be missing. Rows about
 	// the format of the store itself are not included.
 	ReadRows(ctx context.Context, c Chapter, after []byte, limit int) (rows []Row, next []byte, err error)
 	// PutRows must store each row exactly as it is, headers with their Unsettled
-	// and Writers, in place of what stands there. The header of a partition is put
+	// and Writers, in place of existing ones. The header of a partition is put
 	// with its first other rows or before them. Repeating it must be harmless.
 	// A conditional write that comes after it must find the row and prevail,
 	// whatever the clocks say. Nothing derived is written; expired

@@ -24,11 +24,11 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		return fmt.Errorf("count items and principals: %w", err)
 	}
 	done := 0
-	tell := func(n int) {
+	advance := func(n int) {
 		done += n
 		report(done, of)
 	}
-	if err := s.deriveContents(ctx, tell); err != nil {
+	if err := s.deriveContents(ctx, advance); err != nil {
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
@@ -36,13 +36,13 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
-		tell(1)
+		advance(1)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("writing memberships: %w", err)
 	}
-	if err := s.finishDeletions(ctx, tell); err != nil {
+	if err := s.finishDeletions(ctx, advance); err != nil {
 		return fmt.Errorf("finishing deletions: %w", err)
 	}
 	if _, err = s.RebuildDirectory(ctx); err != nil {

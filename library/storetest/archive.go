@@ -28,12 +28,12 @@ type ArchiveStore interface {
 func archiveAreas() []archiveArea {
 	return []archiveArea{
 		{"ReadRows", []archiveCheck{
-			{"It must give each row of the chapter once, exactly as it stands, and none that is derived", readEveryRow},
+			{"It must give each row of the chapter once, exactly as stored, and none that is derived", readEveryRow},
 			{"The header of a partition must come before the other rows of it, with no row of another partition between them", readPartitions},
 			{"next is where to go on, also from another process; nil at the end of the chapter", readOn},
 		}},
 		{"PutRows", []archiveCheck{
-			{"PutRows must store each row exactly as it is, headers with their Unsettled and Writers, in place of what stands there", putRows},
+			{"PutRows must store each row exactly as it is, headers with their Unsettled and Writers, in place of existing ones", putRows},
 			{"Repeating it must be harmless", putRowsAgain},
 			{"A conditional write that comes after it must find the row and prevail, whatever the clocks say", putRowsThenCommit},
 			{"Nothing derived is written", putRowsDerivesNothing},

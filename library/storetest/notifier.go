@@ -81,11 +81,11 @@ func notifierReplaces(t *testing.T, b library.Notifier) {
 }
 
 func notifierNotifies(t *testing.T, b library.Notifier) {
-	one, two := announced("tells-1", int64(start)), announced("tells-2", int64(start)+1)
+	one, two := announced("notifier-1", int64(start)), announced("notifier-2", int64(start)+1)
 	for _, a := range []library.Announcement{one, two} {
 		if err := b.Announce(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantAnnounced(t, b, []commit.ListID{"tells-1", "tells-2"}, one, two)
+	wantAnnounced(t, b, []commit.ListID{"notifier-1", "notifier-2"}, one, two)
 }

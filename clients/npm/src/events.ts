@@ -60,7 +60,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>, silence: num
       yield* parser.push(decoder.decode(value, { stream: true }));
     }
   } finally {
-    // The end of a stream that is broken already is no news.
+    // A stream that is broken already cannot be cancelled.
     await reader.cancel().catch(() => {});
   }
 }
