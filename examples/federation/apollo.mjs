@@ -3,7 +3,7 @@ import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 
-// Apollo Gateway sends no header of the client on unless it is told so.
+// Apollo Gateway forwards no header of the client unless it is configured to.
 class AsTheClient extends RemoteGraphQLDataSource {
   willSendRequest({ request, context }) {
     if (context.authorization) request.http.headers.set('authorization', context.authorization);

@@ -2,7 +2,7 @@
 import { defineConfig } from '@graphql-hive/gateway';
 
 export const gatewayConfig = defineConfig({
-  // Hive Gateway sends no header of the client on unless it is told so.
+  // Hive Gateway forwards no header of the client unless it is configured to.
   propagateHeaders: {
     fromClientToSubgraphs({ request }) {
       return { authorization: request.headers.get('authorization') };

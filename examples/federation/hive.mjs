@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-// freePort is one that nobody listens on; the command does not tell which one
-// it was given.
+// freePort returns a port that nobody listens on, because the command does not print the port that it
+// was given.
 async function freePort() {
   const server = createServer();
   await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));

@@ -23,7 +23,7 @@ if (!TOKEN) {
   process.exit(2);
 }
 
-function tell(what, text) {
+function print(what, text) {
   console.log(`${what.padEnd(16)}${text}`);
 }
 
@@ -41,13 +41,13 @@ async function show(url, who, token, query, variables) {
 const folder = join(fileURLToPath(new URL('.', import.meta.url)), 'build');
 mkdirSync(folder, { recursive: true });
 const carrel = `${BASE_URL}/graphql`;
-tell('Carrel', carrel);
+print('Carrel', carrel);
 const bookmarks = await serveBookmarks({ carrel, file: join(folder, 'bookmarks.jsonl'), port: Number(BOOKMARKS_PORT) });
-tell('bookmarks', bookmarks.url);
+print('bookmarks', bookmarks.url);
 const files = await compose({ carrel, bookmarks: bookmarks.url, folder });
-for (const [name, file] of Object.entries(files)) tell(`for ${name}`, file);
+for (const [name, file] of Object.entries(files)) print(`for ${name}`, file);
 const gateway = await gateways[GATEWAY](files);
-tell(`${GATEWAY} gateway`, gateway.url);
+print(`${GATEWAY} gateway`, gateway.url);
 
 const create = 'mutation { createContent(input: {kind: NOTE, title: "For my eyes only", visibility: PRIVATE}) { content { id } } }';
 const { data } = await show(gateway.url, 'The viewer', TOKEN, create);

@@ -1,4 +1,4 @@
-// What is told of a library as it changes.
+// Changes of a library.
 import { ask } from './gateway.mjs';
 
 export const libraryChanged = `
@@ -23,9 +23,9 @@ export const libraryChanged = `
   }
 `;
 
-// placeOf is a place in a library from which on changes are told: whoever
-// subscribes with it misses nothing, however long it takes to be heard.
-export async function placeOf(id) {
+// cursorOf returns the last cursor of a library. A subscription that resumes after it misses
+// nothing, however long it takes to connect.
+export async function cursorOf(id) {
   const { principal } = await ask('query ($id: ID!) { principal(id: $id) { library(last: 1) { pageInfo { endCursor } } } }', { id });
   return principal.library.pageInfo.endCursor;
 }
@@ -35,9 +35,9 @@ export function inWords(change) {
   return change.__typename === 'LibraryEntryPlaced' ? `placed ${change.edge.node.title}` : `removed ${change.contentId}`;
 }
 
-// heard reads results until a change is told in those words. What happened
-// shortly before may be told again, so others may come first.
-export async function heard(iterator, words) {
+// received reads results until a change is described by those words. Recent changes may be
+// delivered again, so others may come first.
+export async function received(iterator, words) {
   const others = [];
   for (let n = 0; n < 100; n++) {
     const { value, done } = await iterator.next();
@@ -47,7 +47,7 @@ export async function heard(iterator, words) {
     if (inWords(change) === words) return change;
     others.push(inWords(change));
   }
-  throw new Error(`"${words}" was not told, but ${others.join(', ')}`);
+  throw new Error(`"${words}" was not received, but ${others.join(', ')}`);
 }
 
 export async function rename(id, title) {

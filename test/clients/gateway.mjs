@@ -1,4 +1,4 @@
-// Where the gateway is that the clients ask, as .ci/with-gateway tells it. It
+// The address of the gateway, as set by .ci/with-gateway. It
 // holds the demo data.
 const base = process.env.BASE_URL;
 if (!base) {

@@ -10,12 +10,12 @@ import { noteOf, openEditor, saveText } from './app/notes.mjs';
 const [folder = '.', ...names] = process.argv.slice(2);
 const base = baseAddress();
 const browser = await start();
-const { sit, api, faults } = await openFixture(browser, base);
+const { openAs, api, faults } = await openFixture(browser, base);
 
 const take = (page, name) => page.screenshot({ path: `${folder}/app-${name}.png` });
 
 async function beside() {
-  const page = await sit('Ann', { path: '/app/library/g:demo:standard-library', viewport: { width: 1280, height: 800 } });
+  const page = await openAs('Ann', { path: '/app/library/g:demo:standard-library', viewport: { width: 1280, height: 800 } });
   await page.getByRole('heading', { level: 1, name: 'The standard library' }).waitFor();
   const title = await page.locator('[data-entry] h3').nth(1).textContent();
   await openEntry(page, title);
@@ -25,7 +25,7 @@ async function beside() {
 }
 
 async function share() {
-  const page = await sit('Ann', { viewport: { width: 1280, height: 800 } });
+  const page = await openAs('Ann', { viewport: { width: 1280, height: 800 } });
   await openEntry(page, 'encoding/gob');
   await live(page);
   await item(page).getByRole('button', { name: 'Share…' }).click();
@@ -44,7 +44,7 @@ async function share() {
 }
 
 async function conflict() {
-  const page = await sit('Ann', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } });
+  const page = await openAs('Ann', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } });
   await openEntry(page, 'encoding/gob');
   await live(page);
   await item(page).getByRole('button', { name: 'Edit…' }).click();
@@ -58,7 +58,7 @@ async function conflict() {
 }
 
 async function phone() {
-  const page = await sit('Cleo', { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true });
+  const page = await openAs('Cleo', { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true });
   await page.locator('[data-entry]').first().waitFor();
   await live(page);
   await take(page, 'phone');
@@ -67,7 +67,7 @@ async function phone() {
 
 // openNote opens one of the notes of the demo data by its URL.
 async function openNote(name, note, size = { width: 1100, height: 760 }) {
-  const page = await sit(name, { path: `/app/open?url=${encodeURIComponent(`https://demo.example/notes/${note}`)}`, viewport: size });
+  const page = await openAs(name, { path: `/app/open?url=${encodeURIComponent(`https://demo.example/notes/${note}`)}`, viewport: size });
   await noteOf(page).getByText(/Revision \d+, by/).waitFor();
   return page;
 }
@@ -130,7 +130,7 @@ async function branches() {
 
 // paste shows a new paste. Its secret opens nothing elsewhere.
 async function paste() {
-  const page = await sit(null, { path: '/app/pastes', viewport: { width: 1100, height: 860 } });
+  const page = await openAs(null, { path: '/app/pastes', viewport: { width: 1100, height: 860 } });
   await page.getByRole('button', { name: 'New paste' }).click();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('worker.go');
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill(worker);

@@ -10,7 +10,7 @@
 // path; TOUR=0 ends after the picture.
 import { baseAddress, expect, patience, start, watch } from './browser.mjs';
 import { editorShows, openTab, askAs, paste } from './graphiql/page.mjs';
-import { furniture } from './graphiql/furniture.mjs';
+import { dialogsAndMenus } from './graphiql/menus.mjs';
 import { links } from './graphiql/links.mjs';
 import { listening } from './graphiql/listening.mjs';
 import { panels } from './graphiql/panels.mjs';
@@ -49,7 +49,7 @@ async function drive(page) {
   console.log(`${viewer}: bucket ${library.bucket}, ${library.edges.length} of ${library.count.value} entries`);
 
   if (process.env.TOUR !== '0') {
-    await furniture(page);
+    await dialogsAndMenus(page);
     await tour(page);
     await listening(page, base);
     await links(page, base);

@@ -26,7 +26,7 @@ export function App() {
   const [listening, setListening] = useState(false);
   const [said, say] = useState('');
   const { fetcher, end } = useMemo(() => {
-    const listener = createListener({ told: setListening });
+    const listener = createListener({ onListening: setListening });
     return {
       fetcher: createFetcher({
         currentToken: () => token.current,

@@ -47,8 +47,8 @@ type End = (result: ExecutionResult | null) => void;
 
 // createListener returns the two functions of subscriptions: listen(params, opening), which
 // returns an observable for GraphiQL, and end(why), which ends all subscriptions and shows why.
-// told(listening) is called when the first socket is open and when the last one is closed.
-export function createListener({ told }: { told(listening: boolean): void }): Listener {
+// onListening(listening) is called when the first socket is open and when the last one is closed.
+export function createListener({ onListening }: { onListening(listening: boolean): void }): Listener {
   const running = new Set<End>();
   const listening = new Set<End>();
 
@@ -56,10 +56,10 @@ export function createListener({ told }: { told(listening: boolean): void }): Li
     const subscribe = (sink?: Sink | Sink['next']) => {
       if (typeof sink !== 'object') throw new TypeError('subscribe takes a sink');
       let leave = () => {};
-      let heard = false;
+      let received = false;
       const quiet = () => {
         if (!running.delete(end)) return false;
-        if (listening.delete(end)) told(listening.size > 0);
+        if (listening.delete(end)) onListening(listening.size > 0);
         leave();
         return true;
       };
@@ -72,18 +72,18 @@ export function createListener({ told }: { told(listening: boolean): void }): Li
         leave = connect(params, payload, {
           opened() {
             listening.add(end);
-            told(true);
+            onListening(true);
           },
           next(result) {
-            heard = true;
+            received = true;
             sink.next(result);
           },
           async failed(fault) {
-            if (listening.delete(end)) told(listening.size > 0);
-            const renewed = closing(fault).code === FORBIDDEN && !heard ? await again(opening) : null;
+            if (listening.delete(end)) onListening(listening.size > 0);
+            const renewed = closing(fault).code === FORBIDDEN && !received ? await again(opening) : null;
             if (!running.has(end)) return;
             if (renewed) {
-              heard = true;
+              received = true;
               begin(renewed);
             } else {
               end(failure(fault));
@@ -156,7 +156,7 @@ function failure(fault: unknown): ExecutionResult {
   const how = code ? `${code} ${reason}`.trim() : (text ?? 'no reason given');
   return failed(
     `The connection was lost (${how}). Run the operation again; with the last cursor as "after" ` +
-    'it tells first what happened in between.',
+    'it first returns what happened in between.',
   );
 }
 

@@ -193,7 +193,7 @@ for (const [name, serve] of Object.entries(gateways)) {
         for (let n = 0; n < 100 && !isDeepStrictEqual(others.at(-1), wanted); n++) {
           const { value, done } = await changes.next();
           assert.ok(!done && !value.errors, JSON.stringify(value));
-          others.push(value.data.libraryChanged); // what happened shortly before may be told again
+          others.push(value.data.libraryChanged); // recent changes may be delivered again
         }
         assert.deepEqual(others.at(-1), wanted);
         await changes.return();

@@ -1,4 +1,4 @@
-// A recorder stands between the gateways and Carrel and keeps what passes.
+// A recorder is a proxy between the gateways and Carrel that keeps what passes.
 import { createServer } from 'node:http';
 
 // operationOf is what a request asks for, by POST or GET.

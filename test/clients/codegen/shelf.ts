@@ -116,7 +116,7 @@ export class Application {
     return item?.kind === 'NOTE' ? item.title : '';
   }
 
-  // changes tells of a library as it changes, from a cursor on.
+  // changes returns the changes of a library after a cursor.
   async *changes(id: string, after: string): AsyncGenerator<string> {
     for await (const { data } of this.follow({ query: Changed.toString(), variables: { id, after } })) {
       const { libraryChanged } = data as ChangedSubscription;

@@ -26,13 +26,13 @@ export async function compile() {
     persistConfig: { file: 'persisted.json', algorithm: 'SHA256' },
   };
   writeFileSync(join(folder, 'relay.config.json'), JSON.stringify(config));
-  const told = await run(compiler, ['relay.config.json'], { cwd: folder }).catch((fault) => {
+  const output = await run(compiler, ['relay.config.json'], { cwd: folder }).catch((fault) => {
     throw new Error(`relay-compiler:\n${fault.stdout}${fault.stderr}`);
   });
   const require = createRequire(join(folder, 'made', 'index.js'));
   const artifact = (name) => require(`./${name}.graphql.js`);
   return {
-    told: told.stdout + told.stderr,
+    output: output.stdout + output.stderr,
     artifact,
     params: { shelfQuery: artifact('shelfQuery').params },
     persisted: JSON.parse(readFileSync(join(folder, 'persisted.json'), 'utf8')),

@@ -12,7 +12,7 @@ import { relayStylePagination } from '@apollo/client/utilities';
 import { createClient } from 'graphql-ws';
 import { filter, firstValueFrom, timeout } from 'rxjs';
 import WebSocket from 'ws';
-import { libraryChanged, placeOf, rename, take } from '../changes.mjs';
+import { libraryChanged, cursorOf, rename, take } from '../changes.mjs';
 import { ask, createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const { __schema: schema } = await ask('{ __schema { types { kind name possibleTypes { name } } } }');
@@ -69,8 +69,8 @@ async function watched(client, variables) {
   const query = client.watchQuery({ query: LIBRARY, variables });
   const subscription = query.subscribe({});
   const watch = { query, current: () => query.getCurrentResult(), stop: () => subscription.unsubscribe() };
-  // shows waits until the component would show items of those titles; what
-  // comes into the cache is told to it a little later.
+  // shows waits until the component would show items of those titles: a change of the cache
+  // reaches it a little later.
   watch.shows = async (titles) => {
     const last = query.pipe(filter((result) => !result.loading && result.data && isDeepStrictEqual(titlesOf(result), titles)), timeout(10_000));
     await firstValueFrom(last).catch(() => assert.deepEqual(titlesOf(watch.current()), titles));
@@ -151,7 +151,7 @@ test('a subscription updates the cache', async () => {
   const shown = await watched(client, { id, first: 10 });
   const stop = shown.query.subscribeToMore({
     document: gql(libraryChanged),
-    variables: { id, after: await placeOf(id) },
+    variables: { id, after: await cursorOf(id) },
     updateQuery(previous, { subscriptionData: { data } }) {
       const { edge, contentId = edge.node.id } = data.libraryChanged;
       const others = previous.principal.library.edges.filter((e) => e.node.id !== contentId);

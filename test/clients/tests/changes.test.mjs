@@ -1,11 +1,11 @@
-// Changes of a library, told over websockets by graphql-ws and as server-sent
+// Changes of a library, delivered over websockets by graphql-ws and as server-sent
 // events by graphql-sse.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createClient as createEvents } from 'graphql-sse';
 import { createClient as createSocket } from 'graphql-ws';
 import WebSocket from 'ws';
-import { heard, libraryChanged, placeOf, rename, take } from '../changes.mjs';
+import { received, libraryChanged, cursorOf, rename, take } from '../changes.mjs';
 import { createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const authorization = `Bearer ${token}`;
@@ -16,36 +16,36 @@ const clients = {
 
 for (const [name, create] of Object.entries(clients)) {
   describe(name, () => {
-    test('what is placed, changed and removed is told', async () => {
+    test('delivers what is placed, changed and removed', async () => {
       const { id, items } = await createShelf(`changes-${name}`, ['a', 'b']);
       const client = create();
-      const changes = client.iterate({ query: libraryChanged, variables: { id, after: await placeOf(id) } });
+      const changes = client.iterate({ query: libraryChanged, variables: { id, after: await cursorOf(id) } });
       const c = await createItem('c', id);
-      const placed = await heard(changes, 'placed c');
+      const placed = await received(changes, 'placed c');
       assert.deepEqual([placed.edge.node.id, placed.edge.role], [c, 'VIEWER']);
       await rename(items[0], 'A');
-      const moved = await heard(changes, 'placed A');
+      const moved = await received(changes, 'placed A');
       assert.deepEqual([moved.edge.node.id, moved.edge.node.version], [items[0], 2]);
       assert.notEqual(moved.edge.cursor, placed.edge.cursor);
       await take(c, id);
-      await heard(changes, `removed ${c}`);
+      await received(changes, `removed ${c}`);
       await changes.return();
       await client.dispose();
     });
 
-    test('what was missed is told first, from a cursor', async () => {
+    test('delivers missed changes first, after a cursor', async () => {
       const { id, items } = await createShelf(`missed-${name}`, ['a', 'b']);
-      const after = await placeOf(id);
+      const after = await cursorOf(id);
       const c = await createItem('c', id);
       await rename(items[1], 'B');
       const client = create();
       const changes = client.iterate({ query: libraryChanged, variables: { id, after } });
-      await heard(changes, 'placed c');
-      const { edge } = await heard(changes, 'placed B');
+      await received(changes, 'placed c');
+      const { edge } = await received(changes, 'placed B');
       await changes.return();
       await take(c, id);
       const resumed = client.iterate({ query: libraryChanged, variables: { id, after: edge.cursor } });
-      await heard(resumed, `removed ${c}`);
+      await received(resumed, `removed ${c}`);
       await resumed.return();
       await client.dispose();
     });

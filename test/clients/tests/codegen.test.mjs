@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createClient } from 'graphql-sse';
-import { placeOf, rename, take } from '../changes.mjs';
+import { cursorOf, rename, take } from '../changes.mjs';
 import { generate } from '../codegen/generate.mjs';
 import { createItem, createShelf, endpoint, post, token } from '../gateway.mjs';
 
@@ -35,10 +35,10 @@ test('a typed application pages both ways and mutates', async () => {
   assert.match(item.lastModified, /^2.*\.\d{6}Z$/);
 });
 
-test('a typed application is told of changes', async () => {
+test('a typed application receives changes', async () => {
   const { Application } = made.require('./built/shelf.js');
   const { id, items } = await createShelf('codegen-changes', ['a']);
-  const changes = new Application(send, (request) => events.iterate(request)).changes(id, await placeOf(id));
+  const changes = new Application(send, (request) => events.iterate(request)).changes(id, await cursorOf(id));
   const until = async (words) => {
     const others = [];
     for (let n = 0; n < 100; n++) {
@@ -47,7 +47,7 @@ test('a typed application is told of changes', async () => {
       if (done) break;
       others.push(value);
     }
-    assert.fail(`"${words}" was not told, but ${others.join(', ')}`);
+    assert.fail(`"${words}" was not received, but ${others.join(', ')}`);
   };
   const b = await createItem('b', id);
   await until('placed b');

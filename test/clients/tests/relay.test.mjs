@@ -17,7 +17,7 @@ import {
   Store,
 } from 'relay-runtime';
 import WebSocket from 'ws';
-import { placeOf, rename, take } from '../changes.mjs';
+import { cursorOf, rename, take } from '../changes.mjs';
 import { ask, createItem, createShelf, post, socketEndpoint, token } from '../gateway.mjs';
 import { compile } from '../relay/compile.mjs';
 
@@ -77,12 +77,12 @@ class Application {
   // follow keeps the connection as it is at the gateway, from a cursor on.
   follow(after) {
     const variables = { id: this.variables.id, after, connections: [this.library().__id] };
-    this.heard = () => {};
+    this.onResult = () => {};
     const subscription = requestSubscription(this.environment, {
       subscription: made.artifact('shelfChangedSubscription'),
       variables,
-      onNext: () => this.heard(),
-      onError: (fault) => this.heard(fault),
+      onNext: () => this.onResult(),
+      onError: (fault) => this.onResult(fault),
     });
     return () => {
       subscription.dispose();
@@ -93,11 +93,11 @@ class Application {
   // shows waits until the connection holds items of those titles.
   shows(titles) {
     return new Promise((resolve, reject) => {
-      this.heard = (fault) => {
+      this.onResult = (fault) => {
         if (fault) reject(fault);
         else if (isDeepStrictEqual(this.library().titles, titles)) resolve();
       };
-      this.heard();
+      this.onResult();
     });
   }
 
@@ -111,7 +111,7 @@ class Application {
 }
 
 test('the compiler takes the schema', () => {
-  assert.match(made.told, /9 reader, 7 normalization, 10 operation text/);
+  assert.match(made.output, /9 reader, 7 normalization, 10 operation text/);
   assert.equal(Object.keys(made.persisted).length, 7);
 });
 
@@ -182,7 +182,7 @@ test('a subscription updates the connection', async () => {
   const { id, items } = await createShelf('relay-changes', ['a', 'b']);
   const app = new Application();
   await app.open({ id, first: 10 });
-  const stop = app.follow(await placeOf(id));
+  const stop = app.follow(await cursorOf(id));
   await createItem('c', id);
   await app.shows(['a', 'b', 'c']);
   await rename(items[0], 'A');

@@ -10,7 +10,7 @@ import { persistedExchange } from '@urql/exchange-persisted';
 import { getIntrospectionQuery } from 'graphql';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
-import { libraryChanged, placeOf, rename, take } from '../changes.mjs';
+import { libraryChanged, cursorOf, rename, take } from '../changes.mjs';
 import { ask, createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const schema = await ask(getIntrospectionQuery());
@@ -165,18 +165,18 @@ for (const [name, create] of Object.entries(transports)) {
     const { id, items } = await createShelf(`urql-changes-${name.split(' ').at(-1)}`, ['a', 'b']);
     const { client } = create();
     let titles;
-    let heard = () => {};
+    let onResult = () => {};
     const shows = (wanted) =>
       new Promise((resolve) => {
-        heard = () => isDeepStrictEqual(titles, wanted) && resolve();
-        heard();
+        onResult = () => isDeepStrictEqual(titles, wanted) && resolve();
+        onResult();
       });
     const query = client.query(LIBRARY, { id, first: 10 }).subscribe(({ data }) => {
       titles = data && titlesOf(data.group.library);
-      heard();
+      onResult();
     });
     await shows(['a', 'b']);
-    const changes = client.subscription(gql(libraryChanged), { id, after: await placeOf(id) }).subscribe(({ error }) => assert.equal(error, undefined));
+    const changes = client.subscription(gql(libraryChanged), { id, after: await cursorOf(id) }).subscribe(({ error }) => assert.equal(error, undefined));
     await createItem('c', id);
     await shows(['a', 'b', 'c']);
     await rename(items[0], 'A');

@@ -127,17 +127,17 @@ test('an entry that moves beyond the loaded entries is removed', () => {
 
 test('an older change moves nothing', () => {
   const held = joinPage(undefined, page([edge('b', 2), edge('a', 5)]), asc);
-  const told = placeEntry(held, edge('a', 1));
-  assert.deepEqual(ids(told), ['b', 'a']);
-  assert.equal(told.newest, 'a@1');
+  const placed = placeEntry(held, edge('a', 1));
+  assert.deepEqual(ids(placed), ['b', 'a']);
+  assert.equal(placed.newest, 'a@1');
 });
 
 test('a change of an entry that has not moved moves nothing, even at the ends', () => {
   const held = joinPage(undefined, page([edge('c', 5), edge('b', 3), edge('a', 1)], { previous: true, next: true }), desc);
   for (const same of held.edges) {
-    const told = placeEntry<Entry, typeof held>(held, { ...same, time: same.time ?? '', cursor: 'made later' });
-    assert.deepEqual({ ...told, newest: held.newest }, held);
-    assert.equal(told.newest, 'made later');
+    const placed = placeEntry<Entry, typeof held>(held, { ...same, time: same.time ?? '', cursor: 'made later' });
+    assert.deepEqual({ ...placed, newest: held.newest }, held);
+    assert.equal(placed.newest, 'made later');
   }
 });
 

@@ -22,22 +22,22 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('changes that arrive while a page is loading are applied again afterwards', async () => {
   const { log, pages, keeping, read } = fixture();
-  keeping.tell('a');
+  keeping.receive('a');
   const done = keeping.during(read);
-  keeping.tell('b');
-  keeping.tell('c');
+  keeping.receive('b');
+  keeping.receive('c');
   pages[0].resolve();
   await done;
-  keeping.tell('d');
+  keeping.receive('d');
   assert.deepEqual(log, ['a', 'read', 'b', 'c', 'b again', 'c again', 'd']);
 });
 
 test('two parallel reads each apply the changes since their start', async () => {
   const { log, pages, keeping, read } = fixture();
   const first = keeping.during(read);
-  keeping.tell('a');
+  keeping.receive('a');
   const second = keeping.during(read);
-  keeping.tell('b');
+  keeping.receive('b');
   pages[0].resolve();
   await first;
   pages[1].resolve();
@@ -48,7 +48,7 @@ test('two parallel reads each apply the changes since their start', async () => 
 test('a change that requires a reload causes it, once more if a page was loading', async () => {
   const { log, pages, keeping, read } = fixture();
   const done = keeping.during(read);
-  assert.equal(keeping.tell('out'), true);
+  assert.equal(keeping.receive('out'), true);
   pages[0].resolve();
   await settled();
   pages[1].resolve();
@@ -59,7 +59,7 @@ test('a change that requires a reload causes it, once more if a page was loading
 test('a failed read is reported, and keeps no changes', async () => {
   const { log, pages, keeping, read } = fixture();
   const failing = keeping.during(read);
-  keeping.tell('a');
+  keeping.receive('a');
   pages[0].reject(new Error('down'));
   await assert.rejects(failing, /down/);
   const done = keeping.during(read);

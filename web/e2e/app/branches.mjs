@@ -25,9 +25,9 @@ const branchesOf = async (api, id) => {
 
 // branches: editors prepare a branch while the visitor reads another one; then the visitor sees
 // all of it at once.
-export async function branches({ api, sit }) {
+export async function branches({ api, openAs }) {
   const id = await makeNote(api, 'Curry', { members, body: 'rice\nlentils' });
-  const [ann, cleo, ben] = await Promise.all(['Ann', 'Cleo', 'Ben'].map((name) => sit(name)));
+  const [ann, cleo, ben] = await Promise.all(['Ann', 'Cleo', 'Ben'].map((name) => openAs(name)));
   for (const page of [ann, cleo, ben]) {
     await live(page);
     await openEntry(page, 'Curry');
@@ -117,7 +117,7 @@ async function show({ ann, cleo, ben }) {
   await line(cleo, 2).getByText('Current', { exact: true }).waitFor();
   expect(await line(cleo, 1).getByRole('button').allTextContents(), ['Show texts', 'Make working', 'Make current'], 'what can be done with the branch from before');
   await noteOf(item(ben)).getByText('beans').waitFor();
-  expect(await noteOf(ben).getByText('branch').count(), 0, 'what a visitor is told of branches');
+  expect(await noteOf(ben).getByText('branch').count(), 0, 'mentions of branches for a visitor');
   expect(await chosenCopy(ann), 'Copy of branch 2 (current)', 'what is copied now');
   await create(ann, 'Copy of branch 2 (current)');
   await line(ann, 4).getByText('Copied from branch 2').waitFor();
@@ -134,7 +134,7 @@ async function show({ ann, cleo, ben }) {
   await dialog(cleo).waitFor({ state: 'detached' });
   // What is published in branch 2 is published to visitors now.
   await openEditor(ann);
-  expect(await dialog(ann).getByText('Visitors do not see').count(), 0, 'what is told in the branch that visitors see');
+  expect(await dialog(ann).getByText('Visitors do not see').count(), 0, 'notice in the branch that visitors see');
   await field(ann, 'Text').fill('bread\nchard');
   await button(ann, 'Publish').click();
   await says(ann, 'Published.');
@@ -155,9 +155,9 @@ const setMembers = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { set
 
 // branchFaults: refusals of the gateway are shown where they belong, and a user who may no
 // longer edit sees only the current branch.
-export async function branchFaults({ api, sit }) {
+export async function branchFaults({ api, openAs }) {
   const id = await makeNote(api, 'Risotto', { members, body: 'rice' });
-  const cleo = await sit('Cleo');
+  const cleo = await openAs('Cleo');
   await live(cleo);
   await openEntry(cleo, 'Risotto');
   let down = true;
@@ -207,17 +207,17 @@ export async function branchFaults({ api, sit }) {
   expect((await branchesOf(api, id)).revision.branch, 1, 'the branch that visitors see');
   await cleo.keyboard.press('Escape');
   await noteOf(cleo).getByText('rice').waitFor();
-  expect(await noteOf(cleo).getByText('branch').count(), 0, 'what is told of branches to somebody who may not edit any more');
+  expect(await noteOf(cleo).getByText('branch').count(), 0, 'mentions of branches after the role was lost');
   expect(await noteOf(cleo).getByRole('button', { name: /Branches|History|language/ }).count(), 0, 'what is offered to somebody who may not edit any more');
   await cleo.context().close();
 }
 
 // languages: a language is added by its code, which is checked. A text that somebody else
 // published first is not overwritten.
-export async function languages({ api, sit }) {
+export async function languages({ api, openAs }) {
   const id = await makeNote(api, 'Gnocchi', { members, locale: 'en', body: 'potatoes' });
   const path = `/app/item/${id}`;
-  const [ann, cleo] = await Promise.all([sit('Ann', { path }), sit('Cleo', { path })]);
+  const [ann, cleo] = await Promise.all([openAs('Ann', { path }), openAs('Cleo', { path })]);
   const code = field(ann, 'Language');
   const refused = async (text, why) => {
     await code.fill(text);
@@ -275,7 +275,7 @@ export async function languages({ api, sit }) {
 
   // The first text of all may be in a language; a branch has languages of its own.
   const none = await makeNote(api, 'Polenta', { members });
-  const page = await sit('Ann', { path: `/app/item/${none}` });
+  const page = await openAs('Ann', { path: `/app/item/${none}` });
   await noteOf(page).getByText('This note has no text yet.').waitFor();
   await openDialog(page, 'Add a language…');
   await field(page, 'Language').fill('IT');

@@ -7,16 +7,16 @@ const item = 'query ($id: ID!) { content(id: $id) { title description visibility
 const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE}) { content { id } userErrors { message } } }';
 
 // open creates an item, and opens it as Ann.
-async function open({ api, sit }, title) {
+async function open({ api, openAs }, title) {
   const { id } = (await api('Ann', make, { title })).createContent.content;
-  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
   await ann.getByRole('region', { name: 'Shared with' }).waitFor();
   return { ann, id };
 }
 
-// merging: changes of two users to different fields are both kept, without a question, and only
+// mergedEdits: changes of two users to different fields are both kept, without a question, and only
 // changed fields are sent.
-export async function merging(fixture) {
+export async function mergedEdits(fixture) {
   const { api } = fixture;
   const { ann, id } = await open(fixture, 'Merged');
   const sent = [];

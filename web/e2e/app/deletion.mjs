@@ -6,16 +6,16 @@ const setMembers = 'mutation ($input: SetGroupMembersInput!) { setGroupMembers(i
 const share = 'mutation ($input: ShareContentInput!) { shareContent(input: $input) { userErrors { message } } }';
 
 // deletedGroup deletes a group while one of its members reads its library.
-export async function deletedGroup({ api, sit }) {
+export async function deletedGroup({ api, openAs }) {
   const id = 'g:demo:passing-circle';
   await api('Ann', createGroup, { input: { tenant: 'demo', name: 'passing-circle', displayName: 'Passing circle', visibility: 'PRIVATE' } });
   await api('Ann', setMembers, { input: { groupId: id, members: [{ principalId: 'u:demo:cleo', role: 'MEMBER' }] } });
-  const cleo = await sit('Cleo', { path: '/app/groups' });
+  const cleo = await openAs('Cleo', { path: '/app/groups' });
   await cleo.getByRole('link', { name: 'Passing circle', exact: true }).click();
   await cleo.getByRole('heading', { level: 1, name: 'Passing circle' }).waitFor();
   expect(await cleo.getByRole('button', { name: 'Delete group…' }).count(), 0, 'ways to delete a group for a member who does not manage it');
 
-  const ann = await sit('Ann', { path: `/app/members/${id}` });
+  const ann = await openAs('Ann', { path: `/app/members/${id}` });
   await ann.getByRole('button', { name: 'Delete group…' }).click();
   await dialog(ann).getByText('Its members lose access to everything').waitFor();
   await dialog(ann).getByRole('button', { name: 'Delete group' }).click();
@@ -34,8 +34,8 @@ export async function deletedGroup({ api, sit }) {
 
 // deletedAccount deletes the account of a user who has shared an item. It runs after the other
 // scenes, because the id cannot be used again.
-export async function deletedAccount({ api, sit }) {
-  const page = await sit(null);
+export async function deletedAccount({ api, openAs }) {
+  const page = await openAs(null);
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
   await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(process.env.NEWCOMER);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
@@ -59,7 +59,7 @@ export async function deletedAccount({ api, sit }) {
   };
   const { id } = await create({ kind: 'NOTE', title, visibility: 'PRIVATE', members: [{ principalId: 'u:demo:ann', role: 'MANAGER' }] });
   await entry(page, title).waitFor();
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await live(ann);
   await entry(ann, title).getByText('by Nora Newcomer').waitFor();
 

@@ -20,8 +20,8 @@ export async function openFixture(browser, base) {
     return data;
   };
 
-  // sit opens the client in a browser context of its own, as a viewer or anonymously.
-  const sit = async (name, { path = '/app', ...options } = {}) => {
+  // openAs opens the client in a browser context of its own, as a viewer or anonymously.
+  const openAs = async (name, { path = '/app', ...options } = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(patience);
     const page = await context.newPage();
@@ -31,7 +31,7 @@ export async function openFixture(browser, base) {
     if (name) await signIn(page, name);
     return page;
   };
-  return { api, sit, faults, viewers };
+  return { api, openAs, faults, viewers };
 }
 
 export async function signIn(page, name) {

@@ -5,10 +5,10 @@ import { broken, makeNote, noteOf } from './notes.mjs';
 const move = 'mutation ($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { userErrors { message } } }';
 const url = 'https://kitchen.example/gazpacho?a&b=2';
 
-// copying: the canonical link is copied to the clipboard, or shown selected in a field.
-export async function copying({ api, sit, base }) {
+// copyLink: the canonical link is copied to the clipboard, or shown selected in a field.
+export async function copyLink({ api, openAs, base }) {
   const id = await makeNote(api, 'Gazpacho', { url: 'HTTPS://Kitchen.example//gazpacho/?b=2&a#top', body: 'cold' });
-  const ann = await sit('Ann', { path: `/app/item/${id}`, permissions: ['clipboard-read', 'clipboard-write'] });
+  const ann = await openAs('Ann', { path: `/app/item/${id}`, permissions: ['clipboard-read', 'clipboard-write'] });
   const copy = (name) => ann.getByRole('button', { name, exact: true }).click();
   const clipboard = () => ann.evaluate(() => navigator.clipboard.readText());
   await noteOf(ann).getByText('cold').waitFor();
@@ -51,10 +51,10 @@ export async function copying({ api, sit, base }) {
 
 // openByUrl: any form of a URL leads to its item. A malformed URL is reported at its field, and
 // a missing item looks like an invisible one.
-export async function openByUrl({ api, sit }) {
+export async function openByUrl({ api, openAs }) {
   const place = 'https://kitchen.example/ramen';
   const id = await makeNote(api, 'Ramen', { url: place, body: 'noodles' });
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   const field = (page, name) => page.getByRole('main').getByRole('textbox', { name });
   const open = async (page, text) => {
     await field(page, 'URL of an item').fill(text);
@@ -121,17 +121,17 @@ export async function openByUrl({ api, sit }) {
   await ann.getByRole('button', { name: 'Try again' }).click();
   await isThere(ann);
   await ann.context().close();
-  await unseen({ sit, place, open, field, faultAt, isThere });
+  await unseen({ openAs, place, open, field, faultAt, isThere });
 }
 
 // unseen: a user who may not see the item, and an anonymous visitor.
-async function unseen({ sit, place, open, field, faultAt, isThere }) {
-  const ben = await sit('Ben', { path: '/app/open' });
+async function unseen({ openAs, place, open, field, faultAt, isThere }) {
+  const ben = await openAs('Ben', { path: '/app/open' });
   await open(ben, place);
   await ben.getByText('No item of demo has the URL https://kitchen.example/ramen, or you do not have access to it.').waitFor();
   await ben.context().close();
 
-  const page = await sit(null, { path: '/app/open', viewport: { width: 360, height: 740 } });
+  const page = await openAs(null, { path: '/app/open', viewport: { width: 360, height: 740 } });
   await open(page, place);
   await field(page, 'Tenant').and(page.locator('[aria-invalid="true"]')).and(page.locator(':focus')).waitFor();
   await faultAt(page, 'Tenant', 'Name the tenant: you are not signed in.');

@@ -10,8 +10,8 @@ const create = async (api, name, input) => {
 };
 
 // fullWidth: no space is reserved for a missing scrollbar.
-export async function fullWidth({ sit, base }) {
-  const page = await sit('Ann');
+export async function fullWidth({ openAs, base }) {
+  const page = await openAs('Ann');
   for (const path of ['/app/find', '/app/groups', `/app/library/${largest}`]) {
     await page.goto(base + path);
     await page.getByRole('main').getByRole('heading').first().waitFor();
@@ -22,9 +22,9 @@ export async function fullWidth({ sit, base }) {
 }
 
 // newest: a button that stays in view leads to the newest entry from anywhere, in both orders.
-export async function jumpToNewest({ api, sit, base }) {
+export async function jumpToNewest({ api, openAs, base }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'The newest of all', visibility: 'PRIVATE' });
-  const page = await sit('Ann', { viewport: { width: 1000, height: 600 } });
+  const page = await openAs('Ann', { viewport: { width: 1000, height: 600 } });
   await page.locator('[data-entry]').first().waitFor();
   const jump = page.getByRole('button', { name: 'Jump to newest' });
   expect(await jump.count(), 0, 'ways to the newest, from the newest');
@@ -53,9 +53,9 @@ export async function jumpToNewest({ api, sit, base }) {
   await page.context().close();
 }
 
-// compact shows more items, and is remembered.
-export async function compact({ sit, base }) {
-  const page = await sit('Ann', { path: `/app/library/${largest}` });
+// compactView shows more items, and is remembered.
+export async function compactView({ openAs, base }) {
+  const page = await openAs('Ann', { path: `/app/library/${largest}` });
   const first = page.locator('[data-entry]').first();
   await first.waitFor();
   const height = async () => (await first.boundingBox()).height;
@@ -78,10 +78,10 @@ export async function compact({ sit, base }) {
   await page.context().close();
 }
 
-// days are named in the reader's time zone.
-export async function days({ api, sit }) {
+// dayHeadings are named in the reader's time zone.
+export async function dayHeadings({ api, openAs }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Of today', visibility: 'PRIVATE' });
-  const page = await sit('Ann');
+  const page = await openAs('Ann');
   await entry(page, 'Of today').waitFor();
   const names = () => page.locator('.day-name').allTextContents();
   expect((await names())[0], 'Today', 'the first day');
@@ -99,11 +99,11 @@ export async function days({ api, sit }) {
 }
 
 // avatars differ even if the initials are equal.
-export async function avatars({ api, sit }) {
+export async function avatars({ api, openAs }) {
   for (const name of ['twin-1', 'twin-2']) {
     await api('Ann', 'mutation ($name: String!) { createGroup(input: {tenant: "demo", name: $name, displayName: "Twin Tower", visibility: LOGGEDIN}) { userErrors { message } } }', { name });
   }
-  const page = await sit('Ann', { path: '/app/find?q=twin' });
+  const page = await openAs('Ann', { path: '/app/find?q=twin' });
   await page.getByRole('link', { name: 'Twin Tower' }).nth(1).waitFor();
   const looks = await page.locator('.principals .monogram').evaluateAll((all) => all.map((one) => [one.textContent, getComputedStyle(one).backgroundColor]));
   expect(looks.map(([letters]) => letters), ['TT', 'TT'], 'initials');
@@ -125,9 +125,9 @@ const hostile = [
 
 // markdown is rendered in an item and removed in the list. Nothing in it runs or is loaded;
 // requests to other origins are faults of the page anyway.
-export async function markdown({ api, sit, base }) {
+export async function markdown({ api, openAs, base }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Marked down', description: hostile, visibility: 'PRIVATE' });
-  const page = await sit('Ann');
+  const page = await openAs('Ann');
   await entry(page, 'Marked down').getByText('Heading A bold word, https://example.org/plain and a link.').waitFor();
   await openEntry(page, 'Marked down');
   const text = item(page).locator('.markdown');
@@ -153,9 +153,9 @@ export async function markdown({ api, sit, base }) {
   await page.context().close();
 }
 
-// keys move through a list and lead to the search, but not while the user types.
-export async function keys({ sit, base }) {
-  const page = await sit('Ann', { path: `/app/library/${largest}` });
+// shortcutKeys move through a list and lead to the search, but not while the user types.
+export async function shortcutKeys({ openAs, base }) {
+  const page = await openAs('Ann', { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
   await live(page);
   const ids = await entriesOf(page);
@@ -211,9 +211,9 @@ export async function keys({ sit, base }) {
   await page.context().close();
 }
 
-// ways leads to GraphiQL with the query of the page, and back.
-export async function ways({ sit, base }) {
-  const page = await sit('Ann', { path: `/app/library/${largest}` });
+// graphiqlLink leads to GraphiQL with the query of the page, and back.
+export async function graphiqlLink({ openAs, base }) {
+  const page = await openAs('Ann', { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
   await page.getByRole('link', { name: 'Open in GraphiQL' }).click();
   await page.locator('.graphiql-query-editor .view-lines').filter({ hasText: 'query Library(' }).waitFor();
@@ -232,10 +232,10 @@ export async function ways({ sit, base }) {
   await page.context().close();
 }
 
-// profile: users change their own name, email and visibility.
-export async function profile({ api, sit }) {
+// profilePage: users change their own name, email and visibility.
+export async function profilePage({ api, openAs }) {
   const { user: before } = await api('Zed', '{ user(id: "u:acme:zed") { displayName email visibility } }');
-  const page = await sit('Zed');
+  const page = await openAs('Zed');
   await page.getByRole('banner').getByRole('button', { name: 'Zed Zhou' }).click();
   await dialog(page).getByRole('button', { name: 'Edit profile…' }).click();
   const field = (name) => dialog(page).getByRole('textbox', { name });
@@ -256,9 +256,9 @@ export async function profile({ api, sit }) {
 }
 
 // expiry is set, changed and removed, in the time zone of the reader.
-export async function expiry({ api, sit }) {
+export async function expiry({ api, openAs }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Passing', visibility: 'PRIVATE' });
-  const page = await sit('Ann', { path: `/app/item/${id}`, timezoneId: 'Asia/Kathmandu' });
+  const page = await openAs('Ann', { path: `/app/item/${id}`, timezoneId: 'Asia/Kathmandu' });
   const read = async () => (await api('Ann', 'query ($id: ID!) { content(id: $id) { expiresAt version } }', { id })).content;
   const save = () => dialog(page).getByRole('button', { name: 'Save' }).click();
   const open = () => page.getByRole('button', { name: 'Expiry…' }).click();

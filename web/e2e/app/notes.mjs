@@ -22,11 +22,11 @@ export const noteOf = (page) => page.getByRole('region', { name: 'Text', exact: 
 
 const body = '# Flour\n\nTake **three** cups.\n\n- sift\n- rest\n\n<img src=x onerror="document.title=1"> [bad](javascript:alert(1)) [good](https://example.org/flour)';
 
-// texts: Markdown becomes elements and nothing else, a switch changes the language, and an
+// noteTexts: Markdown becomes elements and nothing else, a switch changes the language, and an
 // empty note says that it is empty.
-export async function texts({ api, sit }) {
+export async function noteTexts({ api, openAs }) {
   const id = await makeNote(api, 'Bread', { body, locale: 'en' });
-  const cleo = await sit('Cleo');
+  const cleo = await openAs('Cleo');
   await live(cleo);
   await openEntry(cleo, 'Bread');
   const note = noteOf(item(cleo));
@@ -54,12 +54,12 @@ export async function texts({ api, sit }) {
   await cleo.context().close();
 
   // The gateway chooses by the browser's languages.
-  const french = await sit('Cleo', { path: `/app/item/${id}`, locale: 'fr-CA' });
+  const french = await openAs('Cleo', { path: `/app/item/${id}`, locale: 'fr-CA' });
   await noteOf(french).getByText('Prendre quatre tasses.').waitFor();
   await french.context().close();
 
   const none = await makeNote(api, 'Unwritten');
-  const page = await sit('Cleo', { path: `/app/item/${none}` });
+  const page = await openAs('Cleo', { path: `/app/item/${none}` });
   await noteOf(page).getByText('This note has no text yet.').waitFor();
   await page.context().close();
 }
@@ -87,12 +87,12 @@ export async function broken(page, name, is) {
   });
 }
 
-// drafting: typed text is saved as a draft without a button, survives a reload, is visible to
+// drafts: typed text is saved as a draft without a button, survives a reload, is visible to
 // nobody else, and is published or discarded.
-export async function drafting({ api, sit }) {
+export async function drafts({ api, openAs }) {
   const id = await makeNote(api, 'Soup');
   const path = `/app/item/${id}`;
-  const ann = await sit('Ann', { path });
+  const ann = await openAs('Ann', { path });
   await openEditor(ann, 'Write text…');
   expect(await button(ann, 'Publish').getAttribute('aria-disabled'), 'true', 'publishing before anything was typed');
   let down = true;
@@ -140,18 +140,18 @@ export async function drafting({ api, sit }) {
   await ann.context().close();
 
   // A user without the right to edit sees no button for it.
-  const cleo = await sit('Cleo', { path });
+  const cleo = await openAs('Cleo', { path });
   await noteOf(cleo).getByText('Boil water. Add salt.').waitFor();
   expect(await noteOf(cleo).getByRole('button', { name: /text…/ }).count(), 0, 'ways to edit for a viewer');
   await cleo.context().close();
 }
 
-// overtaken: two users edit the same text. The second one sees all three texts, merges them,
+// textConflict: two users edit the same text. The second one sees all three texts, merges them,
 // and overwrites nothing.
-export async function overtaken({ api, sit }) {
+export async function textConflict({ api, openAs }) {
   const id = await makeNote(api, 'Stew', { role: 'EDITOR', body: 'one\ntwo\nthree' });
   const path = `/app/item/${id}`;
-  const [ann, cleo] = await Promise.all([sit('Ann', { path }), sit('Cleo', { path })]);
+  const [ann, cleo] = await Promise.all([openAs('Ann', { path }), openAs('Cleo', { path })]);
   await Promise.all([openEditor(ann), openEditor(cleo)]);
   await field(cleo, 'Text').fill('one\nTWO of mine\nthree');
   await savedAsDraft(cleo);
@@ -182,7 +182,7 @@ export async function overtaken({ api, sit }) {
 
   // The same draft in two windows: neither overwrites the other without asking.
   await ann.reload();
-  const other = await sit('Ann', { path });
+  const other = await openAs('Ann', { path });
   await Promise.all([openEditor(ann), openEditor(other)]);
   await field(ann, 'Text').fill('first window');
   await savedAsDraft(ann);
@@ -201,12 +201,12 @@ export async function overtaken({ api, sit }) {
 
 // history: every revision with its author, the differences between two of them,
 // and a way back to an earlier one.
-export async function history({ api, sit }) {
+export async function history({ api, openAs }) {
   const id = await makeNote(api, 'Pie', { role: 'EDITOR', body: 'apples\nsugar' });
   await saveText(api, 'Cleo', id, { title: 'Pie', body: 'pears\nsugar' });
   await saveText(api, 'Ann', id, { locale: 'de', title: 'Kuchen', body: 'Birnen' });
   for (let n = 2; n < 32; n += 1) await saveText(api, 'Ann', id, { title: 'Pie', body: `plums\nsugar ${n}` });
-  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
   const language = noteOf(ann).getByRole('combobox', { name: 'Language' });
   await language.selectOption({ label: 'German' });
   await noteOf(ann).getByText('Birnen').waitFor();
@@ -245,13 +245,13 @@ export async function history({ api, sit }) {
   await ann.context().close();
 }
 
-// suggesting: a user without the right to edit suggests a text, and withdraws it or sees the
+// suggestions: a user without the right to edit suggests a text, and withdraws it or sees the
 // decision. An editor sees the differences and decides, and is warned before overwriting a text
 // that others have published.
-export async function suggesting({ api, sit }) {
+export async function suggestions({ api, openAs }) {
   const id = await makeNote(api, 'Salad', { body: 'lettuce\nsalt' });
   const path = `/app/item/${id}`;
-  const [ann, cleo] = await Promise.all([sit('Ann', { path }), sit('Cleo', { path })]);
+  const [ann, cleo] = await Promise.all([openAs('Ann', { path }), openAs('Cleo', { path })]);
   const suggest = async (text, note = '') => {
     await noteOf(cleo).getByRole('button', { name: 'Suggest a change…' }).click();
     await field(cleo, 'Text').and(cleo.locator(':focus')).fill(text);

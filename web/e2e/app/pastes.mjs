@@ -6,8 +6,8 @@ const row = (page, title) => page.locator('[data-paste]').filter({ has: page.get
 const created = (page) => page.getByRole('region', { name: 'Paste created' });
 const shownText = (page) => page.locator('.code-text').textContent();
 
-async function openPastes(sit, name, options) {
-  const page = await sit(name, { path: '/app/pastes', ...options });
+async function openPastes(openAs, name, options) {
+  const page = await openAs(name, { path: '/app/pastes', ...options });
   if (name) await page.getByRole('link', { name: 'Pastes' }).click();
   await page.getByText('New pastes appear here as they are created.').waitFor({ state: 'attached' });
   return page;
@@ -31,10 +31,10 @@ async function createPaste(page, paste) {
 
 const goProgram = 'package main\n\nfunc main() {\n\tprintln("hello")\n}\n';
 
-// pasting creates a paste as a visitor, who sees its link, its secret (once) and its
+// visitorPaste creates a paste as a visitor, who sees its link, its secret (once) and its
 // highlighted text, and then changes and deletes it with the secret.
-export async function pasting({ sit, base }) {
-  const page = await openPastes(sit, null);
+export async function visitorPaste({ openAs, base }) {
+  const page = await openPastes(openAs, null);
   await page.getByRole('button', { name: 'New paste' }).click();
   await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await dialog(page).getByText('Enter the text of the paste.').waitFor();
@@ -87,9 +87,9 @@ const createMutation = 'mutation ($input: CreatePasteInput!) { createPaste(input
 
 // pastesArrive shows pastes that others create: at once at the top of the list, and behind a
 // button further down. Private and expired pastes are not shown.
-export async function pastesArrive({ sit, api }) {
+export async function pastesArrive({ openAs, api }) {
   const make = async (input) => (await api('Ann', createMutation, { input: { body: 'text', ...input } })).createPaste;
-  const page = await openPastes(sit, 'Cleo');
+  const page = await openPastes(openAs, 'Cleo');
   await make({ title: 'private one', isPrivate: true });
   await make({ title: 'first arrival' });
   await row(page, 'first arrival').waitFor();
@@ -121,10 +121,10 @@ export async function pastesArrive({ sit, api }) {
   await page.context().close();
 }
 
-// pasteOvertaken edits a paste that another holder of the secret changes meanwhile. The typed
+// pasteConflict edits a paste that another holder of the secret changes meanwhile. The typed
 // text stays, and replaces the other one only when it is saved again.
-export async function pasteOvertaken({ sit, api }) {
-  const page = await openPastes(sit, 'Ann');
+export async function pasteConflict({ openAs, api }) {
+  const page = await openPastes(openAs, 'Ann');
   const { id, secret } = await createPaste(page, { title: 'notes', text: 'mine', isPrivate: true });
   await page.getByRole('button', { name: 'I have saved the secret' }).click();
   await created(page).waitFor({ state: 'detached' });
@@ -141,10 +141,10 @@ export async function pasteOvertaken({ sit, api }) {
 }
 
 // pasteMarkup reads a paste whose text is an HTML page.
-export async function pasteMarkup({ sit, api }) {
+export async function pasteMarkup({ openAs, api }) {
   const body = '<script>document.title = "owned"</script>\n<img src=x onerror="document.title=\'owned\'">\n';
   const { paste } = (await api('Ann', createMutation, { input: { title: '<b>evil.html</b>', body } })).createPaste;
-  const page = await sit(null, { path: `/app/pastes/${paste.id}` });
+  const page = await openAs(null, { path: `/app/pastes/${paste.id}` });
   await page.getByRole('heading', { level: 1, name: '<b>evil.html</b>' }).waitFor();
   await page.getByRole('combobox', { name: 'Language' }).selectOption({ label: 'HTML, XML' });
   await page.locator('.hljs-name', { hasText: 'script' }).first().waitFor();
@@ -155,8 +155,8 @@ export async function pasteMarkup({ sit, api }) {
 }
 
 // pasteFaults keeps typed text when the gateway refuses the change or is unavailable.
-export async function pasteFaults({ sit }) {
-  const page = await openPastes(sit, null);
+export async function pasteFaults({ openAs }) {
+  const page = await openPastes(openAs, null);
   await page.route('**/graphql', (route) => {
     if (!route.request().postData()?.includes('createPaste')) return route.fallback();
     return route.fulfill({
@@ -175,8 +175,8 @@ export async function pasteFaults({ sit }) {
 }
 
 // pastesOnPhone uses the pages on a small screen.
-export async function pastesOnPhone({ sit }) {
-  const page = await openPastes(sit, null, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+export async function pastesOnPhone({ openAs }) {
+  const page = await openPastes(openAs, null, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
   await fits(page, 'the list');
   await page.getByRole('button', { name: 'New paste' }).click();
   await fits(page, 'the form');
@@ -187,13 +187,13 @@ export async function pastesOnPhone({ sit }) {
   await page.context().close();
 }
 
-// newest lists the public items of a tenant in the order of their creation.
-export async function newest({ sit, api }) {
+// newestItems lists the public items of a tenant in the order of their creation.
+export async function newestItems({ openAs, api }) {
   const title = 'brand new for everyone';
   await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }', {
     input: { kind: 'NOTE', title, visibility: 'PUBLIC' },
   });
-  const page = await sit('Cleo', { path: '/app' });
+  const page = await openAs('Cleo', { path: '/app' });
   await page.getByRole('link', { name: 'Newest' }).click();
   await page.getByRole('heading', { level: 1, name: 'Newest items' }).waitFor();
   const titles = page.locator('[data-newest] > a');
@@ -207,7 +207,7 @@ export async function newest({ sit, api }) {
   await page.context().close();
 
   // Visitors choose a tenant.
-  const visitor = await sit(null, { path: '/app/newest' });
+  const visitor = await openAs(null, { path: '/app/newest' });
   await visitor.getByRole('textbox', { name: 'Tenant' }).fill('demo');
   await visitor.getByRole('button', { name: 'Show' }).click();
   await visitor.getByRole('link', { name: title }).waitFor();

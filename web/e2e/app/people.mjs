@@ -1,8 +1,8 @@
 // People: groups, searching for users, signing in and out.
 import { confirm, dialog, entry, expect, focused, live, says, signIn } from './fixture.mjs';
 
-export async function groups({ sit, base }) {
-  const ann = await sit('Ann', { path: '/app/groups' });
+export async function groups({ openAs, base }) {
+  const ann = await openAs('Ann', { path: '/app/groups' });
   await ann.getByRole('button', { name: 'New group' }).click();
   await dialog(ann).getByLabel('Name', { exact: true }).fill('Reading circle');
   expect(await dialog(ann).getByLabel('Short name').inputValue(), 'reading-circle', 'the short name that is proposed');
@@ -52,7 +52,7 @@ export async function groups({ sit, base }) {
   await ann.getByRole('heading', { level: 1, name: 'Evening circle' }).waitFor();
 
   // The other manager finds the group among her groups, and leaves it.
-  const cleo = await sit('Cleo', { path: '/app/groups' });
+  const cleo = await openAs('Cleo', { path: '/app/groups' });
   await cleo.getByRole('link', { name: 'Evening circle', exact: true }).click();
   await cleo.getByText('Nothing here yet').waitFor();
   await cleo.getByRole('navigation', { name: 'Group' }).getByRole('link', { name: 'Members' }).click();
@@ -66,8 +66,8 @@ export async function groups({ sit, base }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
-// crowd is a group with more members than one page contains: two, here.
-export async function crowd({ api, sit }) {
+// largeGroup is a group with more members than one page contains: two, here.
+export async function largeGroup({ api, openAs }) {
   const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "crowd", displayName: "Crowd", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
   const others = ['u:demo:ben', 'u:demo:cleo', 'u:demo:eli'].map((principalId) => ({ principalId, role: 'MEMBER' }));
@@ -78,12 +78,12 @@ export async function crowd({ api, sit }) {
   };
 
   // A user who is not on the first page can leave, too.
-  const cleo = await sit('Cleo');
+  const cleo = await openAs('Cleo');
   await byTwos(cleo);
   await cleo.getByRole('button', { name: 'Leave…' }).waitFor();
   await cleo.context().close();
 
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await byTwos(ann);
   await ann.getByRole('button', { name: 'Show more' }).focus();
   await ann.keyboard.press('Enter');
@@ -99,8 +99,8 @@ export async function crowd({ api, sit }) {
   await ann.context().close();
 }
 
-export async function find({ sit }) {
-  const page = await sit('Ben');
+export async function find({ openAs }) {
+  const page = await openAs('Ben');
   await page.getByRole('link', { name: 'Search' }).click();
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
@@ -134,8 +134,8 @@ export async function find({ sit }) {
 }
 
 // newcomer has a token of a user that the gateway does not know yet.
-export async function newcomer({ sit }) {
-  const page = await sit(null);
+export async function newcomer({ openAs }) {
+  const page = await openAs(null);
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
   await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(process.env.NEWCOMER);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
@@ -157,9 +157,9 @@ export async function newcomer({ sit }) {
   await page.context().close();
 }
 
-// refused: the client says that the token is no longer accepted, and offers to sign in again.
-export async function refused({ sit, faults }) {
-  const page = await sit('Ben');
+// rejectedToken: the client says that the token is no longer accepted, and offers to sign in again.
+export async function rejectedToken({ openAs, faults }) {
+  const page = await openAs('Ben');
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
   await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
   await page.getByRole('link', { name: 'Groups' }).click();
@@ -175,10 +175,10 @@ export async function refused({ sit, faults }) {
   await page.context().close();
 }
 
-// refusedSocket: the token is refused for live updates, and there is no other one. The client
+// rejectedSocket: the token is refused for live updates, and there is no other one. The client
 // says so, and does not retry.
-export async function refusedSocket({ sit }) {
-  const page = await sit(null);
+export async function rejectedSocket({ openAs }) {
+  const page = await openAs(null);
   let asked = 0;
   let refusing = true;
   await page.routeWebSocket('**/graphql', (socket) => {
@@ -201,9 +201,9 @@ export async function refusedSocket({ sit }) {
   await page.context().close();
 }
 
-// inAndOut signs in by token, and leaves nothing behind after signing out.
-export async function inAndOut({ sit, base, viewers }) {
-  const page = await sit(null, { path: '/app/library/u:demo:dora' });
+// signingInAndOut signs in by token, and leaves nothing behind after signing out.
+export async function signingInAndOut({ openAs, base, viewers }) {
+  const page = await openAs(null, { path: '/app/library/u:demo:dora' });
   await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
   const field = dialog(page).getByRole('textbox', { name: 'Access token' });

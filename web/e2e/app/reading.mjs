@@ -4,12 +4,12 @@ import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, 
 
 const largest = 'g:demo:standard-library';
 
-// bothWays reads a library to its end, reloads the page in the middle of it, and reads from
+// pagingBothWays reads a library to its end, reloads the page in the middle of it, and reads from
 // there to either end.
-export async function bothWays({ api, sit }) {
+export async function pagingBothWays({ api, openAs }) {
   const want = await allOf(api, 'Anonymous', largest, 'DESC');
   if (want.length < 100) throw new Error(`the library holds ${want.length} entries: too few to scroll through`);
-  const page = await sit(null);
+  const page = await openAs(null);
   await page.getByRole('link', { name: 'Browse the demo' }).click();
   await page.getByRole('heading', { level: 1, name: 'The standard library' }).waitFor();
   await page.getByText(`${want.length} items · public items only`).waitFor();
@@ -59,8 +59,8 @@ function inView(page, id) {
 }
 
 // keyboard walks the list, opens an item and comes back, without a mouse.
-export async function keyboard({ sit, base }) {
-  const page = await sit('Ann');
+export async function keyboard({ openAs, base }) {
+  const page = await openAs('Ann');
   await page.locator('[data-entry]').first().waitFor();
   await page.waitForFunction(() => document.activeElement.id === 'main');
   // The start page leads to the library, which can also be loaded directly.
@@ -108,9 +108,9 @@ export async function keyboard({ sit, base }) {
   await page.context().close();
 }
 
-// faults: the page says what is wrong, and tries again.
-export async function faults({ sit, base }) {
-  const page = await sit(null);
+// errorMessages: the page says what is wrong, and tries again.
+export async function errorMessages({ openAs, base }) {
+  const page = await openAs(null);
   let broken = true;
   await page.route('**/graphql', (route) => {
     if (!broken || !route.request().postData().includes('LibraryPage')) return route.fallback();
@@ -161,8 +161,8 @@ export async function faults({ sit, base }) {
 
 // storeDown opens the client signed in while the store is unavailable: it says so, shows the
 // navigation all the same, and continues when the store is back.
-export async function storeDown({ sit, base }) {
-  const page = await sit('Ann');
+export async function storeDown({ openAs, base }) {
+  const page = await openAs('Ann');
   let broken = true;
   await page.route('**/graphql', (route) => {
     if (!broken) return route.fallback();
@@ -179,7 +179,7 @@ export async function storeDown({ sit, base }) {
     const [state, main] = [element, element.parentElement].map((one) => one.getBoundingClientRect());
     return Math.abs(state.left + state.right - main.left - main.right) / 2;
   });
-  if (aside > 1) throw new Error(`what went wrong is told ${aside} pixels beside the middle of the page`);
+  if (aside > 1) throw new Error(`the error message is ${aside} pixels beside the middle of the page`);
   broken = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
@@ -187,8 +187,8 @@ export async function storeDown({ sit, base }) {
 }
 
 // phone reads on a small screen, in the dark, and returns to the same position.
-export async function phone({ sit, base }) {
-  const page = await sit('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
+export async function phone({ openAs, base }) {
+  const page = await openAs('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
   await page.locator('[data-entry]').first().waitFor();
   await fits(page, 'a library');
   const [menu, row] = await page.locator('.ways').evaluate((ways) => [ways.getBoundingClientRect().height, ways.firstElementChild.getBoundingClientRect().height]);
@@ -208,7 +208,7 @@ export async function phone({ sit, base }) {
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Back to the library' }).click();
   await item(page).waitFor({ state: 'detached' });
-  expect(await top(), place, 'where the entry stands after coming back');
+  expect(await top(), place, 'position of the entry after coming back');
 
   await page.getByRole('button', { name: 'Theme: system' }).click();
   await page.getByRole('button', { name: 'Theme: light' }).waitFor();

@@ -24,8 +24,8 @@ async function matching(api, viewer, filter, direction = 'DESC') {
 const found = (page, number) => page.getByText(`${number} ${number === 1 ? 'match' : 'matches'}.`, { exact: true }).waitFor();
 
 // searching narrows a library by words and filters, reloads the address, and clears it.
-export async function searching({ api, sit }) {
-  const page = await sit(null, { path: `/app/library/${largest}` });
+export async function searching({ api, openAs }) {
+  const page = await openAs(null, { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
   const words = await matching(api, 'Anonymous', { text: 'HTTP' });
   if (words.length < 2 || words.length > 29) throw new Error(`${words.length} items match: too few or too many for this scene`);
@@ -97,22 +97,22 @@ export async function searching({ api, sit }) {
   await page.context().close();
 
   // A filter that is only in the address can be switched off.
-  const hidden = await sit(null, { path: `/app/library/${largest}?visible=private` });
+  const hidden = await openAs(null, { path: `/app/library/${largest}?visible=private` });
   await hidden.getByRole('heading', { name: 'No matches' }).waitFor();
   await hidden.getByRole('group', { name: 'Filters' }).getByRole('button', { pressed: true }).click();
   await hidden.getByRole('heading', { name: 'No matches' }).waitFor({ state: 'detached' });
   await field(hidden).and(hidden.locator(':focus')).waitFor();
   await hidden.context().close();
 
-  const phone = await sit(null, { path: `/app/library/${largest}?q=http`, viewport: { width: 360, height: 640 } });
+  const phone = await openAs(null, { path: `/app/library/${largest}?q=http`, viewport: { width: 360, height: 640 } });
   await found(phone, words.length);
   await fits(phone);
   await phone.context().close();
 }
 
 // searchProgress shows how far a search in a large library is, stops it, and goes on.
-export async function searchProgress({ sit }) {
-  const page = await sit(null, { path: `/app/library/${largest}` });
+export async function searchProgress({ openAs }) {
+  const page = await openAs(null, { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
   // The demo data has no library that needs several requests, so answers are cut short here.
   let answers = 0;
@@ -153,7 +153,7 @@ export async function searchProgress({ sit }) {
 
 // searchAgain repeats a search: a fault in between does not bring the former results back, and
 // a search that nothing has outdated says so.
-export async function searchAgain({ api, sit }) {
+export async function searchAgain({ api, openAs }) {
   const create = async (title) => {
     const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
       input: { kind: 'NOTE', title, visibility: 'PUBLIC' },
@@ -161,7 +161,7 @@ export async function searchAgain({ api, sit }) {
     expect(createContent.userErrors, [], 'the errors of a new item');
   };
   await create('The first quokka');
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   // The last change before the search is reported to the search too, as a gateway may do that
   // looks for changes late.
   let last;
@@ -211,13 +211,13 @@ export async function searchAgain({ api, sit }) {
 }
 
 // searchLive finds what the viewer created, while another reader changes it.
-export async function searchLive({ api, sit }) {
+export async function searchLive({ api, openAs }) {
   const title = 'Search for the zebra crossing';
   const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
     input: { kind: 'NOTE', title, visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] },
   });
   const { id } = createContent.content;
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await live(ann);
   await field(ann).fill('zebra');
   await found(ann, 1);
@@ -227,7 +227,7 @@ export async function searchLive({ api, sit }) {
   await found(ann, 1);
   await live(ann);
 
-  const cleo = await sit('Cleo');
+  const cleo = await openAs('Cleo');
   await entry(cleo, title).waitFor();
   await live(cleo);
   const changed = 'Search for the okapi crossing';

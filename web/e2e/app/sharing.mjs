@@ -4,11 +4,11 @@ import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item
 // title is the title of an item that only this test uses.
 const title = 'On carrels';
 
-// together is the life of one item as two users see it: it is created, shared with two users
+// itemLifecycle is the life of one item as two users see it: it is created, shared with two users
 // and a group, changed, edited by both at once, removed and deleted.
-export async function together(fixture) {
-  const ann = await fixture.sit('Ann');
-  const cleo = await fixture.sit('Cleo');
+export async function itemLifecycle(fixture) {
+  const ann = await fixture.openAs('Ann');
+  const cleo = await fixture.openAs('Cleo');
   await Promise.all([live(ann), live(cleo)]);
 
   const id = await create(ann);
@@ -121,9 +121,9 @@ async function conflict({ api }, ann, id) {
   expect(content, { description: 'Mine.', version: 4 }, 'the item after the conflict');
 }
 
-async function visibility({ api, sit }, ann, cleo, id) {
+async function visibility({ api, openAs }, ann, cleo, id) {
   const path = `/app/item/${id}`;
-  const stranger = await sit(null, { path });
+  const stranger = await openAs(null, { path });
   await stranger.getByText('There is no such item').waitFor();
   await item(ann).getByRole('button', { name: 'Visibility…' }).click();
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
@@ -167,12 +167,12 @@ async function remove(ann) {
   await entry(ann, title).waitFor({ state: 'detached' });
 }
 
-// lookUp is about the suggestions of the share dialog: users of the viewer's tenant by name,
+// shareSuggestions is about the suggestions of the share dialog: users of the viewer's tenant by name,
 // any user by id, and none for a text that does not match.
-export async function lookUp({ api, sit }) {
+export async function shareSuggestions({ api, openAs }) {
   const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "For a visitor", visibility: PRIVATE}) { content { id } userErrors { message } } }');
   const { id } = made.createContent.content;
-  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
   const held = [];
   await ann.route('**/graphql', (route) => {
     if (route.request().postDataJSON().variables?.prefix === 'eli') held.push(route);
@@ -205,7 +205,7 @@ export async function lookUp({ api, sit }) {
     const [box, last] = [list, list.lastElementChild].map((element) => element.getBoundingClientRect());
     return list.scrollHeight > list.clientHeight && last.top >= box.top && last.bottom <= box.bottom;
   });
-  expect((await field.boundingBox()).y, before.y, 'where the field stands when a list opens below it');
+  expect((await field.boundingBox()).y, before.y, 'position of the field when a list opens below it');
 
   await field.fill('zed');
   await ann.locator('.picker-none').getByText('No matches in demo.').waitFor();
@@ -237,13 +237,13 @@ export async function lookUp({ api, sit }) {
   await ann.context().close();
 }
 
-// goneElsewhere: a deleted item leaves the lists of other users.
-export async function goneElsewhere({ api, sit }) {
+// deletedItemLeavesLists: a deleted item leaves the lists of other users.
+export async function deletedItemLeavesLists({ api, openAs }) {
   const made = await api(
     'Ann',
     'mutation { createContent(input: {kind: NOTE, title: "Short-lived", visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) { content { id } userErrors { message } } }',
   );
-  const cleo = await sit('Cleo');
+  const cleo = await openAs('Cleo');
   await entry(cleo, 'Short-lived').waitFor();
   await live(cleo);
   await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id: made.createContent.content.id });
@@ -253,8 +253,8 @@ export async function goneElsewhere({ api, sit }) {
 
 // newEntries: entries arrive at the start of a list that is scrolled away from it. The view
 // does not move, and says that there are new ones.
-export async function newEntries({ api, sit }) {
-  const ann = await sit('Ann');
+export async function newEntries({ api, openAs }) {
+  const ann = await openAs('Ann');
   await live(ann);
   const far = ann.locator('[data-entry]').nth(15);
   await far.evaluate((element) => element.scrollIntoView({ block: 'center' }));
@@ -297,9 +297,9 @@ export async function newEntries({ api, sit }) {
 
 // latePage changes the library while a page of it is loading: the page no longer follows the
 // loaded entries, but nothing may be skipped or shown twice.
-export async function latePage({ api, sit }) {
+export async function latePage({ api, openAs }) {
   const mine = 'u:demo:ann';
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await live(ann);
   const held = [];
   let holding = true;
@@ -334,10 +334,10 @@ export async function latePage({ api, sit }) {
 }
 
 // lostConnection: changes during an interruption of the socket are shown after it.
-export async function lostConnection({ api, sit, base }) {
+export async function lostConnection({ api, openAs, base }) {
   const sockets = [];
   let refused = false;
-  const cleo = await sit(null);
+  const cleo = await openAs(null);
   await cleo.context().routeWebSocket('**/graphql', (socket) => {
     if (refused) {
       socket.close({ code: 1013, reason: 'later' });

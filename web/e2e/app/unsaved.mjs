@@ -19,10 +19,10 @@ function down(page, name, broken) {
   });
 }
 
-// discarding: closing a dialog, the page or the tab asks before it discards typed text.
-export async function discarding({ api, sit }) {
+// discardedEdits: closing a dialog, the page or the tab asks before it discards typed text.
+export async function discardedEdits({ api, openAs }) {
   const id = await create(api, 'Typed over');
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await openEntry(ann, 'Typed over');
   const address = ann.url();
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
@@ -81,11 +81,11 @@ export async function discarding({ api, sit }) {
   await ann.context().close();
 }
 
-// rescued: an item is deleted, or access to it is lost, while it is edited. The text stays, and
+// textKeptAfterDeletion: an item is deleted, or access to it is lost, while it is edited. The text stays, and
 // becomes a new item.
-export async function rescued({ api, sit }) {
+export async function textKeptAfterDeletion({ api, openAs }) {
   const id = await create(api, 'Doomed');
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await live(ann);
   await openEntry(ann, 'Doomed');
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
@@ -119,7 +119,7 @@ export async function rescued({ api, sit }) {
   await ann.keyboard.press('Escape');
   await discard(ann);
 
-  // A reader who has typed nothing is told, and the dialog closes.
+  // A user who has typed nothing sees a message, and the dialog closes.
   const other = await create(api, 'Doomed as well');
   await ann.getByRole('link', { name: 'My library' }).click();
   await live(ann);
@@ -132,14 +132,14 @@ export async function rescued({ api, sit }) {
   await ann.context().close();
 }
 
-// expelled: a user who is removed from a group loses its library, but not the typed text.
-export async function expelled({ api, sit }) {
+// removedFromGroup: a user who is removed from a group loses its library, but not the typed text.
+export async function removedFromGroup({ api, openAs }) {
   const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "brief", displayName: "Brief", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
   const change = (role) => api('Ann', 'mutation ($id: ID!, $members: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $id, members: $members}) { userErrors { message } } }', { id, members: [{ principalId: 'u:demo:cleo', role }] });
   await change('MEMBER');
   const content = await create(api, 'Of the group', { members: [{ principalId: id, role: 'EDITOR' }] });
-  const cleo = await sit('Cleo', { path: `/app/library/${id}` });
+  const cleo = await openAs('Cleo', { path: `/app/library/${id}` });
   await live(cleo);
   await openEntry(cleo, 'Of the group');
   await item(cleo).getByRole('button', { name: 'Edit…' }).click();
@@ -154,10 +154,10 @@ export async function expelled({ api, sit }) {
   await cleo.context().close();
 }
 
-// demoted: an editor edits texts, and keeps the typed text after losing the role.
-export async function demoted({ api, sit }) {
+// lostEditorRole: an editor edits texts, and keeps the typed text after losing the role.
+export async function lostEditorRole({ api, openAs }) {
   const id = await create(api, 'Edited by Cleo', { visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] });
-  const cleo = await sit('Cleo', { path: `/app/item/${id}` });
+  const cleo = await openAs('Cleo', { path: `/app/item/${id}` });
   const edit = cleo.getByRole('button', { name: 'Edit…' });
   await edit.click();
   await dialog(cleo).getByRole('textbox', { name: 'Title' }).fill('Edited well by Cleo');
@@ -178,9 +178,9 @@ export async function demoted({ api, sit }) {
 
 // expiredToken: a token expires while the user types. The user signs in again above the dialog,
 // and saves.
-export async function expiredToken({ api, sit, faults }) {
+export async function expiredToken({ api, openAs, faults }) {
   const id = await create(api, 'Typed slowly');
-  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
   await ann.getByRole('button', { name: 'Edit…' }).click();
   const edit = ann.getByRole('dialog', { name: 'Edit' });
   const text = edit.getByRole('textbox', { name: 'Description' });
@@ -210,8 +210,8 @@ export async function expiredToken({ api, sit, faults }) {
 
 // signedInAgain: with a new token of the same viewer, a long list keeps its length and its
 // scroll position.
-export async function signedInAgain({ sit, faults }) {
-  const ann = await sit('Ann');
+export async function signedInAgain({ openAs, faults }) {
+  const ann = await openAs('Ann');
   await live(ann);
   await scrollTo(ann, 'bottom');
   await ann.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
@@ -235,9 +235,9 @@ export async function signedInAgain({ sit, faults }) {
 }
 
 // offline: failures are reported as long as there is no network.
-export async function offline({ api, sit, faults }) {
+export async function offline({ api, openAs, faults }) {
   const id = await create(api, 'On a train');
-  const ann = await sit('Ann', { path: `/app/item/${id}` });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
   await ann.getByRole('button', { name: 'Edit…' }).click();
   await dialog(ann).getByRole('textbox', { name: 'Description' }).fill('In a tunnel.');
   await ann.context().setOffline(true);
@@ -269,9 +269,9 @@ export async function offline({ api, sit, faults }) {
 }
 
 // keptAfterFailure: content that cannot be read again stays on the page, with the reason.
-export async function keptAfterFailure({ api, sit }) {
+export async function keptAfterFailure({ api, openAs }) {
   const id = await create(api, 'Read before', { description: 'It stays.' });
-  const ann = await sit('Ann');
+  const ann = await openAs('Ann');
   await live(ann);
   let broken = true;
   await down(ann, 'Item', () => broken);
@@ -304,9 +304,9 @@ export async function keptAfterFailure({ api, sit }) {
   await ann.context().close();
 }
 
-// forGroup: creating an item in a group's library shows where the item will be.
-export async function forGroup({ api, sit }) {
-  const ann = await sit('Ann', { path: '/app/library/g:demo:library-team' });
+// itemForGroup: creating an item in a group's library shows where the item will be.
+export async function itemForGroup({ api, openAs }) {
+  const ann = await openAs('Ann', { path: '/app/library/g:demo:library-team' });
   const name = await ann.getByRole('heading', { level: 1 }).textContent();
   const start = async (title) => {
     await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
@@ -339,8 +339,8 @@ export async function forGroup({ api, sit }) {
 }
 
 // smallScreen: on a phone, Create and error messages are in view.
-export async function smallScreen({ sit }) {
-  const ann = await sit('Ann', { viewport: { width: 360, height: 600 } });
+export async function smallScreen({ openAs }) {
+  const ann = await openAs('Ann', { viewport: { width: 360, height: 600 } });
   await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
   const button = dialog(ann).getByRole('button', { name: 'Create', exact: true });
   const inView = async (what) => {

@@ -1,10 +1,10 @@
 import type { Task } from './task.ts';
 
-const libraryChanged = `# Run it and leave it open: it tells what happens to
+const libraryChanged = `# Run it and leave it open: it returns each change of
 # a library as it happens. Change something in a
 # second window (Update, as Ann). Its square button,
 # or another viewer in the bar, ends it. With a cursor
-# as "after" it tells first what has happened since.
+# as "after" it first returns the changes since then.
 subscription LibraryChanged($after: Cursor) {
   libraryChanged(
     principalId: "g:demo:standard-library"

@@ -30,7 +30,7 @@ mutation AcquireLease {
 }
 `;
 
-const taken = `# Whether a key could be leased now. Nobody is told
+const taken = `# Whether a key could be leased now. It does not say
 # who holds it.
 query IsFree {
   isKeyAvailable(key: "example/report")

@@ -44,7 +44,7 @@ mutation CreatePaste {
 }
 `;
 
-const created = `# Run it and leave it open: it tells of each new
+const created = `# Run it and leave it open: it returns each new
 # public paste. With a cursor from LatestPastes as
 # "after", those since then come first.
 subscription PasteCreated($after: Cursor) {

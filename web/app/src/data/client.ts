@@ -102,7 +102,7 @@ function openSocket(token: Access['token']) {
     on: {
       connected() {
         connected = true;
-        for (const tell of [...waiting]) tell();
+        for (const notify of [...waiting]) notify();
       },
       closed() {
         connected = false;
@@ -113,14 +113,14 @@ function openSocket(token: Access['token']) {
     client,
     // onceConnected calls back when the socket is open, at once if it is, and
     // answers with a way to call that off.
-    onceConnected(tell: () => void): () => void {
+    onceConnected(notify: () => void): () => void {
       if (connected) {
-        queueMicrotask(tell);
+        queueMicrotask(notify);
         return () => {};
       }
       const once = () => {
         waiting.delete(once);
-        tell();
+        notify();
       };
       waiting.add(once);
       return () => waiting.delete(once);

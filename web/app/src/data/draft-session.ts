@@ -9,7 +9,7 @@ import { isOnline } from './network.ts';
 
 export interface DraftSession<Revision> {
   state(): DraftState<Revision>;
-  subscribe(tell: () => void): () => void;
+  subscribe(notify: () => void): () => void;
   open(): Promise<void>;
   refresh(): Promise<void>;
   edit(change: Partial<PlainText>): void;

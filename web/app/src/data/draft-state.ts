@@ -36,7 +36,7 @@ export interface StoredText {
 export interface DraftStore<Revision> {
   state(): DraftState<Revision>;
   set(change: Partial<DraftState<Revision>>): void;
-  subscribe(tell: () => void): () => void;
+  subscribe(notify: () => void): () => void;
   stored: StoredText;
   // isDirty reports whether the text differs from what is stored.
   isDirty(): boolean;
@@ -54,14 +54,14 @@ export function draftStore<Revision extends Published>(gateway: DraftGateway<Rev
   let state: DraftState<Revision> = { ready: false, text: empty, saving: 'unchanged', busy: false, faults: [], error: null, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
   const set = (change: Partial<DraftState<Revision>>) => {
     state = { ...state, ...change };
-    for (const tell of [...listeners]) tell();
+    for (const notify of [...listeners]) notify();
   };
   return {
     state: () => state,
     set,
-    subscribe(tell) {
-      listeners.add(tell);
-      return () => listeners.delete(tell);
+    subscribe(notify) {
+      listeners.add(notify);
+      return () => listeners.delete(notify);
     },
     stored,
     isDirty: () => !sameText(stored.text, state.text),

@@ -7,11 +7,11 @@
 //                        whether the library must be read again. again: it was applied before
 //   during(read)         reads, and then applies again the changes that arrived meanwhile. The
 //                        promise is rejected if the read fails
-//   tell(event)          applies a change that has arrived; returns what apply returns
+//   receive(event)       applies a change that has arrived; returns what apply returns
 export interface Keeping<Change> {
   apply(event: Change, again: boolean): boolean;
   during(read: () => Promise<unknown>): Promise<void>;
-  tell(event: Change): boolean;
+  receive(event: Change): boolean;
 }
 
 export function keepUp<Change>(): Keeping<Change> {
@@ -29,7 +29,7 @@ export function keepUp<Change>(): Keeping<Change> {
       const anew = missed.filter((event) => keeping.apply(event, true));
       if (anew.length > 0) await keeping.during(read);
     },
-    tell(event) {
+    receive(event) {
       for (const missed of readings) missed.push(event);
       return keeping.apply(event, false);
     },

@@ -8,7 +8,7 @@ let online = globalThis.navigator?.onLine ?? true;
 function set(now: boolean) {
   if (now === online) return;
   online = now;
-  for (const tell of [...listeners]) tell();
+  for (const notify of [...listeners]) notify();
 }
 
 globalThis.addEventListener?.('online', () => set(true));
@@ -21,9 +21,9 @@ export const answered = () => set(true);
 
 // onNetworkChange calls back when the network is lost or back, and answers with a
 // way to call that off.
-export function onNetworkChange(tell: () => void): () => void {
-  listeners.add(tell);
-  return () => listeners.delete(tell);
+export function onNetworkChange(notify: () => void): () => void {
+  listeners.add(notify);
+  return () => listeners.delete(notify);
 }
 
 const firstPause = 1000;

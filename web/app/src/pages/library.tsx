@@ -146,8 +146,8 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
   const online = useOnline();
   const view = viewOf(place);
   const { library, error, retry, reread, keeping, lostPlace, extend, ends } = useEntries(view, place.at);
-  const news = useNews(place, library !== undefined && !library.pageInfo.hasPreviousPage);
-  useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: news.heard });
+  const updates = useUpdates(place, library !== undefined && !library.pageInfo.hasPreviousPage);
+  useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: updates.changed });
 
   useEffect(() => {
     if (lostPlace) say('That position no longer exists. Showing the start of the library.');
@@ -159,10 +159,10 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
     if (gone) takeOut(client.cache, view, gone);
     if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
   };
-  const toNewest = useJump({ place, library, reread, list, onArrived: news.read, onFailed: notRead });
+  const toNewest = useJump({ place, library, reread, list, onArrived: updates.read, onFailed: notRead });
   useImperativeHandle(ref, () => ({ changed, toNewest }));
   const away = useAway(library, place.oldestFirst);
-  useEffect(() => onNewest({ away, updates: news.count }), [onNewest, away, news.count]);
+  useEffect(() => onNewest({ away, updates: updates.count }), [onNewest, away, updates.count]);
   const known = useRef(made);
   useEffect(() => {
     if (known.current !== made) changed();
@@ -175,7 +175,7 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
       {!library && error && <Failed error={error} onRetry={retry} heading="Could not load the items" />}
       {!library && !error && <Loading what="Loading..." lines={8} />}
       {none && <NoEntries principal={principal} onCreate={onCreate} />}
-      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={news.fresh} onRested={news.rested} busy={ends.next === 'loading'} />}
+      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={updates.fresh} onRested={updates.rested} busy={ends.next === 'loading'} />}
     </>
   );
 }
@@ -242,14 +242,14 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   );
 }
 
-// useNews remembers which entries have just moved, and how many changes were made at the
+// useUpdates remembers which entries have just moved, and how many changes were made at the
 // beginning while it was out of view.
-function useNews(place: LibraryPlace, atBeginning: boolean) {
+function useUpdates(place: LibraryPlace, atBeginning: boolean) {
   const [fresh, setFresh] = useState(new Set<string>());
   const [count, setCount] = useState(0);
   const newestFirst = !place.oldestFirst;
 
-  const heard = ({ id, moved, shown, newest }: Outcome) => {
+  const changed = ({ id, moved, shown, newest }: Outcome) => {
     if (!moved) return;
     if (shown) setFresh((all) => new Set(all).add(id));
     if (newestFirst && newest && (!shown || scrollY > innerHeight / 2)) setCount((n) => n + 1);
@@ -266,7 +266,7 @@ function useNews(place: LibraryPlace, atBeginning: boolean) {
   return {
     fresh,
     count,
-    heard,
+    changed,
     rested: (id: string) => setFresh((all) => new Set([...all].filter((other) => other !== id))),
     read: () => setCount(0),
   };

@@ -152,7 +152,7 @@ function hiddenBranch({ branch, current }: NoteContent): number | null {
   return branch && branch.number !== current?.number ? branch.number : null;
 }
 
-// BranchBar tells editors which branch they see, if that is not what visitors see, and whether
+// BranchBar shows editors which branch they see, if that is not what visitors see, and whether
 // editors work on another branch.
 function BranchBar({ content, onShow }: { content: NoteContent; onShow: (branch: number | null) => void }) {
   const { current, working } = content;

@@ -163,7 +163,7 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
       subscribe: (after, sink) => listen(id, after, sink),
       newest: () => heldView(client.cache, ours)?.newest ?? null,
       apply(change) {
-        if (keeping.tell(change)) reread().catch(() => {});
+        if (keeping.receive(change)) reread().catch(() => {});
       },
       reread() {
         // The cause may be a change of what the reader may see of the library.

@@ -92,7 +92,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
         ))}
       </ul>
       {pageInfo.hasNextPage && <ShowMore onMore={more} list={list} />}
-      {/* A dialog that asks tells its own faults. */}
+      {/* A dialog shows its own errors. */}
       <ActionFaults submission={leaving ? null : submission} />
       {leaving && (
         <Confirm title={`Remove ${leaving.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={keep} returnTo={head}>

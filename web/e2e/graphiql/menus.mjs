@@ -4,7 +4,7 @@ import { editorShows } from './page.mjs';
 
 const query = '.graphiql-query-editor';
 
-export async function furniture(page) {
+export async function dialogsAndMenus(page) {
   const press = (name) => page.getByRole('button', { name }).click();
   const editor = page.locator(`${query} .monaco-editor`).first();
 
