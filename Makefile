@@ -113,7 +113,7 @@ test: build ## run all tests, and print a summary
 test-embedded: ## run all tests but those on a real Cassandra, which need Java
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
 
-# BASE: the commit to compare with, where this branch left origin/main when left out.
+# BASE: the commit to compare with, by default where this branch left origin/main.
 .PHONY: check
 check: ## check what was changed since BASE, in two minutes: format, vet, staticcheck, unit tests
 	@LONG='$(ONE_BY_ONE)' .ci/check $(BASE)

@@ -463,14 +463,14 @@ type User implements Node & Principal @key(fields: "id") {
   ): LibraryConnection!
   "The groups that the user is a direct member of, as many of them as the viewer may see, by id."
   groups(
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
   ): GroupConnection!
-  "The user's own unpublished drafts, what was saved last first; empty for everybody else. Drafts of items that the user may not see are left out."
+  "The user's own unpublished drafts, most recently saved first; empty for everybody else. Drafts of items that the user may not see are omitted."
   drafts(
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -519,7 +519,7 @@ type Group implements Node & Principal @key(fields: "id") {
   ): LibraryConnection!
   "Direct members only, as many of them as the viewer may see, by id."
   members(
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -615,7 +615,7 @@ input LibraryOrder {
 }
 
 """
-Narrows what a page of a library shows. All conditions that are given must hold; one that is null or left out holds for every item.
+Narrows what a page of a library shows. An item must meet all conditions that are given. A condition that is null or omitted is met by every item.
 A filtered page scans at most 2,000 entries. It may be short, and even empty, where few of them match: go on from endCursor while hasNextPage, or
 from startCursor while hasPreviousPage.
 """
@@ -704,7 +704,7 @@ type Content implements Node @key(fields: "id") {
   version: Int!
   "Direct members only, as principals see them."
   members(
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -723,14 +723,14 @@ type Content implements Node @key(fields: "id") {
   expiresAt: DateTime
   "A branch of a NOTE; null where there is none that the viewer may see. Visitors, who may not edit the item, see the current one only."
   branch(
-    "The number of the branch; the current one when it is left out."
+    "The number of the branch. Default: the current branch."
     number: Int
     "The branch that editors work on, in place of the current one; null for visitors."
     working: Boolean = false
   ): Branch
   "The branches of a NOTE, by number; visitors see the current one only. A LINK has none."
   branches(
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -746,9 +746,9 @@ type Content implements Node @key(fields: "id") {
     locale: String
     "Take locale and no other; text without a locale where locale is null."
     strictLocale: Boolean = false
-    "The number of a branch; the current one when it is left out."
+    "The number of a branch. Default: the current branch."
     branch: Int
-    "The number of a revision; the current one when it is left out."
+    "The number of a revision. Default: the current revision."
     number: Int
     "The working revision of the working branch, or of the branch that is given, in place of the current one; null for visitors."
     working: Boolean = false
@@ -757,7 +757,7 @@ type Content implements Node @key(fields: "id") {
   suggestions(
     "Only suggestions in this state."
     state: SuggestionState
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -787,7 +787,7 @@ type Branch {
   revisions(
     "Only revisions of this locale."
     locale: String
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -830,7 +830,7 @@ type Revision {
   author: User
   "When it was saved."
   createdAt: DateTime!
-  "The number of the revision that the text was made from; null where that was not told."
+  "The number of the revision that the text was made from; null if it was not given."
   baseRevision: Int
   "Whether it is what visitors see if its branch is current."
   isCurrent: Boolean!
@@ -930,7 +930,7 @@ type Suggestion implements Node {
   title: String!
   "The text that it proposes, at most 512 KiB. It costs 10."
   body: String!
-  "What its author tells the editors, at most 2,000 characters."
+  "A message from its author to the editors, at most 2,000 characters."
   note: String
   "The revision that was current when it was made; null where nothing was."
   baseRevision: Int
@@ -1018,7 +1018,7 @@ type Query {
   """
   The users and groups of a tenant that the viewer may see and that a prefix finds: look-up for who types a name, in a
   share dialog say. Only signed-in viewers of that tenant may ask, and global administrators: UNAUTHENTICATED and
-  FORBIDDEN otherwise, whether or not there is such a tenant. They are told of those whom they would see by their ids;
+  FORBIDDEN otherwise, whether or not there is such a tenant. They find those whom they could also see by id;
   who is hidden leaves no gap, but a page whose read budget is used up may be short, as PageInfo says.
 
   A prefix finds by the beginning of the display name, of each further word of it (a word begins at a letter or a digit
@@ -1035,7 +1035,7 @@ type Query {
     tenant: String!
     "What was typed: at most 200 characters and no control character, BAD_USER_INPUT otherwise; blanks around it do not count. Left out or empty: everybody."
     prefix: String
-    "How many edges: 0 to 100; 20 when it is left out."
+    "How many edges, 0 to 100. Default: 20."
     first: Int
     "Only what comes after this cursor."
     after: Cursor
@@ -1045,11 +1045,11 @@ type Query {
     "The id of a content."
     id: ID!
   ): Content
-  "The content that a URL names in a tenant. Any form of the URL finds it, as canonicalUrl tells; lang, branch and revision in its query select nothing."
+  "The content that a URL names in a tenant. Any form of the URL finds it, as described for canonicalUrl; lang, branch and revision in its query select nothing."
   contentByUrl(
     "An http or https URL; BAD_USER_INPUT if it is malformed."
     url: String!
-    "The tenant; the viewer's own when left out. A viewer that is not signed in must name one: BAD_USER_INPUT otherwise."
+    "The tenant. Default: the viewer's own. Required if the viewer is not signed in: BAD_USER_INPUT otherwise."
     tenant: String
   ): Content
   """
@@ -1071,7 +1071,7 @@ type Query {
   byKey(
     "The key; BAD_USER_INPUT if it is malformed."
     key: String!
-    "The tenant in which a URL is looked up; the viewer's own when left out. A viewer that is not signed in must name one for a URL: BAD_USER_INPUT otherwise."
+    "The tenant in which a URL is looked up. Default: the viewer's own. Required for a URL if the viewer is not signed in: BAD_USER_INPUT otherwise."
     tenant: String
   ): KeyedObject
   """
@@ -1116,7 +1116,7 @@ type Query {
     "The token that acquireLease returned."
     token: String!
   ): Lease
-  "Whether a key could be leased now. Who holds it is not told."
+  "Whether a key could be leased now. It does not say who holds it."
   isKeyAvailable(
     "1 to 512 bytes; BAD_USER_INPUT otherwise."
     key: String!
@@ -1175,7 +1175,7 @@ type Limits {
   maxIntrospectionDepth: Int!
   "The most ids, or representations, that one field can be asked for."
   maxIds: Int!
-  "The most errors that an answer tells of."
+  "The most errors in an answer."
   maxErrors: Int!
   "How long a query may take."
   maxQuerySeconds: Int!
@@ -1438,7 +1438,7 @@ type Mutation {
     "The new paste."
     input: CreatePasteInput!
   ): CreatePastePayload
-  "Changes a paste: by whoever has its secret, WRONG_SECRET for others. Fields that are left out are kept. An update that changes nothing touches nothing."
+  "Changes a paste: by whoever has its secret, WRONG_SECRET for others. Fields that are omitted keep their values. An update that changes nothing touches nothing."
   updatePaste(
     "The paste, its secret and what changes."
     input: UpdatePasteInput!
@@ -1620,7 +1620,7 @@ input CreatePasteInput {
   body: String!
   "Whether the paste is listed nowhere; null is false."
   isPrivate: Boolean = false
-  "When the paste ends, in the future; left out: never."
+  "When the paste expires, in the future. Default: never."
   expiresAt: DateTime
   "The same key with the same input gives the first paste again, without its secret; 1 to 128 characters. Signed-in callers only."
   idempotencyKey: String
@@ -1775,7 +1775,7 @@ type CreateUserPayload {
   clientMutationId: String
 }
 
-"What changes of a user. Fields left out stay as they are; null is INVALID."
+"What changes of a user. Fields that are omitted keep their values; null is INVALID."
 input UpdateUserInput {
   "The id of the user."
   id: ID!
@@ -1827,7 +1827,7 @@ type CreateGroupPayload {
   clientMutationId: String
 }
 
-"What changes of a group. Fields left out stay as they are; null is INVALID."
+"What changes of a group. Fields that are omitted keep their values; null is INVALID."
 input UpdateGroupInput {
   "The id of the group."
   id: ID!
@@ -1855,7 +1855,7 @@ type UpdateGroupPayload {
 input GroupMemberChange {
   "The id of the user or group."
   principalId: ID!
-  "Its role from now on; null, or left out, takes it out of the group."
+  "Its new role. If null or omitted, it is removed from the group."
   role: GroupRole
 }
 
@@ -1927,9 +1927,9 @@ type DeleteGroupPayload {
 
 "A new item."
 input CreateContentInput {
-  "The tenant it belongs to; the viewer's own when left out."
+  "The tenant it belongs to. Default: the viewer's own."
   tenant: String
-  "Last part of the id; generated when left out."
+  "The last part of the id. Default: a generated name."
   name: String
   "What it is: a link or a note."
   kind: ContentKind!
@@ -1941,13 +1941,13 @@ input CreateContentInput {
   link: String
   "Who may see the item besides those it is shared with. PRIVATE unless given: a creation publishes nothing by omission."
   visibility: LibraryVisibility = PRIVATE
-  "After this instant the item is gone from everywhere; left out: it stays."
+  "When the item expires. From then on nobody sees it. Default: never."
   expiresAt: DateTime
   "Names the item by a canonical URL, of which any form may be given. TAKEN where another item of the tenant has it."
   url: String
-  "The first text of a NOTE, at most 512 KiB: revision 0 of branch 1. Left out: it has none yet."
+  "The first text of a NOTE, at most 512 KiB: revision 0 of branch 1. If omitted, it has none yet."
   body: String
-  "The locale of body, as language or language_COUNTRY; left out: the text is not translatable."
+  "The locale of body, as language or language_COUNTRY. If omitted, the text is not translatable."
   locale: String
   "Shared with them from the start; the creator is always MANAGER."
   members: [ContentMemberChange!]
@@ -1975,7 +1975,7 @@ type CreateContentPayload {
 input MoveContentInput {
   "The id of the item."
   id: ID!
-  "An http or https URL; null takes the name away. TAKEN where another item of the tenant has it; INVALID when left out."
+  "An http or https URL; null removes the URL. TAKEN if another item of the tenant has it; INVALID if omitted."
   url: String
   "The version that the viewer has seen; refused with CONFLICT when the item has another."
   expectedVersion: Int
@@ -1999,7 +1999,7 @@ type MoveContentPayload {
 input CreateBranchInput {
   "The id of the item, a NOTE."
   contentId: ID!
-  "The number of the branch whose current texts are copied, each as revision 0; left out: the branch begins empty."
+  "The number of the branch whose current texts are copied, each as revision 0. If omitted, the branch begins empty."
   copyFrom: Int
   "The same key with the same input gives the first answer again; 1 to 128 characters."
   idempotencyKey: String
@@ -2045,9 +2045,9 @@ type SetCurrentBranchPayload {
 input SaveRevisionInput {
   "The id of the item, a NOTE."
   contentId: ID!
-  "The number of the branch; the current one when it is left out."
+  "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the text, as language or language_COUNTRY, in any case, with - or _; left out: it is not translatable."
+  "The locale of the text, as language or language_COUNTRY, in any case, with - or _. If omitted, it is not translatable."
   locale: String
   "Its title, 1 to 1000 characters."
   title: String!
@@ -2081,7 +2081,7 @@ input PublishRevisionInput {
   contentId: ID!
   "The number of the branch."
   branch: Int!
-  "The locale of the revision; left out: the revision has none."
+  "The locale of the revision. Default: none."
   locale: String
   "The number of the revision."
   number: Int!
@@ -2105,9 +2105,9 @@ type PublishRevisionPayload {
 input SaveDraftInput {
   "The id of the item, a NOTE."
   contentId: ID!
-  "The number of the branch; the current one when it is left out."
+  "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the text, as language or language_COUNTRY, in any case, with - or _; left out: it is not translatable."
+  "The locale of the text, as language or language_COUNTRY, in any case, with - or _. If omitted, it is not translatable."
   locale: String
   "Its title, at most 1000 characters; it may be empty."
   title: String!
@@ -2135,9 +2135,9 @@ type SaveDraftPayload {
 input PublishDraftInput {
   "The id of the item, a NOTE."
   contentId: ID!
-  "The number of the branch; the current one when it is left out."
+  "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the draft; left out: it has none."
+  "The locale of the draft. Default: none."
   locale: String
   "Publish it whatever has become current meanwhile."
   force: Boolean = false
@@ -2161,9 +2161,9 @@ type PublishDraftPayload {
 input DiscardDraftInput {
   "The id of the item, a NOTE."
   contentId: ID!
-  "The number of the branch; the current one when it is left out."
+  "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the draft; left out: it has none."
+  "The locale of the draft. Default: none."
   locale: String
   "Echoed in the payload."
   clientMutationId: String
@@ -2183,9 +2183,9 @@ type DiscardDraftPayload {
 input SuggestRevisionInput {
   "The id of the item, a NOTE."
   contentId: ID!
-  "The number of the branch; the current one when it is left out."
+  "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the text, as language or language_COUNTRY, in any case, with - or _; left out: it is not translatable."
+  "The locale of the text, as language or language_COUNTRY, in any case, with - or _. If omitted, it is not translatable."
   locale: String
   "Its title, 1 to 1000 characters."
   title: String!
@@ -2243,7 +2243,7 @@ type DecideSuggestionPayload {
   clientMutationId: String
 }
 
-"What changes of an item. Fields left out stay as they are; null clears description and expiresAt, and is INVALID for the others."
+"What changes of an item. Fields that are omitted keep their values; null clears description and expiresAt, and is INVALID for the others."
 input UpdateContentInput {
   "The id of the item."
   id: ID!
@@ -2311,7 +2311,7 @@ type ShareContentPayload {
 input ContentMemberChange {
   "The id of the user or group."
   principalId: ID!
-  "Its role from now on; null, or left out, takes the item out of its library."
+  "Its new role. If null or omitted, the item is removed from its library."
   role: ContentRole
 }
 
@@ -2485,25 +2485,25 @@ type RebuildLibraryPayload {
 
 # ---------------------------------------------------------------- subscriptions
 
-"What happens, told as it happens: by server-sent events, or over a websocket."
+"Events, delivered as they happen by server-sent events or over a websocket."
 type Subscription {
   """
-  What happens to one library, in the part of it that the viewer reads. Each change is told as things are when it is sent; several in a row may be told as one, and one may be
-  told again as it is, so apply what is told by the id of its item. Ends with RESYNC when the library is to be read again, and with SLOW_CONSUMER when the client does not keep up: resume with the last cursor that was told.
-  A client that takes nothing for limits.maxStreamWriteSeconds cannot be told so: its connection ends, and it resumes likewise.
+  The changes of one library, in the part of it that the viewer reads. An event has the state of the item when it is sent; several changes in a row may be one event, and an event may be
+  delivered again, so apply events by the id of the item. Ends with RESYNC if the library must be read again, and with SLOW_CONSUMER if the client does not keep up: resume with the last cursor that was received.
+  A client that reads nothing for limits.maxStreamWriteSeconds is disconnected without an error, and resumes in the same way.
   """
   libraryChanged(
     "The id of the user or group that the library belongs to."
     principalId: ID!
-    "A cursor of the library, of a page or of an event, read within the last hour: what was missed since is told first. Of several pages, one of the page that was read first. What happened shortly before may be told again. Without it: from now on."
+    "A cursor of the library, of a page or of an event, read within the last hour: events that were missed since are delivered first. Of several pages, use one of the page that was read first. Recent events may be delivered again. Default: from now on."
     after: Cursor
   ): LibraryChange!
   """
   The public pastes that are created, each once. One that is made public later, or private before it is delivered, is
-  left out. Ends with SLOW_CONSUMER when the client does not keep up: resume after the last paste that was delivered.
+  omitted. Ends with SLOW_CONSUMER if the client does not keep up: resume after the last paste that was delivered.
   """
   pasteCreated(
-    "A cursor of latestPastes: pastes that were created after it come first, in the order of their creation. RESYNC for more than 10,000. Without it: from now on."
+    "A cursor of latestPastes: pastes that were created after it come first, in the order of their creation. RESYNC for more than 10,000. Default: from now on."
     after: Cursor
   ): Paste!
 }
@@ -2550,8 +2550,8 @@ enum LibraryChangeReason {
 }
 `, BuiltIn: false},
 	{Name: "../federation.graphqls", Input: `# What Apollo Federation 2.7 adds to the language, and asks of a subgraph. The
-# parser knows none of it, so the definitions stand here; the contract itself is
-# schema.graphqls. _service tells nothing of this file: composers bring it.
+# parser knows none of it, so the definitions are here; the contract itself is
+# schema.graphqls. _service does not contain this file: composers have it.
 
 "Declares that the schema uses a specification, here that of federation."
 directive @link(
@@ -2605,9 +2605,9 @@ scalar _Any
 "What other subgraphs refer to by a key."
 union _Entity = User | Group | Content
 
-"What composition is told of this subgraph."
+"What composition reads of this subgraph."
 type _Service {
-  "The schema in its own language, with descriptions, as composers take it: without node and nodes, which no two subgraphs may have, and without this file's additions. It is told with introspection off, too."
+  "The schema in its own language, with descriptions, as composers take it: without node and nodes, which no two subgraphs may have, and without this file's additions. It is available with introspection off, too."
   sdl: String!
 }
 

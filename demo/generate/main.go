@@ -16,7 +16,7 @@ import (
 
 func main() {
 	base := flag.String("base", time.Now().UTC().Truncate(24*time.Hour).Format(time.RFC3339),
-		"the instant, in RFC 3339, that everything is older than; today's first when left out")
+		"the instant, in RFC 3339, that everything is older than; the beginning of today by default")
 	flag.Parse()
 	if err := generate(context.Background(), *base); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)

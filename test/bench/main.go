@@ -71,10 +71,10 @@ func main() {
 	ballast := heap.Ballast() // as the gateway has
 	defer runtime.KeepAlive(ballast)
 	var o options
-	flag.StringVar(&o.dir, "dir", "", "where the stores are made; a temporary folder when left out. A large store found there is used again")
+	flag.StringVar(&o.dir, "dir", "", "where the stores are created; a temporary folder by default. A large store found there is used again")
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
-	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster when left out")
+	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster by default")
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,delete,import,start,scale")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,compression,hostile,idle,event,followers")
