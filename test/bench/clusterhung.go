@@ -96,7 +96,7 @@ func startBesideHung(ctx context.Context, o session.Options, t *table, before *d
 		return err
 	}
 	defer func() { err = errors.Join(err, second.close()) }()
-	t.figure("a gateway that starts meanwhile is there after", millis(time.Since(began)))
+	t.figure("until a gateway that starts meanwhile is ready", millis(time.Since(began)))
 	w := second.beginWork(ctx)
 	defer w.end()
 	d, err := w.during(ctx, hungFor)
@@ -214,11 +214,11 @@ func (d *done) print(t *table, name string, before *done) {
 		}
 		if before == nil {
 			t.figure(line, fmt.Sprintf("%.1f/s", rate))
-			t.figure("    the slowest of them", millis(slowest))
+			t.figure("    the slowest", millis(slowest))
 			continue
 		}
 		of := rate / before.rate(what)
 		t.atMost(line, fmt.Sprintf("%.1f/s, %.2f x", rate, of), fmt.Sprintf(">= %.1f x", wantedOfHung), of >= wantedOfHung)
-		t.atMost("    the slowest of them", millis(slowest), "<= "+millis(wantedSlowest), slowest <= wantedSlowest)
+		t.atMost("    the slowest", millis(slowest), "<= "+millis(wantedSlowest), slowest <= wantedSlowest)
 	}
 }

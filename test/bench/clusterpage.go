@@ -181,8 +181,8 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 			most[i] = max(most[i], best[i])
 		}
 	}
-	t.line("  the most that each gets through", fmt.Sprintf("%.0f, %.0f pages/s", most[0], most[1]), fmt.Sprintf("%.2f x", most[1]/most[0]), "", "")
-	t.line(fmt.Sprintf("  where the handler gets through most, at %d", width), "", fmt.Sprintf("%.2f x", ratioThere),
+	t.line("  highest throughput of each", fmt.Sprintf("%.0f, %.0f pages/s", most[0], most[1]), fmt.Sprintf("%.2f x", most[1]/most[0]), "", "")
+	t.line(fmt.Sprintf("  at the highest throughput of the handler, %d connections", width), "", fmt.Sprintf("%.2f x", ratioThere),
 		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(ratioThere >= wantedThroughput))
 	return nil
 }

@@ -104,7 +104,7 @@ func (g *gateway) measureBackground(ctx context.Context, t *table, counts *tally
 		return err
 	}
 	background, _ := counts.take()
-	t.title("Statements a second of a gateway that nobody uses, over %s", idleGatewayFor)
+	t.title("Statements a second of an idle gateway, over %s", idleGatewayFor)
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(background)) {
 		total += background[name]

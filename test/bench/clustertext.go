@@ -51,7 +51,7 @@ func (g *gateway) countSave(ctx context.Context, t *table, counts *tally) error 
 		return err
 	}
 	sent, lwts := counts.take()
-	t.atMost("  conditional writes of a save, until nothing is under way", fmt.Sprint(lwts), "<= 2", lwts <= 2)
+	t.atMost("  conditional writes of a save, until nothing is in flight", fmt.Sprint(lwts), "<= 2", lwts <= 2)
 	t.figure("  texts written, all statements", fmt.Sprintf("%d, %d", sent["put a text"], sum(sent)))
 	return nil
 }

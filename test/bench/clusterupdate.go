@@ -34,7 +34,7 @@ func measureClusterUpdates(ctx context.Context, o *options, t *table) error {
 	if err := g.user(ctx, mediumOwner); err != nil {
 		return err
 	}
-	t.title("An update on Cassandra until every member's library is right (wall time, median of %d)", updatesEach)
+	t.title("An update on Cassandra until all libraries are up to date (wall time, median of %d)", updatesEach)
 	for i, members := range []int{1, 100, mostMembers} {
 		if err := g.crowd(ctx, i, members); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (g *gateway) measureClusterUpdate(ctx context.Context, t *table, counts *ta
 	// The item and its actor; the actor's row; and the members themselves, in slices of
 	// 500. None is in a member's library.
 	reads := sum(sent, "read a content", "read contents", "read a principal", "read principals", "page a library", "read a library")
-	t.atMost("  readings beside slices of members", fmt.Sprint(reads), "<= 4", reads <= 4)
+	t.atMost("  reads besides slices of members", fmt.Sprint(reads), "<= 4", reads <= 4)
 	t.atMost("  conditional writes", fmt.Sprint(lwts), "2", lwts == 2)
 	t.figure("  slices of members, all statements", fmt.Sprintf("%d, %d", sent["read members"], sum(sent)))
 	return nil

@@ -37,7 +37,7 @@ func measureCompression(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("A page of 20 edges with creator, compressed (CPU a page, of the handler without its connection)")
-	t.figure("as it is", micros(costs[0].cpu))
+	t.figure("uncompressed", micros(costs[0].cpu))
 	t.ratio("compressed, as with --compress", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedOfCompression)
 	t.figure("bytes of the page; compressed", fmt.Sprintf("%d; %d", plainBytes, bytes))
 	return nil

@@ -90,8 +90,8 @@ func (o *options) measureEventBy(ctx context.Context, dir string, w way, t *tabl
 	}
 	// The item of the next transport is another one.
 	t.rounds(w, rounds)
-	t.figure("  a page that another one asks for meanwhile", spread(busy))
-	t.figure("  and while nothing happens", spread(quiet))
+	t.figure("  a page requested meanwhile by another viewer", spread(busy))
+	t.figure("  a page while nothing happens", spread(quiet))
 	return nil
 }
 
@@ -107,9 +107,9 @@ func (t *table) rounds(w way, rounds []round) {
 	}
 	last := column(func(r round) time.Duration { return r.last })
 	// The median round counts: the slowest one includes whatever else the machine did.
-	t.atMost(w.name+", from the sending of the mutation", spread(last), "<= 250 ms", last[len(last)/2] <= wantedEvent)
-	t.figure("  from its answer", spread(column(func(r round) time.Duration { return r.last - r.answered })))
-	t.figure("  to the middle one of the subscribers, from the sending", spread(column(func(r round) time.Duration { return r.middle })))
+	t.atMost(w.name+", since the mutation was sent", spread(last), "<= 250 ms", last[len(last)/2] <= wantedEvent)
+	t.figure("  since its answer", spread(column(func(r round) time.Duration { return r.last - r.answered })))
+	t.figure("  to the median subscriber, since the mutation was sent", spread(column(func(r round) time.Duration { return r.middle })))
 	t.figure("  the answer of the mutation", spread(column(func(r round) time.Duration { return r.answered })))
 	t.figure("  CPU of the gateway for an event to one of them", micros(rounds[0].cpu))
 }

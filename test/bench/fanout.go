@@ -36,7 +36,7 @@ func measureFanOut(ctx context.Context, o *options, t *table) error {
 	if err := parallel(mostMembers, func(n int) error { return g.user(ctx, reader(n)) }); err != nil {
 		return err
 	}
-	t.title("An update until every member's library is right (wall time, median of %d)", updatesEach)
+	t.title("An update until all libraries are up to date (wall time, median of %d)", updatesEach)
 	for i, members := range []int{10, 1000, mostMembers} {
 		if err := g.measureUpdate(ctx, t, i, members); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (g *gateway) measureShare(ctx context.Context, t *table) error {
 		times = append(times, time.Since(begin))
 	}
 	slices.Sort(times)
-	t.title("A share until every library is right (wall time, median of %d)", updatesEach)
+	t.title("A share until all libraries are up to date (wall time, median of %d)", updatesEach)
 	t.figure(fmt.Sprintf("with %d", sharedWith), millis(times[len(times)/2]))
 	return nil
 }

@@ -76,7 +76,7 @@ func (g *gateway) printSizes(ctx context.Context, t *table) error {
 	perPartition := manyPastes / size.partitions
 	t.figure("partitions", fmt.Sprint(size.partitions))
 	t.atMost("entries in the largest", entries(size.largest), fmt.Sprintf("<= %d", mostInPartition), size.largest <= mostInPartition)
-	t.atMost(fmt.Sprintf("in each with %d pastes, on paper", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
+	t.atMost(fmt.Sprintf("in each with %d pastes, calculated", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
 	return nil
 }
 

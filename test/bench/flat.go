@@ -95,7 +95,7 @@ func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages
 		}
 	}
 	n := len(costs) - 1
-	t.ratio(fmt.Sprintf("one page after the other of %d, none of them read before", o.entries), micros(costs[n].cpu), ratio(costs[n], costs[0]), 0)
+	t.ratio(fmt.Sprintf("consecutive pages of %d, none read before", o.entries), micros(costs[n].cpu), ratio(costs[n], costs[0]), 0)
 	return nil
 }
 

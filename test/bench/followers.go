@@ -85,6 +85,6 @@ func (o *options) measureFollowersBy(ctx context.Context, n int, w way, t *table
 	for _, r := range rounds {
 		last = min(last, r.last)
 	}
-	t.figure("  until the last of them has it, the quickest round", millis(last))
+	t.figure("  until the last one has it, in the fastest round", millis(last))
 	return nil
 }

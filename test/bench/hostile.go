@@ -48,7 +48,7 @@ func measureHostile(ctx context.Context, o *options, t *table) error {
 	if err := a.signUp(ctx); err != nil {
 		return err
 	}
-	t.title("What it costs to refuse a hostile request (CPU, bytes allocated; the built gateway over HTTP)")
+	t.title("Cost of refusing a hostile request (CPU, bytes allocated; the built gateway over HTTP)")
 	for _, h := range a.trials(ctx) {
 		r, err := a.measure(ctx, h.once)
 		if err != nil {

@@ -94,7 +94,7 @@ func (o *options) measureIdleBy(ctx context.Context, dir string, w way, t *table
 		return err
 	}
 	t.atMost(w.name+": resident", mebibytes(now), "<= 477 MiB", now <= wantedIdle)
-	t.atMost("  the most it had resident", mebibytes(peak), "<= 477 MiB", peak <= wantedIdle)
+	t.atMost("  peak resident memory", mebibytes(peak), "<= 477 MiB", peak <= wantedIdle)
 	t.figure("  resident for each of them", fmt.Sprintf("%.1f KiB", float64(now-before)/idleSubscriptions/1024))
 	t.figure("  CPU", fmt.Sprintf("%.1f %% of a core", 100*float64(after-used)/float64(time.Since(began))))
 	return nil

@@ -45,7 +45,7 @@ func measureLeases(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.title("Leasing keys and giving them up, in one process (CPU a lease)")
+	t.title("Acquiring and cancelling leases, in one process (CPU a lease)")
 	for i, keys := range leaseSizes {
 		t.figure(keysText(keys), micros(costs[i].cpu))
 	}
@@ -113,11 +113,11 @@ func (g *gateway) contend(ctx context.Context, t *table, gateways ...*gateway) e
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	t.title("%d clients of %d gateways that want 1 to 4 of %d keys, until each was given its keys", contenders, len(gateways), contendedKeys)
-	t.atMost("were given their keys", fmt.Sprint(c.won.Load()), fmt.Sprint(contenders), c.won.Load() == contenders)
-	t.figure("were refused, because a key was taken", fmt.Sprint(c.refused.Load()))
-	t.figure("were refused with CONTENTION", fmt.Sprint(c.undecided.Load()))
-	t.figure("time of all together", millis(time.Since(begin)))
+	t.title("%d clients of %d gateways that request 1 to 4 of %d keys, until each has its keys", contenders, len(gateways), contendedKeys)
+	t.atMost("clients that got their keys", fmt.Sprint(c.won.Load()), fmt.Sprint(contenders), c.won.Load() == contenders)
+	t.figure("refused because a key was taken", fmt.Sprint(c.refused.Load()))
+	t.figure("refused with CONTENTION", fmt.Sprint(c.undecided.Load()))
+	t.figure("total time", millis(time.Since(begin)))
 	return nil
 }
 

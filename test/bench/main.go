@@ -77,7 +77,7 @@ func main() {
 	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster by default")
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,delete,import,start,scale")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
-	flag.BoolVar(&o.edge, "edge", false, "measure what the edge costs instead; sections: transport,compression,hostile,idle,event,followers")
+	flag.BoolVar(&o.edge, "edge", false, "measure the cost of the edge instead; sections: transport,compression,hostile,idle,event,followers")
 	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung,scale")
 	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other people instead")
 	flag.StringVar(&o.peersDir, "peers-dir", "test/bench/peers", "with -peers: the folder of these servers")

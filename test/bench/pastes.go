@@ -160,7 +160,7 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	}
 	n := len(costs) - 3
 	t.figure("a page of a library of 20 notes with creator", micros(costs[n].cpu))
-	t.ratio("the newest pastes beside it", micros(costs[0].cpu), ratio(costs[0], costs[n]), wantedOfPastePage)
+	t.ratio("the newest pastes, compared with it", micros(costs[0].cpu), ratio(costs[0], costs[n]), wantedOfPastePage)
 	t.ratio("the same by the Services alone", micros(costs[n+1].cpu), ratio(costs[n+1], costs[n+2]), wantedOfPastePage)
 	return nil
 }
@@ -217,7 +217,7 @@ func measureEnded(ctx context.Context, t *table, how string, usual func() error,
 	if err != nil {
 		return err
 	}
-	t.ratio("the following ones, beside a list without them", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedFlat)
+	t.ratio("later pages, compared with a list without them", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedFlat)
 	if costs, err = compareBy(of, subject{"untouched", usual}, subject{how, page}); err != nil {
 		return err
 	}
