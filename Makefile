@@ -43,7 +43,7 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cass
 
 # Tests in them that show the race detector nothing new: the checks of the tree, and
 # tests that play games, schedules and crashes one after the other.
-HOUSE = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
+TREE = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
 ONE_BY_ONE = Pebble|Crash_AtEveryOperation|CrashPoints|Open_DamagedFiles|Determinism|Copy_OfRandomOperations|RoundTrip_OfRandomOperations|Operations_ArePlannedByteForByte
 # Their packages, without the simulator, which has a target of its own.
 PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
@@ -156,7 +156,7 @@ unit: ## run the tests of all packages without a target of their own
 .PHONY: unraced
 unraced: ## run the tests of unit that race does not run
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(HOUSE)|$(ONE_BY_ONE))$$' . $(PLAYED)
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(TREE)|$(ONE_BY_ONE))$$' . $(PLAYED)
 
 # Scenarios that depend on the store run on both kinds. Hostile requests and kill -9 do
 # not depend on it.
@@ -191,7 +191,7 @@ nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)
 	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
-	CGO_ENABLED=1 $(BUSY) $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(HOUSE)|$(ONE_BY_ONE))$$' $(TESTFLAGS) $(CONCURRENT)
+	CGO_ENABLED=1 $(BUSY) $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(TREE)|$(ONE_BY_ONE))$$' $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
 browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)

@@ -102,8 +102,8 @@ func (g *gateway) retitle(name, title string) {
 	}
 }
 
-// hears checks the next updates of a subscription and returns the last cursor.
-func hears(t *testing.T, f library.Following, want ...string) (cursor string) {
+// wantUpdates checks the next updates of a subscription and returns the last cursor.
+func wantUpdates(t *testing.T, f library.Following, want ...string) (cursor string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -145,11 +145,11 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	f := follow(b, nil)
 	began := time.Now()
 	a.note("one", "u:acme:ben")
-	hears(t, f, "+one")
+	wantUpdates(t, f, "+one")
 	t.Logf("delivered by another gateway after %v", time.Since(began).Round(time.Millisecond))
 	a.retitle("one", "uno")
 	a.note("two", "u:acme:ben")
-	cursor := hears(t, f, "+uno", "+two")
+	cursor := wantUpdates(t, f, "+uno", "+two")
 	f.Close()
 	if _, err := a.svc.DeleteContent(t.Context(), &principal.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	b.note("three", "u:acme:ben")
 	for _, g := range []*gateway{a, b} {
 		f := follow(g, &cursor)
-		hears(t, f, "+two", "-one", "+three")
+		wantUpdates(t, f, "+two", "-one", "+three")
 		f.Close()
 	}
 	f = follow(b, nil)

@@ -139,7 +139,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"health of a bare port":    {[]string{"health", "--listen", "8080"}, []string{"listen", `"8080"`, "HOST:PORT"}},
 		"health of a strange port": {[]string{"health", "--listen", "127.0.0.1:a b"}, []string{"listen", "HOST:PORT"}},
 		"health of a picked port":  {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has picked"}},
-		"health without patience":  {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
+		"health without a timeout": {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
 		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,8 +66,8 @@ func takeOver(w http.ResponseWriter, r *http.Request, header http.Header) *ownWi
 	if r.ProtoMajor != 1 || r.ProtoMinor < 1 {
 		return nil
 	}
-	// Everything that was read after the request, or arrives later, is discarded: the header tells
-	// the client that the connection ends with this answer.
+	// Everything that was read after the request, or arrives later, is discarded: the header says
+	// that the connection ends with this answer.
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil

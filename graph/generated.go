@@ -1195,7 +1195,7 @@ type Limits {
   maxSocketInitSeconds: Int!
   "How often an event stream sends a comment, and a websocket a ping, which is to be answered within maxStreamWriteSeconds."
   pingSeconds: Int!
-  "The bytes of memory, estimated, in which documents are kept that need not be judged again."
+  "The bytes of memory, estimated, in which documents are kept that need not be validated again."
   documentCacheBytes: Int!
   "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10, a hundredth of the libraries it concerns and 1 for each key that it leases or gives up, a wrong secret of a paste 90 more, anything at least 1, and resolving groups 1 for each round of reads and for each 20 groups. Null: as many as it likes."
   viewerPointsPerMinute: Int

@@ -183,7 +183,7 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 		if count++; err != nil {
 			refuse(&Fault{Line: file.number, Err: err})
 		} else {
-			promised.hear(l, file.number)
+			promised.process(l, file.number)
 		}
 		opts.Progress(Progress{Checking: true, Lines: count, Bytes: file.offset, Size: size})
 	}

@@ -18,8 +18,8 @@ type promises struct {
 
 func newPromises() *promises { return &promises{open: map[string]int{}} }
 
-// hear processes a line of the file, in order.
-func (p *promises) hear(l *Line, number int) {
+// process handles a line of the file, in order.
+func (p *promises) process(l *Line, number int) {
 	switch {
 	case l.Type == TypeGroup && l.Group.MembersFollow:
 		p.open[l.Group.ID] = number

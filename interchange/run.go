@@ -206,7 +206,7 @@ func (l *ledger) book(o outcome) {
 	}
 	l.sum.Lines++
 	if o.err == nil {
-		l.promises.hear(o.parsed, o.line)
+		l.promises.process(o.parsed, o.line)
 	}
 	switch {
 	case o.err != nil:

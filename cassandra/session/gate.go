@@ -40,8 +40,8 @@ type waiter struct {
 	turn     chan error // nil: it may be sent; otherwise why it may not
 }
 
-func newGate(places, most int, patience time.Duration) *gate {
-	return &gate{limit: places, maxWaiting: most, maxWait: patience, free: places}
+func newGate(places, most int, maxWait time.Duration) *gate {
+	return &gate{limit: places, maxWaiting: most, maxWait: maxWait, free: places}
 }
 
 // enter waits until the caller may send a statement. After a nil error the caller
@@ -54,15 +54,15 @@ func (g *gate) enter(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	patience := time.NewTimer(g.maxWait)
-	defer patience.Stop()
+	timeout := time.NewTimer(g.maxWait)
+	defer timeout.Stop()
 	var err error
 	select {
 	case err := <-w.turn:
 		return err
 	case <-ctx.Done():
 		err = NotSent(ctx.Err())
-	case <-patience.C:
+	case <-timeout.C:
 		err = busy()
 	}
 	if g.abandon(w) {

@@ -54,8 +54,8 @@ func (l *line) arrive(who string, ends time.Duration) {
 	synctest.Wait()
 }
 
-func newLine(t *testing.T, places, most int, patience time.Duration) *line {
-	return &line{t: t, gate: newGate(places, most, patience), ended: map[string]error{}}
+func newLine(t *testing.T, places, most int, maxWait time.Duration) *line {
+	return &line{t: t, gate: newGate(places, most, maxWait), ended: map[string]error{}}
 }
 
 func (l *line) wantLoad(inFlight, waiting int) {
@@ -129,7 +129,7 @@ func TestGate_WaitingEndsInTime(t *testing.T) {
 		l := newLine(t, 1, 10, 2*time.Second)
 		began := time.Now()
 		l.arrive("in", time.Hour)
-		l.arrive("patient", time.Hour)
+		l.arrive("waiting", time.Hour)
 		l.arrive("short", time.Second)
 		<-time.After(time.Second)
 		synctest.Wait()
@@ -138,7 +138,7 @@ func TestGate_WaitingEndsInTime(t *testing.T) {
 		l.arrive("late", time.Hour)
 		<-time.After(time.Second)
 		synctest.Wait()
-		isBusy(t, l.ended["patient"])
+		isBusy(t, l.ended["waiting"])
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("the wait ended after %s", took)
 		}

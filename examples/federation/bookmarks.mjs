@@ -1,5 +1,5 @@
 // The second subgraph: bookmarks, kept in a file of JSON lines. It knows no
-// secret and judges no token: it passes the Authorization header on to Carrel
+// secret and checks no token: it passes the Authorization header on to Carrel
 // and asks who that is. So the same header must reach both subgraphs, which is
 // what the gateways' configurations are about.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';

@@ -59,7 +59,7 @@ func serving(t *testing.T, store backend.Store) *repair.Service {
 	return svc
 }
 
-func unheard(archive.Progress) {}
+func noProgress(archive.Progress) {}
 
 // complete ends a copy whose rows are there, as the command does.
 func complete(t *testing.T, to *pebblestore.Store) *repair.Service {
@@ -131,7 +131,7 @@ func TestCopy_OfRandomOperations(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
 			finish(t, from)
-			if _, err := archive.Copy(t.Context(), runtime, from, to, unheard); err != nil {
+			if _, err := archive.Copy(t.Context(), runtime, from, to, noProgress); err != nil {
 				t.Fatalf("copying: %v", err)
 			}
 			complete(t, to)
@@ -230,7 +230,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := archive.Copy(t.Context(), h.Runtime, from, to, unheard)
+	rows, err := archive.Copy(t.Context(), h.Runtime, from, to, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,13 +327,13 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 			to := newStore(t)
 			target := &stumbling{Store: to, failAt: failAt, after: after}
 			source := &stumbling{Store: from} // pages are small at both ends
-			_, err := archive.Copy(t.Context(), h.Runtime, source, target, unheard)
+			_, err := archive.Copy(t.Context(), h.Runtime, source, target, noProgress)
 			if done = err == nil; !done {
 				broken++
 				if !errors.Is(err, errStumbled) {
 					t.Fatalf("call %d failed, and the copy with: %v", failAt, err)
 				}
-				if _, err := archive.Copy(t.Context(), h.Runtime, source, target, unheard); err != nil {
+				if _, err := archive.Copy(t.Context(), h.Runtime, source, target, noProgress); err != nil {
 					t.Fatalf("going on after call %d failed: %v", failAt, err)
 				}
 			}

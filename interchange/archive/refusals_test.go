@@ -20,7 +20,7 @@ import (
 func TestCopy_RefusesUnusableStores(t *testing.T) {
 	refused := func(t *testing.T, h *backendtest.Fixture, to archive.Store, says string) {
 		t.Helper()
-		_, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, unheard)
+		_, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, noProgress)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("it does not say %q: %v", says, err)
 		}
@@ -28,7 +28,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 	half := func(t *testing.T, from *backendtest.Fixture, to *pebblestore.Store) {
 		t.Helper()
 		// Principals are there, and noted; contents are not.
-		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 19}, unheard); !errors.Is(err, errStumbled) {
+		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 19}, noProgress); !errors.Is(err, errStumbled) {
 			t.Fatalf("a copy that was to be broken off: %v", err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
 			t.Errorf("half a copy: %v", err)
 		}
-		if _, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, unheard); err != nil {
+		if _, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, noProgress); err != nil {
 			t.Fatal(err)
 		}
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil {
@@ -124,7 +124,7 @@ func TestCopy_IgnoresExpiredRows(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
-			_, err := archive.Copy(t.Context(), backendtest.Later{Real: h.Runtime, By: tc.in}, h.Store.(*pebblestore.Store), forgetful{to}, unheard)
+			_, err := archive.Copy(t.Context(), backendtest.Later{Real: h.Runtime, By: tc.in}, h.Store.(*pebblestore.Store), forgetful{to}, noProgress)
 			if (err == nil) != tc.ok {
 				t.Errorf("the copy: %v", err)
 			}

@@ -257,7 +257,7 @@ func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
 	s.rt.Go(func() {
 		defer fd.stop()
 		if fd.err = s.firstLook(ctx, fd); fd.err == nil {
-			s.keepLooking()
+			s.startPoller()
 		} else {
 			s.feeds.drop(fd)
 		}

@@ -13,7 +13,7 @@ import (
 
 // Times of polling other processes.
 const (
-	listenEvery = time.Second
+	pollEvery = time.Second
 	// lateAfter is for how long announcements may go unread before some may have been lost: then
 	// every library is read.
 	lateAfter = announceFor - 2*time.Second
@@ -21,23 +21,23 @@ const (
 
 // poller reads what other processes announce, while any library is followed here.
 type poller struct {
-	s     *Service
-	heard map[commit.ListID]heard
-	last  time.Duration // of the last reading, on the monotonic clock
-	full  map[principal.ID]time.Duration
+	s    *Service
+	read map[commit.ListID]readPosition
+	last time.Duration // of the last reading, on the monotonic clock
+	full map[principal.ID]time.Duration
 }
 
-// heard is the position up to which a process's announcements were read, by its own clock.
-type heard struct{ touched, updated, all clock.Instant }
+// readPosition is the position up to which a process's announcements were read, by its own clock.
+type readPosition struct{ touched, updated, all clock.Instant }
 
-// keepLooking starts to poll, unless that was done already.
-func (s *Service) keepLooking() {
+// startPoller starts to poll, unless that was done already.
+func (s *Service) startPoller() {
 	if !s.feeds.startPolling() {
 		return
 	}
 	s.rt.Go(func() {
-		l := &poller{s: s, heard: map[commit.ListID]heard{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
-		for s.rt.After(s.life, listenEvery) == nil {
+		l := &poller{s: s, read: map[commit.ListID]readPosition{}, last: s.rt.Elapsed(), full: map[principal.ID]time.Duration{}}
+		for s.rt.After(s.life, pollEvery) == nil {
 			if s.feeds.stopPolling() {
 				return
 			}
@@ -151,12 +151,12 @@ func (l *poller) announcements(ctx context.Context) (announced func(principal.ID
 	all := now-l.last > lateAfter
 	l.last = now
 	touched := map[principal.ID]bool{}
-	heardNow := make(map[commit.ListID]heard, len(as))
+	current := make(map[commit.ListID]readPosition, len(as))
 	for _, a := range as {
 		if a.Process == s.publisher.process {
 			continue
 		}
-		h := l.heard[a.Process]
+		h := l.read[a.Process]
 		all = all || a.All > h.all
 		for _, t := range a.Touched {
 			if t.At > h.touched {
@@ -168,14 +168,14 @@ func (l *poller) announcements(ctx context.Context) (announced func(principal.ID
 				updated = append(updated, u.Content)
 			}
 		}
-		heardNow[a.Process] = upTo(&a, h)
+		current[a.Process] = upTo(&a, h)
 	}
-	l.heard = heardNow
+	l.read = current
 	return func(p principal.ID) bool { return all || touched[p] }, updated
 }
 
 // upTo returns the position after reading a from the process whose position was h.
-func upTo(a *library.Announcement, h heard) heard {
+func upTo(a *library.Announcement, h readPosition) readPosition {
 	h.all = max(h.all, a.All)
 	for _, t := range a.Touched {
 		h.touched = max(h.touched, t.At)

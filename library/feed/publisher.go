@@ -15,7 +15,7 @@ import (
 )
 
 // Times and numbers of announcements: other processes know of an index update within
-// announceEvery + listenEvery and the time that both take.
+// announceEvery + pollEvery and the time that both take.
 const (
 	announceEvery  = 250 * time.Millisecond
 	announceWithin = 2 * time.Second

@@ -46,7 +46,7 @@ func TestSubscription_EventsAreBilled(t *testing.T) {
 				g.must(ann, updateItem, vars{"in": vars{"id": id, "title": title}})
 			}
 			before := g.pointsSpent()
-			update(create("unheard"), "new")
+			update(create("unsubscribed"), "new")
 			alone := g.pointsSpent()
 			update(ids[0], "new")
 			price := g.pointsSpent() - alone // the cost of an update without subscribers

@@ -40,7 +40,7 @@ type longRow struct {
 
 // hostile returns the table without its long rows, and without those in elsewhere.
 func hostile() []row {
-	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileSight(), hostileEntities(), hostileInput(), hostileLoad())
+	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileAccess(), hostileEntities(), hostileInput(), hostileLoad())
 }
 
 func hostileForLong() []longRow {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostileSight returns rows 33 to 41: objects that the viewer may not see or change.
-func hostileSight() []row {
+// hostileAccess returns rows 33 to 41: objects that the viewer may not see or change.
+func hostileAccess() []row {
 	return []row{
 		{33, "node(id) of another's private item is a missing one", hostileNode},
 		{35, "rights are checked at the node", hostileNodes},

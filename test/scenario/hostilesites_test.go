@@ -117,7 +117,7 @@ func (w *world) socket(header ...string) (*websocket.Conn, *http.Response, error
 
 // says sends messages over a new socket. It returns the messages received until the
 // close, or until the wanted number of them has arrived.
-func (w *world) says(answers int, messages ...string) (heard []string) {
+func (w *world) says(answers int, messages ...string) (received []string) {
 	w.t.Helper()
 	c, _, err := w.socket()
 	if err != nil {
@@ -131,18 +131,18 @@ func (w *world) says(answers int, messages ...string) (heard []string) {
 			w.t.Fatal(err)
 		}
 	}
-	for len(heard) < answers {
+	for len(received) < answers {
 		_, b, err := c.Read(ctx)
 		if err != nil {
 			var closed websocket.CloseError
 			if !errors.As(err, &closed) {
 				w.t.Fatal(err)
 			}
-			return append(heard, fmt.Sprintf("closed %d", closed.Code))
+			return append(received, fmt.Sprintf("closed %d", closed.Code))
 		}
-		heard = append(heard, string(b))
+		received = append(received, string(b))
 	}
-	return heard
+	return received
 }
 
 func hostileSockets(t *testing.T, w *world) {
@@ -151,7 +151,7 @@ func hostileSockets(t *testing.T, w *world) {
 			t.Errorf("from %s: %v", origin, err)
 		}
 	}
-	last := func(heard []string) string { return heard[len(heard)-1] }
+	last := func(received []string) string { return received[len(received)-1] }
 	const ack = `{"type":"connection_init"}`
 	if got := last(w.says(2, ack, `{"type":"ping","payload":{"x":"`+strings.Repeat("a", 1<<20)+`"}}`)); got != "closed 1009" {
 		t.Errorf("more than 1 MiB: %s", got)
@@ -177,7 +177,7 @@ func hostileSockets(t *testing.T, w *world) {
 
 // hostileSilence opens a socket and does not authenticate.
 func hostileSilence() longRow {
-	heard := make(chan string, 1)
+	received := make(chan string, 1)
 	began := time.Now()
 	begin := func(t *testing.T, w *world) {
 		began = time.Now() // before the gateway's timeout starts
@@ -188,12 +188,12 @@ func hostileSilence() longRow {
 		t.Cleanup(func() { _ = c.CloseNow() })
 		go func() {
 			_, _, err := c.Read(t.Context())
-			heard <- fmt.Sprint(websocket.CloseStatus(err), " after ", time.Since(began).Round(time.Second))
+			received <- fmt.Sprint(websocket.CloseStatus(err), " after ", time.Since(began).Round(time.Second))
 		}()
 	}
 	try := func(t *testing.T, _ *world) {
 		select {
-		case got := <-heard:
+		case got := <-received:
 			// On a slow machine it may be later, but never earlier.
 			if !strings.HasPrefix(got, "StatusCode(4408) after 1") {
 				t.Errorf("it is closed with %s", got)
@@ -213,7 +213,7 @@ func hostileSocketOperations(t *testing.T, w *world) {
 		messages = append(messages, fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{libraryChanged(principalId:\"u:acme:ann\"){__typename}}"}}`, n))
 	}
 	// The acknowledgement of the init, and one refusal: that of the last operation.
-	if heard := w.says(2, messages...); !strings.Contains(heard[1], `"id":"20"`) || !strings.Contains(heard[1], "OPERATION_LIMIT") {
-		t.Errorf("21 subscriptions over one socket are answered by %s", heard[1:])
+	if received := w.says(2, messages...); !strings.Contains(received[1], `"id":"20"`) || !strings.Contains(received[1], "OPERATION_LIMIT") {
+		t.Errorf("21 subscriptions over one socket are answered by %s", received[1:])
 	}
 }

@@ -344,8 +344,8 @@ func hostileEnvelopes(t *testing.T, w *world) {
 		t.Errorf("1 MB: %d", r.Status)
 	}
 	w.badToken("10 KB", strings.Repeat("a", 10_000))
-	heard := w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+strings.Repeat("a", 900_000)+`"}}`)
-	if got := heard[len(heard)-1]; got != "closed 4403" {
+	received := w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+strings.Repeat("a", 900_000)+`"}}`)
+	if got := received[len(received)-1]; got != "closed 4403" {
 		t.Errorf("900 KB over a socket: %s", got)
 	}
 	w.badToken("JWE", b64([]byte(`{"alg":"dir","enc":"A256GCM"}`))+"..AAAA.AAAA.AAAA")
