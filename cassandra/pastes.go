@@ -31,13 +31,14 @@ func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 }
 
 // ReadPastes implements paste.Store. It reads each partition once, all at the same time.
-func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
-	rows := make([]paste.Row, len(ids))
-	if len(ids) == 0 {
+// CreatedAt is not used: the id is the key.
+func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
+	rows := make([]paste.Row, len(refs))
+	if len(refs) == 0 {
 		return rows, nil
 	}
-	err := session.ForEach(ctx, len(ids), session.Width, func(ctx context.Context, i int) (err error) {
-		rows[i], err = s.readPaste(ctx, ids[i], false)
+	err := session.ForEach(ctx, len(refs), session.Width, func(ctx context.Context, i int) (err error) {
+		rows[i], err = s.readPaste(ctx, refs[i].ID, false)
 		return err
 	})
 	if err != nil {

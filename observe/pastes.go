@@ -27,9 +27,9 @@ func (s *measuredStore) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, 
 	return v, err
 }
 
-func (s *measuredStore) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+func (s *measuredStore) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	ctx, call := s.readPastes.begin(ctx)
-	v, err := s.next.ReadPastes(ctx, ids)
+	v, err := s.next.ReadPastes(ctx, refs)
 	call.ended(err)
 	return v, err
 }

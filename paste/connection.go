@@ -68,11 +68,7 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 // shown returns the pastes of entries, or nil for an entry whose row does not justify it. It is a
 // timeline.LoadVisible. Entries that are not justified are removed in the background.
 func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste, error) {
-	ids := make([]ID, len(entries))
-	for i, e := range entries {
-		ids[i] = ID(e.ID)
-	}
-	ps, err := s.readPastes(ctx, ids)
+	ps, err := s.readPastes(ctx, refsOf(entries))
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +83,15 @@ func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste
 		}
 	}
 	return ps, nil
+}
+
+// refsOf returns references to the pastes of entries.
+func refsOf(entries []timeline.Entry) []Ref {
+	refs := make([]Ref, len(entries))
+	for i, e := range entries {
+		refs[i] = Ref{ID: ID(e.ID), CreatedAt: e.Created}
+	}
+	return refs
 }
 
 // repair removes an entry that its paste does not justify, or corrects it. It is registered with

@@ -33,6 +33,7 @@ type faulty struct {
 	putEntry    func(c timeline.Change, next func() error) error
 	readBodies  func()
 	calls       map[string]int
+	refs        []paste.Ref // of the last ReadPastes
 }
 
 func (f *faulty) count(call string) {
@@ -69,9 +70,12 @@ func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeli
 	return f.Store.ListEntries(ctx, p, s)
 }
 
-func (f *faulty) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+func (f *faulty) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	f.count("ReadPastes")
-	return f.Store.ReadPastes(ctx, ids)
+	f.mu.Lock()
+	f.refs = refs
+	f.mu.Unlock()
+	return f.Store.ReadPastes(ctx, refs)
 }
 
 func (f *faulty) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {

@@ -49,13 +49,17 @@ func (s *Service) Text(ctx context.Context, globalID string) (*string, error) {
 
 // Pastes returns pastes in the order of ids, with nil for those that do not exist.
 func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
-	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*Paste, error) { return s.readPastes(ctx, ids) })
+	refs := make([]Ref, len(ids))
+	for i, id := range ids {
+		refs[i].ID = id
+	}
+	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*Paste, error) { return s.readPastes(ctx, refs) })
 }
 
 // readPastes returns the pastes that are visible to readers, and nil for others.
-func (s *Service) readPastes(ctx context.Context, ids []ID) ([]*Paste, error) {
-	found := make([]*Paste, 0, len(ids))
-	for part := range slices.Chunk(ids, MaxRows) {
+func (s *Service) readPastes(ctx context.Context, refs []Ref) ([]*Paste, error) {
+	found := make([]*Paste, 0, len(refs))
+	for part := range slices.Chunk(refs, MaxRows) {
 		rows, err := s.store.ReadPastes(ctx, part)
 		if err != nil {
 			return nil, fmt.Errorf("reading pastes: %w", err)
@@ -91,7 +95,7 @@ func (s *Service) presentBodies(ctx context.Context, ps []*Paste) ([]*string, er
 		if body != nil && !ps[i].expired(s.Now()) {
 			continue
 		}
-		now, err := s.readPastes(ctx, []ID{ps[i].ID})
+		now, err := s.readPastes(ctx, []Ref{{ps[i].ID, ps[i].CreatedAt}})
 		if err != nil {
 			return nil, err
 		}

@@ -112,11 +112,7 @@ func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args 
 		if err != nil {
 			return entries, err
 		}
-		ids := make([]ID, len(es))
-		for i, e := range es {
-			ids[i] = ID(e.ID)
-		}
-		ps, err := s.readPastes(ctx, ids)
+		ps, err := s.readPastes(ctx, refsOf(es))
 		if err != nil {
 			return entries, err
 		}

@@ -26,8 +26,8 @@ const (
 	hasRequest = 32
 )
 
-// row encodes the paste for a store. Numbers are varints; texts are prefixed with their length.
-func (p *Paste) row() Row {
+// Row encodes the paste for a store. Numbers are varints; texts are prefixed with their length.
+func (p *Paste) Row() Row {
 	b := append([]byte{rowVersion, byte(p.State), p.flags()}, p.Secret[:]...)
 	b = commit.AppendText(b, p.Author)
 	for _, n := range []clock.Instant{p.MTS, p.CreatedAt, p.ModifiedAt} {
@@ -80,12 +80,10 @@ func pasteOf(r Row) (*Paste, error) {
 	if in.Byte() != rowVersion {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
-	p := &Paste{ID: r.ID, Seq: r.Seq, State: commit.State(in.Byte())}
-	flags := in.Byte()
+	p := &Paste{ID: r.ID, Seq: r.Seq}
+	flags := p.readHead(in)
 	p.IsPrivate, p.BornPublic = flags&isPrivate != 0, flags&bornPublic != 0
-	in.Fill(p.Secret[:])
-	p.Author = principal.ID(in.Text())
-	p.MTS, p.CreatedAt, p.ModifiedAt = clock.Instant(in.Int()), clock.Instant(in.Int()), clock.Instant(in.Int())
+	p.ModifiedAt = clock.Instant(in.Int())
 	p.Version = int(in.Uint())
 	if flags&expires != 0 {
 		at := clock.Instant(in.Int())
@@ -113,6 +111,28 @@ func pasteOf(r Row) (*Paste, error) {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
 	return p, nil
+}
+
+// readHead reads the fields from State to CreatedAt, and returns the flags.
+func (p *Paste) readHead(in *commit.Reader) (flags byte) {
+	p.State = commit.State(in.Byte())
+	flags = in.Byte()
+	in.Fill(p.Secret[:])
+	p.Author = principal.ID(in.Text())
+	p.MTS, p.CreatedAt = clock.Instant(in.Int()), clock.Instant(in.Int())
+	return flags
+}
+
+// CreatedAt returns when the paste was created, which never changes. It returns 0 if the data is
+// damaged or of a later version.
+func (r Row) CreatedAt() clock.Instant {
+	in := commit.NewReader(r.Data)
+	if in.Byte() != rowVersion {
+		return 0
+	}
+	var p Paste
+	p.readHead(in)
+	return p.CreatedAt
 }
 
 // verdict returns the outcome of writing r, given the row that is stored afterwards. A row names

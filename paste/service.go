@@ -93,7 +93,7 @@ func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 	before = before[:len(before):len(before)]
 	a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
 		p.Writers = append(before, writer)
-		row := p.row()
+		row := p.Row()
 		stored, err := s.store.CommitPaste(ctx, row)
 		if err != nil {
 			return commit.Verdict{}, err

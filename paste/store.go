@@ -1,12 +1,22 @@
 package paste
 
-import "context"
+import (
+	"context"
 
-// Row is a paste as stores keep it. Data is opaque to them.
+	"carrel/core/clock"
+)
+
+// Row is a paste as stores keep it. Data is opaque to them, except for what CreatedAt returns.
 type Row struct {
 	ID   ID
 	Seq  int64
 	Data []byte
+}
+
+// Ref refers to a paste. CreatedAt helps a store find the row faster; it is 0 if it is not known.
+type Ref struct {
+	ID        ID
+	CreatedAt clock.Instant
 }
 
 // BodyID identifies a long body of a paste: 16 bytes, of which the last 8 are random.
@@ -27,9 +37,10 @@ type Store interface {
 	// ReadPaste reads a paste serially: it finishes a pending write, and returns the last decided
 	// row. It must return the zero Row where there is none.
 	ReadPaste(ctx context.Context, id ID) (Row, error)
-	// ReadPastes must return the rows in the order of ids, at most MaxRows, the zero Row
-	// where there is none. It shows every write that was acknowledged before.
-	ReadPastes(ctx context.Context, ids []ID) ([]Row, error)
+	// ReadPastes must return the rows in the order of refs, at most MaxRows, the zero Row
+	// where there is none. It must return the same row if CreatedAt is unknown or wrong. It shows
+	// every write that was acknowledged before.
+	ReadPastes(ctx context.Context, refs []Ref) ([]Row, error)
 	// CommitPaste stores r, by compare-and-set, if the Seq of the paste is one less than that of
 	// r, or if there is no paste and the Seq of r is 1. It must return the row that the paste has
 	// then, the zero Row where it has none. So it also returns r if r was stored before.

@@ -16,7 +16,7 @@ import (
 
 // ReadPaste implements paste.Store.
 func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
-	rows, err := s.ReadPastes(ctx, []paste.ID{id})
+	rows, err := s.ReadPastes(ctx, []paste.Ref{{ID: id}})
 	if err != nil {
 		return paste.Row{}, err
 	}
@@ -24,7 +24,7 @@ func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 }
 
 // ReadPastes implements paste.Store.
-func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
+func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -33,15 +33,15 @@ func (s *Store) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, er
 	if err != nil {
 		return nil, wrapError("read pastes", err)
 	}
-	rows := make([]paste.Row, len(ids))
+	rows := make([]paste.Row, len(refs))
 	// In key order the iterator can often stay in the same file.
-	order := make([]int, len(ids))
+	order := make([]int, len(refs))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(ids[a], ids[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(refs[a].ID, refs[b].ID) })
 	for _, i := range order {
-		id := ids[i]
+		id := refs[i].ID
 		v.key = appendSingle(v.key[:0], tablePaste, string(id))
 		value, found, failed := v.get()
 		if failed == nil && found {

@@ -12,9 +12,9 @@ func (s *recorder) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error
 	return s.next.ReadPaste(ctx, id)
 }
 
-func (s *recorder) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
-	s.note("ReadPastes", ids)
-	return s.next.ReadPastes(ctx, ids)
+func (s *recorder) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
+	s.note("ReadPastes", refs)
+	return s.next.ReadPastes(ctx, refs)
 }
 
 func (s *recorder) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {

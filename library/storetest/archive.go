@@ -253,6 +253,9 @@ func (s *archiveEnv) writeRest(w *written) {
 	w.add(archive.ChapterLeases, archive.Row{Lease: &l})
 	for n := range 3 {
 		p := s.pasted(n, 1)
+		if n == 1 {
+			p = s.opaque(n, 1)
+		}
 		s.same("the paste", s.commitPaste(p), p)
 		w.add(archive.ChapterPastes, archive.Row{Paste: &p})
 		for body := range byte(n) {

@@ -8,6 +8,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/page"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -23,6 +24,7 @@ func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
 	second.Answer = nil
 	body, draft, other := s.text(9, "body"), s.draft("put", 1, "value \x00"), s.draft("put", 2, "other")
 	creation := s.creation("put", string(content))
+	readable, opaque := s.pasted(5, 7), s.opaque(6, 2)
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: principal.LoggedIn,
@@ -54,6 +56,7 @@ func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
 		archive.ChapterDues:   {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
 		archive.ChapterTexts:  {{Text: &body}},
 		archive.ChapterDrafts: {{Draft: &draft}, {Draft: &other}},
+		archive.ChapterPastes: {{Paste: &readable}, {Paste: &opaque}},
 	}
 }
 
@@ -103,6 +106,9 @@ func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 	drafts := rows[archive.ChapterDrafts]
 	one, two := drafts[0].Draft, drafts[1].Draft
 	s.wantDrafts("the drafts", one.User, []string{two.Name, one.Name}, *two, *one)
+	for _, r := range rows[archive.ChapterPastes] {
+		s.wantPaste("the paste", r.Paste.ID, *r.Paste)
+	}
 }
 
 func putRows(s *archiveEnv) {
@@ -128,6 +134,27 @@ func putRows(s *archiveEnv) {
 	newer := s.draft("put", 1, "newer")
 	s.put(archive.Row{Draft: &newer})
 	s.wantDrafts("the draft put in place of another", newer.User, []string{newer.Name}, newer)
+	s.putPastes()
+}
+
+// putPastes puts pastes in place of others, whose times of creation are unknown or different.
+func (s *archiveEnv) putPastes() {
+	earlier := s.pasted(1, 9)
+	earlier.ID = s.pasted(5, 1).ID
+	for _, p := range []paste.Row{s.pasted(5, 1), earlier, s.opaque(5, 3), s.pasted(5, 2)} {
+		s.put(archive.Row{Paste: &p})
+		s.wantPaste("the paste put in place of another", p.ID, p)
+	}
+	var of []paste.Row
+	for _, r := range s.walk(archive.ChapterPastes, 100) {
+		if r.Paste.ID == earlier.ID {
+			of = append(of, *r.Paste)
+		}
+	}
+	s.same("its rows", of, []paste.Row{s.pasted(5, 2)})
+	rows, err := s.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: earlier.CreatedAt()}})
+	s.ok(err)
+	s.same("by its former time of creation", rows, []paste.Row{s.pasted(5, 2)})
 }
 
 func putRowsAgain(s *archiveEnv) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/timeline"
 	"carrel/paste"
@@ -15,7 +17,8 @@ func pasteAreas() []area {
 			{"It must return the zero Row where there is none", readPaste},
 		}},
 		{"ReadPastes", []check{
-			{"ReadPastes must return the rows in the order of ids, at most MaxRows, the zero Row where there is none", readPastes},
+			{"ReadPastes must return the rows in the order of refs, at most MaxRows, the zero Row where there is none", readPastes},
+			{"It must return the same row if CreatedAt is unknown or wrong", readPastesByWrongRefs},
 		}},
 		{"CommitPaste", []check{
 			{"It must return the row that the paste has then, the zero Row where it has none", commitPaste},
@@ -40,14 +43,26 @@ func pasteAreas() []area {
 	}
 }
 
-// pasted returns a paste of this subtest. Its data is not a valid row of package paste, because
-// stores must not look into it.
+// pasted returns a paste of this subtest, as package paste writes it. Two in succession have the
+// same time of creation.
 func (s *env) pasted(n int, seq int64) paste.Row {
-	return paste.Row{
-		ID: paste.ID(fmt.Sprintf("p:%s:%d", s.tenant, n)), Seq: seq,
-		Data: []byte(fmt.Sprintf("\x00\xff%d of %d", seq, n)),
+	p := paste.Paste{
+		ID: paste.ID(fmt.Sprintf("p:%s:%d", s.tenant, n)), Seq: seq, State: commit.Live, Version: int(seq),
+		CreatedAt: start + clock.Instant(n/2), Body: paste.Body{Text: fmt.Sprintf("\x00\xff%d of %d", seq, n)},
 	}
+	return p.Row()
 }
+
+// opaque returns a paste whose data only a later version of package paste can read. A store must
+// keep it like any other.
+func (s *env) opaque(n int, seq int64) paste.Row {
+	r := s.pasted(n, seq)
+	r.Data = []byte(fmt.Sprintf("\x00\xffopaque %d of %d", seq, n))
+	return r
+}
+
+// refOf returns the reference to a paste.
+func refOf(r paste.Row) paste.Ref { return paste.Ref{ID: r.ID, CreatedAt: r.CreatedAt()} }
 
 // commitPaste commits a paste. It may repeat the call after an unknown outcome, because the
 // result is the row that the paste has then.
@@ -73,7 +88,7 @@ func (s *env) wantPaste(what string, id paste.ID, want paste.Row) {
 	got, err := s.ReadPaste(s.ctx, id)
 	s.ok(err)
 	s.same(what, got, want)
-	rows, err := s.ReadPastes(s.ctx, []paste.ID{id})
+	rows, err := s.ReadPastes(s.ctx, []paste.Ref{{ID: id}})
 	s.ok(err)
 	s.same(what+", among others", rows, []paste.Row{want})
 }
@@ -93,22 +108,55 @@ func readPaste(s *env) {
 func readPastes(s *env) {
 	none, err := s.ReadPastes(s.ctx, nil)
 	s.ok(err)
-	s.same("the rows of no ids", len(none), 0)
-	var ids []paste.ID
+	s.same("the rows of no refs", len(none), 0)
+	var refs []paste.Ref
 	var want []paste.Row
 	for n := range paste.MaxRows {
-		r := s.pasted(n, 1)
-		ids, want = append(ids, r.ID), append(want, r)
+		r := s.pasted((n*37)%paste.MaxRows, 1) // neither in the order of creation nor of ids
+		if n%5 == 2 {
+			r = s.opaque((n*37)%paste.MaxRows, 1)
+		}
+		refs, want = append(refs, refOf(r)), append(want, r)
 		if n%7 == 3 {
 			want[n] = paste.Row{}
 			continue
 		}
 		s.commitPaste(r)
 	}
-	ids[50], want[50] = ids[1], want[1]
-	got, err := s.ReadPastes(s.ctx, ids)
+	refs[50], want[50] = refs[1], want[1]
+	got, err := s.ReadPastes(s.ctx, refs)
 	s.ok(err)
 	s.same("many rows, one of them twice", got, want)
+}
+
+// readPastesByWrongRefs reads a paste by all kinds of references after each of its changes, also
+// after changes of its data to and from what cannot be read.
+func readPastesByWrongRefs(s *env) {
+	other := s.pasted(9, 1)
+	s.commitPaste(other)
+	at := s.pasted(1, 1).CreatedAt()
+	want := func(what string, want paste.Row) {
+		s.Helper()
+		var refs []paste.Ref
+		var rows []paste.Row
+		for _, created := range []clock.Instant{at, 0, at - 1, at + 1, -at, other.CreatedAt()} {
+			refs, rows = append(refs, paste.Ref{ID: s.pasted(1, 1).ID, CreatedAt: created}), append(rows, want)
+		}
+		got, err := s.ReadPastes(s.ctx, append(refs, refOf(other)))
+		s.ok(err)
+		s.same(what, got, append(rows, other))
+	}
+	want("before there is one", paste.Row{})
+	for n, r := range []paste.Row{s.pasted(1, 1), s.pasted(1, 2), s.opaque(1, 3), s.opaque(1, 4), s.pasted(1, 5)} {
+		s.commitPaste(r)
+		want(fmt.Sprintf("after change %d", n), r)
+	}
+	s.dropPaste(other.ID, 7) // another state
+	s.dropPaste(s.pasted(1, 1).ID, 5)
+	want("after its removal", paste.Row{})
+	again := s.opaque(1, 1)
+	s.commitPaste(again)
+	want("created again", again)
 }
 
 func commitPaste(s *env) {
@@ -175,6 +223,9 @@ func scanPastes(s *env) {
 	want := map[paste.ID]paste.Row{}
 	for n := range 7 {
 		r := s.pasted(n, 1)
+		if n == 3 {
+			r = s.opaque(n, 1)
+		}
 		want[r.ID] = r
 		s.commitPaste(r)
 	}
@@ -351,7 +402,7 @@ func endedPasteReads(s *env) {
 		read func() error
 	}{
 		{"ReadPaste", func() error { _, err := s.ReadPaste(ended, one.ID); return err }},
-		{"ReadPastes", func() error { _, err := s.ReadPastes(ended, []paste.ID{one.ID}); return err }},
+		{"ReadPastes", func() error { _, err := s.ReadPastes(ended, []paste.Ref{refOf(one)}); return err }},
 		{"ScanPastes", func() error { _, err := s.ScanPastes(ended, "", 10); return err }},
 		{"ReadBodies", func() error { _, err := s.ReadBodies(ended, []paste.BodyRef{body}); return err }},
 		{"ListBodies", func() error { _, err := s.ListBodies(ended, one.ID); return err }},

@@ -73,11 +73,11 @@ func (c *Client) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) 
 }
 
 // ReadPastes reads pastes as they are decided.
-func (c *Client) ReadPastes(ctx context.Context, ids []paste.ID) ([]paste.Row, error) {
-	rows := make([]paste.Row, len(ids))
+func (c *Client) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
+	rows := make([]paste.Row, len(refs))
 	err := c.read(ctx, "ReadPastes", func() {
-		for i, id := range ids {
-			rows[i] = c.st.pasteAt(id)
+		for i, ref := range refs {
+			rows[i] = c.st.pasteAt(ref.ID)
 		}
 	})
 	return rows, err
