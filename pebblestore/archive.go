@@ -68,6 +68,9 @@ func (s *Store) readRows(c archive.Chapter, after []byte, limit int) (rows []arc
 	if after != nil && (len(after) == 0 || after[0] != table) {
 		return nil, nil, errKey
 	}
+	if table == tablePaste {
+		return s.readPasteRows(after, limit)
+	}
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], table)
 		if after != nil {
@@ -97,7 +100,26 @@ func (s *Store) readRows(c archive.Chapter, after []byte, limit int) (rows []arc
 	return rows, next, errors.Join(err, v.it.Error(), s.done(v))
 }
 
-// decodeArchived reads a row of any table that is not derived.
+// readPasteRows reads rows of pastes in the order of their ids, whichever table they are in.
+func (s *Store) readPasteRows(after []byte, limit int) (rows []archive.Row, next []byte, err error) {
+	var last paste.ID
+	if after != nil {
+		last = paste.ID(after[1:])
+	}
+	pastes, err := s.scanPastes(last, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range pastes {
+		rows = append(rows, archive.Row{Paste: &pastes[i]})
+	}
+	if len(pastes) == limit && limit > 0 {
+		next = appendPasteKey(nil, pastes[limit-1].ID)
+	}
+	return rows, next, nil
+}
+
+// decodeArchived reads a row of any other table that is not derived.
 func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 	switch table {
 	case tablePrincipal, tableContent:
@@ -134,10 +156,6 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		var l lease.Row
 		l, err = decodeLease(lease.ID(key[1:]), value)
 		r.Lease = &l
-	case tablePaste:
-		var p paste.Row
-		p, err = decodePaste(paste.ID(key[1:]), value)
-		r.Paste = &p
 	case tableBody:
 		r.Body, err = bodyOf(key, value)
 	}
@@ -211,7 +229,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	for i := range rows {
-		if err := putArchived(b, &rows[i]); err != nil {
+		if err := s.putArchived(b, &rows[i]); err != nil {
 			return wrapError("put rows", err)
 		}
 	}
@@ -219,7 +237,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 }
 
 // putArchived adds a row to a batch.
-func putArchived(b *pebble.Batch, r *archive.Row) error {
+func (s *Store) putArchived(b *pebble.Batch, r *archive.Row) error {
 	switch {
 	case r.Setting != nil:
 		return b.Set(appendSingle(nil, tableSetting, r.Setting.Name), appendSetting(nil, r.Setting.Value), nil)
@@ -255,7 +273,11 @@ func putArchived(b *pebble.Batch, r *archive.Row) error {
 	case r.Lease != nil:
 		return b.Set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendLease(nil, r.Lease), nil)
 	case r.Paste != nil:
-		return b.Set(appendSingle(nil, tablePaste, string(r.Paste.ID)), appendPaste(nil, r.Paste), nil)
+		_, before, err := pasteByID(r.Paste.ID, s.get)
+		if err != nil {
+			return err
+		}
+		return putPaste(b, r.Paste, before)
 	case r.Body != nil:
 		return b.Set(appendBodyKey(nil, r.Body.BodyRef), append([]byte{rowVersion}, r.Body.Text...), nil)
 	}

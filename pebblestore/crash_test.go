@@ -18,6 +18,7 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -134,8 +135,21 @@ func script() []step {
 			}
 			return err
 		})
+		p := paste.Paste{ID: "p:item", Seq: n + 1, State: commit.Live, CreatedAt: 1000}
+		row := p.Row()
+		synced(fmt.Sprintf("commit paste %d", n), func(ctx context.Context, s *Store) error {
+			if n == 0 {
+				return s.StoreFormerly(row) // which the next step moves
+			}
+			current, err := s.CommitPaste(ctx, row)
+			if err == nil && current.Seq != row.Seq {
+				err = fmt.Errorf("refused: %+v", current)
+			}
+			return err
+		})
 		h = next
 	}
+	synced("drop paste", func(ctx context.Context, s *Store) error { return s.DropPaste(ctx, "p:item", 6) })
 	later("drop entry", func(ctx context.Context, s *Store) error {
 		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
 		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})

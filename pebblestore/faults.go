@@ -28,7 +28,7 @@ func wrapError(doing string, err error) error {
 	switch {
 	case errors.As(err, &e):
 		return err
-	case errors.Is(err, errRow), errors.Is(err, errKey):
+	case errors.Is(err, errRow), errors.Is(err, errKey), errors.Is(err, errLostRow):
 		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	case pebble.IsCorruptionError(err):
 		return fault.Unavailablef(foreign(err), "%s: %s of the store is damaged", doing, fileKind(err))

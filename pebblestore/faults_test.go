@@ -158,7 +158,7 @@ func TestOpen_ChecksTheFormat(t *testing.T) {
 // TestOpen_FormerFormatIsConverted opens stores of earlier formats. They are converted to this format, keep their
 // data, and report that their directory is not filled yet.
 func TestOpen_FormerFormatIsConverted(t *testing.T) {
-	for _, version := range []string{"1", "2", "3"} {
+	for _, version := range []string{"1", "2", "3", "4", "5"} {
 		mem := vfs.NewMem()
 		s := openStore(t, "store", Options{FS: mem})
 		mustCommit(t, s, "item", 1)

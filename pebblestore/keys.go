@@ -9,6 +9,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -47,7 +48,10 @@ import (
 //	'l' owner, bucket, position, content    entry of a library (derived)
 //	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
-//	'o' paste                               paste
+//	'O' instant, paste                      paste, by its creation
+//	'o' paste                               the instant in the key of that paste; or the paste
+//	                                        itself, as formats before 6 have stored it, and
+//	                                        where that instant is not known
 //	'p' principal, kindHeader               header of a user or a group
 //	'p' group, kindMember, principal        member row of a group
 //	'p' principal, kindRequest, hash        answered request of a principal
@@ -77,6 +81,7 @@ const (
 	tableCreation   = 'k'
 	tableLibrary    = 'l'
 	tableBlock      = 'n'
+	tablePasteRow   = 'O'
 	tablePaste      = 'o'
 	tablePrincipal  = 'p'
 	tableDirectory  = 'q'
@@ -155,6 +160,18 @@ func unescape(k []byte) (string, error) {
 		b = append(b, k[i]-1)
 	}
 	return string(b), nil
+}
+
+// appendPasteKey appends the key by which the row of a paste is found, if only its id is known.
+func appendPasteKey(b []byte, id paste.ID) []byte { return appendSingle(b, tablePaste, string(id)) }
+
+// appendPasteRowKey appends the key of the row of a paste: by its creation, so that the pastes of
+// a page of a feed are neighbours; or by its id, if the time of its creation is not known.
+func appendPasteRowKey(b []byte, ref paste.Ref) []byte {
+	if ref.CreatedAt == 0 {
+		return appendPasteKey(b, ref.ID)
+	}
+	return append(appendInstant(append(b, tablePasteRow), ref.CreatedAt), ref.ID...)
 }
 
 // appendInstant appends an instant so that earlier ones sort first.

@@ -48,6 +48,7 @@ func golden(t *testing.T, name, got string) {
 // TestKeys_Golden pins every form of key, and that the forms sort in this order.
 func TestKeys_Golden(t *testing.T) {
 	const c, u, g = library.ContentID("c:acme:a/b"), principal.ID("u:acme:ann"), principal.ID("g:acme:team")
+	const pasted = paste.ID("p:00112233445566778899aabbccddeeff")
 	request := commit.RequestKey{0: 0xab, 31: 0xcd}
 	at := clock.Instant(1767225600123456)
 	forms := []struct {
@@ -55,6 +56,8 @@ func TestKeys_Golden(t *testing.T) {
 		key  []byte
 	}{
 		{"cause", appendCauseKey(nil, u, &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
+		{"row of a paste before 1970", appendPasteRowKey(nil, paste.Ref{ID: pasted, CreatedAt: -1})},
+		{"row of a paste", appendPasteRowKey(nil, paste.Ref{ID: pasted, CreatedAt: at})},
 		{"claim", appendClaimKey(nil, claim.Email("acme", "ann@e.com"))},
 		{"claim, next name", appendClaimKey(nil, claim.Email("acme", "ann@e.com.au"))},
 		{"claim, longer space", appendClaimKey(nil, claim.Email("acme-2", "ann@e.com"))},
@@ -83,7 +86,7 @@ func TestKeys_Golden(t *testing.T) {
 		{"entry, longer owner", appendEntryKey(nil, u+"/b", principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"copy", []byte{tableCopy}},
 		{"block", appendSingle(nil, tableBlock, "host-1")},
-		{"paste", appendSingle(nil, tablePaste, "p:00112233445566778899aabbccddeeff")},
+		{"paste", appendPasteRowKey(nil, paste.Ref{ID: pasted})},
 		{"principal, header", appendHeaderKey(nil, tablePrincipal, string(g))},
 		{"principal, member", appendMemberKey(nil, tablePrincipal, string(g), u)},
 		{"principal, request", appendRequestKey(nil, tablePrincipal, string(g), &request)},
@@ -165,6 +168,7 @@ func TestRows_Golden(t *testing.T) {
 		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
 		{"lease", appendLease(nil, &lease.Row{Seq: 2, Data: []byte("D")})},
 		{"paste", appendPaste(nil, &paste.Row{Seq: 2, Data: []byte("D")})},
+		{"pointer to a paste", appendPointer(nil, 1767225600123456)},
 		{"entry of a feed", appendFeedEntry(nil, 300, 400)},
 		{"day of a feed", appendBucketRow(nil, 64)},
 	}
@@ -292,6 +296,10 @@ func FuzzRows(f *testing.F) {
 				n, err := decodeNext(b)
 				return appendNext(nil, n), err
 			}},
+			{"pointer to a paste", func(b []byte) ([]byte, error) {
+				created, err := decodePointer(b)
+				return appendPointer(nil, created), err
+			}},
 		}
 		for _, k := range kinds {
 			if written, err := k.read(row); err == nil {
@@ -325,6 +333,7 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 		{"found", appendFound(nil, 1, 500), func(b []byte) error { _, _, err := decodeFound(b); return err }},
 		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},
 		{"next", appendNext(nil, 500), func(b []byte) error { _, err := decodeNext(b); return err }},
+		{"pointer to a paste", appendPointer(nil, 500), func(b []byte) error { _, err := decodePointer(b); return err }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.read(c.row); err != nil {

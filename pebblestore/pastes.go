@@ -6,10 +6,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"carrel/core/clock"
 	"carrel/interchange/archive"
 	"carrel/paste"
 )
@@ -33,43 +35,80 @@ func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, 
 	if err != nil {
 		return nil, wrapError("read pastes", err)
 	}
-	rows := make([]paste.Row, len(refs))
-	// In key order the iterator can often stay in the same file.
-	order := make([]int, len(refs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(refs[a].ID, refs[b].ID) })
-	for _, i := range order {
-		id := refs[i].ID
-		v.key = appendSingle(v.key[:0], tablePaste, string(id))
-		value, found, failed := v.get()
-		if failed == nil && found {
-			rows[i], failed = decodePaste(id, value)
-		}
-		if err = failed; err != nil {
-			break
-		}
-	}
+	rows, err := v.readPastes(refs)
 	if err = errors.Join(err, s.done(v)); err != nil {
 		return nil, wrapError("read pastes", err)
 	}
 	return rows, nil
 }
 
-// pasteAt reads the paste at a key. It returns the zero Row if there is none.
-func (s *Store) pasteAt(id paste.ID, key []byte) (paste.Row, error) {
-	value, found, err := s.get(key)
+// readPastes reads pastes in the order of their keys, in which the iterator can often stay in the
+// same block.
+func (v *view) readPastes(refs []paste.Ref) ([]paste.Row, error) {
+	rows := make([]paste.Row, len(refs))
+	order := make([]int, len(refs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(refs[a].CreatedAt, refs[b].CreatedAt), cmp.Compare(refs[a].ID, refs[b].ID))
+	})
+	for _, i := range order {
+		var err error
+		if refs[i].CreatedAt != 0 {
+			if rows[i], err = v.pasteRow(refs[i]); err != nil {
+				return nil, err
+			}
+		}
+		if rows[i].Seq == 0 {
+			if rows[i], _, err = pasteByID(refs[i].ID, v.getAt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+// pasteRow reads the row of a paste whose time of creation is known. It returns the zero Row if
+// there is none.
+func (v *view) pasteRow(ref paste.Ref) (paste.Row, error) {
+	v.key = appendPasteRowKey(v.key[:0], ref)
+	value, found, err := v.get()
 	if err != nil || !found {
 		return paste.Row{}, err
 	}
-	return decodePaste(id, value)
+	return decodePaste(ref.ID, value)
+}
+
+// pasteByID reads the row of a paste by get, and returns it with its key. It returns the zero Row if
+// there is none.
+func pasteByID(id paste.ID, get func(key []byte) ([]byte, bool, error)) (row paste.Row, key []byte, err error) {
+	key = appendPasteKey(nil, id)
+	value, found, err := get(key)
+	if err != nil || !found {
+		return paste.Row{}, nil, err
+	}
+	if isPointer(value) {
+		created, err := decodePointer(value)
+		if err != nil {
+			return paste.Row{}, nil, err
+		}
+		key = appendPasteRowKey(nil, paste.Ref{ID: id, CreatedAt: created})
+		if value, found, err = get(key); err == nil && !found {
+			err = fmt.Errorf("%s: %w", id, errLostRow)
+		}
+		if err != nil {
+			return paste.Row{}, nil, err
+		}
+	}
+	row, err = decodePaste(id, value)
+	return row, key, err
 }
 
 // CommitPaste implements paste.Store.
 func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	current := r
-	err := s.changePaste(ctx, "commit a paste", r.ID, func(b *pebble.Batch, key []byte, before paste.Row) error {
+	err := s.changePaste(ctx, "commit a paste", r.ID, func(b *pebble.Batch, before paste.Row, key []byte) error {
 		if before.Seq != r.Seq-1 {
 			current = before
 			return nil
@@ -77,7 +116,7 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 		if err := s.space.checkFree(s.now()); err != nil {
 			return err
 		}
-		return b.Set(key, appendPaste(nil, &r), nil)
+		return putPaste(b, &r, key)
 	})
 	if err != nil {
 		return paste.Row{}, err
@@ -85,70 +124,108 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 	return current, nil
 }
 
+// putPaste adds a paste to a batch. before is the key of its current row, from which it is moved
+// if that is another one; nil if there is none.
+func putPaste(b *pebble.Batch, r *paste.Row, before []byte) error {
+	byID := appendPasteKey(nil, r.ID)
+	created := r.CreatedAt()
+	key := appendPasteRowKey(nil, paste.Ref{ID: r.ID, CreatedAt: created})
+	if !bytes.Equal(key, before) {
+		if before != nil {
+			if err := b.Delete(before, nil); err != nil {
+				return err
+			}
+		}
+		if created != 0 {
+			if err := b.Set(byID, appendPointer(nil, created), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return b.Set(key, appendPaste(nil, r), nil)
+}
+
 // DropPaste implements paste.Store.
 func (s *Store) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
-	return s.changePaste(ctx, "drop a paste", id, func(b *pebble.Batch, key []byte, before paste.Row) error {
+	return s.changePaste(ctx, "drop a paste", id, func(b *pebble.Batch, before paste.Row, key []byte) error {
 		if before.Seq == 0 || before.Seq != seq {
 			return nil
 		}
-		return b.Delete(key, nil)
+		return errors.Join(b.Delete(key, nil), b.Delete(appendPasteKey(nil, id), nil))
 	})
 }
 
-// changePaste changes a paste under the lock of its row. It writes nothing if change leaves the
+// pasteChange adds a change of a paste to a batch, given its current row and the key of that; key
+// is nil if there is none.
+type pasteChange func(b *pebble.Batch, before paste.Row, key []byte) error
+
+// changePaste changes a paste under the lock of its id. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change func(b *pebble.Batch, key []byte, before paste.Row) error) error {
+func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change pasteChange) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	key := appendSingle(nil, tablePaste, string(id))
-	mu := s.locks.of(key)
+	mu := s.locks.of(appendPasteKey(nil, id))
 	mu.Lock()
 	defer mu.Unlock()
-	before, err := s.pasteAt(id, key)
+	before, key, err := pasteByID(id, s.get)
 	if err != nil {
 		return wrapError(doing, err)
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	if err := change(b, key, before); err != nil || b.Empty() {
+	if err := change(b, before, key); err != nil || b.Empty() {
 		return err
 	}
 	return s.commitSynced(b)
 }
 
-// ScanPastes implements paste.Store, in order of id.
+// ScanPastes implements paste.Store, in order of id, because rows may be moved during a scan.
 func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tablePaste)
-		v.end = append(v.end[:0], tablePaste+1)
-		if after != "" {
-			v.key = appendAfter(appendSingle(v.key[:0], tablePaste, string(after)))
-		}
-	})
+	rows, err := s.scanPastes(after, limit)
 	if err != nil {
 		return nil, wrapError("list pastes", err)
 	}
-	if v == nil {
-		return nil, nil
+	return rows, nil
+}
+
+// scanPastes lists pastes after an id.
+func (s *Store) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
+	v, err := s.open()
+	if err != nil {
+		return nil, err
 	}
-	var all []paste.Row
-	for ok := v.it.First(); ok && len(all) < limit; ok = v.it.Next() {
-		var r paste.Row
-		if r, err = decodePaste(paste.ID(v.it.Key()[1:]), v.it.Value()); err != nil {
-			break
+	rows, err := v.scanPastes(after, limit)
+	return rows, errors.Join(err, s.done(v))
+}
+
+// scanPastes lists pastes after an id.
+func (v *view) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
+	v.key = appendPasteKey(v.key[:0], after)
+	if after != "" {
+		v.key = appendAfter(v.key)
+	}
+	var refs []paste.Ref
+	for ok := v.it.SeekGE(v.key); ok && v.it.Key()[0] == tablePaste && len(refs) < limit; ok = v.it.Next() {
+		ref := paste.Ref{ID: paste.ID(v.it.Key()[1:])}
+		value, err := v.it.ValueAndErr()
+		if err == nil && isPointer(value) {
+			ref.CreatedAt, err = decodePointer(value)
 		}
-		all = append(all, r)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
 	}
-	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("list pastes", err)
+	if err := v.it.Error(); err != nil {
+		return nil, err
 	}
-	return all, nil
+	return v.readPastes(refs)
 }
 
 // PutBody implements paste.Store. The commit that refers to the body syncs it.
@@ -258,6 +335,33 @@ func bodyOf(key, value []byte) (*archive.BodyRow, error) {
 		return nil, err
 	}
 	return &archive.BodyRow{BodyRef: ref, Text: *text}, nil
+}
+
+// errLostRow reports that a pointer leads to no row. Both are always written together.
+var errLostRow = errors.New("the row of a paste is missing")
+
+// pointerVersion is the first byte of a pointer. A row begins with rowVersion.
+const pointerVersion = 2
+
+// isPointer reports whether the value by the id of a paste is a pointer to its row, and not the row
+// itself.
+func isPointer(value []byte) bool { return len(value) > 0 && value[0] == pointerVersion }
+
+// appendPointer appends the pointer to the row of a paste: the time of its creation.
+func appendPointer(b []byte, created clock.Instant) []byte {
+	return binary.AppendVarint(append(b, pointerVersion), int64(created))
+}
+
+// decodePointer reads the time of creation in a pointer, which is never 0.
+func decodePointer(value []byte) (clock.Instant, error) {
+	if !isPointer(value) {
+		return 0, errRow
+	}
+	created, n := binary.Varint(value[1:])
+	if n != len(value)-1 || created == 0 {
+		return 0, errRow
+	}
+	return clock.Instant(created), nil
 }
 
 // appendPaste appends the row of a paste, without its key.

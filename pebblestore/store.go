@@ -25,9 +25,10 @@ import (
 // no directory, which is filled when it is found missing. Format 2 had no time of the last move in
 // the header of an item, and only a fixed set of kinds of changes in in-flight lists. Format 3 had
 // no claims, URLs, additional rows of items, page texts or drafts. Format 4 had no pastes, and no
-// feeds, which are filled when they are found missing.
+// feeds, which are filled when they are found missing. Format 5 had the rows of pastes by id only.
+// They are moved when they are changed.
 const (
-	formatVersion = 5
+	formatVersion = 6
 	oldestFormat  = 1
 )
 

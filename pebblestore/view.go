@@ -71,6 +71,12 @@ func (v *view) get() (value []byte, found bool, err error) {
 	return value, err == nil, err
 }
 
+// getAt reads the row at a key. The value is valid until the next read.
+func (v *view) getAt(key []byte) (value []byte, found bool, err error) {
+	v.key = append(v.key[:0], key...)
+	return v.get()
+}
+
 // collect reads the row at v.key and keeps its value, or an empty one if there is none.
 func (v *view) collect() (found bool, err error) {
 	value, found, err := v.get()

@@ -1,0 +1,164 @@
+package pebblestore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/interchange/archive"
+	"carrel/paste"
+)
+
+// pasted returns a state of a paste that was created at an instant.
+func pasted(id string, created clock.Instant, seq int64) paste.Row {
+	p := paste.Paste{ID: paste.ID("p:" + id), Seq: seq, State: commit.Live, CreatedAt: created, Version: int(seq)}
+	return p.Row()
+}
+
+// wantStored compares the numbers of rows by id, of pointers and of rows by creation.
+func wantStored(t *testing.T, s *Store, what string, former, pointers, rows int) {
+	t.Helper()
+	gotFormer, gotPointers, gotRows, err := s.CountPastes()
+	if err != nil || gotFormer != former || gotPointers != pointers || gotRows != rows {
+		t.Errorf("%s: %d rows by id, %d pointers, %d rows by creation, %v; want %d, %d, %d",
+			what, gotFormer, gotPointers, gotRows, err, former, pointers, rows)
+	}
+}
+
+// mustCommitPaste commits a state of a paste.
+func mustCommitPaste(t *testing.T, s *Store, r paste.Row) {
+	t.Helper()
+	got, err := s.CommitPaste(t.Context(), r)
+	if diff := cmp.Diff(r, got); err != nil || diff != "" {
+		t.Fatalf("committing %s: %v\n%s", r.ID, err, diff)
+	}
+}
+
+// wantPastes reads pastes by their ids, by their creation and by a scan.
+func wantPastes(t *testing.T, s *Store, want ...paste.Row) {
+	t.Helper()
+	var byID, byCreation []paste.Ref
+	for _, r := range want {
+		byID = append(byID, paste.Ref{ID: r.ID})
+		byCreation = append(byCreation, paste.Ref{ID: r.ID, CreatedAt: r.CreatedAt()})
+	}
+	for _, refs := range [][]paste.Ref{byID, byCreation} {
+		got, err := s.ReadPastes(t.Context(), refs)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("by %v: %v (-want +got):\n%s", refs, err, diff)
+		}
+	}
+	for _, limit := range []int{1, 2, 100} {
+		var scanned, archived []paste.Row
+		for after := paste.ID(""); ; after = scanned[len(scanned)-1].ID {
+			page, err := s.ScanPastes(t.Context(), after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if scanned = append(scanned, page...); len(page) < limit || len(scanned) > len(want) {
+				break
+			}
+		}
+		for after := []byte(nil); ; {
+			page, next, err := s.ReadRows(t.Context(), archive.ChapterPastes, after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range page {
+				archived = append(archived, *r.Paste)
+			}
+			if after = next; next == nil || len(archived) > len(want) {
+				break
+			}
+		}
+		for what, got := range map[string][]paste.Row{"scanned": scanned, "archived": archived} {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s by %d (-want +got):\n%s", what, limit, diff)
+			}
+		}
+	}
+}
+
+// TestFormerPastes_AreReadChangedAndDropped begins with a store that has rows of both forms. The
+// order of the ids is not that of the creations.
+func TestFormerPastes_AreReadChangedAndDropped(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	var rows []paste.Row
+	for n := range 6 {
+		r := pasted(fmt.Sprint(n), clock.Instant(3-n), 1) // 0 of the fourth means unknown
+		if rows = append(rows, r); n%2 == 1 {
+			mustCommitPaste(t, s, r)
+		} else if err := s.StoreFormerly(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantStored(t, s, "at first", 4, 2, 2)
+	wantPastes(t, s, rows...)
+	for _, n := range []int{2, 3, 5} {
+		rows[n] = pasted(fmt.Sprint(n), rows[n].CreatedAt(), 2)
+		mustCommitPaste(t, s, rows[n])
+	}
+	wantStored(t, s, "after one was moved", 3, 3, 3)
+	wantPastes(t, s, rows...)
+	for _, n := range []int{4, 2, 1} {
+		for range 2 {
+			if err := s.DropPaste(t.Context(), rows[n].ID, rows[n].Seq); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows = slices.Delete(rows, n, n+1)
+		wantPastes(t, s, rows...)
+	}
+	wantStored(t, s, "after three were dropped", 2, 1, 1)
+	for n := range rows {
+		if err := s.PutRows(t.Context(), []archive.Row{{Paste: &rows[n]}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantStored(t, s, "after the others were put", 1, 2, 2)
+	wantPastes(t, s, rows...)
+}
+
+// TestReadPastes_KnownCreationNeedsNoPointer removes a pointer, which no product code does.
+func TestReadPastes_KnownCreationNeedsNoPointer(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	r := pasted("a", 7, 1)
+	mustCommitPaste(t, s, r)
+	if err := s.db.Delete(appendPasteKey(nil, r.ID), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}, {ID: r.ID}})
+	if diff := cmp.Diff([]paste.Row{r, {}}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestPastes_PointerWithoutRowIsAnError damages a store: what is lost is reported, not taken for a
+// paste that never was.
+func TestPastes_PointerWithoutRowIsAnError(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	r := pasted("a", 7, 1)
+	mustCommitPaste(t, s, r)
+	if err := s.db.Delete(appendPasteRowKey(nil, paste.Ref{ID: r.ID, CreatedAt: 7}), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	_, byID := s.ReadPaste(t.Context(), r.ID)
+	_, byCreation := s.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}})
+	_, scanned := s.ScanPastes(t.Context(), "", 10)
+	_, committed := s.CommitPaste(t.Context(), r)
+	for what, err := range map[string]error{
+		"read by its id": byID, "read by its creation": byCreation, "scanned": scanned, "committed": committed,
+		"dropped": s.DropPaste(t.Context(), r.ID, 1), "put": s.PutRows(t.Context(), []archive.Row{{Paste: &r}}),
+	} {
+		if err == nil || fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
