@@ -49,7 +49,7 @@ func (c *copyCommand) Run(ctx context.Context, s Streams) error {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	job := &copying{options: gateway.Options{Log: observe.NewLogger(progress.Beside(s.Err)), Fatal: fail}}
+	job := &copying{options: gateway.Options{Log: observe.NewLogger(progress.LineWriter(s.Err)), Fatal: fail}}
 	var finish func()
 	job.report, finish = progress.To(s.Err, time.Now)
 	err = job.run(ctx, from, to)

@@ -18,7 +18,7 @@ import (
 func withGateway(ctx context.Context, doing string, store config.StoreFlag, s Streams, do func(context.Context, *gateway.Gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	g, err := gateway.Open(ctx, store, gateway.Options{Log: observe.NewLogger(progress.Beside(s.Err)), Fatal: fail, Doing: doing})
+	g, err := gateway.Open(ctx, store, gateway.Options{Log: observe.NewLogger(progress.LineWriter(s.Err)), Fatal: fail, Doing: doing})
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 // How often progress is shown: a terminal is redrawn ten times a second, a log file gets a line
 // every ten seconds.
 const (
-	redraw    = 100 * time.Millisecond
-	plainEach = 10 * time.Second
+	redrawEvery = 100 * time.Millisecond
+	logEvery    = 10 * time.Second
 )
 
 // Report is the progress of a command.
@@ -52,20 +52,20 @@ func To(w io.Writer, now func() time.Time) (report func(Report), finish func()) 
 // eraseLine erases the current line of a terminal, usually a bar.
 const eraseLine = "\r\x1b[K"
 
-// Beside returns a writer to w for lines that are written while there may be a bar: each line
-// replaces the bar, which is drawn again below.
-func Beside(w io.Writer) io.Writer {
+// LineWriter returns a writer to w for whole lines that may be written while a bar is shown. A line
+// replaces the bar, which is then drawn again below it.
+func LineWriter(w io.Writer) io.Writer {
 	if !IsTerminal(w) {
 		return w
 	}
-	return beside{w}
+	return lineWriter{w}
 }
 
-type beside struct{ terminal io.Writer }
+type lineWriter struct{ terminal io.Writer }
 
-// Write writes whole lines. It writes them together with the erasing sequence, so that nothing is
+// Write writes whole lines. One call writes the erasing sequence and the lines, so that nothing is
 // drawn in between.
-func (b beside) Write(p []byte) (int, error) {
+func (b lineWriter) Write(p []byte) (int, error) {
 	n, err := b.terminal.Write(append([]byte(eraseLine), p...))
 	return max(0, n-len(eraseLine)), err
 }
@@ -85,14 +85,15 @@ type bar struct {
 	pace     pace
 }
 
-// report is called for every line. Between two drawings it only reads the clock.
+// report stores a report, and draws it if a redrawEvery is due. It is called for every line, so
+// otherwise it only reads the clock.
 func (b *bar) report(r Report) {
 	if b.drawn == nil || b.last.Doing != r.Doing {
 		b.finish()
 		b.begin(r)
 	}
 	b.last = r
-	if perSecond, ok := b.pace.since(b.now(), r.Done, redraw); ok {
+	if perSecond, ok := b.pace.since(b.now(), r.Done, redrawEvery); ok {
 		b.draw(perSecond)
 	}
 }
@@ -115,8 +116,8 @@ func (b *bar) begin(r Report) {
 		progressbar.OptionSetDescription(r.Doing),
 		progressbar.OptionShowBytes(r.Bytes),
 		progressbar.OptionSetWidth(20),
-		// A spinner that turns by itself would continue when the command does
-		// something else: this one turns only when it is drawn.
+		// The spinner turns only when it is drawn. One that turns by itself would continue when the
+		// command does something else.
 		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
 }
@@ -141,7 +142,7 @@ func Plain(w io.Writer, now func() time.Time) func(Report) {
 		if rate.begun.IsZero() || doing != r.Doing {
 			doing, rate = r.Doing, pace{begun: now(), last: now()}
 		}
-		perSecond, ok := rate.since(now(), r.Done, plainEach)
+		perSecond, ok := rate.since(now(), r.Done, logEvery)
 		if !ok {
 			return
 		}

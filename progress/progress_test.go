@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// clock is moved by hand.
+// clock is a clock that the test advances.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -69,11 +69,12 @@ func TestBar_DrawsBothPasses(t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(out.String(), "\n") {
-		t.Error("the last line does not end")
+		t.Error("the last line has no line break")
 	}
 }
 
-// Without a known size there is a spinner, which must end with its command: goleak would notice.
+// If the end is not known, a spinner is shown. goleak reports a spinner that is still running after
+// the test.
 func TestBar_WithoutASizeIsASpinner(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
@@ -90,11 +91,11 @@ func TestBar_WithoutASizeIsASpinner(t *testing.T) {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A test has no terminal, so it checks the bytes: the erasure is written together with the line, and
-// is not counted.
+// Tests have no terminal, so this one checks the writer itself: it writes the erasing sequence and
+// the line in one call, and does not count the sequence.
 func TestBeside_LinesReplaceTheBar(t *testing.T) {
 	var out pieces
-	n, err := beside{&out}.Write([]byte("line 7: no\n"))
+	n, err := lineWriter{&out}.Write([]byte("line 7: no\n"))
 	if err != nil || n != len("line 7: no\n") {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -105,7 +106,7 @@ func TestBeside_LinesReplaceTheBar(t *testing.T) {
 
 func TestBeside_LogLinesAreUnchanged(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := Beside(&out).Write([]byte("line 7: no\n")); err != nil || out.String() != "line 7: no\n" {
+	if _, err := LineWriter(&out).Write([]byte("line 7: no\n")); err != nil || out.String() != "line 7: no\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -120,7 +121,7 @@ func TestBeside_LogLinesAreUnchanged(t *testing.T) {
 	}
 }
 
-// pieces are what was written, call by call.
+// pieces records what each call of Write has written.
 type pieces []string
 
 func (p *pieces) Write(b []byte) (int, error) {
