@@ -59,7 +59,7 @@ func New(c Config) (*Authenticator, error) {
 		return nil, errors.New("authenticator: a clock is required")
 	}
 	if c.Secret != nil && len(c.Secret) < MinSecretBytes {
-		return nil, fmt.Errorf("authenticator: a secret has at least %d bytes, this one %d", MinSecretBytes, len(c.Secret))
+		return nil, fmt.Errorf("authenticator: the secret has %d bytes; it must have at least %d", len(c.Secret), MinSecretBytes)
 	}
 	if c.Issuer == "" {
 		c.Issuer = DefaultName
@@ -74,18 +74,18 @@ func New(c Config) (*Authenticator, error) {
 }
 
 // Caller returns the caller of a request with these Authorization headers, which is anonymous
-// without one. A bad token is an error of code Unauthenticated, never an anonymous caller. If the
-// signing keys could not be read yet, the error has code Unavailable.
+// without one. A bad token is an error of code Unauthenticated, never an anonymous caller. If no
+// signing keys have been read yet, the error has code Unavailable.
 func (a *Authenticator) Caller(ctx context.Context, authorization []string) (Caller, error) {
 	if len(authorization) == 0 {
 		return Caller{}, nil
 	}
 	if len(authorization) != 1 {
-		return Caller{}, refused("the Authorization header is there more than once")
+		return Caller{}, refused("the request has several Authorization headers")
 	}
 	scheme, token, _ := strings.Cut(authorization[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return Caller{}, refused("the Authorization header takes the form: Bearer <token>")
+		return Caller{}, refused("the Authorization header must have the form: Bearer <token>")
 	}
 	return a.Token(ctx, strings.TrimSpace(token))
 }
@@ -119,19 +119,19 @@ func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error)
 	return Caller{User: id.user, Admin: id.admin, GlobalAdmin: id.globalAdmin, Until: until}, nil
 }
 
-// identity is the content of a good token.
+// identity is the content of a valid token.
 type identity struct {
 	user               principal.ID
 	admin, globalAdmin bool
 	notBefore, expires time.Time
 	// keys is the key set that verified the token; nil for the secret. When
-	// the set changes the token must be verified anew.
+	// the set changes, the token must be verified again.
 	keys *keys
 }
 
 // verify checks the signature and the claims, except for the times.
 func (a *Authenticator) verify(ctx context.Context, token string) (identity, error) {
-	// The JSON forms of a token begin with a brace; an encrypted one has five parts.
+	// A token in JSON serialization begins with a brace, and an encrypted one has five parts.
 	if strings.Count(token, ".") != 2 || token[0] == '{' {
 		return identity{}, refused("the token is not a signed JWT in compact form")
 	}
@@ -149,16 +149,16 @@ func (a *Authenticator) verify(ctx context.Context, token string) (identity, err
 	}
 	payload, err := jws.Verify(compact, jws.WithCompact(), jws.WithKey(alg, key))
 	if err != nil {
-		return identity{}, refused("the token's signature does not fit")
+		return identity{}, refused("the token's signature is not valid")
 	}
 	id, err := a.claims(payload)
 	id.keys = set
 	return id, err
 }
 
-// canonical reports whether each part of a token has the only form that RFC 7515 allows: base64url
-// without padding, line breaks or unused bits. The parser accepts more, so that a token could have
-// many texts.
+// canonical reports whether each part of a token has the only encoding that RFC 7515 allows:
+// base64url without padding or line breaks, and with its unused bits zero. The parser accepts more,
+// so one token could have several encodings.
 func canonical(token string) bool {
 	for part := range strings.SplitSeq(token, ".") {
 		b, err := base64.RawURLEncoding.Strict().DecodeString(part)
@@ -179,11 +179,11 @@ func readHeader(compact []byte) (jwa.SignatureAlgorithm, string, error) {
 	}
 	header := msg.Signatures()[0].ProtectedHeaders()
 	if header.Has(jws.CriticalKey) {
-		return none, "", refused("the token demands an extension (crit) that is not known here")
+		return none, "", refused("the token requires an extension (crit) that is not supported")
 	}
 	alg, ok := header.Algorithm()
 	if !ok {
-		return none, "", refused("the token names no algorithm")
+		return none, "", refused("the token has no algorithm (alg)")
 	}
 	kid, _ := header.KeyID()
 	return alg, kid, nil
@@ -195,16 +195,16 @@ func (a *Authenticator) key(ctx context.Context, alg jwa.SignatureAlgorithm, kid
 	switch alg {
 	case jwa.HS256():
 		if a.secret == nil {
-			return nil, nil, refused("tokens signed with HS256 are not accepted here")
+			return nil, nil, refused("tokens signed with HS256 are not accepted")
 		}
 		return a.secret, nil, nil
 	case jwa.RS256(), jwa.ES256(), jwa.EdDSA():
 		if a.keys == nil {
-			return nil, nil, refused("tokens signed with " + alg.String() + " are not accepted here")
+			return nil, nil, refused("tokens signed with " + alg.String() + " are not accepted")
 		}
 		return a.keys.find(ctx, alg, kid)
 	}
-	return nil, nil, refused("the token's algorithm is not accepted: HS256, RS256, ES256 or EdDSA")
+	return nil, nil, refused("the token's algorithm is not accepted; use HS256, RS256, ES256 or EdDSA")
 }
 
 // claims reads the claims of a token. Token checks the times.
@@ -224,7 +224,7 @@ func (a *Authenticator) claims(payload []byte) (identity, error) {
 		jwt.WithIssuer(a.issuer), jwt.WithAudience(a.audience))
 	switch {
 	case errors.Is(err, jwt.InvalidIssuerError()):
-		return identity{}, refused("the token is of another issuer (iss)")
+		return identity{}, refused("the token is from another issuer (iss)")
 	case errors.Is(err, jwt.InvalidAudienceError()):
 		return identity{}, refused("the token is for another audience (aud)")
 	case err != nil:
@@ -252,7 +252,7 @@ func (a *Authenticator) claims(payload []byte) (identity, error) {
 func wrongTime(payload []byte) string {
 	var claims map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &claims); err != nil {
-		return jwt.ExpirationKey // it was parsed as an object before
+		return jwt.ExpirationKey // not reached: it was parsed as an object before
 	}
 	for _, name := range []string{jwt.ExpirationKey, jwt.NotBeforeKey, jwt.IssuedAtKey} {
 		if value, ok := claims[name]; ok && value[0] != '-' && (value[0] < '0' || value[0] > '9') {
@@ -281,7 +281,7 @@ func (id *identity) takeRoles(roles any) error {
 	return nil
 }
 
-// refused returns the error of a bad token. The caller gets to see why.
+// refused returns the error for a bad token, with a message for the caller.
 func refused(why string) error {
 	return &fault.Error{Code: fault.Unauthenticated, Msg: why}
 }

@@ -55,13 +55,13 @@ func TestCaller_ValidTokenHasItsViewer(t *testing.T) {
 		}, goodClaims(c, nil)), ann},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 2 { // the second one is remembered
+			for range 2 { // the second time it is in the cache
 				got, err := a.Caller(t.Context(), request("Bearer " + tc.token).Header["Authorization"])
 				if err != nil {
 					t.Fatal(err)
 				}
 				if want := c.now().Add(time.Hour + Leeway); tc.want == ann && name == "HS256" && !got.Until.Equal(want) {
-					t.Errorf("good until %s, want %s", got.Until, want)
+					t.Errorf("valid until %s, want %s", got.Until, want)
 				}
 				if diff := cmp.Diff(tc.want, who{got.User, got.Admin, got.GlobalAdmin}, cmp.AllowUnexported(who{})); diff != "" {
 					t.Error(diff)
@@ -84,7 +84,7 @@ func mustImport(t *testing.T, raw any) jwk.Key {
 	return public
 }
 
-// badTokens are the hostile ones of the edge's table, rows 25 to 32, and more.
+// badTokens returns tokens that must be refused, by what is wrong with them.
 func badTokens(t *testing.T, c *clock, s signers) map[string]string {
 	hs := func(with map[string]any) string {
 		return sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, with))
@@ -119,7 +119,7 @@ func badTokens(t *testing.T, c *clock, s signers) map[string]string {
 		"critical extension":         sign(t, jwa.HS256(), testSecret, map[string]any{"crit": []string{"exp"}, "exp": 1}, goodClaims(c, nil)),
 		"encrypted":                  string(encrypted),
 		"JSON form":                  `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
-		"claims are no object":       sign(t, jwa.HS256(), testSecret, nil, nil),
+		"claims not an object":       sign(t, jwa.HS256(), testSecret, nil, nil),
 		"no exp":                     hs(map[string]any{"exp": nil}),
 		"exp in words":               hs(map[string]any{"exp": "tomorrow"}),
 		"expired":                    hs(map[string]any{"exp": c.now().Add(-30 * time.Second).Unix()}),
@@ -133,40 +133,39 @@ func badTokens(t *testing.T, c *clock, s signers) map[string]string {
 		"sub is a group":             hs(map[string]any{"sub": "g:acme:team"}),
 		"sub is malformed":           hs(map[string]any{"sub": "ann"}),
 		"sub is a number":            hs(map[string]any{"sub": 7}),
-		"roles are no list":          hs(map[string]any{"roles": "admin"}),
+		"roles not a list":           hs(map[string]any{"roles": "admin"}),
 		"a role is a number":         hs(map[string]any{"roles": []any{1}}),
 	}
 }
 
-// signParts signs a head and claims as they are written, and encodes the signature
-// with encoding.
+// signParts signs an encoded header and encoded claims, and encodes the signature with encoding.
 func signParts(head, claims string, encoding *base64.Encoding) string {
 	mac := hmac.New(sha256.New, testSecret)
 	mac.Write([]byte(head + "." + claims))
 	return head + "." + claims + "." + encoding.EncodeToString(mac.Sum(nil))
 }
 
-// alter changes bits of the last character that no byte has.
+// alter changes the unused bits of the last character of a part.
 func alter(t *testing.T, part string) string {
 	t.Helper()
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, part[len(part)-1])
 	if len(part)%4 == 0 || last < 0 || last%4 != 0 {
-		t.Fatalf("%s has no spare bits", part)
+		t.Fatalf("%s has no unused bits", part)
 	}
 	return part[:len(part)-1] + alphabet[last+1:last+2]
 }
 
-// TestToken_OnlyCanonicalBase64URLIsAccepted: a token that is good has one text.
+// TestToken_OnlyCanonicalBase64URLIsAccepted: each valid token has exactly one encoding.
 func TestToken_OnlyCanonicalBase64URLIsAccepted(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
-	const head = `{"alg":"HS256","typ":"J?T"}` // of which base64 and base64url differ
+	const head = `{"alg":"HS256","typ":"J?T"}` // its base64 and base64url encodings differ
 	claims := func(more string) string {
 		return fmt.Sprintf(`{"sub":"u:acme:ann","iss":"carrel","aud":"carrel","exp":%d,"x":"%s"}`, c.now().Add(time.Hour).Unix(), more)
 	}
 	text := claims("??>")
-	for more := "??>"; len(text)%3 == 0; more += "?" { // which leaves no spare bits
+	for more := "??>"; len(text)%3 == 0; more += "?" { // until the encoding has no unused bits
 		text = claims(more)
 	}
 	good := signParts(b64(head), b64(text), base64.RawURLEncoding)
@@ -176,16 +175,16 @@ func TestToken_OnlyCanonicalBase64URLIsAccepted(t *testing.T) {
 	cut := strings.LastIndexByte(good, '.') + 1
 	for name, token := range map[string]string{
 		"a padded signature":                   good + "=",
-		"spare bits of the signature":          good[:cut] + alter(t, good[cut:]),
+		"unused bits of the signature":         good[:cut] + alter(t, good[cut:]),
 		"a line break in the signature":        good[:cut+5] + "\n" + good[cut+5:],
 		"a line break at the end":              good + "\r\n",
 		"a padded payload":                     signParts(b64(head), base64.URLEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding),
 		"a payload in the standard alphabet":   signParts(b64(head), base64.RawStdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding),
-		"spare bits of the payload":            signParts(b64(head), alter(t, b64(text)), base64.RawURLEncoding),
+		"unused bits of the payload":           signParts(b64(head), alter(t, b64(text)), base64.RawURLEncoding),
 		"a line break in the payload":          signParts(b64(head), b64(text)[:8]+"\n"+b64(text)[8:], base64.RawURLEncoding),
-		"a padded head":                        signParts(base64.URLEncoding.EncodeToString([]byte(head+" ")), b64(text), base64.RawURLEncoding),
-		"spare bits of the head":               signParts(alter(t, b64(head+" ")), b64(text), base64.RawURLEncoding),
-		"a head in the standard alphabet":      signParts(base64.RawStdEncoding.EncodeToString([]byte(head)), b64(text), base64.RawURLEncoding),
+		"a padded header":                      signParts(base64.URLEncoding.EncodeToString([]byte(head+" ")), b64(text), base64.RawURLEncoding),
+		"unused bits of the header":            signParts(alter(t, b64(head+" ")), b64(text), base64.RawURLEncoding),
+		"a header in the standard alphabet":    signParts(base64.RawStdEncoding.EncodeToString([]byte(head)), b64(text), base64.RawURLEncoding),
 		"a signature of the standard alphabet": standardSignature(b64(head), claims),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,8 +195,8 @@ func TestToken_OnlyCanonicalBase64URLIsAccepted(t *testing.T) {
 	}
 }
 
-// standardSignature is a token whose signature has a character of the standard
-// alphabet, which is the one thing wrong with it.
+// standardSignature returns a token that is valid except that its signature contains a character of
+// the standard base64 alphabet.
 func standardSignature(head string, claims func(string) string) string {
 	for n := 0; ; n++ {
 		token := signParts(head, b64(claims(strings.Repeat("x", n))), base64.RawStdEncoding)
@@ -207,8 +206,8 @@ func standardSignature(head string, claims func(string) string) string {
 	}
 }
 
-// TestToken_TimesMustBeNumbers: exp, nbf and iat are JSON numbers, as RFC 7519
-// says, and not numbers in strings.
+// TestToken_TimesMustBeNumbers: exp, nbf and iat must be JSON numbers, as RFC 7519 says, and not
+// strings.
 func TestToken_TimesMustBeNumbers(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
@@ -239,10 +238,10 @@ func TestCaller_BadTokenIsRefusedAndNeverAnonymous(t *testing.T) {
 			v, err := a.Caller(t.Context(), request("Bearer " + token).Header["Authorization"])
 			wantCode(t, err, fault.Unauthenticated)
 			if v != (Caller{}) {
-				t.Errorf("a caller came with the error")
+				t.Errorf("a caller was returned with the error")
 			}
 			if strings.Contains(err.Error(), string(testSecret)) || len(err.Error()) > 200 {
-				t.Errorf("the error discloses too much: %v", err)
+				t.Errorf("the error reveals too much: %v", err)
 			}
 		})
 	}
@@ -323,7 +322,7 @@ func TestCaller_EachOperationHasItsOwnViewer(t *testing.T) {
 	caller := Caller{User: "u:acme:ann", Admin: true}
 	v, w := caller.Viewer(), caller.Viewer()
 	if v == w {
-		t.Error("two operations share a viewer, and with it what was resolved of its groups")
+		t.Error("two operations share a viewer, and so its resolved groups")
 	}
 	if v.User != caller.User || !v.Admin || v.GlobalAdmin || !(Caller{GlobalAdmin: true}).Viewer().GlobalAdmin {
 		t.Errorf("got %+v of %+v", v.User, caller)
@@ -336,14 +335,14 @@ func TestVerified_CacheIsLimited(t *testing.T) {
 		v.put([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, identity{})
 	}
 	if n := len(v.younger) + len(v.older); n > 2*maxVerified {
-		t.Errorf("%d tokens are remembered", n)
+		t.Errorf("%d tokens are cached", n)
 	}
 	if _, ok := v.get([32]byte{0}, nil); ok {
-		t.Error("the oldest one is still remembered")
+		t.Error("the oldest token is still cached")
 	}
 	last := 5*maxVerified - 1
 	if _, ok := v.get([32]byte{byte(last), byte(last >> 8), byte(last >> 16)}, nil); !ok {
-		t.Error("the newest one is not remembered")
+		t.Error("the newest token is not cached")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var testSecret = []byte("0123456789abcdef0123456789abcdef")
 
-// clock is a stopped clock that a test moves.
+// clock is a clock that only the test advances.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -52,7 +52,7 @@ func (c *clock) advance(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// signers are one private key of each kind that key sets hold.
+// signers has one private key of each kind that a key set may contain.
 type signers struct {
 	rsa *rsa.PrivateKey
 	ec  *ecdsa.PrivateKey
@@ -69,7 +69,7 @@ var makeSigners = sync.OnceValue(func() signers {
 	return signers{r, e, d}
 })
 
-// keySetJSON is a JWKS of the public halves of keys, by key id.
+// keySetJSON returns a JWKS with the public keys for some private keys, by key id.
 func keySetJSON(t *testing.T, byID map[string]any) []byte {
 	t.Helper()
 	set := jwk.NewSet()
@@ -98,8 +98,8 @@ func (s signers) set(t *testing.T) []byte {
 	return keySetJSON(t, map[string]any{"r": s.rsa, "e": s.ec, "d": s.ed})
 }
 
-// claims are good ones at the clock's time, changed by with; a nil value
-// removes a claim.
+// goodClaims returns claims that are valid at the clock's time, with some replaced by those of
+// with; a nil value removes a claim.
 func goodClaims(c *clock, with map[string]any) map[string]any {
 	out := map[string]any{
 		"sub": "u:acme:ann", "iss": "carrel", "aud": "carrel",
@@ -114,7 +114,7 @@ func goodClaims(c *clock, with map[string]any) map[string]any {
 	return out
 }
 
-// sign makes a token of claims with any header.
+// sign returns a token with these headers and claims.
 func sign(t *testing.T, alg jwa.SignatureAlgorithm, key any, header, claims map[string]any) string {
 	t.Helper()
 	payload, err := json.Marshal(claims)
@@ -138,7 +138,7 @@ func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// setFile writes a JWKS and opens it.
+// setFile writes a JWKS to a file and opens the file as a key set.
 func setFile(t *testing.T, c *clock, set []byte) (*KeySet, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys.json")
@@ -161,7 +161,7 @@ func newAuthenticator(t *testing.T, c Config) *Authenticator {
 	return a
 }
 
-// request is one with these Authorization headers.
+// request returns a request with these Authorization headers.
 func request(authorization ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 	for _, a := range authorization {

@@ -45,7 +45,7 @@ type KeySet struct {
 	log  *slog.Logger
 
 	current atomic.Pointer[keys]
-	// gate is held while the set is read, and protects lastTry.
+	// gate is held by the goroutine that reads the set, and guards lastTry.
 	gate    chan struct{}
 	lastTry time.Time
 }
@@ -62,10 +62,9 @@ type signingKey struct {
 	raw any
 }
 
-// OpenKeySet reads the key set at source, a path or an http(s) URL. A file
-// that cannot be read or contains no usable key is an error. A URL that cannot be
-// read is logged and retried, so that the gateway starts while the key host is
-// down.
+// OpenKeySet reads the key set at source, a path or an http(s) URL. A file that cannot be read or
+// contains no usable key is an error. If a URL cannot be read, that is logged, and it is read again
+// later, so that the gateway starts while the server of the keys is down.
 func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *slog.Logger) (*KeySet, error) {
 	s := &KeySet{now: now, log: log, gate: make(chan struct{}, 1)}
 	remote := strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
@@ -120,7 +119,7 @@ func (s *KeySet) find(ctx context.Context, alg jwa.SignatureAlgorithm, kid strin
 	set = s.current.Load()
 	if set == nil {
 		return nil, nil, &fault.Error{Code: fault.Unavailable, RetryAfter: int(refreshPause / time.Second),
-			Msg: "the keys that tokens are verified with cannot be read now"}
+			Msg: "the keys for verifying tokens cannot be read now"}
 	}
 	if key := set.find(alg, kid); key != nil {
 		return key, set, nil
@@ -129,7 +128,7 @@ func (s *KeySet) find(ctx context.Context, alg jwa.SignatureAlgorithm, kid strin
 }
 
 // find returns the raw key, or nil if there is none. A token without a key id is accepted if only
-// one key is possible.
+// one key has its algorithm.
 func (k *keys) find(alg jwa.SignatureAlgorithm, kid string) any {
 	if k == nil {
 		return nil
@@ -150,7 +149,7 @@ func (k *keys) find(alg jwa.SignatureAlgorithm, kid string) any {
 	return found
 }
 
-// refresh reads the set, unless it has changed since seen or the last try is
+// refresh reads the set, unless it has changed since seen or the last attempt is
 // more recent than pause. Concurrent callers wait for the one that reads.
 func (s *KeySet) refresh(ctx context.Context, seen *keys, pause time.Duration) {
 	select {
@@ -205,7 +204,7 @@ func fetch(ctx context.Context, client *http.Client, source string) ([]byte, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the key host answered %d", resp.StatusCode)
+		return nil, fmt.Errorf("the server of the key set answered with status %d", resp.StatusCode)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSetBytes+1))
 	if err == nil && len(b) > maxSetBytes {
@@ -214,9 +213,8 @@ func fetch(ctx context.Context, client *http.Client, source string) ([]byte, err
 	return b, err
 }
 
-// parseKeys returns the public keys of a JWKS with which tokens can be verified. It ignores others
-// (for encryption, symmetric, of other curves), because sets are often shared with services that
-// use them.
+// parseKeys returns the public keys of a JWKS that can verify tokens. It ignores others (symmetric,
+// for encryption, on other curves), because a set may be shared with services that use those.
 func parseKeys(source []byte) (*keys, error) {
 	set, err := jwk.Parse(source, jwk.WithIgnoreParseError(true))
 	if err != nil {
@@ -234,12 +232,13 @@ func parseKeys(source []byte) (*keys, error) {
 		}
 	}
 	if len(k.list) == 0 {
-		return nil, errors.New("it holds no public key for RS256, ES256 or EdDSA")
+		return nil, errors.New("it has no public key for RS256, ES256 or EdDSA")
 	}
 	return k, nil
 }
 
-// signingKeyOf determines the algorithm of a key from its type.
+// signingKeyOf returns the public part of a key with the algorithm for its type. It returns false
+// if the key cannot verify tokens.
 func signingKeyOf(key jwk.Key) (signingKey, bool) {
 	if use, ok := key.KeyUsage(); ok && use != "sig" {
 		return signingKey{}, false

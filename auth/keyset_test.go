@@ -77,13 +77,13 @@ func TestKeySet_UnknownKeysCauseOneReadIn30Seconds(t *testing.T) {
 	}
 	flood()
 	flood()
-	if n := host.reads.Load(); n != 2 { // one at the start, one for the flood
-		t.Errorf("%d readings", n)
+	if n := host.reads.Load(); n != 2 { // one at the start, one for all unknown keys
+		t.Errorf("%d reads", n)
 	}
 	c.advance(refreshPause)
 	flood()
 	if n := host.reads.Load(); n != 3 {
-		t.Errorf("%d readings after another 30 s", n)
+		t.Errorf("%d reads after another 30 s", n)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestKeySet_RotatedKeysAreAccepted(t *testing.T) {
 	if _, err := a.Token(context.Background(), sign(t, jwa.ES256(), next, map[string]any{"kid": "new"}, goodClaims(c, nil))); err != nil {
 		t.Fatalf("the new key's token: %v", err)
 	}
-	// The old key is gone, and with it what was remembered of its tokens.
+	// The old key was removed, so its tokens are no longer accepted from the cache.
 	_, err = a.Token(context.Background(), old)
 	wantCode(t, err, fault.Unauthenticated)
 }

@@ -16,8 +16,7 @@ import (
 // (RFC 7518, section 3.2).
 const MinSecretBytes = 32
 
-// ReadSecret reads the HS256 secret from a file: its bytes without one final
-// newline.
+// ReadSecret reads the HS256 secret from a file. It removes one final newline.
 func ReadSecret(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -25,7 +24,7 @@ func ReadSecret(path string) ([]byte, error) {
 	}
 	b = bytes.TrimSuffix(b, []byte("\n"))
 	if len(b) < MinSecretBytes {
-		return nil, fmt.Errorf("read secret: %s holds %d bytes, a secret has at least %d", path, len(b), MinSecretBytes)
+		return nil, fmt.Errorf("read secret: %s has %d bytes; it must have at least %d", path, len(b), MinSecretBytes)
 	}
 	return b, nil
 }
@@ -44,7 +43,7 @@ type Claims struct {
 // would refuse.
 func Mint(secret []byte, c Claims) (string, error) {
 	if len(secret) < MinSecretBytes {
-		return "", fmt.Errorf("mint token: a secret has at least %d bytes, this one %d", MinSecretBytes, len(secret))
+		return "", fmt.Errorf("mint token: the secret has %d bytes; it must have at least %d", len(secret), MinSecretBytes)
 	}
 	user, err := principal.ParseID(c.Subject)
 	if err != nil || !user.IsUser() {
@@ -56,7 +55,7 @@ func Mint(secret []byte, c Claims) (string, error) {
 		}
 	}
 	if c.TTL <= 0 {
-		return "", fmt.Errorf("mint token: the life %s is not longer than 0", c.TTL)
+		return "", fmt.Errorf("mint token: the lifetime %s is not greater than 0", c.TTL)
 	}
 	if c.Issuer == "" {
 		c.Issuer = DefaultName

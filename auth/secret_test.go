@@ -12,9 +12,9 @@ import (
 func TestReadSecret(t *testing.T) {
 	secret := string(testSecret)
 	for name, c := range map[string]struct{ file, want string }{
-		"as it is":                {secret, secret},
+		"unchanged":               {secret, secret},
 		"without a final newline": {secret + "\n", secret},
-		"only one is taken off":   {secret + "\n\n", secret + "\n"},
+		"only one is removed":     {secret + "\n\n", secret + "\n"},
 		"other space is kept":     {secret + " \r\n", secret + " \r"},
 		"too short":               {secret[1:], ""},
 		"too short without it":    {secret[1:] + "\n", ""},
@@ -30,7 +30,7 @@ func TestReadSecret(t *testing.T) {
 				t.Errorf("got %q, %v", got, err)
 			}
 			if err != nil && c.file != "" && strings.Contains(err.Error(), c.file) {
-				t.Errorf("the error holds the secret: %v", err)
+				t.Errorf("the error contains the secret: %v", err)
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestMint_RefusesInvalidInput(t *testing.T) {
 		"a group":        func(c *Claims) []byte { c.Subject = "g:acme:team"; return testSecret },
 		"no subject":     func(c *Claims) []byte { c.Subject = ""; return testSecret },
 		"unknown role":   func(c *Claims) []byte { c.Roles = []string{"root"}; return testSecret },
-		"no life":        func(c *Claims) []byte { c.TTL = 0; return testSecret },
+		"no lifetime":    func(c *Claims) []byte { c.TTL = 0; return testSecret },
 	} {
 		c := good
 		if _, err := Mint(change(&c), c); err == nil {

@@ -2,13 +2,13 @@ package auth
 
 import "sync"
 
-// maxVerified is how many tokens are remembered in each of two generations: about 1 MB in all, and
-// more viewers than one process serves within the life of a token.
+// maxVerified is how many tokens each of the two generations holds. Both together take about 1 MB,
+// and hold more viewers than one process serves within the lifetime of a token.
 const maxVerified = 4096
 
-// verified caches the content of good tokens, so that a signature is verified once and not with
-// every request. The keys are digests: no token is kept, and the time of a look-up reveals nothing.
-// When the younger generation is full it replaces the older one.
+// verified caches the content of valid tokens, so that a signature is verified once and not for
+// every request. Its keys are digests, so it stores no token, and the duration of a look-up reveals
+// nothing about one. When the younger generation is full, it replaces the older one.
 type verified struct {
 	mu             sync.Mutex
 	younger, older map[[32]byte]identity

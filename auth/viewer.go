@@ -1,9 +1,9 @@
 // Package auth authenticates the caller of a request: it reads the bearer token, verifies it, and
 // returns the principal.Viewer of the caller.
 //
-// It decides which tokens are good. It must not know what a viewer may do, which the domain decides,
-// or how an answer is written, which the edge does. Its errors and log lines contain no tokens or
-// keys.
+// It decides which tokens are valid. It must not know what a viewer may do (the domain decides
+// that) or how an answer is written (package edge does that). Its errors and log lines contain no
+// tokens or keys.
 package auth
 
 import (
@@ -38,8 +38,8 @@ func WithViewer(ctx context.Context, v *principal.Viewer) context.Context {
 	return context.WithValue(ctx, viewerKey{}, v)
 }
 
-// ViewerFrom returns the viewer of the request. Without one it returns an anonymous viewer, so that
-// a path that lacks authentication shows less, never more.
+// ViewerFrom returns the viewer of the request. If there is none, it returns an anonymous viewer,
+// so that code that forgets to authenticate shows less, never more.
 func ViewerFrom(ctx context.Context) *principal.Viewer {
 	if v, ok := ctx.Value(viewerKey{}).(*principal.Viewer); ok {
 		return v
