@@ -2,9 +2,9 @@
 // created these items, and what the viewer may do with them.
 //
 // There is no timer. A resolver that returns a list announces the ids that its elements may load
-// (Expect). The first element that loads its id loads all announced ids at once, and the others
-// find theirs. What no field needs is never read. So a page costs one call, made when it is needed,
-// and a single object costs one call too.
+// (Expect). The first element that loads its id loads all announced ids in one call, and the others
+// find their results in the cache. If no field loads an id, nothing is read. So a page costs at
+// most one call, and so does a single object.
 //
 // Results are cached by id, for one operation and one viewer. They come from the Services, never
 // from a Store, so a loader returns nothing that the viewer may not see.
@@ -12,7 +12,6 @@ package dataloader
 
 import (
 	"context"
-	"fmt"
 
 	"carrel/library"
 	"carrel/page"
@@ -40,7 +39,7 @@ type Loaders struct {
 	texts texts
 }
 
-// Observe is called for each call of a loader, with what it loads, out of a fixed set, and the
+// Observe is called for each call of a loader with the loader's name, one of a fixed set, and the
 // number of ids.
 type Observe func(loader string, ids int)
 
@@ -123,7 +122,7 @@ func With(ctx context.Context, l *Loaders) context.Context {
 func From(ctx context.Context) *Loaders {
 	l, ok := ctx.Value(contextKey{}).(*Loaders)
 	if !ok {
-		panic(fmt.Errorf("an operation without loaders: run it by resolvers.NewSchema"))
+		panic("dataloader: the context has no loaders; run operations by resolvers.NewSchema")
 	}
 	return l
 }

@@ -73,15 +73,15 @@ func (l *Loader[K, V]) Load(ctx context.Context, id K) (V, error) {
 	}
 	select {
 	case <-a.call.done:
-		return l.brought(id, a.call)
+		return l.resultOf(id, a.call)
 	case <-ctx.Done():
 		return a.value, context.Cause(ctx)
 	}
 }
 
-// LoadOnce loads the values of ids, which may repeat, in their order and in one call. It caches
-// only an error, not the values: it is for a caller that loads alone everything that the operation
-// needs. There must not be more ids than one call accepts.
+// LoadOnce loads the values of ids, which may repeat, in their order and in one call. It caches an
+// error, but not the values: it is for operations that load these ids nowhere else. There must not
+// be more ids than one call accepts.
 func (l *Loader[K, V]) LoadOnce(ctx context.Context, ids []K) ([]V, error) {
 	distinct, at := distinct(ids)
 	c := &call{done: make(chan struct{}), err: errNoReturn(len(distinct))}
@@ -175,8 +175,8 @@ func (l *Loader[K, V]) call(ctx context.Context, ids []K) ([]V, error) {
 // errNoReturn returns the error of a call that panicked.
 func errNoReturn(ids int) error { return fmt.Errorf("load %d ids: the call did not return", ids) }
 
-// brought returns the result of a finished call for id.
-func (l *Loader[K, V]) brought(id K, c *call) (V, error) {
+// resultOf returns the result of a finished call for id.
+func (l *Loader[K, V]) resultOf(id K, c *call) (V, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known[id].value, c.err
