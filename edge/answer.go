@@ -32,10 +32,10 @@ type exchange struct {
 	op    *operation
 	data  [][]byte
 	split int
-	// compress: the answer may be compressed. zipped: it is compressed.
+	// compress reports that the answer may be compressed. zipped holds the compressed answer.
 	compress bool
 	zipped   bytes.Buffer
-	// opened: an event stream was opened, which reports its own outcome.
+	// opened reports that an event stream was opened, which reports its own outcome.
 	opened bool
 
 	began time.Time
@@ -62,7 +62,7 @@ func (x *exchange) reset() {
 	*x = exchange{intake: x.intake, zipped: x.zipped, accepted: x.accepted, profile: x.profile, out: x.out[:0]}
 }
 
-// restart is reset for another answer to the same request.
+// restart discards the answer, to write another one to the same request.
 func (x *exchange) restart() {
 	began, span, opened, report, op := x.began, x.span, x.opened, x.report, x.op
 	x.reset()
@@ -107,9 +107,9 @@ func wholeFailure(errs gqlerror.List) *refusal {
 	return r
 }
 
-// retryAfterOf returns after how many seconds everything that failed may be retried, or 0 if no
-// error says. Most root fields are nullable, so a failure is often data with errors, with status
-// 200. Even then the Retry-After header carries the advice of a busy store.
+// retryAfterOf returns the number of seconds after which everything that failed may be retried, or
+// 0 if no error has one. The Retry-After header is sent with status 200, too: most root fields are
+// nullable, so an answer from a busy store often has data and errors.
 func retryAfterOf(errs gqlerror.List) int {
 	longest := 0
 	for _, err := range errs {
@@ -131,7 +131,7 @@ func firstCode(errs gqlerror.List) string {
 	return codeInternal
 }
 
-// refuse writes a refusal: errors without the member data.
+// refuse writes a refusal, which has errors but no member data.
 func (x *exchange) refuse(r *refusal) {
 	if x.media == mediaNone {
 		x.media = mediaJSON
@@ -181,7 +181,7 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	}
 	header["Content-Length"] = []string{strconv.Itoa(len(out))}
 	w.WriteHeader(x.status)
-	_, _ = w.Write(out) // a client that is gone needs no answer
+	_, _ = w.Write(out) // the client may be gone
 }
 
 // sendLong writes a long answer piece by piece, without copying it.

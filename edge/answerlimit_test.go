@@ -123,7 +123,7 @@ func TestAnswerLimit_AMutationIsNotDenied(t *testing.T) {
 	if got := fmt.Sprint(a.Errors[0].Extensions["executed"]); got != "[first second]" {
 		t.Errorf("executed: %s", got)
 	}
-	if text := a.Errors[0].Message; !strings.Contains(text, "were executed all the same") {
+	if text := a.Errors[0].Message; !strings.Contains(text, "were executed: read what they changed") {
 		t.Error(text)
 	}
 }
@@ -270,8 +270,8 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 	})
 }
 
-// TestAnswerLimit_OfEvents: an event that is too large is reported as an error, and the next one is
-// delivered. Between events no memory is reserved.
+// TestAnswerLimit_OfEvents: if an event is too large, an error is sent instead, and the next event
+// is delivered. No memory is reserved between events.
 func TestAnswerLimit_OfEvents(t *testing.T) {
 	for name, follow := range map[string]func(t *testing.T, addr string) func() string{
 		"events": func(t *testing.T, addr string) func() string { return subscribe(t, addr).next },

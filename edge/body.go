@@ -19,21 +19,21 @@ type params struct {
 	variables []byte
 	// hash is the digest of Apollo's extension persistedQuery.
 	hash string
-	// cost: the client requests extensions.cost in the answer.
+	// cost reports that the client requests extensions.cost in the answer.
 	cost bool
 	// language is the Accept-Language header of the request.
 	language []string
 }
 
 // decodeBody reads a request body: one JSON object in UTF-8 and nothing after it. Member names are
-// case-sensitive, unknown members are ignored, and the last of duplicate members counts, for all
-// checks alike. The refusals never quote the body.
+// case-sensitive, unknown members are ignored, and of duplicate members the last one counts, in
+// every check. The refusals never quote the body.
 func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	body = bytes.Trim(body, jsonSpace)
 	switch checkJSON(body, l.Values) {
 	case jsonTooMuch:
 		return params{}, tooManyValues(l)
-	case jsonBad:
+	case jsonInvalid:
 		return params{}, badRequest("The request body is not valid JSON.")
 	}
 	switch body[0] {

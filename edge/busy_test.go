@@ -12,9 +12,9 @@ import (
 )
 
 // TestBusyStore_HasStatusAndRetryAfter: if a store is busy or times out, the error and the
-// Retry-After header say when to retry, for every kind of operation and media type. If there is no
-// data at all, the status reports the failure too; a null in a nullable field counts as data, as
-// the protocol says.
+// Retry-After header say when to retry, for every kind of operation and media type. If the answer
+// has no data, its status reports the failure too. A null in a nullable field counts as data, as
+// GraphQL over HTTP says.
 func TestBusyStore_HasStatusAndRetryAfter(t *testing.T) {
 	operations := []struct {
 		name, text string

@@ -71,8 +71,8 @@ const (
 	statusPartial = 294
 )
 
-// unsaid returns the media type for clients without a preference.
-func (p Profile) unsaid() mediaType {
+// defaultMedia returns the media type of answers to clients without a preference.
+func (p Profile) defaultMedia() mediaType {
 	if p == ProfileDraft {
 		return mediaGraphQL
 	}

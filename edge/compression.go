@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// zipFrom is the smallest answer that is compressed. Below it the savings fit into the packets that
-// are sent anyway.
+// zipFrom is the size from which answers are compressed. Compressing a smaller one hardly saves a
+// packet.
 const zipFrom = 4 << 10
 
 // zipper compresses answers: anonymous ones, and with --compress those to signed-in viewers. ADR
@@ -53,7 +53,7 @@ func (z *zipper) stream(w io.Writer, pieces [][]byte) {
 			return
 		}
 	}
-	_ = zw.Close() // as above
+	_ = zw.Close() // the client may be gone
 }
 
 // compresses reports whether the answer to a request may be compressed.

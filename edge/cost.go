@@ -10,14 +10,14 @@ import (
 	"carrel/core/input"
 )
 
-// countCost is the cost of a count, which is one read of up to 10,001 keys.
+// countCost is the cost of a count, which reads up to 10,001 keys at once.
 const countCost = 100
 
 // totalCost is the cost of the total of a list of principals, which reads up to 1,000 rows.
 const totalCost = 100
 
-// price is the cost of a selection set. each is the cost for every entry of the page that the set
-// belongs to, once the cost for the page.
+// price is the cost of a selection set: each for every entry of the page that contains the set, and
+// once for the page as a whole.
 type price struct{ each, once int }
 
 // costing estimates how many objects an operation reads at most. Every object field costs 1, the
@@ -46,12 +46,12 @@ func overCost(cost, limit int) *refusal {
 	return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.", atMost(cost), limit))
 }
 
-// plus and times saturate at enough.
-func plus(a, b int) int { return min(enough, a+b) }
+// plus and times saturate at maxCount.
+func plus(a, b int) int { return min(maxCount, a+b) }
 
 func times(a, b int) int {
-	if a > 0 && b > enough/a {
-		return enough
+	if a > 0 && b > maxCount/a {
+		return maxCount
 	}
 	return a * b
 }
@@ -114,8 +114,8 @@ func (c *costing) field(f *ast.Field) price {
 }
 
 // longTexts are the fields with long texts and their costs. A description has at most 10,000
-// characters and costs as much as an object: thirty aliases of it make an entry of a page 300 KB
-// long. A body has at most 512 KiB and its own row.
+// characters and costs as much as an object, because thirty aliases of it make an entry of a page
+// 300 KB long. A body has at most 512 KiB and is read from its own row.
 var longTexts = map[string]int{"description": 1, "body": 10}
 
 func isConnection(typeName string) bool { return strings.HasSuffix(typeName, "Connection") }

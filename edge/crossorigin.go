@@ -28,7 +28,7 @@ func sameOriginOnly() *CrossOrigin {
 
 // NewCrossOrigin allows the origins to call, with cookies if credentials is set. An origin is
 // http(s)://host[:port]. Its host may start with "*." for all subdomains. A single "*" means all
-// sites, without credentials only. Without origins no other site may call.
+// sites, and cannot be combined with credentials. Without origins no other site may call.
 func NewCrossOrigin(origins []string, credentials bool) (*CrossOrigin, error) {
 	c := sameOriginOnly()
 	if len(origins) == 0 {
@@ -93,7 +93,7 @@ func (c *CrossOrigin) check(r *http.Request) *refusal {
 		return nil
 	}
 	if c.protect.Check(r) != nil {
-		return refuse(http.StatusForbidden, codeCSRFBlocked, "Requests with cookies are not taken from other sites.")
+		return refuse(http.StatusForbidden, codeCSRFBlocked, "Requests with cookies from other sites are not accepted.")
 	}
 	return nil
 }

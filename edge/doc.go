@@ -1,9 +1,9 @@
-// Package edge translates HTTP to GraphQL: it negotiates media types, reads and bounds requests,
-// refuses hostile ones before anything is executed, runs the others through gqlgen's executor, and
-// decides which errors are shown.
+// Package edge serves GraphQL over HTTP: it negotiates media types, reads requests and enforces
+// their limits, refuses hostile ones before anything is executed, runs the others through gqlgen's
+// executor, and decides which errors are shown.
 //
 // It is responsible for status codes, limits, the document cache and the codes in extensions.code.
-// It does not know what a resolver does, how a token is verified, or that there is a store.
+// It knows nothing of resolvers, of how a token is verified, or of the store.
 //
 // A request passes Handler (handler.go) -> negotiation (negotiate.go) -> rate limits (rates.go) ->
 // members (body.go, get.go) -> text, if it is persisted (persisted.go) -> document, from the cache

@@ -30,7 +30,7 @@ type document struct {
 	filters []*ast.Argument
 	// sized maps each of them to its index in the sizes of an operation.
 	sized map[*ast.Argument]int
-	// conditional: directives select fields depending on the variables of each operation.
+	// conditional reports that directives select fields by the variables of each operation.
 	conditional bool
 	// pages caches the plans of its operations and pages. It is nil if there are none, or if the
 	// document is conditional.
@@ -40,15 +40,15 @@ type document struct {
 	warned atomic.Int64 // time of the last warning about it, in ns of Unix time; 0: none yet
 }
 
-// operation returns the operation to run: the named one, or the only one.
+// operation returns the operation with a name, or the only operation if the name is empty.
 func (d *document) operation(name string) (*ast.OperationDefinition, *refusal) {
 	if name == "" && len(d.ast.Operations) > 1 {
-		return nil, refuseDocument(codeOperationResolution, "The document has several operations: operationName must say which one to run.")
+		return nil, refuseDocument(codeOperationResolution, "The document has several operations: operationName must name one of them.")
 	}
 	if op := d.ast.Operations.ForName(name); op != nil {
 		return op, nil
 	}
-	return nil, refuseDocument(codeOperationResolution, "The document has no operation of the name in operationName.")
+	return nil, refuseDocument(codeOperationResolution, "The document has no operation with the name in operationName.")
 }
 
 // compiler compiles query texts to documents and caches these.
@@ -81,8 +81,8 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 	}
 }
 
-// fewErrors limits the errors of each rule to the number that is shown: a rule may find one for
-// each token.
+// fewErrors limits the errors of each rule to the number that an answer may have: a rule may find
+// one for each token.
 func fewErrors(all *rules.Rules, most int) *rules.Rules {
 	few := rules.NewRules()
 	for name, rule := range all.GetInner() {
@@ -98,8 +98,8 @@ func fewErrors(all *rules.Rules, most int) *rules.Rules {
 	return few
 }
 
-// document returns the document for a text, cached or compiled. Only valid documents are cached:
-// refusing one again costs little, and so a flood of invalid ones cannot evict others.
+// document returns the document for a text, cached or compiled. Only valid documents are cached.
+// Refusing an invalid one again costs little, and many of them cannot evict others.
 func (c *compiler) document(text string) (*document, *refusal) {
 	if d := c.cache.get(text); d != nil {
 		return d, nil
@@ -112,7 +112,8 @@ func (c *compiler) document(text string) (*document, *refusal) {
 	return d, nil
 }
 
-// compile parses, inspects and validates, cheapest first.
+// compile checks a text in the order of the costs of the checks: it parses, inspects and validates
+// it.
 func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(text) > c.limits.QueryChars && (len(text) > utf8.UTFMax*c.limits.QueryChars || utf8.RuneCountInString(text) > c.limits.QueryChars) {
 		return nil, tooLong(c.limits)
@@ -168,10 +169,10 @@ func (c *compiler) parseRefusal(err error) *refusal {
 	return refuse(statusSyntax, codeParseFailed, "The query cannot be parsed.")
 }
 
-// maxMessage limits what a message repeats of the query, in bytes.
+// maxMessage limits the length of an error message, which may quote the query, in bytes.
 const maxMessage = 300
 
-// presentable assigns a code to the first errors of a list and shortens them.
+// presentable returns the first errors of a list, shortened and with a code.
 func (c *compiler) presentable(errs gqlerror.List, code string) gqlerror.List {
 	shown := make(gqlerror.List, 0, min(len(errs), c.limits.Errors))
 	for _, e := range errs[:cap(shown)] {

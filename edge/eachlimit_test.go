@@ -16,7 +16,7 @@ type limitCase struct {
 	set            string // NAME=VALUE
 	within, beyond string // documents, or bodies if they start with "body "
 	code           string
-	// only: the limit applies in warn mode too, because it protects the process.
+	// only reports that the limit applies in warn mode too, because it protects the process.
 	only bool
 }
 
@@ -148,6 +148,6 @@ func TestServer_TakesTimesFromLimits(t *testing.T) {
 	}
 	l.Query = time.Minute
 	if s := Server(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler)); s.WriteTimeout != time.Minute+3*time.Second {
-		t.Errorf("a query that may take a minute is cut off after %s", s.WriteTimeout)
+		t.Errorf("a query with a timeout of a minute is cut off after %s", s.WriteTimeout)
 	}
 }

@@ -19,13 +19,13 @@ import (
 var errTokenExpired = errors.New("the token has expired")
 
 // eventStream is an answer by server-sent events, in the distinct connections mode of graphql-sse:
-// events "next" with results, and a final "complete". Comments keep an idle connection open. A
-// stream that ends without "complete" was cut off, and its client may reconnect.
+// events "next" with results, and a final "complete". Comments keep an idle connection open. If a
+// stream ends without "complete", the connection was lost, and its client may reconnect.
 type eventStream struct {
 	wire    wire
 	limits  *Limits
 	cancel  context.CancelFunc
-	endless bool // it is a subscription
+	endless bool // a subscription, which runs until it is ended
 	began   time.Time
 	span    *observe.Operation
 	report
@@ -62,7 +62,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, ca
 			go own.watch(cancel)
 			go func() {
 				defer leave()
-				defer h.survive(ctx)
+				defer h.recoverPanic(ctx)
 				h.emit(ctx, s, caller, op)
 			}()
 			return nil
@@ -76,8 +76,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, ca
 	return nil
 }
 
-// survive is deferred in goroutines in which a panic would end the process.
-func (h *Handler) survive(ctx context.Context) {
+// recoverPanic logs a panic. Goroutines defer it, because a panic would end the process.
+func (h *Handler) recoverPanic(ctx context.Context) {
 	if value := recover(); value != nil {
 		h.panicked(ctx, value)
 	}
@@ -99,7 +99,7 @@ func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *r
 	return func() { done(); h.streams.leave(s) }, nil
 }
 
-// emit sends the events of an operation, and its failure.
+// emit sends the events of an operation, or why it failed.
 func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) {
 	defer func() {
 		if s.cutOff() {
@@ -111,15 +111,15 @@ func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, 
 	defer s.cancel()
 	s.open()
 	defer s.close()
-	if refused := h.emitted(ctx, s, caller, op); refused != nil {
+	if refused := h.tryEmit(ctx, s, caller, op); refused != nil {
 		s.code = firstCode(refused.errs)
 		s.fail(refused.errs)
 	}
 }
 
-// emitted is emit without sending the failure. It may run on a goroutine in which a panic would end
-// the process.
-func (h *Handler) emitted(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) (refused *refusal) {
+// tryEmit sends the events of an operation and returns its failure. It recovers from panics,
+// because in a goroutine they would end the process.
+func (h *Handler) tryEmit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) (refused *refusal) {
 	defer func() {
 		if value := recover(); value != nil {
 			refused = h.panicked(ctx, value)
@@ -239,7 +239,7 @@ func (s *eventStream) send(event string, data [][]byte) {
 	s.write(append(message, []byte("\n\n")))
 }
 
-// fail sends as events why there is no result, or no further one.
+// fail sends errors as the last result of the stream.
 func (s *eventStream) fail(errs gqlerror.List) {
 	s.send("next", [][]byte{append(appendErrors([]byte{'{'}, errs), '}')})
 	s.send("complete", nil)

@@ -111,7 +111,7 @@ func (s *streamUnderTest) next() string {
 
 func TestEvents_Subscription(t *testing.T) {
 	s, e := newTickingEdge(t, func(c *Config) {
-		// The deadlines of ordinary requests are short here, and a stream outlives them.
+		// The deadlines of ordinary requests are short here. A stream must outlive them.
 		c.Limits.Ping = 20 * time.Millisecond
 	})
 	l := DefaultLimits()
@@ -313,7 +313,7 @@ func TestStreamThatPanics_ProcessSurvives(t *testing.T) {
 	}
 }
 
-// brittle is a ResponseWriter whose Header panics the first time.
+// brittle is a ResponseWriter whose first call of Header panics.
 type brittle struct {
 	*httptest.ResponseRecorder
 	broken bool

@@ -52,9 +52,9 @@ func (r responseWire) end(within time.Duration) {
 // cut implements wire. The server notices by itself.
 func (responseWire) cut() {}
 
-// ownWire is an answer to an HTTP/1.1 request whose handler has returned, on a connection that is
-// closed with the answer. Otherwise an answer that is open for hours would keep what the server
-// needs for a request, 20 KB and more.
+// ownWire is an answer to an HTTP/1.1 request whose handler has returned. The connection is closed
+// with the answer. If the handler ran until then, the server would keep its buffers for the
+// request, 20 KB and more, for hours.
 type ownWire struct {
 	conn net.Conn
 	head []byte // sent with the first bytes

@@ -18,7 +18,7 @@ import (
 
 const askTicks = "POST /graphql HTTP/1.%d\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: 31\r\n\r\n" + `{"query":"subscription{ticks}"}`
 
-// ticks sends two events and expects them and the end of the answer.
+// ticks sends two events, and checks that the client receives them and the end of the answer.
 func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 	t.Helper()
 	events := bufio.NewReader(answer.Body)
@@ -157,7 +157,7 @@ func TestEvents_EndOfAResponseHasADeadline(t *testing.T) {
 	}
 }
 
-// deaf is a connection that accepts no data.
+// deaf is a connection that never accepts data.
 type deaf struct {
 	net.Conn
 	closed chan struct{}

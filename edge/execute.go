@@ -9,7 +9,7 @@ import (
 )
 
 // execute runs a query or a mutation, by its plan if it has one, and otherwise by gqlgen's
-// executor. It returns nil if the context had ended before.
+// executor. It returns nil if ctx has ended before anything was run.
 func (h *Handler) execute(ctx context.Context, op *operation) *graphql.Response {
 	answered, started := h.graph.Answer(ctx, &graph.Request{Op: op.OperationContext, Pages: op.pages, Body: op.body})
 	if answered {
@@ -23,9 +23,8 @@ func (h *Handler) execute(ctx context.Context, op *operation) *graphql.Response 
 	return respond(ctx)
 }
 
-// finish runs an operation that its plan has started and could not answer. It does what the
-// executor does, except that the context may have ended meanwhile, which is reported like any other
-// error.
+// finish runs an operation that its plan has started but could not answer. It does what the
+// executor does, except that it reports the end of ctx like any other error.
 func (h *Handler) finish(ctx context.Context, op *operation) *graphql.Response {
 	ctx = h.collectErrors(graphql.WithOperationContext(ctx, op.OperationContext))
 	resp := h.graph.Exec(ctx)(ctx)

@@ -47,16 +47,16 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 	}
 	res, err := op.count(ctx, next)
 	op.body.Hold(fieldBytes)
-	op.body.Count(len(field.Field.Alias) + leastBytes(res))
+	op.body.Count(len(field.Field.Alias) + minBytes(res))
 	if op.body.Err() != nil && err == nil {
 		return graphql.Null, nil
 	}
 	return res, err
 }
 
-// leastBytes returns the minimal size of a field in addition to its response name: quotes, a colon,
-// a comma and the value.
-func leastBytes(value any) int {
+// minBytes returns a lower bound of the size of a field, except for its response name: the quotes,
+// the colon, the comma and the value.
+func minBytes(value any) int {
 	switch v := value.(type) {
 	case string:
 		return len(`"":"",`) + len(v)
@@ -74,7 +74,7 @@ func (h *Handler) outcome(op *operation, resp *graphql.Response) (*executed, err
 		_, _ = op.body.Write(resp.Data)
 		op.body.Finish()
 	}
-	done := &executed{errors: h.limited(resp.Errors)}
+	done := &executed{errors: h.firstErrors(resp.Errors)}
 	if err := op.body.Err(); err != nil {
 		return done, err
 	}
@@ -119,7 +119,7 @@ func (e *executed) pieces(reported *costReported) [][]byte {
 	return joined(append(pieces, e.tail(nil, reported)))
 }
 
-// joined joins short pieces, so that they are sent at once, for the price of a copy.
+// joined copies short pieces into one, so that they are sent at once.
 func joined(pieces [][]byte) [][]byte {
 	size := length(pieces)
 	if len(pieces) < 2 || size > pooledBytes {
@@ -142,7 +142,7 @@ func length(pieces [][]byte) (n int) {
 // unsent returns the refusal of a query whose answer cannot be sent.
 func (h *Handler) unsent(err error) *refusal {
 	if errors.Is(err, answer.ErrNoMemory) {
-		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "The answers in progress use all memory that there is for answers; try again.", 1)
+		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "Other answers in progress use all memory for answers; try again.", 1)
 	}
 	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.", h.limits.AnswerBytes))
 }
@@ -155,10 +155,10 @@ func (h *Handler) unsentMutation(op *operation, done *executed, err error) *exec
 	if errors.Is(err, answer.ErrNoMemory) {
 		why = "No memory is free for the answer"
 	}
-	shown := coded(codeAnswerTooLarge, why+", and is not sent. The mutations in extensions.executed were executed all the same: look what they have done, or repeat them with the same idempotency keys and fewer fields.")
+	shown := coded(codeAnswerTooLarge, why+", and is not sent. The mutations in extensions.executed were executed: read what they changed, or repeat them with the same idempotency keys and fewer fields.")
 	shown.Extensions["executed"] = op.started
 	op.release()
-	return &executed{errors: h.limited(append(gqlerror.List{shown}, done.errors...))}
+	return &executed{errors: h.firstErrors(append(gqlerror.List{shown}, done.errors...))}
 }
 
 // unsentEvent returns the result for an event that cannot be sent.

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// root resolves the few fields that the tests of the edge need, and counts the calls. A test can set
-// what they do. Every other field of the contract panics, because no test should call it.
+// root resolves the few fields that the tests of the edge need, and counts the calls. A test can
+// replace what it does. All other fields of the contract panic, because no test should call them.
 type root struct {
 	graph.ResolverRoot
 	calls  atomic.Int64

@@ -37,7 +37,7 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 		switch checkJSON([]byte(text), l.Values) {
 		case jsonTooMuch:
 			return params{}, tooManyValues(l)
-		case jsonBad:
+		case jsonInvalid:
 			return params{}, badRequest("The parameter " + part.name + " of the URL is not valid JSON.")
 		}
 		*part.into = []byte(text)

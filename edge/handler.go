@@ -45,7 +45,6 @@ type Config struct {
 	Profile Profile
 	// Compress compresses answers to signed-in viewers too.
 	Compress bool
-	// Documents, where they are set, are the only ones that are answered.
 	// Documents, if set, are the only documents that are answered.
 	Documents Manifest
 	// TrustedProxies are the proxies whose X-Forwarded-For header is trusted.
@@ -63,7 +62,7 @@ type Config struct {
 	Closed func(code string)
 	// Tracing creates spans of operations. If nil, there are none.
 	Tracing *observe.Tracing
-	// Spent, if set, is called with the points that a signed-in viewer, or an address, pays.
+	// Spent, if set, is called with the points that a signed-in viewer or an address has spent.
 	Spent func(signedIn bool, points float64)
 }
 
@@ -148,8 +147,8 @@ func New(c Config) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP answers one request. A single response is complete before its first byte is sent, so
-// that a panic can still be answered.
+// ServeHTTP answers one request. It sends a single response only when it is complete, so that a
+// panic can still be answered.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wantsSocket(r) {
 		h.serveSocket(w, r)
@@ -163,14 +162,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r, x.span = r.WithContext(ctx), span
 	}
 	x.profile = h.profile
-	x.accepted = negotiate(r.Header["Accept"], h.profile.unsaid())
+	x.accepted = negotiate(r.Header["Accept"], h.profile.defaultMedia())
 	refused := h.serve(w, x, r)
 	switch {
 	case x.opened:
 		return // the stream reports its own outcome
 	case refused != nil && x.stream && refused.ofRequest():
-		// A client that only accepts events gets the refusal as an event. It would take another
-		// status for a broken connection and retry.
+		// A client that only accepts events gets the refusal as an event, because it would treat
+		// another status as a lost connection and retry.
 		x.code = firstCode(refused.errs)
 		h.refuseByEvents(w, refused)
 	case refused != nil:
@@ -201,7 +200,7 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 			refused = h.panicked(r.Context(), value)
 		}
 	}()
-	caller, op, refused := h.prepared(x, r)
+	caller, op, refused := h.prepareRequest(x, r)
 	switch {
 	case refused != nil:
 		return refused
@@ -222,8 +221,8 @@ func (h *Handler) panicked(ctx context.Context, value any) *refusal {
 	return &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{h.presenter.present(ctx, err)}}
 }
 
-// prepared reads a request and prepares its operation.
-func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op *operation, refused *refusal) {
+// prepareRequest reads a request and prepares its operation.
+func (h *Handler) prepareRequest(x *exchange, r *http.Request) (caller auth.Caller, op *operation, refused *refusal) {
 	if refused := h.admit(x, r); refused != nil {
 		return caller, nil, refused
 	}
@@ -255,7 +254,7 @@ func (h *Handler) prepared(x *exchange, r *http.Request) (caller auth.Caller, op
 	return caller, op, nil
 }
 
-// admit checks a request by its header.
+// admit checks the method and the header of a request.
 func (h *Handler) admit(x *exchange, r *http.Request) *refusal {
 	if r.Method != http.MethodPost && r.Method != http.MethodGet {
 		return notAllowed("GET, POST", "GraphQL requests are sent by POST or GET.")
@@ -289,8 +288,8 @@ func (h *Handler) tooLarge() *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, codePayloadTooLarge, fmt.Sprintf("The request body has more than %d bytes.", h.limits.BodyBytes))
 }
 
-// caller returns the sender of a request, and the account that pays for it. It charges the minimal
-// price at once.
+// caller returns the caller of a request and the account that pays for it, which it charges the
+// minimum price.
 func (h *Handler) caller(r *http.Request) (auth.Caller, account, *refusal) {
 	caller, err := h.authenticate(r.Context(), r.Header["Authorization"])
 	if err != nil {
@@ -343,7 +342,7 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 	return nil
 }
 
-// release keeps the buffers of an exchange for reuse.
+// release returns the buffers of an exchange to their pools.
 func (h *Handler) release(x *exchange) {
 	if x.op != nil {
 		x.op.release()

@@ -65,8 +65,8 @@ func otherArguments(n int) string {
 
 // nested returns a query of a depth, including the leaf.
 func nested(depth int) string {
-	// The fields user, library, edges, node and createdBy repeat; they alone make an even number of
-	// levels.
+	// The fields user, library, edges, node and createdBy repeat. They alone would make an even
+	// number of levels.
 	open := []string{`user(id:"x")`}
 	chain := []string{"library(first:1)", "edges", "node", "createdBy"}
 	for len(open) < depth-1 {
@@ -261,8 +261,8 @@ func TestIntrospection_IsForDevelopment(t *testing.T) {
 	}
 }
 
-// TestHostile_DocumentsAreCheap passes if it returns at all: without memoization, the bomb would
-// have 2^26 selection sets to visit and would not finish during the test.
+// TestHostile_DocumentsAreCheap passes if it ends: without memoization, the inspection would visit
+// 2^26 selection sets and not end within the time of the test.
 func TestHostile_DocumentsAreCheap(t *testing.T) {
 	e := newEdge(t, nil)
 	for range 100 {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// hostileBodies returns hostile requests within the body limit that should cost next to nothing, by
+// hostileBodies returns hostile requests within the body limit, which must cost very little, by
 // name.
 func hostileBodies(t testing.TB) map[string][]byte {
 	bodies := map[string][]byte{
@@ -94,7 +94,7 @@ func TestHostile_RequestsTakeLittleMemory(t *testing.T) {
 			code = a.code()
 		}
 		if least > 1<<20 {
-			t.Errorf("%s: %s takes %d bytes, at most 1 MiB is right", name, code, least)
+			t.Errorf("%s: %s takes %d bytes, want at most 1 MiB", name, code, least)
 		}
 		if code == "" {
 			t.Errorf("%s is not refused", name)

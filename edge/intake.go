@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// firstBytes of a body or message are read before a buffer for the rest is allocated, so that a
-// client that announces a megabyte and sends nothing ties up no memory. Few requests are longer, so
-// the buffers for the rest are pooled separately.
+// firstBytes is how many bytes of a body or message are read before a buffer for the rest is
+// allocated, so that a client that announces a megabyte and sends nothing ties up no memory. Few
+// requests are longer, so the buffers for the rest have their own pool.
 const firstBytes = 64 << 10
 
-// intake is the buffer that one body or message is read into. It is reused.
+// intake is a reusable buffer into which one body or message is read.
 type intake struct {
 	first   bytes.Buffer
 	whole   *bytes.Buffer // everything, if it is longer than the first bytes

@@ -38,7 +38,7 @@ func TestJSON_CountsValuesOfABody(t *testing.T) {
 	for body, most := range map[string]int{
 		`{}`: 1, `{"a":1}`: 1, `{"a":1,"b":[2,3]}`: 4, `"[,{"`: 0, `["\\",1]`: 2, `["\"[[[[",1]`: 2, `["\\\"[[[["]`: 1, `[[],{}]`: 4,
 	} {
-		if got := checkJSON([]byte(body), most); got != jsonGood {
+		if got := checkJSON([]byte(body), most); got != jsonValid {
 			t.Errorf("%s: more than %d values (%d)", body, most, got)
 		}
 		if got := checkJSON([]byte(body), most-1); most > 0 && got != jsonTooMuch {
@@ -55,7 +55,7 @@ func TestJSON_CountsValuesOfABody(t *testing.T) {
 	if got := checkJSON(deep, len(deep)); got != jsonTooMuch {
 		t.Errorf("%d levels: %d", maxJSONDepth+1, got)
 	}
-	if got := checkJSON(deep[1:len(deep)-1], len(deep)); got != jsonGood {
+	if got := checkJSON(deep[1:len(deep)-1], len(deep)); got != jsonValid {
 		t.Errorf("%d levels: %d", maxJSONDepth, got)
 	}
 }
@@ -73,14 +73,14 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		trimmed := bytes.Trim(b, jsonSpace)
-		got, want := checkJSON(trimmed, 1<<20), jsonBad
+		got, want := checkJSON(trimmed, 1<<20), jsonInvalid
 		if json.Valid(trimmed) && utf8.Valid(trimmed) {
-			want = jsonGood
+			want = jsonValid
 		}
 		if got != want {
 			t.Fatalf("%q is %d, want %d", b, got, want)
 		}
-		if got == jsonBad {
+		if got == jsonInvalid {
 			return
 		}
 		d := json.NewDecoder(bytes.NewReader(trimmed))
@@ -108,7 +108,7 @@ func TestEightDigits_EachByteAtEachPosition(t *testing.T) {
 				t.Errorf("%q: %t", b, got)
 			}
 			number := bytes.Trim(append([]byte("1"), b...), jsonSpace) // surrounding white space is removed before the check
-			if got := checkJSON(number, 0) == jsonGood; got != json.Valid(number) {
+			if got := checkJSON(number, 0) == jsonValid; got != json.Valid(number) {
 				t.Errorf("allDigits(%q) is %t", number, got)
 			}
 		}

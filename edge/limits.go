@@ -7,8 +7,8 @@ import (
 	"carrel/core/input"
 )
 
-// Limits are all limits of the edge. They keep one request from costing as much as a thousand.
-// extensions.code names the limit that a request exceeds.
+// Limits are the limits of the edge, so that no request costs as much as a thousand. If a request
+// exceeds one, extensions.code names it.
 type Limits struct {
 	// BodyBytes limits a request body (PAYLOAD_TOO_LARGE). 1 MiB holds the largest text of the
 	// contract, 512 KiB, with every character escaped to two.
@@ -48,7 +48,7 @@ type Limits struct {
 	// Cost limits the cost of an operation (COST_LIMIT), see cost.go. A page of 100 with three
 	// objects per entry costs 400; four nested pages of 20 would cost millions.
 	Cost int
-	// AnswerBytes limits the data of an answer, or of an event (ANSWER_TOO_LARGE). A page of 100
+	// AnswerBytes limits the data of an answer or event (ANSWER_TOO_LARGE). A page of 100 items
 	// with descriptions of 10,000 characters in any language has at most 4 MiB.
 	AnswerBytes int
 	// AnswerMemory limits the memory of all answers that are being built or sent, in bytes

@@ -26,26 +26,26 @@ func (m mediaType) contentType() string {
 
 // accepted is what a client accepts as an answer.
 type accepted struct {
-	// media is the media type of a single response. mediaNone: the client accepts none.
+	// media is the media type of a single response, or mediaNone if the client accepts none.
 	media mediaType
-	// events: it accepts server-sent events. stream: it wants them even if a single response would
-	// do.
+	// events reports that the client accepts server-sent events, stream that it prefers them to a
+	// single response.
 	events, stream bool
 }
 
 // negotiate chooses from the Accept headers the media type with the highest q. If two are equal it
-// chooses application/graphql-response+json if that is named, and application/json otherwise.
-// Events are only chosen if nothing else is preferred as much: clients list them in every request
-// because they can read them, but want them for subscriptions. unsaid is the media type for clients
-// without a preference.
-func negotiate(accept []string, unsaid mediaType) accepted {
+// chooses application/graphql-response+json if that is named, and application/json otherwise. It
+// chooses events only if the client prefers them to everything else: clients list them in every
+// request, but need them for subscriptions only. defaultMedia is the media type for clients without
+// a preference.
+func negotiate(accept []string, defaultMedia mediaType) accepted {
 	if len(accept) == 0 {
-		return accepted{media: unsaid}
+		return accepted{media: defaultMedia}
 	}
 	if len(accept) == 1 {
 		switch accept[0] {
 		case "", "*/*":
-			return accepted{media: unsaid}
+			return accepted{media: defaultMedia}
 		case "application/json":
 			return accepted{media: mediaJSON}
 		case "application/graphql-response+json":
@@ -72,7 +72,7 @@ func negotiate(accept []string, unsaid mediaType) accepted {
 			}
 		}
 	}
-	out := accepted{media: unsaid, events: events.q > 0, stream: events.q > max(json.q, graphql.q)}
+	out := accepted{media: defaultMedia, events: events.q > 0, stream: events.q > max(json.q, graphql.q)}
 	switch {
 	case graphql.q <= 0 && json.q <= 0:
 		out.media = mediaNone

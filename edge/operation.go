@@ -22,7 +22,7 @@ type operation struct {
 	*graphql.OperationContext
 	account   account
 	cost      int // of its document with these variables, see cost.go
-	price     int // the price paid before it started
+	price     int // charged before it is run
 	wantsCost bool
 	// libraries counts the libraries that its mutations concerned.
 	libraries atomic.Int64
@@ -49,7 +49,7 @@ type keyCount interface{ ConcernedKeys() int }
 // secretCount is implemented by payloads of mutations of pastes.
 type secretCount interface{ WrongSecrets() int }
 
-// operation prepares the operation of a request and charges its account. leastPrice was charged
+// operation prepares the operation of a request and charges its account. minPrice was charged
 // before.
 func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	keep, refused := h.persisted.resolve(&p)
@@ -96,7 +96,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		op.Headers = http.Header{"Accept-Language": p.language}
 	}
 	op.ResolverMiddleware = op.resolve
-	op.price = max(leastPrice, op.cost*costPrice)
+	op.price = max(minPrice, op.cost*costPrice)
 	switch def.Operation {
 	case ast.Mutation:
 		op.price = max(mutationPrice*op.changes(h.schema.Mutation), op.price)
@@ -119,9 +119,9 @@ func (op *operation) fields(root *ast.Definition) []graphql.CollectedField {
 // bulkLists are the names of the lists of items in the inputs of bulk mutations.
 var bulkLists = map[string]string{"shareContents": "contentIds", "deleteContents": "items"}
 
-// changes is how many changes the operation asks for: one by each mutation, and one for each
-// item of a bulk mutation. Longer lists than a bulk mutation takes are refused at the price
-// of the longest.
+// changes returns how many changes the operation requests: one for each mutation, and one for each
+// item of a bulk mutation. A list that is too long for a bulk mutation counts as the longest list
+// allowed, and is refused later.
 func (op *operation) changes(root *ast.Definition) (n int) {
 	for _, f := range op.fields(root) {
 		items := 1
@@ -161,8 +161,8 @@ func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, err
 	return res, err
 }
 
-// run executes a query or a mutation, and charges what is only known at its end. The caller
-// releases op when the answer was sent.
+// run executes a query or a mutation, and charges the part of the price that is only known
+// afterwards. The caller releases op when the answer has been sent.
 func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*executed, *refusal) {
 	if h.running.Add(1) > int64(h.limits.Concurrent) {
 		h.running.Add(-1)
@@ -181,8 +181,8 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	resp := h.execute(ctx, op)
 	op.resolving = resolvingPrice(viewer)
 	op.account.bill(op.afterwards())
-	if resp == nil { // the context had ended before it started
-		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation took longer than it may.")
+	if resp == nil { // ctx ended before it was run
+		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation timed out.")
 	}
 	done, err := h.outcome(op, resp)
 	switch {
@@ -215,8 +215,8 @@ func (h *Handler) contextOf(ctx context.Context, caller auth.Caller) context.Con
 	return ctx
 }
 
-// limited returns the errors of errs that are shown.
-func (h *Handler) limited(errs gqlerror.List) gqlerror.List {
+// firstErrors returns the errors of errs that are shown.
+func (h *Handler) firstErrors(errs gqlerror.List) gqlerror.List {
 	return errs[:min(len(errs), h.limits.Errors)]
 }
 

@@ -92,7 +92,7 @@ func TestPersistedDocuments_AreBounded(t *testing.T) {
 		p.keep(digest(text), text)
 		p.keep(digest("{used}"), "{used}")
 		if _, ok := p.find(digest("{used}")); !ok {
-			t.Fatal("what is used is forgotten")
+			t.Fatal("a document in use was evicted")
 		}
 	}
 	if len(p.byHash) > 100 || p.order.Len() != len(p.byHash) || p.bytes > 2_000 {

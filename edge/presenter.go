@@ -15,8 +15,8 @@ import (
 	"carrel/core/fault"
 )
 
-// presenter decides what clients see of an error. It is an allowlist: all errors but the domain's
-// become "Internal error." with an id, under which the log has the details.
+// presenter decides what clients see of an error. It only shows errors of the domain: any other
+// error becomes "Internal error." with an id by which its details are in the log.
 type presenter struct {
 	log *slog.Logger
 	// random fills b. The ids of errors are made from it.
@@ -49,11 +49,11 @@ func (p *presenter) shown(ctx context.Context, err error) *gqlerror.Error {
 	case errors.As(err, &problem):
 		return presentFaults(fault.List{problem})
 	case fault.MayHaveCommitted(err):
-		return coded(codeOutcomeUnknown, "It is not known whether the change was made: look, and try again with the same idempotency key.")
+		return coded(codeOutcomeUnknown, "It is not known whether the change was made: check, or try again with the same idempotency key.")
 	case errors.Is(err, context.DeadlineExceeded):
-		return coded(codeTimeout, "The operation took longer than it may.")
+		return coded(codeTimeout, "The operation timed out.")
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return coded(codeTimeout, "The operation was given up, because its client is gone.")
+		return coded(codeTimeout, "The operation was cancelled, because its client has disconnected.")
 	}
 	return internalError()
 }
@@ -152,8 +152,8 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// recovered turns a panic into an error, which is then presented like others. If it was recovered
-// before, it keeps that stack.
+// recovered converts a panic to an error, which is presented like any other. If the panic was
+// recovered before, the error keeps the stack of that time.
 func recovered(_ context.Context, value any) error {
 	if before, ok := value.(*panicError); ok {
 		return before

@@ -68,9 +68,9 @@ func TestPresenter(t *testing.T) {
 		"gqlgen's own":                      {gqlerror.Errorf("SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
 		"an error that claims a code":       {&gqlerror.Error{Message: "SELECT secret", Extensions: map[string]any{"code": "NOT_FOUND", "dsn": "SELECT secret"}}, "INTERNAL_SERVER_ERROR", internal},
 		"a panic":                           {recovered(context.Background(), "SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
-		"deadline":                          {fmt.Errorf("read: %w", context.DeadlineExceeded), "TIMEOUT", "The operation took longer than it may."},
+		"deadline":                          {fmt.Errorf("read: %w", context.DeadlineExceeded), "TIMEOUT", "The operation timed out."},
 		"cancelled, but not by the client":  {context.Canceled, "INTERNAL_SERVER_ERROR", internal},
-		"an uncertain write, not converted": {fault.Uncertain(errors.New("SELECT secret")), "OUTCOME_UNKNOWN", "It is not known whether the change was made: look, and try again with the same idempotency key."},
+		"an uncertain write, not converted": {fault.Uncertain(errors.New("SELECT secret")), "OUTCOME_UNKNOWN", "It is not known whether the change was made: check, or try again with the same idempotency key."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -96,7 +96,8 @@ func TestCompress_Conditions(t *testing.T) {
 
 const oneName = `{"query":"{user(id:\"x\"){displayName}}"}`
 
-// TestCompress_IsForViewersWithoutCookies, and keeps to what the client asks for.
+// TestCompress_IsForViewersWithoutCookies: answers are compressed if the request has no cookie and
+// accepts gzip.
 func TestCompress_IsForViewersWithoutCookies(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Compress = true })
 	head := len(`{"data":{"user":{"displayName":""}}}`)
@@ -150,7 +151,8 @@ func TestCompress_IsForViewersWithoutCookies(t *testing.T) {
 	}
 }
 
-// TestCompress_LeavesEventsAlone: an event is an answer to what somebody else has done.
+// TestCompress_LeavesEventsAlone: events are never compressed, because they contain what somebody
+// else has done.
 func TestCompress_LeavesEventsAlone(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Compress = true })
 	e.named(zipFrom)

@@ -17,27 +17,27 @@ const point = 100
 
 // The prices of operations, in hundredths of a point.
 const (
-	leastPrice    = point // of any operation, including a refused one
+	minPrice      = point // of any operation, including a refused one
 	mutationPrice = 10 * point
 	costPrice     = point / 10        // of one unit of an operation's cost
 	libraryPrice  = point / 100       // of one library that a mutation concerns
 	keyPrice      = point             // of one key that a mutation leases or releases
-	secretPrice   = 9 * mutationPrice // of a wrong secret, which costs ten mutations in all
+	secretPrice   = 9 * mutationPrice // of a wrong secret, in addition to its mutation
 	pastePrice    = point             // of one paste, in an account for pastes
 	roundPrice    = point             // of one round of reads that resolves groups
 	groupPrice    = point / 20        // of one group that is read for it
 )
 
-// refill is the time in which an empty account fills up. An account that was unused for so long
-// need not be kept.
+// refill is the time in which an empty account is filled. An account that was not used for that
+// long is full, and need not be kept.
 const refill = time.Minute
 
 // maxAccounts limits the accounts of each of two generations, some 150 bytes each. A flood of more
 // addresses than that evicts accounts of addresses; those of viewers are kept separately.
 const maxAccounts = 100_000
 
-// rates keeps one caller from using up what is there for all. Each has a token bucket that fills
-// steadily up to the points of a minute.
+// rates are the rate limits, which keep one caller from using up the capacity for all. Each caller
+// has a token bucket that is refilled steadily, up to the points of a minute.
 type rates struct {
 	viewers, addresses *ledger // if nil, there are no rate limits
 	pastes             *ledger // for addresses without a viewer
@@ -65,7 +65,8 @@ func (r *rates) account(viewer string, req *http.Request) account {
 	return r.anonymous(r.addressOf(req))
 }
 
-// accountOf is account for something that outlives its request, which came from an address.
+// accountOf is like account, for a socket that outlives its request. address is that of the
+// request.
 func (r *rates) accountOf(viewer, address string) account {
 	if viewer != "" {
 		return r.viewers.account(viewer)
@@ -134,7 +135,7 @@ type ledger struct {
 
 	mu             sync.Mutex
 	younger, older map[string]*rate.Limiter
-	turned         time.Time
+	rotated        time.Time
 }
 
 // newLedger returns a ledger that gives each account so many points per minute. It returns nil for
@@ -154,8 +155,8 @@ func (l *ledger) limiter(owner string) *rate.Limiter {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.turned) > refill || len(l.younger) >= maxAccounts {
-		l.older, l.younger, l.turned = l.younger, make(map[string]*rate.Limiter, len(l.younger)/2), now
+	if now.Sub(l.rotated) > refill || len(l.younger) >= maxAccounts {
+		l.older, l.younger, l.rotated = l.younger, make(map[string]*rate.Limiter, len(l.younger)/2), now
 	}
 	limiter, ok := l.younger[owner]
 	if !ok {
@@ -170,21 +171,21 @@ func (l *ledger) limiter(owner string) *rate.Limiter {
 func (l *ledger) account(owner string) account { return account{owner: owner, ledger: l} }
 
 // account is the account of one caller, a viewer's id or an address. It looks up its points in the
-// ledger each time: a socket keeps its account for longer than the ledger keeps unused ones, and
-// would otherwise spend points of its own.
+// ledger each time, because a socket keeps its account for longer than the ledger keeps an unused
+// limiter. Otherwise the socket and new requests would have separate points.
 type account struct {
 	owner  string
 	ledger *ledger // if nil, points are unlimited
 	pastes *ledger // if nil, pastes are unlimited
 }
 
-// create charges for pastes, of which anonymous callers may create only so many per minute.
+// create charges for the pastes that an anonymous caller creates.
 func (a account) create(pastes int) *refusal {
 	return account{owner: a.owner, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
 }
 
-// begin charges the minimal price. It returns a refusal if the account does not hold it.
-func (a account) begin() *refusal { return a.take(leastPrice, leastPrice) }
+// begin charges the minimum price. It returns a refusal if the account has too few points.
+func (a account) begin() *refusal { return a.take(minPrice, minPrice) }
 
 // rest charges the remainder of a price after begin. A price above the capacity of the account is
 // charged as that capacity.
@@ -192,11 +193,12 @@ func (a account) rest(price int) *refusal {
 	if a.ledger == nil {
 		return nil
 	}
-	price = min(price, max(2*leastPrice, a.ledger.burst))
-	return a.take(price-leastPrice, price)
+	price = min(price, max(2*minPrice, a.ledger.burst))
+	return a.take(price-minPrice, price)
 }
 
-// take charges now if the account holds needed, and refuses otherwise.
+// take charges the price now. If the account has too few points, it returns a refusal that says
+// when the account will have the points needed.
 func (a account) take(now, needed int) *refusal {
 	if a.ledger == nil || now <= 0 {
 		return nil
@@ -209,7 +211,7 @@ func (a account) take(now, needed int) *refusal {
 	missing := float64(needed) - limiter.TokensAt(at)
 	wait := max(1, int(math.Ceil(missing/float64(limiter.Limit()))))
 	return refuseUntil(http.StatusTooManyRequests, codeRateLimited,
-		fmt.Sprintf("Too much was asked for within a minute; try again in %d s.", wait), wait)
+		fmt.Sprintf("The rate limit is exceeded; try again in %d s.", wait), wait)
 }
 
 // bill charges what is only known afterwards. The balance may become negative.
@@ -221,7 +223,7 @@ func (a account) bill(price int) {
 	}
 }
 
-// balance returns the points that the account holds.
+// balance returns the points of the account.
 func (a account) balance() int {
 	if a.ledger == nil {
 		return 0

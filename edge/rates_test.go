@@ -55,8 +55,8 @@ func TestPrices(t *testing.T) {
 				if a.Code != 429 || wait < 1 || wait > 60 || a.Header().Get("Retry-After") == "" {
 					t.Errorf("got %d %v %s", a.Code, a.Header(), a.Body)
 				}
-				// The price of a document is known only after it was compiled, which is charged
-				// first.
+				// The price of a document is known only after it was compiled. The minimum price is
+				// charged before.
 				for tries := 1; ; tries++ {
 					sleep(time.Duration(wait) * time.Second)
 					a := e.send(t, c.body, "Authorization: Bearer ann")
@@ -106,7 +106,7 @@ func TestRates_MutationIsBilledWithItsFanOut(t *testing.T) {
 	}
 	a.bill(95 * point)
 	if refused := a.begin(); refused == nil {
-		t.Error("debts are not remembered")
+		t.Error("the negative balance is lost")
 	}
 }
 
@@ -234,8 +234,8 @@ func TestRates_Disabled(t *testing.T) {
 	}
 }
 
-// TestRates_SocketSharesTheAccountOfNewRequests: a socket, which keeps its account, spends from the
-// same one as new requests, however long it was idle.
+// TestRates_SocketSharesTheAccountOfNewRequests: a socket keeps its account. After any idle time it spends the same
+// points as new requests.
 func TestRates_SocketSharesTheAccountOfNewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(60, func(int) {})
@@ -315,7 +315,7 @@ func TestCost_IsReportedOnRequest(t *testing.T) {
 		e := newEdge(t, nil)
 		const query = `"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"`
 		if a := e.send(t, `{`+query+`}`); strings.Contains(a.Body.String(), "extensions") {
-			t.Errorf("unasked: %s", a.Body)
+			t.Errorf("not requested: %s", a.Body)
 		}
 		if a := e.send(t, `{`+query+`,"extensions":{"cost":true}}`, "Authorization: Bearer ann"); !strings.HasSuffix(a.Body.String(),
 			`,"extensions":{"cost":{"operation":62,"limit":5000,"points":6.2,"pointsLeft":29993}}}`) {

@@ -13,8 +13,8 @@ import (
 	"carrel/observe"
 )
 
-// results are the results of a subscription, until it or its context ends. Each is written for a
-// new viewer, so that access rights are current.
+// results are the results of a subscription until it or its context ends. Each is written for a new
+// Viewer, so that access rights are checked anew.
 type results struct {
 	handler      *Handler
 	caller       auth.Caller
@@ -38,7 +38,7 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 }
 
 // next waits for the next result. It returns nil at the end. The result is valid until the next
-// call. A subscription for which no memory is free ends, so that its client resubscribes and misses
+// call. If no memory is free, the subscription ends, and its client resubscribes and misses
 // nothing. Resolved groups are charged afterwards: the balance may become negative, which only
 // affects new operations.
 func (r *results) next() *executed {
@@ -48,7 +48,7 @@ func (r *results) next() *executed {
 		return nil
 	case r.refused != nil:
 		r.ended = true
-		return &executed{errors: r.handler.limited(r.refused)}
+		return &executed{errors: r.handler.firstErrors(r.refused)}
 	}
 	r.subscription.Await(r.ctx)
 	ctx, stop := context.WithCancel(r.ctx)

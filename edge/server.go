@@ -17,14 +17,14 @@ type Routes struct {
 	Page    http.Handler // served at /; if nil, nothing is
 	// Raw serves the texts of pastes by the path value "id". If nil, they are not served.
 	Raw http.Handler
-	// Ready returns why the process should get no requests, or nil. Only a NotReady is shown to
-	// clients.
+	// Ready returns nil, or the reason why the process should receive no requests. Clients see the
+	// reason only if it is a NotReady.
 	Ready func(ctx context.Context) error
 	// Sites are the other sites that may call /graphql.
 	Sites *CrossOrigin
 }
 
-// NotReady is a reason that may be public: it contains no host and no version.
+// NotReady is a reason that clients may see: it contains no host and no version.
 type NotReady string
 
 func (n NotReady) Error() string { return string(n) }
@@ -61,8 +61,8 @@ func Mux(r Routes) http.Handler {
 	})
 }
 
-// Values of the headers below. All answers share them, which is safe because header values are not
-// modified, and saves four allocations per answer.
+// Values of the headers below. All answers share them, which saves four allocations per answer. It
+// is safe because nothing modifies header values.
 var (
 	noSniffing  = []string{"nosniff"}
 	noContent   = []string{"default-src 'none'; frame-ancestors 'none'"}
@@ -91,9 +91,9 @@ func plain(w http.ResponseWriter, status int, text string) {
 // maxHTTP2Streams limits the concurrent requests of one connection. A browser makes a handful.
 const maxHTTP2Streams = 100
 
-// headSlack is what HTTP/2 counts for a header in addition to its bytes: 32 for each of up to 128
+// headerSlack is what HTTP/2 counts in addition to the bytes of a header: 32 for each of up to 128
 // fields.
-const headSlack = 32 * 128
+const headerSlack = 32 * 128
 
 // AnswerTime returns the timeout of an answer. It starts when the header of the request was read,
 // so it includes reading the body and running the operation.
@@ -101,8 +101,8 @@ func (l *Limits) AnswerTime() time.Duration {
 	return max(l.Write, l.Read+l.Query, l.Read+l.Mutation)
 }
 
-// headBytes returns the length of a request's header in HTTP/1.1 format.
-func headBytes(r *http.Request) int {
+// headerBytes returns the length of a request's header in HTTP/1.1 format.
+func headerBytes(r *http.Request) int {
 	n := len(r.Method) + len(r.RequestURI) + len("  HTTP/1.1\r\nHost: \r\n\r\n") + len(r.Host)
 	for name, values := range r.Header {
 		for _, value := range values {
@@ -112,24 +112,23 @@ func headBytes(r *http.Request) int {
 	return n
 }
 
-// shortHead refuses requests with a header longer than most bytes, not counting white space around
+// limitHeader refuses requests with a header longer than most bytes, not counting white space around
 // values. The server's own limit is less exact and differs between HTTP/1.1 and HTTP/2.
-func shortHead(h http.Handler, most int) http.Handler {
+func limitHeader(h http.Handler, most int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if headBytes(r) > most {
-			plain(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The head of the request has more than %d bytes.\n", most))
+		if headerBytes(r) > most {
+			plain(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The header of the request has more than %d bytes.\n", most))
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// endUnclearFraming closes the connection after a request whose end another server may have found
-// elsewhere, so that the bytes after it are not taken for a request (smuggling): one with both
-// Content-Length and Transfer-Encoding, or with Transfer-Encoding in HTTP/1.0. net/http drops one
-// of the two before handlers see it, so every request with a Transfer-Encoding, and every HTTP/1.0
-// request, ends its connection. GraphQL clients know the length of their documents and send only
-// Content-Length.
+// endUnclearFraming prevents request smuggling: it closes the connection after a request whose end
+// a proxy in front may have found elsewhere. That is a request with both Content-Length and
+// Transfer-Encoding, or with Transfer-Encoding in HTTP/1.0. net/http drops one of the two before
+// handlers see it, so every request with a Transfer-Encoding, and every HTTP/1.0 request, ends its
+// connection. GraphQL clients know the length of their documents and send only Content-Length.
 func endUnclearFraming(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
@@ -142,12 +141,12 @@ func endUnclearFraming(h http.Handler) http.Handler {
 // Server returns an HTTP server that slow or endless clients cannot block.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           endUnclearFraming(shortHead(h, l.HeaderBytes)),
+		Handler:           endUnclearFraming(limitHeader(h, l.HeaderBytes)),
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
 		WriteTimeout:      l.AnswerTime(),
 		IdleTimeout:       l.Idle,
-		MaxHeaderBytes:    l.HeaderBytes + headSlack,
+		MaxHeaderBytes:    l.HeaderBytes + headerSlack,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
 		ErrorLog:          stdlog.New(serverLog{log}, "", 0),
 	}

@@ -110,8 +110,8 @@ func TestServer_SlowBodyIsAnsweredWith408(t *testing.T) {
 	}
 }
 
-// TestServer_UnclearFramingEndsTheConnection: the bytes after a request whose end two servers may
-// find at different positions are not taken for another request.
+// TestServer_UnclearFramingEndsTheConnection: if two servers may find the end of a request at
+// different positions, the bytes after it are not read as another request.
 func TestServer_UnclearFramingEndsTheConnection(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	const head = "Host: x\r\nContent-Type: application/json\r\n"
@@ -163,8 +163,8 @@ func TestServer_EndlessHeadersAreRefused(t *testing.T) {
 	}
 }
 
-// TestServer_LongestHeaderIsAccepted: a header of exactly the documented length is accepted, and
-// one that is a byte longer is not.
+// TestServer_LongestHeaderIsAccepted: a header of exactly the documented length is accepted. A header that is one
+// byte longer is refused.
 func TestServer_LongestHeaderIsAccepted(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	const fields = "GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n"

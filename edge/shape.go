@@ -11,18 +11,18 @@ import (
 type shape struct {
 	depth   int // the longest path of fields, including the leaf
 	intro   int // the same below __schema and __type
-	aliases int // of the whole set, at most enough
-	// keys counts the response keys of the set itself, each at most enough.
+	aliases int // of the whole set, at most maxCount
+	// keys counts the response keys of the set itself, each at most maxCount.
 	keys map[string]int
 }
 
-// enough is where counting stops: above every limit, and far from overflow.
-const enough = 1 << 30
+// maxCount is the number at which counting stops. It is above every limit, and cannot overflow.
+const maxCount = 1 << 30
 
 func (s *shape) join(o shape, times int) {
 	s.depth = max(s.depth, o.depth)
 	s.intro = max(s.intro, o.intro)
-	s.aliases = min(enough, s.aliases+o.aliases*times)
+	s.aliases = min(maxCount, s.aliases+o.aliases*times)
 }
 
 // inspector computes shapes of one document.
@@ -66,13 +66,13 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply l
 	in := &inspector{limits: limits, fragments: make(map[string]*fragmentShape, len(doc.Fragments))}
 	for _, def := range doc.Fragments {
 		in.fragments[def.Name] = &fragmentShape{def: def}
-		in.direct(def.Directives)
+		in.addDirectives(def.Directives)
 	}
 	shapes := make([]shape, len(doc.Operations))
 	for i, op := range doc.Operations {
-		in.direct(op.Directives)
+		in.addDirectives(op.Directives)
 		for _, v := range op.VariableDefinitions {
-			in.direct(v.Directives)
+			in.addDirectives(v.Directives)
 			in.nested = max(in.nested, levels(v.DefaultValue))
 		}
 		var cycle string
@@ -98,7 +98,7 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply l
 	}
 	for i, op := range doc.Operations {
 		if shapes[i].intro > 0 && !introspection {
-			return refuseDocument(codeIntrospection, "Introspection is switched off here.")
+			return refuseDocument(codeIntrospection, "Introspection is disabled.")
 		}
 		exceeded = append(exceeded, checkShape(op, shapes[i], limits)...)
 	}
@@ -114,9 +114,9 @@ func fragmentCycle(name string) *refusal {
 	return refuseDocument(codeValidationFailed, fmt.Sprintf("The fragment %q spreads itself, directly or through others.", name))
 }
 
-// atMost formats a count that may have stopped at enough.
+// atMost formats a number that may have stopped at maxCount.
 func atMost(n int) string {
-	if n >= enough {
+	if n >= maxCount {
 		return "more than a billion"
 	}
 	return fmt.Sprint(n)
@@ -161,7 +161,7 @@ func (in *inspector) set(set ast.SelectionSet) (s shape, cycle string) {
 		}
 		s.join(f, times)
 		for key, n := range f.keys {
-			s.keys[key] = min(enough, s.keys[key]+n*times)
+			s.keys[key] = min(maxCount, s.keys[key]+n*times)
 		}
 	}
 	for _, n := range s.keys {
@@ -175,8 +175,8 @@ func (in *inspector) gather(set ast.SelectionSet, s *shape, spreads map[string]i
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
-			in.direct(sel.Directives)
-			in.take(sel.Arguments)
+			in.addDirectives(sel.Directives)
+			in.addArguments(sel.Arguments)
 			s.keys[sel.Alias]++
 			below, cycle := in.field(sel)
 			if cycle != "" {
@@ -184,29 +184,29 @@ func (in *inspector) gather(set ast.SelectionSet, s *shape, spreads map[string]i
 			}
 			s.join(below, 1)
 		case *ast.InlineFragment:
-			in.direct(sel.Directives)
+			in.addDirectives(sel.Directives)
 			if cycle := in.gather(sel.SelectionSet, s, spreads); cycle != "" {
 				return cycle
 			}
 		case *ast.FragmentSpread:
-			in.direct(sel.Directives)
+			in.addDirectives(sel.Directives)
 			spreads[sel.Name]++
 		}
 	}
 	return ""
 }
 
-// direct counts directives.
-func (in *inspector) direct(directives ast.DirectiveList) {
+// addDirectives counts directives.
+func (in *inspector) addDirectives(directives ast.DirectiveList) {
 	in.directives += len(directives)
 	for _, d := range directives {
-		in.take(d.Arguments)
+		in.addArguments(d.Arguments)
 	}
 }
 
-// take checks the values of arguments: validation writes each nesting level of them into its
-// messages with everything below.
-func (in *inspector) take(arguments ast.ArgumentList) {
+// addArguments measures the nesting of the values of arguments, because messages of the validation
+// repeat each level with everything below it.
+func (in *inspector) addArguments(arguments ast.ArgumentList) {
 	for _, arg := range arguments {
 		in.nested = max(in.nested, levels(arg.Value))
 	}
@@ -232,7 +232,7 @@ func (in *inspector) field(f *ast.Field) (s shape, cycle string) {
 		}
 	}
 	if f.Alias != f.Name {
-		s.aliases = min(enough, s.aliases+1)
+		s.aliases = min(maxCount, s.aliases+1)
 	}
 	if f.Name == "__schema" || f.Name == "__type" {
 		s.intro, s.depth = max(s.intro, s.depth)+1, 0

@@ -7,12 +7,12 @@ import (
 	"net/http"
 )
 
-// slimBytes is the size of a socket's buffers, one for each direction. Most messages and events are
-// smaller; larger ones bypass the buffer.
+// slimBytes is the size of each of a socket's two buffers, for reading and for writing. Most
+// messages and events are smaller; larger ones bypass the buffer.
 const slimBytes = 1 << 10
 
-// slimWriter hijacks a connection with smaller buffers: those of the server have 4 KiB each, and a
-// socket that is idle for hours keeps them.
+// slimWriter hijacks a connection with smaller buffers. Those of the server have 4 KiB each, and an
+// idle socket would keep them for hours.
 type slimWriter struct {
 	http.ResponseWriter
 	conn net.Conn // set after Hijack

@@ -40,8 +40,8 @@ func next(t *testing.T, reports <-chan string) string {
 	}
 }
 
-// TestSlowClient_IsReported: a client that reads nothing gets no message about being cut off, but
-// operators do, for all transports.
+// TestSlowClient_IsReported: on all transports, a client that reads nothing is disconnected without
+// a message, and operators are told.
 func TestSlowClient_IsReported(t *testing.T) {
 	byEvents := func(version int) func(t *testing.T, h http.Handler) {
 		return func(t *testing.T, h http.Handler) {
@@ -86,7 +86,7 @@ func TestSlowClient_IsReported(t *testing.T) {
 }
 
 // holding is a listener whose connections accept a large message only while they are being closed,
-// and then report that they have accepted it.
+// and then report success.
 type holding struct{ net.Listener }
 
 func (l holding) Accept() (net.Conn, error) {

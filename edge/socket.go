@@ -65,8 +65,8 @@ type socket struct {
 	code     websocket.StatusCode // the code that it was closed with; 0: none
 	slow     bool                 // the client did not read or answer in time
 	draining bool
-	crowded  bool // newer sockets that have not initialised have displaced it
-	cut      bool // and so many of them that the client gets no time for the close handshake
+	crowded  bool // it was displaced by newer sockets that have not initialised
+	cut      bool // it is closed without a close handshake, because it was displaced by many
 	active   map[string]*socketOperation
 	// running ends with the last operation.
 	running sync.WaitGroup
@@ -100,7 +100,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(-1) // take enforces the limit
 	go func() {
 		defer s.end()
-		defer s.survive()
+		defer s.recoverPanic()
 		if conn.Subprotocol() != subprotocol {
 			s.close(closeSubprotocol, "Subprotocol not acceptable")
 			return
@@ -213,25 +213,26 @@ func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool,
 		s.close(websocket.StatusMessageTooBig, "The message is too large")
 		return true, nil
 	}
-	return err == nil && kind == websocket.MessageText && s.aside(func() bool { return s.receive(in.bytes()) }), err
+	return err == nil && kind == websocket.MessageText && s.onOwnStack(func() bool { return s.receive(in.bytes()) }), err
 }
 
-// aside handles a message on its own stack and waits for it: verifying a token or compiling a
-// document takes several times the stack of waiting for the next message, and a grown stack shrinks
-// late.
-func (s *socket) aside(handle func() bool) (good bool) {
+// onOwnStack handles a message in a new goroutine and waits for it. Verifying a token or compiling
+// a document takes several times the stack of the reading goroutine, which would keep a grown stack
+// for long.
+func (s *socket) onOwnStack(handle func() bool) (good bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer s.survive()
+		defer s.recoverPanic()
 		good = handle()
 	}()
 	<-done
 	return good
 }
 
-// survive is deferred in goroutines of the socket, in which a panic would end the process.
-func (s *socket) survive() {
+// recoverPanic logs a panic and closes the socket. Goroutines of the socket defer it, because a
+// panic would end the process.
+func (s *socket) recoverPanic() {
 	if value := recover(); value != nil {
 		s.handler.panicked(s.ctx, value)
 		s.close(websocket.StatusInternalError, "Internal error")
@@ -249,12 +250,12 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 	if already {
 		return
 	}
-	_ = s.conn.Close(code, reason) // it is closed, whether or not the client agrees
+	_ = s.conn.Close(code, reason) // it is closed even if the handshake fails
 	s.cancel()
 }
 
-// ping checks whether the client is alive. The reading goroutine reads the answer. A client that
-// does not answer in time may still read the close code: it, or its network, was too slow.
+// ping checks whether the client is alive. The reading goroutine reads the answer. If it comes too
+// late, the socket is closed with a code, which a slow client may still read.
 func (s *socket) ping() {
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
@@ -351,8 +352,8 @@ func (s *socket) write(ctx context.Context, pieces [][]byte) error {
 	return w.Close()
 }
 
-// late records that the client was too slow if ctx has reached its deadline. The connection closes
-// itself then, even if the write or read has finished at the same moment.
+// late reports whether ctx has reached its deadline, and records that the client was too slow. The
+// connection closes itself at the deadline, even if the write or read finishes at the same moment.
 func (s *socket) late(ctx context.Context) bool {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return false

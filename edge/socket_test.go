@@ -126,8 +126,8 @@ func TestSocket_TokenInTheHeader(t *testing.T) {
 	}
 }
 
-// TestSocket_InvalidMessagesCloseIt checks each way to be closed, by the messages that are sent
-// after the connection is open; "!" means the init and its answer.
+// TestSocket_InvalidMessagesCloseIt checks the close code for each sequence of messages on an open connection.
+// "!" stands for the init and its answer.
 func TestSocket_InvalidMessagesCloseIt(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())

@@ -17,7 +17,7 @@ import (
 // protocol.
 func (s *socket) receive(message []byte) bool {
 	message = bytes.Trim(message, jsonSpace)
-	if checkJSON(message, s.handler.limits.Values) != jsonGood || message[0] != '{' {
+	if checkJSON(message, s.handler.limits.Values) != jsonValid || message[0] != '{' {
 		return false
 	}
 	var kind, id string
@@ -41,7 +41,7 @@ func (s *socket) receive(message []byte) bool {
 		s.init(payload)
 	case "ping":
 		s.pong(payload)
-	case "pong": // nothing waits for it
+	case "pong": // not awaited
 		s.pay()
 	case "subscribe":
 		return s.subscribe(id, payload)
@@ -109,7 +109,7 @@ func (s *socket) init(payload []byte) {
 
 // refuseToken closes the socket with the close code for the error of its token.
 func (s *socket) refuseToken(err error) {
-	s.handler.rates.accountOf("", s.from).bill(leastPrice)
+	s.handler.rates.accountOf("", s.from).bill(minPrice)
 	var problem *fault.Error
 	switch {
 	case !errors.As(err, &problem) || problem.Code != fault.Unauthenticated && problem.Code != fault.Unavailable:

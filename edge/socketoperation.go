@@ -14,7 +14,7 @@ type socketOperation struct {
 	*operation
 	socket  *socket
 	id      string
-	endless bool // it is a subscription
+	endless bool // a subscription, which runs until it is ended
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    func()
@@ -92,8 +92,8 @@ func (o *socketOperation) emitEvent(done *executed) {
 	o.socket.send("next", o.id, done.pieces(nil)...)
 }
 
-// end reports how the operation has ended, unless the client has ended it. It is deferred, so that
-// a panic fails the operation and not the process.
+// end reports how the operation has ended, unless the client has ended it. It is deferred and
+// recovers from a panic, which then ends only the operation.
 func (o *socketOperation) end() {
 	s := o.socket
 	defer s.running.Done()
@@ -162,7 +162,7 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 // refuse answers an operation with errors, which ends it.
 func (s *socket) refuse(id string, r *refusal) { s.send("error", id, marshalErrors(r.errs)) }
 
-// refuseUnrun is refuse for an operation that was never run, and only observes it.
+// refuseUnrun refuses an operation that was not run, and reports it to the observers.
 func (s *socket) refuseUnrun(id string, r *refusal, span *observe.Operation) {
 	t := report{code: firstCode(r.errs)}
 	s.handler.observe(t.operation, t.code, 0)

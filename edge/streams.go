@@ -49,7 +49,7 @@ func (s *streams) enter(st stream, owner string) *refusal {
 const unowned = ""
 
 // enterPending adds a socket without an owner. Sockets that have not sent their connection_init are
-// counted separately, and one too many closes the oldest of its address, so that idle sockets lock
+// counted separately. If an address has too many, the oldest is closed, so that idle sockets lock
 // nobody out.
 func (s *streams) enterPending(so *socket) *refusal {
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func release(counts map[string]int, owner string) {
 	}
 }
 
-// settle notifies drain when nothing is open any more. The lock is held.
+// settle notifies drain if no stream is open. The lock is held.
 func (s *streams) settle() {
 	if s.closed && len(s.open) == 0 {
 		select {

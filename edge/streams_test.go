@@ -37,8 +37,8 @@ func (e *edgeUnderTest) pendingOf(address string) int {
 	return len(st.pending[address])
 }
 
-// TestStreams_OfACallerAreBounded: like event streams, sockets that have initialised count for the
-// viewer of their token, or for their address.
+// TestStreams_OfACallerAreBounded: event streams, and sockets that have initialised, are counted for
+// the viewer of their token, or for their address.
 func TestStreams_OfACallerAreBounded(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 2 })
 	addr := start(t, e.handler, DefaultLimits())
@@ -137,8 +137,8 @@ func TestSocket_OneTooManyPendingClosesTheOldestOfItsAddress(t *testing.T) {
 	eventually(t, func() bool { return e.heldBy("192.0.2.1") == 3 && e.pendingOf("192.0.2.1") == 0 })
 }
 
-// TestSocket_DisplacedSocketsAreNotWaitedFor: few are open at a time, however many an address
-// opens, and whether or not its client completes the close handshake.
+// TestSocket_DisplacedSocketsAreNotWaitedFor: few sockets of an address are open at a time, however
+// many it opens, and even if its client does not complete the close handshakes.
 func TestSocket_DisplacedSocketsAreNotWaitedFor(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer, c.Limits.PendingSockets = 1, 2 })
 	addr := start(t, e.handler, DefaultLimits())
@@ -204,7 +204,7 @@ func (l lateHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return l.ResponseWriter.(http.Hijacker).Hijack()
 }
 
-// TestStreams_EndedAreNotCounted: however streams end, none stays counted.
+// TestStreams_EndedAreNotCounted: however a stream ends, it is no longer counted.
 func TestStreams_EndedAreNotCounted(t *testing.T) {
 	l := DefaultLimits()
 	l.Streams, l.StreamsPerViewer = 3, 2

@@ -47,7 +47,7 @@ type valueReader struct {
 }
 
 // value decodes the value at the current position as a value of a type. Values inside it that the
-// type does not declare are decoded as the same type; nil is any type.
+// type does not declare are decoded as that type, too. nil stands for any type.
 func (r *valueReader) value(typ *ast.Type) any {
 	switch r.b[r.at] {
 	case '"':

@@ -13,9 +13,9 @@ import (
 	"carrel/library"
 )
 
-// coerce checks the variables against their types and sets defaults. gqlparser's own check comes
-// second: it accepts strings for numbers, numbers for strings and enum values in any case, which
-// the resolvers' types would then refuse one by one during the execution.
+// coerce checks the variables against their types and sets defaults. It makes a stricter check
+// before gqlparser's, which accepts strings for numbers, numbers for strings, and enum values in
+// any case: resolvers would refuse these only during the execution, one by one.
 func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]any) (values map[string]any, r *refusal) {
 	if len(op.VariableDefinitions) == 0 {
 		return map[string]any{}, nil
@@ -45,9 +45,9 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 	return values, nil
 }
 
-// plainTexts reports whether the given variables are strings of types that accept any string, and
-// the others have no default and are nullable. Then there is nothing to coerce. mismatch has
-// checked the strings.
+// plainTexts reports whether there is nothing to coerce: the given variables are strings, which
+// mismatch has checked, of types that accept any string, and the other variables are nullable and
+// have no default.
 func plainTexts(op *ast.OperationDefinition, given map[string]any) bool {
 	for _, v := range op.VariableDefinitions {
 		value, ok := given[v.Variable]
@@ -173,7 +173,7 @@ func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal
 		n := listLength(arg.Value, values)
 		if n > limits.IDs {
 			return nil, &refusal{errs: withLocation(coded(codeBadUserInput,
-				fmt.Sprintf("%s has %d elements; at most %d can be asked for at once", arg.Name, n, limits.IDs)), arg.Position)}
+				fmt.Sprintf("%s has %d elements; at most %d are allowed", arg.Name, n, limits.IDs)), arg.Position)}
 		}
 		asked[d.sized[arg]] = n
 	}

@@ -107,8 +107,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestCoerce_OfTextsIsTheLibrarys: strings that need no coercion are taken unchanged, and nothing
-// else is.
+// TestCoerce_OfTextsIsTheLibrarys: strings that need no coercion get the same value as from
+// gqlparser, and all other values are left to gqlparser.
 func TestCoerce_OfTextsIsTheLibrarys(t *testing.T) {
 	e := newEdge(t, nil)
 	for query, c := range map[string]struct {

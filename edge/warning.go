@@ -17,7 +17,7 @@ const warnEvery = time.Minute
 // has chosen it.
 const maxLoggedName = 100
 
-// warning reports to operators whom limits would affect that are not enforced yet.
+// warning tells operators which operations exceed limits that are not enforced yet.
 type warning struct {
 	log *slog.Logger
 	// exceeded is called with the code of each limit that an operation exceeds.
@@ -52,7 +52,7 @@ func (h *Handler) warn(ctx context.Context, op *operation, caller auth.Caller) {
 		return
 	}
 	name := op.Operation.Name
-	h.warning.log.WarnContext(ctx, "a document exceeds limits, and is run", "codes", codes, "why", why,
+	h.warning.log.WarnContext(ctx, "a document exceeds limits and is run, because limits only warn", "codes", codes, "why", why,
 		"type", string(op.Operation.Operation), "operation", name[:min(len(name), maxLoggedName)], "signed_in", caller.SignedIn())
 }
 

@@ -74,7 +74,7 @@ func TestWarnings_ReportWhatLimitsWouldRefuse(t *testing.T) {
 			}
 		}
 		line := func(signedIn bool, codes, why []any) map[string]any {
-			return map[string]any{"level": "WARN", "msg": "a document exceeds limits, and is run", "codes": codes, "why": why,
+			return map[string]any{"level": "WARN", "msg": "a document exceeds limits and is run, because limits only warn", "codes": codes, "why": why,
 				"type": "query", "operation": "Shelf", "signed_in": signedIn}
 		}
 		const deep, costly = "The operation is 4 fields deep; at most 3 are allowed.", "The operation costs 42; at most 21 are allowed: ask for smaller pages or fewer levels."

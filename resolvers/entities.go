@@ -23,7 +23,7 @@ func (r *Root) Subgraph(context.Context) (*graph.Subgraph, error) { return r.Sch
 // it is.
 func (r *Root) Entities(ctx context.Context, representations []*graph.Representation) ([]library.Node, error) {
 	if len(representations) > input.MaxList {
-		return nil, fault.BadInputf("%d representations: at most %d can be asked for at once", len(representations), input.MaxList)
+		return nil, fault.BadInputf("%d representations: at most %d are allowed", len(representations), input.MaxList)
 	}
 	ids, indexes := distinct(representations)
 	found, err := queries{r}.Nodes(ctx, ids)

@@ -10,15 +10,16 @@ import (
 	"sync"
 )
 
-// Certificate is a certificate with its key, from two files. Each handshake reads the files, which
-// takes some 20 of its 500 us, so that a renewed certificate is used without a restart.
+// Certificate is a certificate with its key, from two files. Each handshake reads the files, so
+// that a renewed certificate is used without a restart. That takes about 20 of the 500 us of a
+// handshake.
 type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
 	mu sync.Mutex
-	// current is the last valid certificate. seen are the contents of the files that were last
-	// tried.
+	// current is the last valid certificate. seen is the content of the files when they were last
+	// read.
 	current *tls.Certificate
 	seen    [2][]byte
 	failed  string // why the files could not be read the last time, or empty
@@ -59,7 +60,7 @@ func (c *Certificate) ForHandshake(*tls.ClientHelloInfo) (*tls.Certificate, erro
 	return c.current, nil
 }
 
-// read reads certificate and key.
+// read reads the files of the certificate and the key.
 func (c *Certificate) read() (files [2][]byte, err error) {
 	for i, name := range [2]string{c.certFile, c.keyFile} {
 		if files[i], err = os.ReadFile(name); err != nil {
