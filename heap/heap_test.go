@@ -14,8 +14,8 @@ func goal() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// With the ballast, the collector waits until the heap has grown by several times its size, not by
-// the few megabytes that a small process keeps.
+// With the ballast, the collector waits until the heap has grown by the size of the ballast, and
+// not only by the few megabytes that a small process keeps.
 func TestBallast_SmallHeapIsRarelyCollected(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // overrides GOGC
 	runtime.GC()

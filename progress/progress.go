@@ -85,7 +85,7 @@ type bar struct {
 	pace     pace
 }
 
-// report stores a report, and draws it if a redrawEvery is due. It is called for every line, so
+// report stores a report, and draws it if a redraw is due. It is called for every line, so
 // otherwise it only reads the clock.
 func (b *bar) report(r Report) {
 	if b.drawn == nil || b.last.Doing != r.Doing {
