@@ -8,7 +8,7 @@ import (
 	"carrel/library"
 )
 
-// ShareContentsInput is several items and those they are shared with.
+// ShareContentsInput names several items and the principals to share them with.
 type ShareContentsInput struct {
 	ContentIds       []string
 	PrincipalIds     []string
@@ -17,55 +17,58 @@ type ShareContentsInput struct {
 	ClientMutationID *string
 }
 
-// DeleteContentsInput is several items to delete.
+// DeleteContentsInput names the items to delete.
 type DeleteContentsInput struct {
 	Items            []library.ContentDeletion
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
 
-// BulkResult is what a bulk mutation did with one item. Where Err is set nothing else is.
+// BulkResult is the result of a bulk mutation for one item. If Err is set, no other field is.
 type BulkResult struct {
 	Content          *library.Content
 	DeletedContentID *library.ContentID
 	FanOut           *library.FanOut
 	UserErrors       []UserError
-	// Err is one that no userError can carry: a top-level error, and the result null.
+	// Err is an error that no userError can represent. It becomes a top-level error, and the result
+	// is null.
 	Err error
 }
 
-// ShareContentsResult is what shareContents did with one item.
+// ShareContentsResult is the result of shareContents for one item.
 type ShareContentsResult BulkResult
 
-// DeleteContentsResult is what deleteContents did with one item.
+// DeleteContentsResult is the result of deleteContents for one item.
 type DeleteContentsResult BulkResult
 
-// ShareContentsPayload is the outcome of shareContents.
+// ShareContentsPayload is the result of shareContents.
 type ShareContentsPayload struct {
-	Items            []BulkResult // nil where UserErrors is not empty
+	Items            []BulkResult // nil if UserErrors is not empty
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// DeleteContentsPayload is the outcome of deleteContents.
+// DeleteContentsPayload is the result of deleteContents.
 type DeleteContentsPayload struct {
-	Items            []BulkResult // nil where UserErrors is not empty
+	Items            []BulkResult // nil if UserErrors is not empty
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
-// Results are those of the items, in their order. The errors of items are added to the answer.
+// Results returns the results of the items, in their order. It adds the errors of items to the
+// answer.
 func (p *ShareContentsPayload) Results(ctx context.Context) []*ShareContentsResult {
 	return results(ctx, p.Items, func(r *BulkResult) *ShareContentsResult { return (*ShareContentsResult)(r) })
 }
 
-// Results are those of the items, in their order. The errors of items are added to the answer.
+// Results returns the results of the items, in their order. It adds the errors of items to the
+// answer.
 func (p *DeleteContentsPayload) Results(ctx context.Context) []*DeleteContentsResult {
 	return results(ctx, p.Items, func(r *BulkResult) *DeleteContentsResult { return (*DeleteContentsResult)(r) })
 }
 
-// results are the results of items; nil for those with an error, which is added to the answer
-// with the path of its item.
+// results returns the results of items. For an item with an error, it returns nil, and adds the
+// error to the answer with the path of the item.
 func results[T any](ctx context.Context, items []BulkResult, of func(*BulkResult) *T) []*T {
 	if items == nil {
 		return nil
@@ -81,10 +84,10 @@ func results[T any](ctx context.Context, items []BulkResult, of func(*BulkResult
 	return list
 }
 
-// ConcernedLibraries are the libraries that were given the items.
+// ConcernedLibraries returns the number of libraries that the items were added to.
 func (p *ShareContentsPayload) ConcernedLibraries() int { return concernedByAll(p.Items) }
 
-// ConcernedLibraries are the libraries that held the items.
+// ConcernedLibraries returns the number of libraries that contained the items.
 func (p *DeleteContentsPayload) ConcernedLibraries() int { return concernedByAll(p.Items) }
 
 func concernedByAll(items []BulkResult) (n int) {

@@ -31,7 +31,7 @@ func nameOrNull(s string) graphql.Marshaler {
 }
 
 // unmarshalEnum converts a name by parse. The validator has already refused unknown names in
-// documents and variables, so a remaining one is an error of the caller.
+// documents and variables, so it returns an error only if other code passes one.
 func unmarshalEnum[T any](v any, enum string, parse func(string) (T, bool)) (T, error) {
 	s, _ := v.(string)
 	t, ok := parse(s)
@@ -67,13 +67,12 @@ func UnmarshalContentRole(v any) (library.ContentRole, error) {
 	return unmarshalEnum(v, "ContentRole", library.ParseContentRole)
 }
 
-// MarshalLibraryChangeReason writes how a change of a library came about; one that is not
-// known is null.
+// MarshalLibraryChangeReason writes the reason for a change of a library, or null if it is unknown.
 func MarshalLibraryChangeReason(r library.ChangeReason) graphql.Marshaler {
 	return nameOrNull(r.String())
 }
 
-// UnmarshalLibraryChangeReason is needed by the binding; a reason is never an input.
+// UnmarshalLibraryChangeReason is required by the binding. A reason is never an input.
 func UnmarshalLibraryChangeReason(any) (library.ChangeReason, error) {
 	return library.UnknownReason, fault.BadInputf("not a value of LibraryChangeReason")
 }

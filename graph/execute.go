@@ -14,11 +14,11 @@ import (
 // bodyOf is the key under which an operation stores the Body of its next answer.
 const bodyOf = "carrel.body"
 
-// SetBody sets the Body to which the next answer of op is written instead of the Response. Without
-// a Body the answer is in the Response and has no size limit.
+// SetBody sets the Body to which the next answer of op is written. Without a Body, the answer is in
+// the Response and has no size limit.
 func SetBody(op *graphql.OperationContext, body *answer.Body) { op.Stats.SetExtension(bodyOf, body) }
 
-// BodyOf returns the Body of op, or nil without SetBody.
+// BodyOf returns the Body that SetBody has set for op, or nil.
 func BodyOf(op *graphql.OperationContext) *answer.Body {
 	body, _ := op.Stats.GetExtension(bodyOf).(*answer.Body)
 	return body

@@ -20,7 +20,8 @@ import (
 type OperationPlan struct {
 	// Field is the field of Query that reads the object.
 	Field string
-	// id is the argument that identifies the object, and tenant where it is looked up.
+	// id is the argument that identifies the object, and tenant the tenant in which a URL is looked
+	// up.
 	id, tenant  argument
 	query       plan[*Object]
 	user, group principalPlan
@@ -30,10 +31,10 @@ type OperationPlan struct {
 // principalPlan writes a user or a group.
 type principalPlan struct {
 	below plan[*Object]
-	page  *PageField // of its library, or nil
+	page  *PageField // of its library, or nil if none is selected
 }
 
-// Object is the input of an OperationPlan: a user or group, or an item, or neither.
+// Object is the input of an OperationPlan: a user or group, an item, or nothing.
 type Object struct {
 	Principal *principal.Header
 	Page      *Page // of its library, if the plan needs it
@@ -99,7 +100,7 @@ func (p *OperationPlan) Write(o *Object, body *answer.Body) (ok bool) {
 	return true
 }
 
-// known reports whether all enum values that the schema declares non-null have names in it.
+// known reports whether each non-null enum value has a name in the schema.
 func (o *Object) known() bool {
 	return (o.Principal == nil || o.Principal.Visibility.Valid()) && (o.Page == nil || o.Page.known()) &&
 		(o.Item == nil || o.Item.knownItem())

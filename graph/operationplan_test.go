@@ -128,7 +128,7 @@ func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 	}
 }
 
-// TestOperation_WritesFieldsOfTheSchemaOnly, because the generated code reports it.
+// TestOperation_WritesFieldsOfTheSchemaOnly: the generated code must report such a value.
 func TestOperation_WritesFieldsOfTheSchemaOnly(t *testing.T) {
 	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
@@ -163,7 +163,7 @@ func TestOperation_WritesFieldsOfTheSchemaOnly(t *testing.T) {
 	}
 }
 
-// TestArgument_OfAMissingVariable keeps the default, unlike null.
+// TestArgument_OfAMissingVariable: the argument keeps its default, unlike with null.
 func TestArgument_OfAMissingVariable(t *testing.T) {
 	a := argument{name: "n", fixed: int64(7), value: &ast.Value{Kind: ast.Variable, Raw: "n"}}
 	for name, c := range map[string]struct {

@@ -34,8 +34,8 @@ func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, 
 	return newPageRequest(op, field, args), nil
 }
 
-// newPageRequest returns the request of a field with decoded arguments. What is not selected is not
-// read.
+// newPageRequest returns the request of a field with decoded arguments. It requests only what is
+// selected.
 func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, args map[string]any) PageRequest {
 	p := PagesOf(op).plan(op, field)
 	var q library.LibraryQuery
@@ -73,12 +73,12 @@ type Pages struct {
 	capacity   int // the number of steps that may still be cached
 }
 
-// fewSteps is the capacity of a document of any length.
+// fewSteps is the capacity that every document has, however short it is.
 const fewSteps = 8
 
 // NewPages returns Pages for a document. It caches one step for every four bytes of the text, and a
-// few more: fragments that are spread many times make many steps of a short text, and a plan that
-// does not fit is compiled for each operation.
+// few more. Fragments that are spread many times make a long plan of a short text; a plan that does
+// not fit is compiled for each operation.
 func NewPages(text string) *Pages {
 	return &Pages{capacity: fewSteps + len(text)/4}
 }
@@ -87,8 +87,8 @@ func NewPages(text string) *Pages {
 // 120 bytes (measured).
 const PlanBytes = 30
 
-// plan returns the plan of a field, compiled or cached. The selection of a field that was merged
-// from several has no identity, so its plan is not cached.
+// plan returns the plan of a field, compiled or cached. A field that was merged from several gets a
+// new selection for each operation, so its plan is not cached.
 func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *PagePlan {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

@@ -13,14 +13,13 @@ import (
 	"carrel/principal"
 )
 
-// A page of a library is most of what the gateway answers. Resolving it field by field costs a
-// goroutine for each edge and some ten allocations for each leaf: seven times what reading the page
-// costs. So the selection below a page is compiled once, and edges are written by executing the
-// plan.
+// Most answers of the gateway are pages of libraries. Resolving a page field by field takes a
+// goroutine for each edge and some ten allocations for each leaf, which costs seven times as much
+// as reading the page. So the selection below a page is compiled to a plan once, and the plan
+// writes the edges.
 //
-// Only fields that need no further resolver can be planned. For anything else, and whenever
-// something is unexpected, the generated code does the work. Both write the same bytes, which a
-// test checks.
+// Only fields that need no further resolver can be planned. In all other cases, and if anything is
+// unexpected, the generated code writes the page. A test checks that both write the same bytes.
 
 // plan writes a part of an answer for a T: one step for each field of an object.
 type plan[T any] []step[T]
@@ -98,7 +97,7 @@ func (p *PagePlan) Write(page *Page, body *answer.Body) (m graphql.Marshaler, ok
 	return &written{*page.part}, true
 }
 
-// known reports whether all enum values that the schema declares non-null have names in it.
+// known reports whether each non-null enum value has a name in the schema.
 func (p *Page) known() bool {
 	known := p.Bucket.Valid()
 	for i := range p.Rows {
@@ -107,7 +106,7 @@ func (p *Page) known() bool {
 	return known
 }
 
-// knownItem does the same for the item of the edge.
+// knownItem is like known, for the item of the edge.
 func (r *Row) knownItem() bool {
 	return r.Node.Kind.String() != "" && r.Node.Visibility.Valid() && (r.Creator == nil || r.Creator.Visibility.Valid())
 }

@@ -25,8 +25,8 @@ type pastesPage struct {
 }
 
 // WritePastes writes a page of pastes, the result of the field that ctx resolves, as a part of
-// body, which may be nil. If ok is false, the generated code must do it: something is selected that
-// only a resolver can answer, or a body is not stored with its paste.
+// body, which may be nil. If ok is false, the generated code must write it, because something is
+// selected that only a resolver can answer, or because a body is not stored with its paste.
 func WritePastes(ctx context.Context, conn *paste.Connection, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	p := planPastes(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
 	if p.want.Unplanned {
@@ -65,7 +65,7 @@ func planPastes(op *graphql.OperationContext, below ast.SelectionSet) *pastesPla
 	return p
 }
 
-// each appends all edges. It stops early if the answer has failed, because nobody will get it.
+// each appends all edges. It stops early if the answer has failed, because it will not be sent.
 func (p *pastesPage) each(b []byte, write writer[*paste.Edge]) []byte {
 	b = append(b, '[')
 	for i, e := range p.Edges {

@@ -8,7 +8,8 @@ import (
 
 // These functions write values byte for byte like the marshalers that the generated code uses.
 
-// appendRows stops early if the answer has failed, because nobody will get it.
+// appendRows appends all rows. It stops early if the answer has failed, because it will not be
+// sent.
 func appendRows(b []byte, p *Page, each plan[*Row]) []byte {
 	b = append(b, '[')
 	for i := range p.Rows {

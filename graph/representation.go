@@ -31,9 +31,8 @@ func entityKind(typeName string) id.Kind {
 	return id.Malformed
 }
 
-// UnmarshalRepresentation reads __typename and the key. It ignores the rest: whatever a router, or
-// a client that poses as one, says about an object, only the id counts. Errors repeat nothing of
-// the input.
+// UnmarshalRepresentation reads __typename and the key. It ignores all other fields, because a
+// client may pose as a router. Errors do not quote the input.
 func UnmarshalRepresentation(v any) (Representation, error) {
 	fields, ok := v.(map[string]any)
 	if !ok {

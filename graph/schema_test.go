@@ -81,7 +81,7 @@ func TestSchema_EverythingHasADescription(t *testing.T) {
 		}
 	}
 	if seen < 300 {
-		t.Errorf("checked only %d parts: the walk has missed most of the schema", seen)
+		t.Errorf("only %d parts were checked; the walk has missed most of the schema", seen)
 	}
 }
 

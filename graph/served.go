@@ -8,8 +8,8 @@ import (
 )
 
 // Served returns the schema that clients see and documents are validated against. It does not
-// contain @defer, which gqlparser declares in every schema and the gateway does not support: no
-// transport sends answers in parts. Possible types are objects only, as the specification demands:
+// contain @defer, which gqlparser declares in every schema, because no transport of the gateway
+// sends answers in parts. Its possible types are objects only, as the specification requires;
 // gqlparser also lists Principal, an interface, as a possible type of Node.
 func Served() *ast.Schema {
 	served := *parsedSchema

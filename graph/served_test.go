@@ -29,7 +29,7 @@ func TestServed_PossibleTypesAreObjects(t *testing.T) {
 	var ofNode []string
 	for _, possible := range Served().PossibleTypes["Node"] {
 		if possible.Kind != ast.Object {
-			t.Errorf("%s, which is no object, is a possible type of Node", possible.Name)
+			t.Errorf("%s is a possible type of Node, but not an object", possible.Name)
 		}
 		ofNode = append(ofNode, possible.Name)
 	}

@@ -60,7 +60,7 @@ func TestSubgraph_MatchesTheContract(t *testing.T) {
 	composed := parsed(t, "the subgraph", subgraph.SDL)
 	for _, list := range []int{len(composed.Directives), len(composed.Extensions), len(composed.Schema)} {
 		if list > 0 {
-			t.Errorf("it defines what composers have built in, or extends its own types")
+			t.Errorf("it contains definitions that composers have built in, or extends its own types")
 		}
 	}
 	text, err := os.ReadFile(filepath.Join("..", "schema.graphqls"))

@@ -48,9 +48,9 @@ func (c *UserErrorCode) UnmarshalGQL(v any) error {
 	return nil
 }
 
-// UserErrors decides which errors of a mutation are user errors. It returns all faults of err, or
-// err itself if one of them is an error of the client program or of the service: then that is a
-// top-level error, and the payload is null.
+// UserErrors decides which errors of a mutation are user errors. It returns all faults of err as
+// user errors. If one of them is an error of the client program or of the service, it returns err
+// instead, which becomes a top-level error, and the payload is null.
 func UserErrors(err error) ([]UserError, error) {
 	if err == nil {
 		return nil, nil
