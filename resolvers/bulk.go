@@ -7,7 +7,7 @@ import (
 	"carrel/library"
 )
 
-// ShareContents puts several items into libraries.
+// ShareContents adds several items to libraries.
 func (m mutations) ShareContents(ctx context.Context, in graph.ShareContentsInput) (*graph.ShareContentsPayload, error) {
 	outs, err := m.Library.ShareContents(ctx, m.begin(ctx), library.ShareContents{
 		Contents: in.ContentIds, Principals: in.PrincipalIds, Role: given(in.Role), IdempotencyKey: in.IdempotencyKey,
@@ -16,14 +16,14 @@ func (m mutations) ShareContents(ctx context.Context, in graph.ShareContentsInpu
 	return &graph.ShareContentsPayload{Items: bulkResults(ctx, outs), UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// DeleteContents deletes several items for good.
+// DeleteContents permanently deletes several items.
 func (m mutations) DeleteContents(ctx context.Context, in graph.DeleteContentsInput) (*graph.DeleteContentsPayload, error) {
 	outs, err := m.Library.DeleteContents(ctx, m.begin(ctx), library.DeleteContents{Items: in.Items, IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
 	return &graph.DeleteContentsPayload{Items: bulkResults(ctx, outs), UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
-// bulkResults are the outcomes of items as payloads show them; nil for none.
+// bulkResults converts the outcomes of items for a payload. It returns nil if outs is nil.
 func bulkResults(ctx context.Context, outs []library.BulkOutcome) []graph.BulkResult {
 	if outs == nil {
 		return nil

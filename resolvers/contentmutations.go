@@ -19,7 +19,8 @@ type outcome struct {
 	faults  []graph.UserError
 }
 
-// outcomeOf splits a result of the domain. The error is one that payloads cannot contain.
+// outcomeOf converts a result of the domain for payloads. It returns errors that are not user
+// errors.
 func outcomeOf(ctx context.Context, out *library.ContentOutcome, err error) (outcome, error) {
 	faults, err := graph.UserErrors(err)
 	if err != nil || faults != nil || out == nil {

@@ -44,7 +44,7 @@ var unseenRows = map[string][]unseenRow{
 	"createUser":   {{"", "names only what it creates, and TAKEN may reveal that"}},
 	"createGroup":  {{"", "names only what it creates, and TAKEN may reveal that"}},
 	"acquireLease": {{"", "names keys, and TAKEN may reveal that"}},
-	// Ids of leases are random, and a caller with one got it together with its token.
+	// Ids of leases are random, and a caller who knows one also has its token.
 	"lease":          {{"", "is answered to callers with the token, and FORBIDDEN reveals a lease"}},
 	"confirmLease":   {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},
 	"cancelLease":    {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},
@@ -52,7 +52,7 @@ var unseenRows = map[string][]unseenRow{
 	"latestContent":  {{"", "names a tenant, whose PUBLIC content everybody sees"}},
 	"latestPastes":   {{"", "names nothing"}},
 	"createPaste":    {{"", "names nothing"}},
-	// Ids of pastes are random, and a caller with one may read the paste.
+	// Ids of pastes are random, and a caller who knows one may read the paste.
 	"paste":       {{"", "is answered to everybody"}},
 	"updatePaste": {{"", "is for callers with the secret, and WRONG_SECRET reveals a paste that everybody may read"}},
 	"deletePaste": {{"", "is for callers with the secret, and WRONG_SECRET reveals a paste that everybody may read"}},

@@ -13,8 +13,8 @@ import (
 	"carrel/principal"
 )
 
-// Answer answers an operation by its plan. Whenever something is unexpected, the executor answers
-// it, using the results of what was already read.
+// Answer answers an operation by its plan. If anything is unexpected, the executor must answer it,
+// with the results of what was already read.
 func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, started context.Context) {
 	p := req.Pages.Operation(ctx, req.Op)
 	if p == nil || ctx.Err() != nil {
@@ -70,7 +70,7 @@ func (r *reading) begin(ctx context.Context) bool {
 	case kind == id.User || kind == id.Group:
 		return r.preparePage(ctx)
 	}
-	// Other kinds of nodes are not planned. Other fields are null for other kinds.
+	// The field node is planned for items only. All other fields are null for these kinds.
 	return r.plan.Field != "node" || id.KindOf(r.id) == id.Content
 }
 
@@ -88,10 +88,10 @@ func (r *reading) preparePage(ctx context.Context) bool {
 	return ok
 }
 
-// read reads the object and what is shown with it. It reports whether that succeeded.
+// read reads the object and the page of its library. It reports whether that succeeded.
 func (r *reading) read(ctx context.Context) bool {
 	var object any
-	if !r.outcomes.object.of(ctx, r.op, func() (err error) {
+	if !r.outcomes.object.run(ctx, r.op, func() (err error) {
 		object, err = r.object(ctx)
 		r.outcomes.object.value = object
 		return err
@@ -113,16 +113,16 @@ func (r *reading) read(ctx context.Context) bool {
 }
 
 // object reads the object of the field of Query with the method that resolves it. It returns nil if
-// the viewer can see nothing.
+// there is no object that the viewer may see.
 func (r *reading) object(ctx context.Context) (any, error) {
 	q := queries{r.Root}
 	switch r.plan.Field {
 	case "viewer":
-		return something(q.viewerUser(ctx, r.prefetchPage))
+		return untyped(q.viewerUser(ctx, r.prefetchPage))
 	case "content":
-		return something(q.Content(ctx, r.id))
+		return untyped(q.Content(ctx, r.id))
 	case "contentByUrl":
-		return something(q.ContentByURL(ctx, r.id, r.tenant))
+		return untyped(q.ContentByURL(ctx, r.id, r.tenant))
 	case "byKey":
 		return q.ByKey(ctx, r.id, r.tenant)
 	case "node":
@@ -139,8 +139,8 @@ func (r *reading) object(ctx context.Context) (any, error) {
 	return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.User, id.Group)
 }
 
-// something converts a nil result to an untyped nil.
-func something[T any](found *T, err error) (any, error) {
+// untyped converts a nil pointer to a nil interface.
+func untyped[T any](found *T, err error) (any, error) {
 	if found == nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
 	if r.page == nil {
 		return true
 	}
-	return r.outcomes.page.of(ctx, r.op, func() error {
+	return r.outcomes.page.run(ctx, r.op, func() error {
 		conn, err := r.Library.Library(ctx, r.viewer, h.ID, r.request.Query)
 		if err != nil {
 			return err

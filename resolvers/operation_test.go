@@ -203,7 +203,7 @@ func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) 
 	c.handler.ServeHTTP(w, req)
 	store.set(0, nil)
 	text := w.Body.String()
-	if before, after, found := strings.Cut(text, `,"pointsLeft":`); found { // they are refilled every second
+	if before, after, found := strings.Cut(text, `,"pointsLeft":`); found { // points are refilled every second
 		text = before + after[strings.IndexByte(after, '}'):]
 		w.Header().Del("Content-Length")
 	}
@@ -376,7 +376,7 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 	}
 }
 
-// TestOperation_TheUsualPageIsAnsweredByItsPlan, with 3 calls of the domain and no resolver.
+// TestOperation_TheUsualPageIsAnsweredByItsPlan: it takes 3 calls of the domain and no resolver.
 func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(20)

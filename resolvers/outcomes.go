@@ -6,9 +6,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// outcomes are the results of the reads of a planned operation that the executor has to answer. It
-// runs the operation from the start and uses them instead of calling resolvers. So only the
-// generated code reports errors and propagates nulls, and nothing is read or charged twice.
+// outcomes are the results of the reads of a planned operation, in case the executor has to answer
+// it after all. The executor then runs the operation from the start, and uses the outcomes instead
+// of calling resolvers. So only the generated code reports errors and propagates nulls, and nothing
+// is read or charged twice.
 type outcomes struct {
 	object result // of the field of Query
 	page   result // of the field library below it
@@ -22,8 +23,8 @@ type result struct {
 	panicked any // if nil, it did not panic
 }
 
-// of reads, and reports whether that succeeded.
-func (o *result) of(ctx context.Context, op *graphql.OperationContext, read func() error) bool {
+// run calls read, stores its error or panic, and reports whether it succeeded.
+func (o *result) run(ctx context.Context, op *graphql.OperationContext, read func() error) bool {
 	o.read = true
 	defer func() {
 		if v := recover(); v != nil {
@@ -35,7 +36,7 @@ func (o *result) of(ctx context.Context, op *graphql.OperationContext, read func
 	return o.err == nil
 }
 
-// resolve returns the result as a resolver does.
+// resolve returns the result, or panics with it, like the resolver that was called.
 func (o *result) resolve(context.Context) (any, error) {
 	if o.panicked != nil {
 		panic(o.panicked)

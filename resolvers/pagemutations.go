@@ -9,8 +9,9 @@ import (
 	"carrel/page"
 )
 
-// changed announces the item of a result, because fields below it may load more of it.
-func changed(ctx context.Context, c *library.Content) *library.Content {
+// announce tells the loaders of the item of a result, because fields below it may load more of it.
+// It returns the item.
+func announce(ctx context.Context, c *library.Content) *library.Content {
 	if c != nil {
 		dataloader.From(ctx).Items(c)
 	}
@@ -34,18 +35,18 @@ func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBran
 	faults, err := graph.UserErrors(err)
 	p := &graph.SetCurrentBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
-		p.Branch, p.Content, p.Libraries = out.Branch, changed(ctx, out.Content), out.Libraries
+		p.Branch, p.Content, p.Libraries = out.Branch, announce(ctx, out.Content), out.Libraries
 	}
 	return p, err
 }
 
-// revisionOutcome splits a result of the domain.
+// revisionOutcome converts a result of the domain for payloads.
 func revisionOutcome(ctx context.Context, out *page.RevisionOutcome, err error) (page.RevisionOutcome, []graph.UserError, error) {
 	faults, err := graph.UserErrors(err)
 	if out == nil {
 		return page.RevisionOutcome{}, faults, err
 	}
-	changed(ctx, out.Content)
+	announce(ctx, out.Content)
 	return *out, faults, err
 }
 
@@ -75,7 +76,7 @@ func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*gra
 	})
 	faults, err := graph.UserErrors(err)
 	if d != nil {
-		changed(ctx, d.Content)
+		announce(ctx, d.Content)
 	}
 	return &graph.SaveDraftPayload{Draft: d, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
@@ -108,7 +109,7 @@ func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevision
 	p := &graph.SuggestRevisionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil && out.Suggestion != nil {
 		p.Suggestion = out.Suggestion
-		changed(ctx, out.Suggestion.Content)
+		announce(ctx, out.Suggestion.Content)
 	}
 	return p, err
 }
@@ -121,7 +122,7 @@ func (m mutations) DecideSuggestion(ctx context.Context, in graph.DecideSuggesti
 	if out != nil {
 		p.Suggestion, p.Revision, p.Libraries = out.Suggestion, out.Revision, out.Libraries
 		if out.Suggestion != nil {
-			changed(ctx, out.Suggestion.Content)
+			announce(ctx, out.Suggestion.Content)
 		}
 	}
 	return p, err

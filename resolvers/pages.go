@@ -121,8 +121,8 @@ func (r suggestions) ResultingRevision(ctx context.Context, s *page.Suggestion) 
 	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, page.RevisionKey{Branch: s.Branch, Locale: s.Locale, Number: *s.Resulting})
 }
 
-// body reads a text. Its size is reserved before it is read, because twenty long texts at once
-// would take the memory of a whole answer.
+// body reads a text. It reserves the memory first, because twenty long texts at once take as much
+// as a whole answer.
 func (r *Root) body(ctx context.Context, of page.Bodied) (string, error) {
 	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
 	answer.Hold(of.Size())
@@ -132,7 +132,7 @@ func (r *Root) body(ctx context.Context, of page.Bodied) (string, error) {
 	return r.Pages.Body(ctx, of)
 }
 
-// user returns nil for a user that the viewer may not see, and for nobody.
+// user returns the user with an id, or nil if the viewer may not see the user or the id is empty.
 func user(ctx context.Context, id principal.ID) (*principal.User, error) {
 	if id == "" {
 		return nil, nil

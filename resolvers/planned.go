@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// planned returns a page written by its plan. If there is no plan, or something is unexpected, it
-// returns the page itself: the generated code then does the work and reports errors.
+// planned returns a page written by its plan. If there is no plan, or anything is unexpected, it
+// returns conn, and the generated code writes the page and reports errors.
 func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any {
 	plan := graph.CurrentPage(ctx).Plan
 	if plan.Unplanned {
@@ -27,8 +27,9 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 	return conn
 }
 
-// fill loads what the plan needs in addition to the edges, and the creators with a function.
-// Loaders cache results and errors, so a page that cannot be planned is not read twice.
+// fill loads what the plan needs in addition to the edges. It loads creators by calling creators.
+// Loaders cache results and errors, so nothing is read twice if the generated code has to write the
+// page.
 func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan, creators func(context.Context, []graph.Row) error) (page *graph.Page, err error) {
 	page = &graph.Page{LibraryConnection: conn, Rows: make([]graph.Row, len(conn.Edges))}
 	for i, e := range conn.Edges {
@@ -53,8 +54,7 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 	return page, err
 }
 
-// permissionsItem returns the viewer's permissions on the item of an edge, which mostly contains
-// them.
+// permissionsItem returns the viewer's permissions on the item of an edge. Most edges contain them.
 func permissionsItem(ctx context.Context, e *library.LibraryEdge) (*library.Permissions, error) {
 	if e.Permissions != nil {
 		return e.Permissions, nil
@@ -62,7 +62,8 @@ func permissionsItem(ctx context.Context, e *library.LibraryEdge) (*library.Perm
 	return permissions(ctx, e.Node)
 }
 
-// loadCreators loads the creators of rows, which other fields of the operation may load too.
+// loadCreators loads the creators of rows by the loader, because other fields of the operation may
+// need them too.
 func loadCreators(ctx context.Context, rows []graph.Row) (err error) {
 	for i := range rows {
 		if rows[i].Creator, err = creator(ctx, rows[i].Node); err != nil {

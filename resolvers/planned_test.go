@@ -129,7 +129,7 @@ func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	}
 }
 
-// failing fails when it loads what a page needs in addition to its edges.
+// failing fails to load what a page needs in addition to its edges.
 type failing struct{ library.API }
 
 var errDown = errors.New("down")
@@ -148,8 +148,8 @@ func (f failing) Library(ctx context.Context, v *principal.Viewer, owner princip
 	return f.API.Library(ctx, v, owner, q)
 }
 
-// TestPlan_ErrorsAreThoseOfTheGeneratedCode, each with its own path, and with nulls propagated as
-// in the schema.
+// TestPlan_ErrorsAreThoseOfTheGeneratedCode: each error has its own path, and nulls are propagated
+// as in the schema.
 func TestPlan_ErrorsAreThoseOfTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
 	g.shelf(2)

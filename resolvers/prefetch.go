@@ -10,9 +10,10 @@ import (
 	"carrel/principal"
 )
 
-// prefetch starts to read the pages that are selected below the field being resolved, which returns
-// the principal with id. So their first slices are read at the same time as the principal, and not
-// after it. For a store in this process that saves nothing, so the selection is not inspected.
+// prefetch starts to read the pages of libraries that are selected below the field being resolved,
+// which returns the principal with id. So their first slices are read at the same time as the
+// principal, and not after it. It does nothing for a store in this process, because that would save
+// no time.
 func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 	if !r.Library.Prefetches() {
 		return
@@ -21,8 +22,8 @@ func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 	if id.IsGroup() {
 		object = "Group"
 	}
-	// These are the types that the generated code uses, because gqlgen caches what it has collected
-	// for them.
+	// These must be the types that the generated code uses, because gqlgen caches the collected
+	// fields by them.
 	below := graphql.GetFieldContext(ctx).Field.Selections
 	for _, f := range graphql.CollectFields(graphql.GetOperationContext(ctx), below, []string{object, "Node", "Principal", "_Entity"}) {
 		if f.Name != "library" {

@@ -25,7 +25,7 @@ func (r users) Groups(ctx context.Context, u *principal.User, first *int, after 
 	return r.Root.Library.Groups(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 }
 
-// Library returns a page of the group's library, likewise.
+// Library returns a page of the group's library. Its arguments are in the PageRequest of the field.
 func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
 	return r.page(ctx, g.ID)
 }

@@ -144,7 +144,8 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 	return &limits, nil
 }
 
-// principal returns nil for a well-formed id of another kind than the given ones.
+// principal returns the principal with an id. It returns nil for a well-formed id of another kind
+// than kinds.
 func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {

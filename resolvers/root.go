@@ -26,16 +26,15 @@ type Services struct {
 // Root is the root of the resolvers.
 type Root struct {
 	Services
-	// Limits are returned by the query of that name. The edge enforces them.
+	// Limits is the result of the query limits. The edge enforces the limits.
 	Limits graph.Limits
-	// Schema is returned to composers.
+	// Schema is the schema for composers.
 	Schema *graph.Subgraph
 	// Loaded is called for each call of a loader, unless it is nil.
 	Loaded dataloader.Observe
 }
 
-// The types whose fields need more than their Go value. Each is the Root, except for subscriptions,
-// which have a stream.
+// The types with fields that need a resolver. Each contains the Root.
 type (
 	queries     struct{ *Root }
 	mutations   struct{ *Root }
@@ -85,8 +84,8 @@ func (r *Root) Paste() graph.PasteResolver { return pastes{r} }
 // LibraryConnection returns the resolver of pages of libraries.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }
 
-// LibraryEntryPlaced answers fields of an event.
+// LibraryEntryPlaced returns the resolver of events about placed entries.
 func (r *Root) LibraryEntryPlaced() graph.LibraryEntryPlacedResolver { return placed{r} }
 
-// LibraryEntryRemoved answers fields of an event.
+// LibraryEntryRemoved returns the resolver of events about removed entries.
 func (r *Root) LibraryEntryRemoved() graph.LibraryEntryRemovedResolver { return removed{r} }

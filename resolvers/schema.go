@@ -56,8 +56,7 @@ func (s schema) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.Lis
 	return sub, nil
 }
 
-// prepare enables the plans of an operation's pages. The OperationContext belongs to this operation
-// only.
+// prepare enables the plans of an operation's pages, in its own OperationContext.
 func (s schema) prepare(ctx context.Context) {
 	op := graphql.GetOperationContext(ctx)
 	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
@@ -67,8 +66,8 @@ func (r *Root) withLoaders(ctx context.Context) context.Context {
 	return dataloader.With(ctx, dataloader.New(r.Library, r.Pages, auth.ViewerFrom(ctx), r.Loaded))
 }
 
-// withPlans lets a plan answer a page: if a middleware returns a value that can write itself,
-// gqlgen uses it unchanged.
+// withPlans returns a middleware that replaces a page by one that its plan has written. gqlgen
+// writes such a value unchanged, because it is a Marshaler.
 func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		res, err := resolve(ctx, next)

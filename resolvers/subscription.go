@@ -17,7 +17,7 @@ import (
 type subscription struct {
 	*Root
 	following following
-	writer    graph.Subscription // the generated code, which writes what the channel contains
+	writer    graph.Subscription // the generated code, which writes the event in the channel
 	ended     bool
 }
 
@@ -83,12 +83,12 @@ func (s *subscription) LibraryChanged(ctx context.Context, principalID string, a
 	return changes, nil
 }
 
-// By is null where the user who made the change may not be seen.
+// By returns nil if the viewer may not see the user who made the change.
 func (placed) By(ctx context.Context, c *library.LibraryEntryPlaced) (*principal.User, error) {
 	return user(ctx, c.By)
 }
 
-// By is null where the user who made the change may not be seen.
+// By returns nil if the viewer may not see the user who made the change.
 func (removed) By(ctx context.Context, c *library.LibraryEntryRemoved) (*principal.User, error) {
 	return user(ctx, c.By)
 }
@@ -112,9 +112,9 @@ func (s *subscription) Await(ctx context.Context) {
 	}
 }
 
-// Next implements graph.Subscription. Each event has its own loaders, created when the event
-// arrives, because most subscriptions wait most of the time. The change is authorized for the
-// viewer of ctx when it is written.
+// Next implements graph.Subscription. Each event has its own loaders. They are created when the
+// event arrives, because most subscriptions are idle most of the time. The change is authorized for
+// the viewer of ctx when it is written.
 func (s *subscription) Next(ctx context.Context) *graphql.Response {
 	if s.ended {
 		return nil

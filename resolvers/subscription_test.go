@@ -151,7 +151,7 @@ func await(t *testing.T, happened <-chan struct{}) {
 	select {
 	case <-happened:
 	case <-time.After(10 * time.Second):
-		t.Fatal("it has not happened")
+		t.Fatal("the event did not happen in time")
 	}
 }
 
