@@ -28,7 +28,7 @@ type results struct {
 
 // results starts the subscription. The caller ends it.
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
-	ctx, cancel := context.WithCancel(observe.Apart(ctx))
+	ctx, cancel := context.WithCancel(observe.WithoutCallSpans(ctx))
 	ctx = graphql.WithOperationContext(h.contextOf(ctx, caller), op.OperationContext)
 	op.share()
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}

@@ -10,8 +10,8 @@ import (
 	"carrel/core/journal"
 )
 
-// Background creates spans for the background work that a journal starts. Each is a trace of its
-// own. The span of a change that a mutation of this process began links to that mutation's trace.
+// Background creates spans for the background work that a journal starts. Each span begins a trace.
+// If a mutation of this process began the change, the span links to that mutation's trace.
 func (t *Tracing) Background(next journal.Service) journal.Service {
 	if t == nil {
 		return next
@@ -68,7 +68,7 @@ func (b *tracedBackground) Scrub(ctx context.Context) (settled, mismatches int, 
 	return settled, mismatches, err
 }
 
-// sends remembers in which span a change is sent to the store.
+// sends stores the span in which a change is sent to the store.
 func (t *Tracing) sends(ctx context.Context, id commit.EntryID) {
 	if t == nil {
 		return
@@ -78,11 +78,12 @@ func (t *Tracing) sends(ctx context.Context, id commit.EntryID) {
 	}
 }
 
-// maxChangeSpans is how many changes have their spans kept: as many as a process may have undecided.
+// maxChangeSpans limits the changes whose spans are kept. A process may have as many undecided
+// changes.
 const maxChangeSpans = 1000
 
-// changeSpans remembers the spans of mutations by the changes that they sent to the store last. Most
-// changes are finished by their mutation, and never looked up here.
+// changeSpans maps the latest changes to the spans of the mutations that sent them to the store.
+// Most changes are finished by their mutation and never looked up.
 type changeSpans struct {
 	mu    sync.Mutex
 	spans map[commit.EntryID]trace.SpanContext

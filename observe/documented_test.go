@@ -15,9 +15,8 @@ import (
 	"carrel/library"
 )
 
-// registered are the labels of all figures that a gateway can have, by their
-// names as they are registered: those of a histogram without _bucket, _sum and
-// _count.
+// registered returns the labels of all metrics that a gateway can have, by the registered name:
+// that of a histogram has no _bucket, _sum or _count.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
 	m := NewMetrics()
@@ -37,9 +36,9 @@ func registered(t *testing.T) map[string][]string {
 	for d := range descriptions {
 		is := parts.FindStringSubmatch(d.String())
 		if is == nil {
-			t.Fatalf("a figure without a name: %s", d)
+			t.Fatalf("a metric without a name: %s", d)
 		}
-		labels := []string{"job", "instance", "le"} // which Prometheus adds
+		labels := []string{"job", "instance", "le"} // Prometheus adds these
 		for label := range strings.SplitSeq(is[2]+","+is[3], ",") {
 			name, _, _ := strings.Cut(label, "=")
 			labels = append(labels, name)
@@ -47,13 +46,13 @@ func registered(t *testing.T) map[string][]string {
 		names[is[1]] = labels
 	}
 	if len(names) < 30 {
-		t.Fatalf("%d figures are registered: %v", len(names), names)
+		t.Fatalf("only %d metrics are registered: %v", len(names), names)
 	}
 	return names
 }
 
-// known are the labels of a name that a query or a document has; nil where it is
-// not registered.
+// known returns the labels of a metric by its name in a query or a document, or nil if it is not
+// registered.
 func known(all map[string][]string, name string) []string {
 	for _, part := range []string{"", "_bucket", "_sum", "_count"} {
 		if whole, ok := strings.CutSuffix(name, part); ok && all[whole] != nil {
@@ -63,8 +62,8 @@ func known(all map[string][]string, name string) []string {
 	return nil
 }
 
-// figureName is one of ours, or of the runtime or the process.
-var figureName = regexp.MustCompile(`\b(?:carrel|go|process)_[a-z][a-z0-9_]*`)
+// metricName matches the names of our metrics and of those of the runtime and the process.
+var metricName = regexp.MustCompile(`\b(?:carrel|go|process)_[a-z][a-z0-9_]*`)
 
 // TestMetrics_EveryMetricIsDocumented: docs/observability.md describes every metric, and no
 // other.
@@ -75,24 +74,24 @@ func TestMetrics_EveryMetricIsDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mentioned := figureName.FindAllString(string(b), -1)
-		for _, name := range mentioned {
+		found := metricName.FindAllString(string(b), -1)
+		for _, name := range found {
 			if known(all, name) == nil {
-				t.Errorf("%s mentions %s, which is not registered", page, name)
+				t.Errorf("%s names %s, which is not registered", page, name)
 			}
 		}
 		if !strings.HasSuffix(page, "observability.md") {
 			continue
 		}
 		for name := range all {
-			if strings.HasPrefix(name, "carrel_") && !slices.Contains(mentioned, name) {
-				t.Errorf("%s does not mention %s", page, name)
+			if strings.HasPrefix(name, "carrel_") && !slices.Contains(found, name) {
+				t.Errorf("%s does not describe %s", page, name)
 			}
 		}
 	}
 }
 
-// dashboard is what Grafana imports, as far as it is checked here.
+// dashboard is the part of Grafana's format that this test checks.
 type dashboard struct {
 	Title         string
 	SchemaVersion int
@@ -115,8 +114,8 @@ type dashboard struct {
 	}
 }
 
-// TestDashboard_QueriesExistingMetrics: each query of the dashboard is of figures
-// that are registered, by labels that they have, and all of ours are shown.
+// TestDashboard_QueriesExistingMetrics: the queries of the dashboard use registered metrics and
+// existing labels, and the dashboard shows every metric of ours.
 func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 	b, err := os.ReadFile("../docs/grafana-dashboard.json")
 	if err != nil {
@@ -138,7 +137,7 @@ func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 		t.Errorf("the variables are %v, want %v", variables, want)
 	}
 	ids := map[int]bool{}
-	var cells [24][200]bool // of the grid that are taken
+	var cells [24][200]bool // of the grid that are in use
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.Title == "" {
 			t.Errorf("panel %d %q: its id is used twice, or it has no title", p.ID, p.Title)
@@ -147,7 +146,7 @@ func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if cells[x][y] {
-					t.Fatalf("%q overlaps another panel, at %d, %d", p.Title, x, y)
+					t.Fatalf("%q overlaps another panel at %d, %d", p.Title, x, y)
 				}
 				cells[x][y] = true
 			}
@@ -156,11 +155,11 @@ func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 			continue
 		}
 		if p.Datasource == nil || p.Datasource.UID != "${datasource}" || len(p.Targets) == 0 {
-			t.Errorf("%q has no target, or a data source of its own", p.Title)
+			t.Errorf("%q has no target, or another data source", p.Title)
 		}
 		for _, target := range p.Targets {
 			if target.Datasource.UID != "${datasource}" || target.RefID == "" {
-				t.Errorf("%q: a target with a data source of its own", p.Title)
+				t.Errorf("%q: a target has another data source", p.Title)
 			}
 			queries = append(queries, target.Expr)
 		}
@@ -168,7 +167,7 @@ func TestDashboard_QueriesExistingMetrics(t *testing.T) {
 	wantQueries(t, queries)
 }
 
-// wantQueries looks for the names and labels of queries.
+// wantQueries checks the names and labels in queries.
 func wantQueries(t *testing.T, queries []string) {
 	all := registered(t)
 	shown := map[string]bool{}
@@ -177,9 +176,9 @@ func wantQueries(t *testing.T, queries []string) {
 	label := regexp.MustCompile(`([a-z]+)(?:=|!)`)
 	for _, query := range queries {
 		if strings.Count(query, "(") != strings.Count(query, ")") || strings.Count(query, "{") != strings.Count(query, "}") || strings.Count(query, `"`)%2 != 0 {
-			t.Errorf("%s: its brackets do not match", query)
+			t.Errorf("%s: the brackets do not match", query)
 		}
-		for _, name := range figureName.FindAllString(query, -1) {
+		for _, name := range metricName.FindAllString(query, -1) {
 			labels := known(all, name)
 			if labels == nil {
 				t.Errorf("%s: %s is not registered", query, name)
@@ -197,7 +196,7 @@ func wantQueries(t *testing.T, queries []string) {
 		}
 		for _, s := range selector.FindAllStringSubmatch(query, -1) {
 			if !strings.Contains(s[2], `job=~"$job"`) {
-				t.Errorf("%s: %s is of all jobs", query, s[1])
+				t.Errorf("%s: %s does not select the job", query, s[1])
 			}
 			for _, l := range label.FindAllStringSubmatch(s[2], -1) {
 				if !slices.Contains(known(all, s[1]), l[1]) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// remindEvery is how often the log repeats that something still cannot be sent: a collector may be
+// remindEvery is how often the log repeats that telemetry still cannot be sent. A collector may be
 // down for hours.
 const remindEvery = 10 * time.Minute
 
@@ -18,8 +18,7 @@ const shortestSecret = 8
 // maxReason limits how many bytes of a collector's answer are logged.
 const maxReason = 300
 
-// exportLog logs failures of sending, with limited frequency, and counts all of them. It is safe for
-// concurrent use.
+// exportLog counts all failures of sending, and logs some of them. It is safe for concurrent use.
 type exportLog struct {
 	log *slog.Logger
 	now func() time.Time
@@ -43,13 +42,13 @@ func secretsOf(all ...map[string]string) (secrets []string) {
 	return secrets
 }
 
-// outage is a signal that currently cannot be sent.
+// outage is the time during which a signal cannot be sent.
 type outage struct {
 	times  int
 	logged time.Time
 }
 
-// ended records that a signal was sent, or the error why it was not.
+// ended records that a batch of a signal was sent, or the error if it was not.
 func (l *exportLog) ended(signal string, err error) {
 	outcome := "ok"
 	if err != nil {
@@ -66,7 +65,7 @@ func (l *exportLog) ended(signal string, err error) {
 	case err == nil:
 	case f == nil:
 		l.failing[signal] = &outage{times: 1, logged: l.now()}
-		l.log.Warn("telemetry could not be sent; what is lost is lost, and it is tried again", "signal", signal, "error", l.reason(err))
+		l.log.Warn("telemetry could not be sent and is lost; later telemetry will be sent", "signal", signal, "error", l.reason(err))
 	default:
 		f.times++
 		if at := l.now(); at.Sub(f.logged) >= remindEvery {

@@ -1,8 +1,8 @@
 // Package observe provides what operators see of a process: its log, its metrics and its traces.
 //
-// It determines the format and the order of log lines, the names, labels and buckets of metrics, the
-// content of spans, and how metrics and spans are sent to a collector. Metrics and spans identify
-// nobody. It must not know what a log line may contain: callers that log must not log secrets.
+// It determines the format and the order of log lines, the names, labels and buckets of metrics,
+// the content of spans, and how metrics and spans are sent to a collector. Metrics and spans
+// identify nobody. It does not check what log lines contain: callers must not log secrets.
 package observe
 
 import (
@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Output passes lines on. Until it is opened it buffers them, so that the line with the address, from
-// which scripts learn it, is the first one.
+// Output is a writer of log lines. It buffers them until it is opened, so that the first line is
+// the one with the address, which scripts read.
 type Output struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -37,8 +37,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Open calls say, which may be nil, to write the first line, and then passes on the buffered lines
-// and all that follow. Opening it again does nothing.
+// Open calls say, which may be nil, to write the first line, and then writes the buffered lines.
+// Later lines are written at once. Opening an Output again does nothing.
 func (o *Output) Open(say func(log *slog.Logger)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

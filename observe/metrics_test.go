@@ -29,9 +29,9 @@ import (
 	"carrel/principal"
 )
 
-// reported returns the lines of our metrics whose names begin so, without the bounds and sums of
-// histograms, which vary.
-func reported(t *testing.T, m *Metrics, name string) []string {
+// ownMetrics returns the lines of our metrics whose names begin with a prefix. It omits the buckets
+// and sums of histograms, which depend on the time.
+func ownMetrics(t *testing.T, m *Metrics, name string) []string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -58,22 +58,22 @@ func openStore(t testing.TB) *pebblestore.Store {
 	return store
 }
 
-// TestStore_MeasuredStoreConforms: a store that is measured keeps its contract.
+// TestStore_MeasuredStoreConforms: a measured store fulfils the contract of stores.
 func TestStore_MeasuredStoreConforms(t *testing.T) {
 	m := NewMetrics()
 	measured := m.Store(openStore(t), nil)
 	storetest.Run(t, func(*testing.T) backend.Store { return measured })
 	methods := map[string]bool{}
-	for _, line := range reported(t, m, "store_call_seconds_count") {
+	for _, line := range ownMetrics(t, m, "store_call_seconds_count") {
 		_, rest, _ := strings.Cut(line, `method="`)
 		method, _, _ := strings.Cut(rest, `"`)
 		methods[method] = true
 	}
-	// All of backend.Store but ApplyIndexBatch, which asks nothing.
+	// All methods of backend.Store but ApplyIndexBatch, which sends nothing.
 	if all := reflect.TypeFor[backend.Store]().NumMethod() - 1; len(methods) != all {
 		t.Errorf("%d of %d methods were counted: %v", len(methods), all, methods)
 	}
-	if len(reported(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
+	if len(ownMetrics(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
 		t.Error("refused conditional writes were not counted as such")
 	}
 }
@@ -104,11 +104,11 @@ func TestMetrics_OutcomesOfCalls(t *testing.T) {
 			s := m.Store(failing{err: tc.err}, nil)
 			for range 2 {
 				if _, err := s.Built(t.Context(), "u:acme:ann"); !errors.Is(err, tc.err) {
-					t.Errorf("the error became %v", err)
+					t.Errorf("got the error %v", err)
 				}
 			}
 			want := []string{`carrel_store_call_seconds_count{method="Built",outcome="` + tc.want + `"} 2`}
-			if diff := cmp.Diff(want, reported(t, m, "store_call")); diff != "" {
+			if diff := cmp.Diff(want, ownMetrics(t, m, "store_call")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -197,13 +197,13 @@ func TestMetrics_Values(t *testing.T) {
 		`carrel_streams{kind="socket"} 9`,
 		`carrel_telemetry_exports_total{outcome="failed",signal="traces"} 1`,
 	}
-	if diff := cmp.Diff(want, reported(t, m, "")); diff != "" {
+	if diff := cmp.Diff(want, ownMetrics(t, m, "")); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// BenchmarkPage is a page of 20 of the Service: without anything, with figures,
-// and with spans of a hundredth of the operations and of all.
+// BenchmarkPage measures a page of 20 of the Service: alone, with metrics, and with the spans of
+// one in a hundred operations and of all.
 func BenchmarkPage(b *testing.B) {
 	store := openStore(b)
 	runtime := sched.NewReal()
@@ -251,8 +251,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// droppingAll makes spans, batches them as they are for a collector, and sends
-// them to nobody.
+// droppingAll returns a Tracing whose spans are batched as for a collector, and then dropped.
 func droppingAll(b *testing.B, sampler sdk.Sampler) *Tracing {
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(tracetest.NewNoopExporter()), sdk.WithSampler(sampler))
 	b.Cleanup(func() {
@@ -267,11 +266,11 @@ func TestSkew_IsReportedWhileKnown(t *testing.T) {
 	m := NewMetrics()
 	ahead, known := -1500*time.Millisecond, false
 	m.Skew(func() (time.Duration, bool) { return ahead, known })
-	if lines := reported(t, m, "clock_ahead_seconds"); len(lines) != 0 {
+	if lines := ownMetrics(t, m, "clock_ahead_seconds"); len(lines) != 0 {
 		t.Errorf("an unknown skew is reported: %v", lines)
 	}
 	known = true
-	if diff := cmp.Diff([]string{"carrel_clock_ahead_seconds -1.5"}, reported(t, m, "clock_ahead_seconds")); diff != "" {
+	if diff := cmp.Diff([]string{"carrel_clock_ahead_seconds -1.5"}, ownMetrics(t, m, "clock_ahead_seconds")); diff != "" {
 		t.Error(diff)
 	}
 }

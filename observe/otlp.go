@@ -20,7 +20,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Times of sending. Only the end of the process waits for it, at most for flushWithin.
+// Timeouts of sending. No request waits for telemetry. The process waits for it when it ends, at
+// most for flushWithin.
 const (
 	sendWithin  = 10 * time.Second
 	flushWithin = 3 * time.Second
@@ -29,7 +30,7 @@ const (
 // ExportConfig configures where spans and metrics are sent, and which ones.
 type ExportConfig struct {
 	Traces, Metrics Collector
-	// Ratio is the fraction of the traces beginning here that is recorded.
+	// Ratio is the fraction of traces to record, among those that begin in this process.
 	Ratio float64
 	// MetricsEvery is how often metrics are sent; 0 for never.
 	MetricsEvery time.Duration
@@ -41,7 +42,7 @@ type ExportConfig struct {
 
 // Collector receives one kind of telemetry by OTLP over HTTP.
 type Collector struct {
-	URL     string            // for that kind; empty if it is not sent
+	URL     string            // of that kind; empty if nothing is sent
 	Headers map[string]string // may contain secrets
 }
 
@@ -57,7 +58,7 @@ type Export struct {
 	stop context.CancelFunc
 }
 
-// OpenExport begins to send. It does not contact a collector, so that the process starts even if a
+// OpenExport starts sending. It contacts no collector, so that the process starts even if a
 // collector is down.
 func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -108,7 +109,7 @@ func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Re
 		return err
 	}
 	x.spans = sdk.NewTracerProvider(
-		// It drops spans when it is full; nothing waits for it.
+		// The batcher drops spans when it is full. Nothing waits for it.
 		sdk.WithBatcher(spanExporter{exporter, s}),
 		sdk.WithSampler(sampling(c.Ratio, rate.NewLimiter(requestedPerSecond, requestedAtOnce))),
 		sdk.WithResource(who))
@@ -163,7 +164,7 @@ func (x *Export) Tracing() *Tracing {
 	return x.tracing
 }
 
-// Close sends the remaining telemetry, as far as that is possible in a short time.
+// Close sends the remaining telemetry, but gives up after a short time.
 func (x *Export) Close(ctx context.Context) {
 	if x == nil {
 		return
@@ -181,6 +182,6 @@ func (x *Export) Close(ctx context.Context) {
 	}
 	both.Wait()
 	if err := errors.Join(spans, meters); err != nil {
-		x.log.WarnContext(ctx, "not all telemetry was sent at the end", "error", x.sent.reason(err))
+		x.log.WarnContext(ctx, "some telemetry was not sent before the process ended", "error", x.sent.reason(err))
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The rate and the burst of traces that callers may request. That is enough for a proxy in front that
-// samples, and limits the work that anybody can cause with the header.
+// The rate and the burst of traces that callers may request by a header. They are high enough for a
+// proxy that samples, and limit the work that anybody can cause.
 const (
 	requestedPerSecond = 50
 	requestedAtOnce    = 100
 )
 
-// sampling records a fraction of the traces that begin here. Of those that begin elsewhere it records
-// the sampled ones, within limits.
+// sampling returns a sampler that records a fraction of the traces that begin here. It records
+// traces of callers if the caller has sampled them, up to the limit of requested.
 func sampling(ratio float64, requested *rate.Limiter) sdk.Sampler {
 	return sdk.ParentBased(sdk.TraceIDRatioBased(ratio), sdk.WithRemoteParentSampled(bounded{requested}))
 }

@@ -23,15 +23,15 @@ const (
 	callOK          = iota
 	callRefused     // a condition did not hold
 	callUnknown     // it may have been applied
-	callUnavailable // the store cannot do it now
-	callEnded       // the caller's time was over, or it went away
+	callUnavailable // the store is temporarily unavailable
+	callEnded       // the caller's deadline passed, or the caller was cancelled
 	callFailed
 	callOutcomes // the number of outcomes
 )
 
 var outcomeNames = [callOutcomes]string{"ok", "refused", "unknown", "unavailable", "ended", "failed"}
 
-// call measures one method of a store. Its metric is looked up once for each outcome, because the
+// call measures one method of a store. It looks up its metric once for each outcome, because a
 // look-up costs as much as reading a row from the cache.
 type call struct {
 	vec      *prometheus.HistogramVec
@@ -56,10 +56,10 @@ func (c *call) begin(ctx context.Context) (context.Context, running) {
 	return ctx, r
 }
 
-// ended counts a call.
+// ended records the end of a call.
 func (r running) ended(err error) { r.count(outcomeOf(err)) }
 
-// decided is like ended, for a conditional write.
+// decided records the end of a conditional write.
 func (r running) decided(v commit.Verdict, err error) {
 	outcome := outcomeOf(err)
 	if outcome == callOK && !v.Applied {

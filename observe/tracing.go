@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxCalls is how many calls of the store and statements of an operation are recorded as spans: a
-// fan-out to ten thousand libraries would fill a trace that nobody can read. The span of the
-// operation has the total number.
+// maxCalls limits the spans for calls of the store and statements of one operation: nobody could
+// read the trace of a fan-out to ten thousand libraries. The span of the operation has the total
+// number.
 const maxCalls = 200
 
 // maxName limits the name of an operation in bytes. It is the only text in a span that a client
@@ -34,7 +34,7 @@ func newTracing(tracer trace.Tracer) *Tracing {
 }
 
 // recorded is a span that will be sent, with the number of calls below it. Calls of the store have
-// spans only below a recorded one.
+// spans only below a recorded span.
 type recorded struct {
 	trace.Span
 	calls *atomic.Int64
@@ -63,7 +63,7 @@ const (
 	TransportSocket = "socket"
 )
 
-// Operation is the span of an operation. A nil one records nothing.
+// Operation is the span of an operation. A nil *Operation records nothing.
 type Operation struct {
 	span   trace.Span
 	method string
@@ -87,7 +87,7 @@ func (t *Tracing) Request(ctx context.Context, r *http.Request) (context.Context
 	if t == nil {
 		return ctx, nil
 	}
-	ctx = propagation.TraceContext{}.Extract(ctx, parentAlone(r.Header))
+	ctx = propagation.TraceContext{}.Extract(ctx, traceparentOnly(r.Header))
 	ctx, span := t.begin(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
 	return ctx, &Operation{span: span, method: r.Method}
 }
@@ -95,13 +95,13 @@ func (t *Tracing) Request(ctx context.Context, r *http.Request) (context.Context
 // Origin is the trace in which a socket was opened, if there was one.
 type Origin struct{ span trace.SpanContext }
 
-// OriginOf reads it from the head of the request that opens a socket.
+// OriginOf returns the origin of a socket, from the header of the request that opens it.
 func OriginOf(ctx context.Context, opening http.Header) Origin {
-	return Origin{trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, parentAlone(opening)))}
+	return Origin{trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, traceparentOnly(opening)))}
 }
 
-// Message begins the span of an operation on a socket. A socket lives long, so its operations have
-// traces of their own, which link to the trace in which it was opened.
+// Message begins the span of an operation on a socket. A socket may stay open for long, so each
+// operation begins a trace, which links to the trace in which the socket was opened.
 func (t *Tracing) Message(ctx context.Context, from Origin) (context.Context, *Operation) {
 	if t == nil {
 		return ctx, nil
@@ -114,9 +114,9 @@ func (t *Tracing) Message(ctx context.Context, from Origin) (context.Context, *O
 	return ctx, &Operation{span: span}
 }
 
-// Apart returns ctx for work whose calls of the store have no spans of their own: a subscription may
-// last for long. Log lines still contain the trace.
-func Apart(ctx context.Context) context.Context {
+// WithoutCallSpans returns a context in which calls of the store create no spans. It is for
+// subscriptions, which may last for long. Log lines still contain the trace.
+func WithoutCallSpans(ctx context.Context) context.Context {
 	if r, ok := recordedIn(ctx); ok {
 		return trace.ContextWithSpanContext(ctx, r.SpanContext())
 	}
@@ -159,12 +159,12 @@ func (o *Operation) End(out Outcome) {
 	}
 }
 
-// failures are the codes of failures of the service, not of the client.
+// failures are the codes of errors that the service has caused, not the client.
 var failures = map[string]bool{
 	"INTERNAL_SERVER_ERROR": true, "UNAVAILABLE": true, "TIMEOUT": true, "CONTENTION": true, "OUTCOME_UNKNOWN": true,
 }
 
-// knownMethod returns a method that may be recorded in a span: others are texts of clients.
+// knownMethod returns the method as spans may record it. Clients may send any text as a method.
 func knownMethod(method string) string {
 	if method == http.MethodGet || method == http.MethodPost {
 		return method
@@ -240,19 +240,19 @@ func endWork(span trace.Span, err error) {
 	span.End()
 }
 
-// parentAlone is a header of which only the traceparent is read.
-type parentAlone http.Header
+// traceparentOnly is a header of which only the traceparent is read.
+type traceparentOnly http.Header
 
 // Get implements propagation.TextMapCarrier.
-func (p parentAlone) Get(key string) string {
+func (p traceparentOnly) Get(key string) string {
 	if key != "traceparent" {
 		return ""
 	}
 	return http.Header(p).Get(key)
 }
 
-// Set implements propagation.TextMapCarrier; nothing is sent on to anybody.
-func (parentAlone) Set(string, string) {}
+// Set implements propagation.TextMapCarrier. It does nothing, because no header is sent.
+func (traceparentOnly) Set(string, string) {}
 
 // Keys implements propagation.TextMapCarrier.
-func (parentAlone) Keys() []string { return []string{"traceparent"} }
+func (traceparentOnly) Keys() []string { return []string{"traceparent"} }

@@ -27,7 +27,8 @@ import (
 	"carrel/principal"
 )
 
-// tracingOf makes spans of the traces that the sampler chooses, and keeps them.
+// tracingOf returns a Tracing that records the traces chosen by the sampler, and the recorder of
+// its spans.
 func tracingOf(t *testing.T, sampler sdk.Sampler) (*Tracing, *tracetest.SpanRecorder) {
 	kept := tracetest.NewSpanRecorder()
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(kept), sdk.WithSampler(sampler))
@@ -39,7 +40,7 @@ func tracingOf(t *testing.T, sampler sdk.Sampler) (*Tracing, *tracetest.SpanReco
 	return newTracing(provider.Tracer("test")), kept
 }
 
-// names are those of the spans that have ended, in that order.
+// names returns the names of the ended spans, in the order in which they ended.
 func names(kept *tracetest.SpanRecorder) (all []string) {
 	for _, s := range kept.Ended() {
 		all = append(all, s.Name())
@@ -47,7 +48,7 @@ func names(kept *tracetest.SpanRecorder) (all []string) {
 	return all
 }
 
-// attributeOf is the value of an attribute of a span.
+// attributeOf returns the value of an attribute of a span.
 func attributeOf(s sdk.ReadOnlySpan, key string) string {
 	for _, a := range s.Attributes() {
 		if string(a.Key) == key {
@@ -72,7 +73,7 @@ func TestSampler_Decisions(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		ratio  float64
-		bound  int // of what callers may ask for
+		bound  int // of the traces that callers may request
 		head   []string
 		times  int
 		traces int
@@ -134,8 +135,8 @@ func TestSpans_ServiceFailuresAreErrors(t *testing.T) {
 	}
 }
 
-// TestSpans_StoreCallsAndStatements: calls are below what they are made for, statements below
-// calls, and neither has a span without an operation.
+// TestSpans_StoreCallsAndStatements: the spans of calls are below the span of their operation, those of statements
+// below their call, and without an operation there are none.
 func TestSpans_StoreCallsAndStatements(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(cluster{tracing: tracing}, tracing)
@@ -143,13 +144,13 @@ func TestSpans_StoreCallsAndStatements(t *testing.T) {
 		t.Fatal("the store has no error")
 	}
 	if n := len(kept.Ended()); n > 0 {
-		t.Errorf("%d spans of calls that nobody has asked for", n)
+		t.Errorf("%d spans of calls without an operation", n)
 	}
 	ctx, op := tracing.Request(t.Context(), request())
 	if _, err := store.Built(ctx, "u:acme:ann"); err == nil {
 		t.Fatal("the store has no error")
 	}
-	if _, err := store.Built(Apart(ctx), "u:acme:ann"); err == nil {
+	if _, err := store.Built(WithoutCallSpans(ctx), "u:acme:ann"); err == nil {
 		t.Fatal("the store has no error")
 	}
 	op.End(Outcome{Type: "query", Code: "OK"})
@@ -173,7 +174,7 @@ func TestSpans_StoreCallsAndStatements(t *testing.T) {
 	}
 }
 
-// cluster is a store that sends a statement for each call, which fails.
+// cluster is a store that sends one statement for each call. The statement fails.
 type cluster struct {
 	backend.Store
 	tracing *Tracing
@@ -205,7 +206,7 @@ func TestSpans_OfALargeOperationAreLimited(t *testing.T) {
 	}
 }
 
-// TestFanOut_LinksToItsMutations also where one of them is not sampled.
+// TestFanOut_LinksToItsMutations: it links to all of them, even if one is not sampled.
 func TestFanOut_LinksToItsMutations(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	first, one := tracing.Request(t.Context(), request())
@@ -223,7 +224,7 @@ func TestFanOut_LinksToItsMutations(t *testing.T) {
 	}
 }
 
-// resuming is a domain that has changes finished.
+// resuming is a journal.Service that finishes every change.
 type resuming struct{ err error }
 
 func (r resuming) Resume(context.Context, commit.Entry) (bool, error) { return true, r.err }
@@ -267,14 +268,14 @@ func TestSpans_BackgroundWork(t *testing.T) {
 	}
 	spans := kept.Ended()
 	if links := spans[2].Links(); len(links) != 1 || links[0].SpanContext.SpanID() != spans[0].SpanContext().SpanID() {
-		t.Errorf("a change is finished without the trace of its mutation: %v", links)
+		t.Errorf("the span that finishes a change has the links %v", links)
 	}
 	if links := spans[3].Links(); len(links) != 0 {
-		t.Errorf("a change of nobody refers to %v", links)
+		t.Errorf("a change without a mutation links to %v", links)
 	}
 }
 
-// deciding is a store in which every change is applied.
+// deciding is a store that applies every change.
 type deciding struct{ backend.Store }
 
 func (deciding) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
@@ -317,11 +318,11 @@ func TestTracing_NilDoesNothing(t *testing.T) {
 	none.Statement(ctx, Statement{})
 	none.sends(ctx, commit.EntryID{})
 	if s := (resuming{}); none.Background(s) != s {
-		t.Error("the background is watched")
+		t.Error("the background work is traced")
 	}
 	var export *Export
 	if export.Tracing() != nil {
-		t.Error("spans are made that nobody sends")
+		t.Error("spans are created although none is sent")
 	}
 	export.Close(ctx)
 }
@@ -350,8 +351,8 @@ func TestLogger_LinesContainTheirTrace(t *testing.T) {
 	}
 }
 
-// TestExportLog_LogsFailuresOccasionally: an unavailable collector does not fill
-// the log, and no line contains what is sent to it.
+// TestExportLog_LogsFailuresOccasionally: a collector that is down does not fill the log, and no
+// line contains a secret.
 func TestExportLog_LogsFailuresOccasionally(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
@@ -369,10 +370,10 @@ func TestExportLog_LogsFailuresOccasionally(t *testing.T) {
 	l.ended("traces", nil)
 	l.ended("traces", away)
 	reason := strings.Repeat("x", maxReason-len("Bearer ...: "))
-	want := `level=WARN msg="telemetry could not be sent; what is lost is lost, and it is tried again" signal=traces error="Bearer ...: ` + reason + `..."
+	want := `level=WARN msg="telemetry could not be sent and is lost; later telemetry will be sent" signal=traces error="Bearer ...: ` + reason + `..."
 level=WARN msg="telemetry still cannot be sent" signal=traces failures=6 error="Bearer ...: ` + reason + `..."
 level=INFO msg="telemetry is sent again" signal=traces failures=6
-level=WARN msg="telemetry could not be sent; what is lost is lost, and it is tried again" signal=traces error="Bearer ...: ` + reason + `..."
+level=WARN msg="telemetry could not be sent and is lost; later telemetry will be sent" signal=traces error="Bearer ...: ` + reason + `..."
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
