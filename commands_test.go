@@ -36,7 +36,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"the other half of it":     {serve("--store", "cassandra://a/b", "--cassandra-key", "/nowhere"), []string{"cassandra-cert", "cassandra-key", `"/nowhere"`, "both or neither"}},
 		"no key of the client":     {serve("--store", "cassandra://a/b", "--cassandra-cert", secret, "--cassandra-key", "/nowhere"), []string{"cassandra-key", `"/nowhere"`, "a file that can be read"}},
 		"no authorities":           {serve("--store", "cassandra://a/b", "--cassandra-ca", "/nowhere"), []string{"cassandra-ca", `"/nowhere"`, "a file that can be read"}},
-		"a time below nothing":     {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"), []string{"cassandra-timeout", `"-5s"`, "above the nodes' own ones"}},
+		"a time below nothing":     {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"), []string{"cassandra-timeout", `"-5s"`, "above the nodes' own timeouts"}},
 		"no directory":             {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
 		"bad address":              {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
 		"bad admin address":        {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},

@@ -1,6 +1,6 @@
-// Package cli holds the commands of the program, one in a file. Each reads its flags
-// by package config, calls the package that does the work, and prints the result;
-// it holds no rule.
+// Package cli implements the commands of the program, one in each file. A command reads its flags
+// with package config, calls the package that does the work, and prints the result. It has no rules
+// of its own.
 package cli
 
 import (
@@ -22,14 +22,14 @@ const (
 	ExitUsage  = 2
 )
 
-// Streams are where a command writes: its result, and its log, progress and errors.
+// Streams are the outputs of a command: Out for its result, Err for its log, progress and errors.
 type Streams struct{ Out, Err io.Writer }
 
 // ServeFunc serves the API until ctx ends. Package main implements it, because it
 // connects all layers around the domain.
 type ServeFunc func(ctx context.Context, cfg config.Config, out io.Writer) error
 
-// commandLine declares the commands and flags, and holds their values after parsing.
+// commandLine declares the commands and flags, and contains their values after parsing.
 type commandLine struct {
 	ConfigFile string `name:"config" help:"JSON file with values for flags that are given neither on the command line nor in the environment." placeholder:"FILE"`
 
@@ -62,7 +62,7 @@ func Execute(ctx context.Context, args []string, s Streams, serve ServeFunc) int
 	return ExitFailed
 }
 
-// helpShown is the panic that ends parsing after help was printed.
+// helpShown is the value of the panic that ends parsing after the help was printed.
 type helpShown struct{}
 
 // newParser returns a parser that reads command lines into line.

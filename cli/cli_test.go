@@ -30,8 +30,8 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// command runs a command line and returns its exit code and what it wrote. What
-// serve does with its flags is tested beside package main.
+// command runs a command line and returns its exit code and its output. The tests of package main
+// check what serve does with its flags.
 func command(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var o, e strings.Builder
@@ -42,7 +42,7 @@ func command(t *testing.T, args ...string) (code int, out, err string) {
 	return code, o.String(), e.String()
 }
 
-// parsed is the config that a command line of serve comes to.
+// parsed returns the config of a command line of serve.
 func parsed(t *testing.T, args ...string) (config.Config, error) {
 	t.Helper()
 	var line commandLine
@@ -116,12 +116,12 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"unknown command":          {[]string{"sreve"}, []string{"sreve"}},
 		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
 		"copy to a bad keyspace":   {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"}, []string{"to", `"b-c"`, "a-z, 0-9 and _"}},
-		"no time at all":           {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"}, []string{"cassandra-timeout", `"0s"`, "above the nodes' own ones"}},
+		"a timeout of 0":           {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"}, []string{"cassandra-timeout", `"0s"`, "above the nodes' own timeouts"}},
 		"token of nobody":          {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
 		"token of a group":         {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
 		"unknown role":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
-		"a life in words":          {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
-		"no life":                  {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
+		"a lifetime in words":      {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
+		"no lifetime":              {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
 		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
 		"import of nothing":        {[]string{"import"}, []string{"<file>"}},
 		"import of no file":        {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
@@ -137,9 +137,9 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"rebuild of a typo":        {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"rebuild of an item":       {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"}, []string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
 		"health of a bare port":    {[]string{"health", "--listen", "8080"}, []string{"listen", `"8080"`, "HOST:PORT"}},
-		"health of a strange port": {[]string{"health", "--listen", "127.0.0.1:a b"}, []string{"listen", "HOST:PORT"}},
-		"health of a picked port":  {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has picked"}},
-		"health without a timeout": {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
+		"health of a bad port":     {[]string{"health", "--listen", "127.0.0.1:a b"}, []string{"listen", "HOST:PORT"}},
+		"health of a picked port":  {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has chosen"}},
+		"health without patience":  {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
 		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,14 +149,14 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 			}
 			for _, want := range c.says {
 				if !strings.Contains(errs, want) {
-					t.Errorf("it does not say %q: %s", want, errs)
+					t.Errorf("the error does not contain %q: %s", want, errs)
 				}
 			}
 			if strings.Contains(errs, "canary") || strings.Contains(errs, testSecret[1:]) {
-				t.Errorf("it says too much: %s", errs)
+				t.Errorf("the error reveals too much: %s", errs)
 			}
 			if _, err := os.Stat(strings.TrimPrefix(store, "pebble:")); err == nil {
-				t.Error("a store was made")
+				t.Error("a store was created")
 			}
 		})
 		_ = os.RemoveAll(strings.TrimPrefix(store, "pebble:"))

@@ -10,15 +10,15 @@ import (
 	"carrel/edge/certificate/certificatetest"
 )
 
-// First bytes of what a client sends: the handshake of TLS, or a request of
-// Cassandra's protocol in version 4.
+// The first byte that a client sends: of a TLS handshake, or of a request in version 4 of
+// Cassandra's protocol.
 const (
 	firstOfTLS   = 0x16
-	firstOfClear = 0x04
+	firstOfPlain = 0x04
 )
 
-// listener takes connections as a node does, answers none, and keeps the first
-// byte that was sent.
+// listener accepts connections like a node, closes them without an answer, and records the first
+// byte that it received.
 func listener(t *testing.T) (address string, first *atomic.Uint32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,8 +48,8 @@ func listener(t *testing.T) (address string, first *atomic.Uint32) {
 	return l.Addr().String(), first
 }
 
-// Whoever names a certificate, a key or a name in one means TLS: a password
-// must not go over the wire in the clear because one more flag was missing.
+// Every flag about certificates implies TLS. Otherwise a password would be sent unencrypted if
+// --cassandra-tls was forgotten.
 func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 	_, cert, key := certificatetest.New(t)
 	password := file(t, "password", "canary")
@@ -57,7 +57,7 @@ func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 		flags []string
 		first uint32
 	}{
-		"none of them":     {nil, firstOfClear},
+		"none of them":     {nil, firstOfPlain},
 		"tls":              {[]string{"--cassandra-tls"}, firstOfTLS},
 		"authorities":      {[]string{"--cassandra-ca", cert}, firstOfTLS},
 		"certificate, key": {[]string{"--cassandra-cert", cert, "--cassandra-key", key}, firstOfTLS},
@@ -79,8 +79,8 @@ func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 	}
 }
 
-// A shorter timeout is right for nodes that are configured for it, so it is accepted, with a
-// warning of its effect on all others.
+// A timeout that is not above the default timeouts of nodes is accepted, because the nodes may have
+// shorter ones, but the log has a warning.
 func TestCluster_WarnsOfATimeoutBelowTheNodes(t *testing.T) {
 	for _, c := range []struct {
 		time  string

@@ -26,7 +26,8 @@ type copyCommand struct {
 
 // copySummary is the result of a copy.
 type copySummary struct {
-	// Rows are the numbers of rows that were copied and found equal; absent if an earlier run did that.
+	// Rows are the numbers of rows that were copied and compared, by chapter. They are absent if an
+	// earlier run has done that.
 	Rows  map[string]int64    `json:"rows,omitempty"`
 	Audit *repair.AuditReport `json:"audit"`
 }
@@ -69,7 +70,7 @@ func printCopy(w io.Writer, summary *copySummary) error {
 		return err
 	}
 	if !summary.Audit.Clean() {
-		return errors.New("copy: the target is inconsistent and was not completed; see the report")
+		return errors.New("copy: the target is inconsistent and cannot be served; see the report")
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ type copying struct {
 	summary copySummary
 }
 
-// run opens both stores, and closes them.
+// run opens both stores, copies, and closes them.
 func (j *copying) run(ctx context.Context, from, to gateway.Target) (err error) {
 	source, err := gateway.OpenExclusive(ctx, from, "the source", j.options)
 	if err != nil {
@@ -117,8 +118,8 @@ func (j *copying) copyRows(ctx context.Context, source archive.Source, target ar
 	return err
 }
 
-// complete derives libraries and directory, audits the target, and marks it as a
-// store that may be served.
+// complete writes the derived rows of the target, audits it, and removes the mark of an incomplete
+// copy.
 func (j *copying) complete(ctx context.Context, g *gateway.Gateway, target archive.Store) error {
 	err := g.Library.DeriveAll(ctx, func(done, of int) {
 		j.report(progress.Report{Doing: "writing libraries", Done: done, Units: "items", At: int64(done), Of: int64(of)})

@@ -34,12 +34,12 @@ func TestCopy_IsTheSameStore(t *testing.T) {
 		t.Errorf("exit %d: %s\n%s", code, errs, cmp.Diff(fewLines, out))
 	}
 	if code, _, errs := command(t, "copy", "--from", from, "--to", to); code != ExitFailed || !strings.Contains(errs, "the target is not empty") {
-		t.Errorf("copying onto a store: exit %d: %s", code, errs)
+		t.Errorf("copying to a store that is not empty: exit %d: %s", code, errs)
 	}
 }
 
-// TestCopy_SearchFindsCopiedPrincipals: an import and a copy end with a directory that is
-// complete, and a rebuild makes it anew.
+// TestCopy_SearchFindsCopiedPrincipals: after an import and after a copy the directory is complete,
+// and a rebuild restores it.
 func TestCopy_SearchFindsCopiedPrincipals(t *testing.T) {
 	imported := storeOf(t, fewLines)
 	copied := "pebble:" + filepath.Join(t.TempDir(), "copy")
@@ -67,7 +67,7 @@ func TestCopy_SearchFindsCopiedPrincipals(t *testing.T) {
 	}
 }
 
-// directoryOf are the rows of a store's directory, which must be complete.
+// directoryOf returns the rows of a store's directory, which must be marked as complete.
 func directoryOf(t *testing.T, name string) []principal.DirectoryRow {
 	t.Helper()
 	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})
@@ -85,7 +85,7 @@ func directoryOf(t *testing.T, name string) []principal.DirectoryRow {
 	return rows
 }
 
-// damage takes rows out of a store's directory.
+// damage removes rows from a store's directory.
 func damage(t *testing.T, name string, rows []principal.DirectoryRow) {
 	t.Helper()
 	store, err := pebblestore.Open(strings.TrimPrefix(name, "pebble:"), pebblestore.Options{})

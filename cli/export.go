@@ -21,11 +21,11 @@ import (
 // exportCommand is `carrel export`.
 type exportCommand struct {
 	config.StoreFlag
-	Of     string `help:"User whose data alone is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
+	Of     string `help:"User to export. Only the data of this user is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
 	Output string `help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
 }
 
-// Run writes everything that a reader can find. The number of lines goes to standard error,
+// Run writes everything that readers can see. It prints the number of lines to standard error,
 // because the lines may go to standard output.
 func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	user := principal.ID("")
@@ -63,7 +63,7 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	return errors.Join(err, out.end(err == nil))
 }
 
-// exportOf writes what concerns one user.
+// exportOf writes the data of one user.
 func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer, progressed func(lines int, bytes int64)) (int, error) {
 	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
 	if err != nil {
@@ -95,19 +95,18 @@ func (c *exportCommand) create(standard io.Writer) (exportOutput, error) {
 	return &fileOutput{File: f, path: c.Output}, nil
 }
 
-// exportOutput is the target of an export. end completes it, or removes it after an
-// error.
+// exportOutput is the output of an export. end completes it, or removes it after an error.
 type exportOutput interface {
 	io.Writer
 	end(complete bool) error
 }
 
-// plainOutput writes the lines as they come.
+// plainOutput writes each line at once.
 type plainOutput struct{ io.Writer }
 
 func (plainOutput) end(bool) error { return nil }
 
-// fileOutput gets its name when it is complete and on the disk, so that an
+// fileOutput is a temporary file, which gets its name when it is complete and on the disk. So an
 // incomplete export cannot be mistaken for a complete one.
 type fileOutput struct {
 	*os.File

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fewLines are what the tests export and copy.
+// fewLines is the export of the store that the tests export and copy.
 const fewLines = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
 {"type":"user","id":"u:demo:ben","displayName":"Ben","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
 {"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
@@ -17,7 +17,7 @@ const fewLines = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibili
 {"type":"content","id":"c:demo:b","kind":"LINK","title":"B","link":"https://example.com/b","visibility":"PRIVATE","createdAt":"2024-01-01T00:00:00.000000Z","createdBy":"u:demo:ben","lastModified":"2024-01-02T00:00:00.000000Z","version":1,"members":[{"principalId":"u:demo:ann","role":"VIEWER"},{"principalId":"u:demo:ben","role":"MANAGER"}]}
 `
 
-// storeOf is a new store that holds lines.
+// storeOf returns a new store into which lines were imported.
 func storeOf(t *testing.T, lines string) string {
 	t.Helper()
 	store := "pebble:" + filepath.Join(t.TempDir(), "store")
@@ -49,7 +49,7 @@ func TestExport_WritesWhatWasImported(t *testing.T) {
 		t.Error(diff)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("beside the file stand %v, %v", left, err)
+		t.Errorf("the directory contains %v, %v", left, err)
 	}
 }
 
@@ -61,6 +61,6 @@ func TestExport_FailureLeavesNoFile(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
-		t.Errorf("it left %v, %v", left, err)
+		t.Errorf("the directory contains %v, %v", left, err)
 	}
 }

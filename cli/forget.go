@@ -25,12 +25,12 @@ type forgotten struct {
 	User principal.ID `json:"user"`
 	Gone struct {
 		Memberships    int  `json:"memberships"`    // in groups
-		LibraryEntries int  `json:"libraryEntries"` // items that it had a role on
+		LibraryEntries int  `json:"libraryEntries"` // items on which the user had a role
 		Drafts         int  `json:"drafts"`
 		Email          bool `json:"email"`
 	} `json:"gone"`
 	Stays struct {
-		Items       int `json:"items"` // that it has created
+		Items       int `json:"items"` // that the user created
 		Revisions   int `json:"revisions"`
 		Suggestions int `json:"suggestions"`
 		Pastes      int `json:"pastes"`
@@ -39,16 +39,16 @@ type forgotten struct {
 	} `json:"stays"`
 }
 
-// managed is an item with those who manage it.
+// managed is an item with its managers.
 type managed struct {
 	Item     library.ContentID `json:"item"`
 	Managers []string          `json:"managers"`
 }
 
-// forgetList is how many items the report names.
+// forgetList is the maximum number of items that the report names.
 const forgetList = 100
 
-// administrators manage what nobody else does.
+// administrators stands for the managers of an item that has no other ones.
 const administrators = "the tenant's administrators"
 
 // Run deletes the user, waits until everything is removed, and prints what is gone and what
@@ -70,7 +70,7 @@ func (c *forgetCommand) Run(ctx context.Context, s Streams) error {
 	})
 }
 
-// forget deletes a user. Of one whose deletion was interrupted it removes the rest.
+// forget deletes a user. If an earlier deletion was interrupted, it removes the rest of the data.
 func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgotten, error) {
 	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
 	if err != nil {
@@ -79,7 +79,7 @@ func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgot
 	h := &headers[0]
 	switch {
 	case h.Removed():
-		return nil, fmt.Errorf("the user was deleted already, and nothing is left of it")
+		return nil, fmt.Errorf("the user was deleted before, and all of its data is removed")
 	case h.State != commit.Live && h.State != commit.Deleted:
 		return nil, fmt.Errorf("there is no such user")
 	}
@@ -94,12 +94,12 @@ func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgot
 		}
 	}
 	if err := g.Library.RemoveDeleted(ctx, user); err != nil {
-		return nil, fmt.Errorf("it is deleted, and what belongs to it is being removed; repeat the command: %w", err)
+		return nil, fmt.Errorf("the user is deleted, but not all of its data could be removed; repeat the command: %w", err)
 	}
 	return r, r.nameManagers(ctx, g)
 }
 
-// count counts what there is of the user.
+// count counts the data of the user.
 func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 	groups, err := g.Store.Memberships(ctx, r.User, "", math.MaxInt32)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *forgotten) nameManagers(ctx context.Context, g *gateway.Gateway) error 
 	return nil
 }
 
-// authored counts what a user is the author of. It implements repair.ExportSink.
+// authored is a repair.ExportSink that counts what a user is the author of.
 type authored struct{ report *forgotten }
 
 func (*authored) User(principal.ImportUser) error     { return nil }

@@ -48,7 +48,7 @@ func TestForget_LeavesNothingOfTheUser(t *testing.T) {
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("the report (-want +got):\n%s", diff)
 	}
-	if code, _, errs := command(t, "forget", "u:demo:ann", "--store", store); code != ExitFailed || !strings.Contains(errs, "deleted already") {
+	if code, _, errs := command(t, "forget", "u:demo:ann", "--store", store); code != ExitFailed || !strings.Contains(errs, "deleted before") {
 		t.Errorf("again: exit %d: %s", code, errs)
 	}
 	if code, out, _ := command(t, "audit", "--store", store); code != ExitDone {
@@ -63,7 +63,7 @@ func TestForget_LeavesNothingOfTheUser(t *testing.T) {
 	if diff := cmp.Diff(left, out); code != ExitDone || diff != "" {
 		t.Errorf("the export (-want +got), exit %d, %s:\n%s", code, errs, diff)
 	}
-	// What nobody manages is imported, and exported equal.
+	// Items and groups without a manager can be imported, and are exported unchanged.
 	code, again, errs := command(t, "export", "--store", storeOf(t, left))
 	if diff := cmp.Diff(left, again); code != ExitDone || diff != "" {
 		t.Errorf("after an import (-want +got), exit %d, %s:\n%s", code, errs, diff)
@@ -78,7 +78,7 @@ func TestForget_LeavesNothingOfTheUser(t *testing.T) {
 	}
 }
 
-// TestExportOf_NamesNobodyElse writes what concerns one user, and names nobody else.
+// TestExportOf_NamesNobodyElse: the export contains the data of one user, and names nobody else.
 func TestExportOf_NamesNobodyElse(t *testing.T) {
 	store := storeOf(t, fewLines)
 	code, out, errs := command(t, "export", "--of", "u:demo:ann", "--store", store)
@@ -97,14 +97,14 @@ func TestExportOf_NamesNobodyElse(t *testing.T) {
 	}
 }
 
-// TestExportOf_WithholdsWhatOthersKeep: of an item that the user has created and may not see any
-// more, the export says only that.
+// TestExportOf_WithholdsWhatOthersKeep: the export contains no texts and links of an item that the
+// user has created and may not see any more.
 func TestExportOf_WithholdsWhatOthersKeep(t *testing.T) {
 	var lines strings.Builder
 	user := func(id string) {
 		fmt.Fprintf(&lines, `{"type":"user","id":"%s","displayName":"N","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}`+"\n", id)
 	}
-	// An item has its first members by id in its own line, and zoe's row in another one.
+	// The line of an item has only the first 100 members by id; that of zoe is in another line.
 	user("u:demo:zoe")
 	user("u:demo:ben")
 	var many []string

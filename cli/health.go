@@ -17,11 +17,11 @@ import (
 // maxHealthAnswer limits how much of the answer of /readyz is read. The gateway sends one short line.
 const maxHealthAnswer = 1 << 10
 
-// healthCommand is `carrel health`. Its flags Listen and TLSCert are those of serve,
-// so that a container checks the gateway with the settings that it serves with.
+// healthCommand is `carrel health`. It has the flags Listen and TLSCert of serve, so that a
+// container checks the gateway with the settings of the gateway.
 type healthCommand struct {
-	Listen  string        `help:"Address that the gateway serves at, as for serve. Where it means every address of the machine, the loopback address is asked." default:"127.0.0.1:8080" placeholder:"ADDR"`
-	TLSCert string        `name:"tls-cert" help:"Certificate chain of the gateway, as for serve; with it the gateway is asked over HTTPS. The certificate is not verified: it names the public host, and nothing secret is sent." placeholder:"FILE"`
+	Listen  string        `help:"Address of the gateway, as for serve. If it means all addresses of the machine, the loopback address is used." default:"127.0.0.1:8080" placeholder:"ADDR"`
+	TLSCert string        `name:"tls-cert" help:"Certificate chain of the gateway, as for serve. If it is set, the request uses HTTPS. The certificate is not verified, because it names the public host, and nothing secret is sent." placeholder:"FILE"`
 	Timeout time.Duration `help:"How long to wait for the answer." default:"3s" placeholder:"TIME"`
 }
 
@@ -45,12 +45,12 @@ func (c *healthCommand) Run(ctx context.Context, s Streams) error {
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("health: asking %s: %w", address, err)
+		return fmt.Errorf("health: request to %s: %w", address, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxHealthAnswer))
 	if err != nil {
-		return fmt.Errorf("health: reading the answer of %s: %w", address, err)
+		return fmt.Errorf("health: reading the answer from %s: %w", address, err)
 	}
 	text := strings.TrimSpace(string(body))
 	switch response.StatusCode {
@@ -70,7 +70,7 @@ func (c *healthCommand) url() (string, error) {
 		return "", config.WrongUsage("listen", c.Listen, "HOST:PORT, such as 127.0.0.1:8080")
 	}
 	if port == "0" {
-		return "", config.WrongUsage("listen", c.Listen, "the port that serve has picked, which the first line of its log shows")
+		return "", config.WrongUsage("listen", c.Listen, "the port that serve has chosen; the first line of its log contains it")
 	}
 	switch ip := net.ParseIP(host); {
 	case host == "" || ip.Equal(net.IPv4zero):

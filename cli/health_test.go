@@ -17,7 +17,7 @@ func readyz(t *testing.T, start func(*httptest.Server), status int, text string)
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/readyz" || r.Method != http.MethodGet || r.Header.Get("Authorization") != "" {
-			t.Errorf("asked for %s %s", r.Method, r.URL)
+			t.Errorf("got the request %s %s", r.Method, r.URL)
 		}
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
@@ -60,8 +60,8 @@ func TestHealth_AnswersOfTheGateway(t *testing.T) {
 	}
 }
 
-// TestHealth_TakesTheSettingsOfServe: a container sets the variables of serve, and
-// its health check takes them.
+// TestHealth_TakesTheSettingsOfServe: a container sets the variables of serve, and its health check
+// uses the same ones.
 func TestHealth_TakesTheSettingsOfServe(t *testing.T) {
 	_, port, err := net.SplitHostPort(readyz(t, (*httptest.Server).Start, 200, "ready\n"))
 	if err != nil {
@@ -107,13 +107,13 @@ func TestHealth_AddressAsked(t *testing.T) {
 	}
 }
 
-// TestHealth_GatewayThatHangs: the time is bounded, whatever the other end does.
+// TestHealth_GatewayThatHangs: the command ends at its timeout if the gateway does not answer.
 func TestHealth_GatewayThatHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A command without a bound ends when this closes the connection, and the test fails.
+	// A command without a timeout would end when this closes the connection, and fail the test.
 	bound := time.AfterFunc(20*time.Second, func() { _ = l.Close() })
 	defer bound.Stop()
 	if code, out, errs := command(t, "health", "--listen", l.Addr().String(), "--timeout", "50ms"); code != ExitFailed || out != "" || !strings.Contains(errs, "deadline exceeded") {

@@ -18,7 +18,7 @@ import (
 type importCommand struct {
 	config.StoreFlag
 	File     string `arg:"" help:"File of JSON lines; - reads standard input."`
-	Continue bool   `help:"Continue after a bad line; without it the first bad line ends the import."`
+	Continue bool   `help:"Continue after a bad line. By default the first bad line ends the import."`
 }
 
 // Run imports the file and prints a summary.
@@ -36,7 +36,7 @@ func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
 			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
 		})
 		if err == nil {
-			err = g.Library.FillDirectory(ctx) // for a store that is older than the directory
+			err = g.Library.FillDirectory(ctx) // for a store from a version without a directory
 		}
 		finish()
 		if _, printed := fmt.Fprintln(s.Out, summary); printed != nil {

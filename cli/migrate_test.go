@@ -14,6 +14,6 @@ func TestMigrate_EmbeddedStoreNeedsNone(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("a store was made")
+		t.Error("a store was created")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // rebuildCommand is `carrel rebuild`.
 type rebuildCommand struct {
 	config.StoreFlag
-	Directory  bool     `help:"Rebuild only the directory, by which users and groups are found."`
+	Directory  bool     `help:"Rebuild only the directory, the index for finding users and groups."`
 	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without an ID, everything is rebuilt."`
 }
 

@@ -19,14 +19,14 @@ func (*versionCommand) Run(s Streams) error {
 	return err
 }
 
-// Version returns the version of the program: the one that was released, or else the
-// one that Go has recorded, which is "(devel)" for a build from a folder.
+// Version returns the version of the program: that of the release, or else the one that Go has
+// recorded, which is "(devel)" for a build from a directory.
 func Version() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(info, releasedVersion)
 }
 
-// versionOf picks between the released version and that of the build.
+// versionOf returns the released version, or else that of the build.
 func versionOf(info *debug.BuildInfo, released string) string {
 	switch {
 	case released != "":

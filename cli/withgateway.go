@@ -12,9 +12,8 @@ import (
 	"carrel/progress"
 )
 
-// withGateway opens the store, calls do with it, and closes it. The log goes to
-// standard error. doing is the command as other processes that use the store see
-// it.
+// withGateway opens the store, calls do with a gateway on it, and closes both. The log goes to
+// standard error. doing is the name of the command for other processes that use the store.
 func withGateway(ctx context.Context, doing string, store config.StoreFlag, s Streams, do func(context.Context, *gateway.Gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
