@@ -1,5 +1,5 @@
-// Package config reads the settings of a gateway from flags, environment variables
-// and the config file. It opens nothing and does not know the commands.
+// Package config reads the settings of a gateway from flags, environment variables and the config
+// file. It opens no store, and does not know what the commands do.
 package config
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Config holds the settings of `carrel serve`. Each field is a flag, a variable in the
-// environment (CARREL_ and the flag's name) and a key of the config file. A flag wins
-// over the environment, and the environment over the file.
+// Config holds the settings of `carrel serve`. Each field is a flag, a variable in the environment
+// (CARREL_ and the flag's name) and a key of the config file. A flag takes precedence over the
+// environment, and the environment over the file.
 type Config struct {
 	Listen      string `help:"Address to serve at; port 0 picks a port." default:"127.0.0.1:8080" placeholder:"ADDR"`
 	AdminListen string `help:"Address of /metrics and /debug/pprof, for operators only." default:"127.0.0.1:0" placeholder:"ADDR"`
@@ -51,8 +51,8 @@ type Config struct {
 // Origins holds the values of --cors-origin.
 type Origins []string
 
-// Decode implements kong.MapperValue. An empty value is refused: a variable that
-// was left empty by mistake would otherwise look like one that names a site.
+// Decode implements kong.MapperValue. It refuses an empty value, because a variable that was left
+// empty by mistake must not go unnoticed.
 func (o *Origins) Decode(ctx *kong.DecodeContext) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("ORIGIN", &text); err != nil {
@@ -60,7 +60,7 @@ func (o *Origins) Decode(ctx *kong.DecodeContext) error {
 	}
 	for origin := range strings.SplitSeq(text, ",") {
 		if origin = strings.TrimSpace(origin); origin == "" {
-			return WrongUsage("cors-origin", text, "a site such as https://app.example.org, or is left out")
+			return WrongUsage("cors-origin", text, "a site such as https://app.example.org; omit it to allow no site")
 		}
 		*o = append(*o, origin)
 	}
@@ -81,11 +81,11 @@ func WrongUsage(key, got, takes string) error {
 	return NewUsageError(fmt.Sprintf("%s: got %q; it takes %s", key, got, takes))
 }
 
-// FileFlag is a flag that names a file, or none.
+// FileFlag is a flag that names a file. Path is empty if the flag is not given.
 type FileFlag struct{ Key, Path string }
 
-// FilesThere returns a UsageError for the first flag whose file does not exist.
-func FilesThere(files ...FileFlag) error {
+// CheckFiles returns a UsageError for the first flag whose file does not exist.
+func CheckFiles(files ...FileFlag) error {
 	for _, f := range files {
 		if f.Path == "" {
 			continue
@@ -106,7 +106,7 @@ func (c *Config) Check() error {
 		}
 	}
 	if c.AuthHS256File == "" && c.AuthJWKS == "" {
-		return NewUsageError("auth-hs256-file, auth-jwks: got neither; one of them is needed to know who is asking")
+		return NewUsageError("auth-hs256-file, auth-jwks: got neither; one of them is needed to authenticate callers")
 	}
 	if c.AuthJWKS != "" && c.AuthJWKSEvery < time.Second {
 		return WrongUsage("auth-jwks-every", c.AuthJWKSEvery.String(), "a time of at least 1s")
@@ -114,7 +114,7 @@ func (c *Config) Check() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return WrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
 	}
-	if err := FilesThere(FileFlag{"tls-cert", c.TLSCert}, FileFlag{"tls-key", c.TLSKey}); err != nil {
+	if err := CheckFiles(FileFlag{"tls-cert", c.TLSCert}, FileFlag{"tls-key", c.TLSKey}); err != nil {
 		return err
 	}
 	if c.TLSCert != "" {
@@ -132,8 +132,7 @@ func (c *Config) Check() error {
 	return err
 }
 
-// LogValue returns the settings for the log. It contains names of files, and never
-// their content.
+// LogValue returns the settings for the log: the names of files, but never their content.
 func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
@@ -150,7 +149,7 @@ func (c *Config) LogValue() slog.Value {
 	)
 }
 
-// withoutUser takes name and password out of a URL.
+// withoutUser removes the user and the password from a URL.
 func withoutUser(source string) string {
 	scheme, rest, ok := strings.Cut(source, "://")
 	if !ok {

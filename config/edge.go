@@ -18,8 +18,8 @@ type EdgeConfig struct {
 	Profile   edge.Profile
 }
 
-// Edge returns the settings of the edge. It reads the files that they name, before
-// anything is opened.
+// Edge returns the settings of the edge. It reads the files that they name. Call it before opening
+// the store, so that errors are found early.
 func (c *Config) Edge() (e EdgeConfig, err error) {
 	if e.Limits, err = c.limits(); err != nil {
 		return e, err

@@ -12,6 +12,6 @@ func TestExposure_LoopbackAddresses(t *testing.T) {
 		}
 	}
 	if onLoopback(&net.TCPAddr{}) {
-		t.Error("an address of no IP is every address")
+		t.Error("an address without an IP counts as a loopback address")
 	}
 }

@@ -35,7 +35,7 @@ func TakeConfigFile(c *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		// kong would check the file only after it has used it.
+		// kong would check the file only after using it.
 		if err := file.Validate(c.Model); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func readConfigFile(path string) (*configFile, error) {
 	f := &configFile{path: path}
 	if err := json.Unmarshal(b, &f.values); err != nil || f.values == nil {
 		// The decoder's message may quote the file, which may contain secrets.
-		return nil, WrongUsage("config", path, "a file that holds one JSON object")
+		return nil, WrongUsage("config", path, "a file that contains one JSON object")
 	}
 	return f, nil
 }
@@ -89,8 +89,8 @@ func plainValue(v any) bool {
 	return false
 }
 
-// Resolve returns the value of a flag from the file, unless the environment has one: kong
-// calls it after it has read the environment.
+// Resolve returns the value of a flag from the file, or nil if the environment has one, because
+// kong calls it after it has read the environment.
 func (f *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {

@@ -56,7 +56,7 @@ func (f *TelemetryFlags) collector(signal, path string, headers map[string]strin
 	const prefix = "OTEL_EXPORTER_OTLP_"
 	for _, v := range []struct {
 		key, value string
-		whole      bool // the signal's own: nothing is added to it
+		whole      bool // of this signal only: no path is added
 	}{
 		{"otlp-endpoint", f.OTLPEndpoint, false},
 		{prefix + signal + "_ENDPOINT", env(prefix + signal + "_ENDPOINT"), true},
@@ -80,8 +80,8 @@ func (f *TelemetryFlags) collector(signal, path string, headers map[string]strin
 			return c, WrongUsage(key, p, "http/protobuf")
 		}
 	}
-	// The exporter reads these variables too, and would print their errors, secrets
-	// included, to standard error. So they are read and checked here.
+	// The exporter reads these variables too, and would print errors in them, with secrets, to
+	// standard error. So they are checked here first.
 	c.Headers = map[string]string{}
 	for _, key := range []string{prefix + "HEADERS", prefix + signal + "_HEADERS"} {
 		if err := addHeaders(c.Headers, key, env(key)); err != nil {
@@ -102,12 +102,12 @@ func endpoint(key, text string) (*url.URL, error) {
 		}
 		return nil, WrongUsage(key, text, "http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, NewUsageError(key + ": it takes a URL without user, password and query; put credentials into a header (otlp-headers-file)")
+		return nil, NewUsageError(key + ": it takes a URL without user, password and query; put credentials in a header (otlp-headers-file)")
 	}
 	return u, nil
 }
 
-// headersOfFile reads the headers of the file.
+// headersOfFile reads the file of --otlp-headers-file.
 func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 	if f.OTLPHeadersFile == "" {
 		return nil, nil
@@ -144,7 +144,7 @@ func addHeaders(to map[string]string, key, text string) error {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return NewUsageError(fmt.Sprintf("%s: header %d of it is not NAME=VALUE, with what is special written as %%XX", key, number))
+			return NewUsageError(fmt.Sprintf("%s: header %d is not NAME=VALUE with special characters percent-encoded", key, number))
 		}
 		to[http.CanonicalHeaderKey(name)] = value
 	}

@@ -12,7 +12,7 @@ import (
 	"carrel/observe"
 )
 
-// environment is one that holds these variables alone: name, value, name, value.
+// environment returns a function like os.Getenv for these variables only: name, value, name, value.
 func environment(variables []string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(variables); i += 2 {
@@ -49,11 +49,11 @@ func TestCollectors_FromFlagsAndEnvironment(t *testing.T) {
 		{name: "OpenTelemetry's variables", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://all.example", "OTEL_EXPORTER_OTLP_HEADERS", "a=1, b=x%20y",
 			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example/take", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "b=z", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"},
 			traces: to("http://traces.example/take", "A", "1", "B", "x y"), metrics: to("http://all.example/v1/metrics", "A", "1", "B", "z")},
-		{name: "the file is stronger, however names are written", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example", OTLPHeadersFile: keyed},
+		{name: "the file wins, whatever the case of the names", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example", OTLPHeadersFile: keyed},
 			env:     []string{"OTEL_EXPORTER_OTLP_HEADERS", "authorization=old,x-tenant=old"},
 			traces:  to("http://flag.example/v1/traces", "Authorization", "Bearer key", "X-Tenant", "a b"),
 			metrics: to("http://flag.example/v1/metrics", "Authorization", "Bearer key", "X-Tenant", "a b")},
-		{name: "the flag is stronger", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example"},
+		{name: "the flag wins", flags: TelemetryFlags{OTLPEndpoint: "http://flag.example"},
 			env:    []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces.example", "OTEL_SDK_DISABLED", "true", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
 			traces: to("http://flag.example/v1/traces"), metrics: to("http://flag.example/v1/metrics")},
 		{name: "switched off", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://all.example", "OTEL_SDK_DISABLED", "TRUE"}},
@@ -70,8 +70,8 @@ func TestCollectors_FromFlagsAndEnvironment(t *testing.T) {
 	}
 }
 
-// TestCollectors_WrongSettingsAreRefused: the error names the setting that is wrong, and
-// contains nothing of it that may be secret.
+// TestCollectors_WrongSettingsAreRefused: the error names the wrong setting, and contains no secret
+// part of its value.
 func TestCollectors_WrongSettingsAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -82,13 +82,13 @@ func TestCollectors_WrongSettingsAreRefused(t *testing.T) {
 		{"no URL", TelemetryFlags{OTLPEndpoint: "collector:4318"}, nil, `otlp-endpoint: got "collector:4318"; it takes http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP`},
 		{"no host", TelemetryFlags{OTLPEndpoint: "http://:4318"}, nil, `otlp-endpoint: got "http://:4318"; it takes http`},
 		{"a password", TelemetryFlags{OTLPEndpoint: "https://me:secret@otlp.example"}, nil, "otlp-endpoint: it takes a URL without user, password and query"},
-		{"a password of nothing", TelemetryFlags{OTLPEndpoint: "grpc://me:secret@otlp.example"}, nil, `otlp-endpoint: got "..."; it takes http`},
+		{"a password for another scheme", TelemetryFlags{OTLPEndpoint: "grpc://me:secret@otlp.example"}, nil, `otlp-endpoint: got "..."; it takes http`},
 		{"a key in the query", TelemetryFlags{OTLPEndpoint: "https://otlp.example/?key=secret"}, nil, "otlp-endpoint: it takes a URL without"},
 		{"a variable", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.example"}, `OTEL_EXPORTER_OTLP_ENDPOINT: got "otlp.example"; it takes http`},
 		{"another protocol", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://otlp.example", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
 			`OTEL_EXPORTER_OTLP_PROTOCOL: got "grpc"; it takes http/protobuf`},
-		{"headers", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_HEADERS", "a=1,secret"}, "OTEL_EXPORTER_OTLP_HEADERS: header 2 of it is not NAME=VALUE"},
-		{"headers of a signal", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%zzsecret"}, "OTEL_EXPORTER_OTLP_TRACES_HEADERS: header 1 of it"},
+		{"headers", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_HEADERS", "a=1,secret"}, "OTEL_EXPORTER_OTLP_HEADERS: header 2 is not NAME=VALUE"},
+		{"headers of a signal", TelemetryFlags{}, []string{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%zzsecret"}, "OTEL_EXPORTER_OTLP_TRACES_HEADERS: header 1 is not NAME=VALUE"},
 		{"no file", TelemetryFlags{OTLPHeadersFile: "missing"}, nil, `otlp-headers-file: got "missing"; it takes a file that can be read`},
 		{"a ratio", TelemetryFlags{TraceRatio: 1.5}, nil, `trace-ratio: got "1.5"; it takes a number from 0 to 1`},
 		{"no number", TelemetryFlags{TraceRatio: math.NaN()}, nil, `trace-ratio: got "NaN"; it takes a number from 0 to 1`},
