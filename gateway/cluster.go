@@ -17,7 +17,7 @@ import (
 	"carrel/observe"
 )
 
-// nodesTimeout is the default timeout of a node for a request: read_request_timeout of
+// nodesTimeout is the longest default timeout of a node for a request, read_request_timeout of
 // Cassandra 5.
 const nodesTimeout = 5 * time.Second
 
@@ -31,13 +31,13 @@ func parseCluster(flag, name string, f config.ClusterFlags) (Target, error) {
 	hosts, keyspace, ok := strings.Cut(name, "/")
 	if !ok || keyspace == "" || strings.Contains(keyspace, "/") || strings.Contains(hosts, "@") || slices.Contains(strings.Split(hosts, ","), "") {
 		// The message does not repeat the name: there may be a password in it.
-		return nil, config.WrongUsage(flag, "cassandra://…", clusterName+"; user and password have flags of their own")
+		return nil, config.WrongUsage(flag, "cassandra://…", clusterName+"; set user and password by flags")
 	}
 	if !session.IsKeyspace(keyspace) {
 		return nil, config.WrongUsage(flag, keyspace, clusterName+", where KEYSPACE has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter")
 	}
 	if f.Timeout <= 0 {
-		return nil, config.WrongUsage("cassandra-timeout", f.Timeout.String(), "a time above the nodes' own ones, such as 6s")
+		return nil, config.WrongUsage("cassandra-timeout", f.Timeout.String(), "a time above the nodes' own timeouts, such as 6s")
 	}
 	o := session.Options{
 		Hosts: strings.Split(hosts, ","), Keyspace: keyspace, User: f.User,
@@ -58,8 +58,8 @@ func parseCluster(flag, name string, f config.ClusterFlags) (Target, error) {
 	return &cluster{o}, err
 }
 
-// nodeTLS returns how nodes prove their identity, and nil for connections in the
-// clear. Each of the flags about certificates asks for TLS.
+// nodeTLS returns the TLS options, or nil for unencrypted connections. Every flag about
+// certificates implies TLS.
 func nodeTLS(f config.ClusterFlags) (*session.TLS, error) {
 	named := session.TLS{CAFile: f.CA, CertFile: f.Cert, KeyFile: f.Key, ServerName: f.ServerName, SkipHostVerification: f.AnyName}
 	if !f.TLS && named == (session.TLS{}) {
@@ -68,10 +68,10 @@ func nodeTLS(f config.ClusterFlags) (*session.TLS, error) {
 	if (f.Cert == "") != (f.Key == "") {
 		return nil, config.WrongUsage("cassandra-cert, cassandra-key", f.Cert+f.Key, "both or neither")
 	}
-	return &named, config.FilesThere(config.FileFlag{Key: "cassandra-ca", Path: f.CA}, config.FileFlag{Key: "cassandra-cert", Path: f.Cert}, config.FileFlag{Key: "cassandra-key", Path: f.Key})
+	return &named, config.CheckFiles(config.FileFlag{Key: "cassandra-ca", Path: f.CA}, config.FileFlag{Key: "cassandra-cert", Path: f.Cert}, config.FileFlag{Key: "cassandra-key", Path: f.Key})
 }
 
-// parseReplication reads the numbers of replicas by data centre; "" is every one.
+// parseReplication returns the numbers of replicas by data centre. "" stands for every data centre.
 func parseReplication(given []string) (map[string]int, error) {
 	replicas := map[string]int{}
 	for _, one := range given {
@@ -92,7 +92,7 @@ func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 	o := c.options
 	o.Log = with.Log
 	if o.Timeout <= nodesTimeout && o.Log != nil {
-		o.Log.WarnContext(ctx, "cassandra-timeout is not above the nodes' own timeouts unless theirs were made shorter: outcomes may be unknown that are not", "timeout", o.Timeout.String(), "nodes", nodesTimeout.String())
+		o.Log.WarnContext(ctx, "cassandra-timeout is not above the nodes' own timeouts, unless they are shorter than the default: outcomes may be reported as unknown without need", "timeout", o.Timeout.String(), "nodes", nodesTimeout.String())
 	}
 	if with.Metrics != nil {
 		o.Observe = func(ctx context.Context, r session.Observation) {
@@ -108,11 +108,11 @@ func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 	return OpenStore{Backend: store, shared: store}, nil
 }
 
-// CheckExists implements Target. Opening a keyspace that is missing fails.
+// CheckExists implements Target. It returns nil, because opening a missing keyspace fails.
 func (c *cluster) CheckExists() error { return nil }
 
-// transient reports whether nodes were too few or too slow. Any other error persists until an
-// operator changes something.
+// transient implements Target. An error is transient if too few nodes are up or nodes are too slow.
+// Any other error persists until an operator changes something.
 func (c *cluster) transient(err error) bool {
 	var e *fault.Error
 	return errors.As(err, &e) && e.Code == fault.Unavailable && e.RetryAfter > 0

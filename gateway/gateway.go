@@ -1,8 +1,7 @@
-// Package gateway opens the domain on a store: it names the kinds of stores there
-// are, keeps processes out of each other's way, connects Service, journal and
-// names, finishes the pending changes of earlier processes, and runs the background
-// work. `carrel serve` and the commands that read or change a store share it. It
-// knows no GraphQL and does not listen.
+// Package gateway opens the domain on a store. It knows the kinds of stores, registers the process
+// as a user of the store, connects the Services, the journal and the names, finishes the pending
+// changes of earlier processes, and runs the background work. `carrel serve` uses it, and so do the
+// commands that read or change a store. It knows no GraphQL and does not listen.
 package gateway
 
 import (
@@ -37,7 +36,7 @@ type Gateway struct {
 	stopped chan struct{}
 }
 
-// Options are what a gateway takes from its process.
+// Options configure a Gateway.
 type Options struct {
 	HostID string // first part of generated names; the machine's name if empty
 	Log    *slog.Logger
@@ -56,8 +55,8 @@ type Options struct {
 	Doing string
 }
 
-// A gateway that starts while a node of its cluster goes away or comes back tries
-// again before it gives up. After openWithin it reports the error in any case.
+// Limits for retrying to open a store, while a node of the cluster is restarting. After openWithin
+// the error is returned in any case.
 const (
 	openTries  = 4
 	openPause  = time.Second
@@ -107,8 +106,8 @@ func Open(ctx context.Context, flag config.StoreFlag, with Options) (*Gateway, e
 	return start(ctx, target, store, alone, with)
 }
 
-// OpenExclusive opens a store that no other process may use while it is copied;
-// what is how errors name it. It does not start a gateway.
+// OpenExclusive opens a store that no other process may use while it is copied. what is the name of
+// the store in errors. It does not start a gateway.
 func OpenExclusive(ctx context.Context, target Target, what string, with Options) (OpenStore, error) {
 	store, err := target.open(ctx, with)
 	if err != nil {
@@ -120,18 +119,18 @@ func OpenExclusive(ctx context.Context, target Target, what string, with Options
 	return store, nil
 }
 
-// StartExclusive starts a gateway on a store that OpenExclusive has opened. The
-// gateway closes the store, also if it cannot be started.
+// StartExclusive starts a gateway on a store that OpenExclusive has opened. The gateway closes the
+// store, even if it cannot be started.
 func StartExclusive(ctx context.Context, target Target, store OpenStore, with Options) (*Gateway, error) {
 	return start(ctx, target, store, true, with)
 }
 
-// start connects the domain with an open store, which the gateway closes, also if
-// it cannot be started. alone reports that no other process uses the store.
+// start starts a gateway on an open store. The gateway closes the store, even if it cannot be
+// started. alone reports that no other process uses the store.
 func start(ctx context.Context, target Target, store OpenStore, alone bool, with Options) (*Gateway, error) {
 	g := &Gateway{Store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
-	// Background work outlives the signal that ends the process: what was
-	// accepted is finished first.
+	// Background work continues after the signal that ends the process, to finish the accepted
+	// changes first.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.stop = stop
 	if err := g.connect(ctx, life, target, with); err != nil {
@@ -185,12 +184,12 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 // run finishes the pending changes of earlier processes, and begins the background work.
 func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	if alone {
-		// The in-flight lists that are here belong to processes that have died. If
-		// other processes use the store, the journal finds out which of them are dead
-		// and takes over from those.
+		// All in-flight lists belong to dead processes. If other processes use the store, the
+		// journal finds out later which of them are dead, and takes over their lists.
 		if err := g.journal.Recover(ctx, g.Library); err != nil {
-			// The rest stays in its list and the journal tries again. A full
-			// disk, say, must not keep out the process that could free some space.
+			// The rest stays in the in-flight lists, and the journal tries again. The gateway
+			// starts anyway, because it may be needed to solve the problem, such as to free space
+			// on a full disk.
 			with.Log.WarnContext(ctx, "not all pending changes could be finished yet", "error", err)
 		}
 	}
@@ -199,8 +198,8 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 		g.journal.Run(life, with.Tracing.Background(g.Library))
 	}()
 	g.runtime.Go(func() {
-		// This does nothing unless the store was made before there was a directory. If
-		// it fails, the first search tries again.
+		// This does nothing unless a version without a directory created the store. If it fails,
+		// the first search tries again.
 		if err := g.Library.FillDirectory(life); err != nil && life.Err() == nil {
 			with.Log.WarnContext(life, "the directory could not be filled yet", "error", err)
 		}

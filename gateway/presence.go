@@ -31,12 +31,12 @@ type sharedStore interface {
 	Ready(ctx context.Context) error
 }
 
-// doingCopy is the command by which other processes recognize a copy: nobody may
-// use its source or its target meanwhile.
+// doingCopy is the command by which other processes recognize a copy. They must not use its source
+// or its target.
 const doingCopy = "carrel copy"
 
-// register makes this process known to all others that use the store, and fails
-// while the store is copied. alone reports that no other process uses it.
+// register registers this process as a user of the store. It fails while the store is copied. alone
+// reports that no other process uses the store.
 func register(ctx context.Context, store OpenStore, with Options) (alone bool, err error) {
 	if store.shared == nil {
 		return true, nil // a second process could not have opened it
@@ -58,8 +58,8 @@ func register(ctx context.Context, store OpenStore, with Options) (alone bool, e
 	return len(others) == 0, nil
 }
 
-// lockExclusive registers a copy, which must be the only user of the store. If
-// another process registers later, it calls with.Fatal.
+// lockExclusive registers a copy, and fails if another process uses the store. If another process
+// registers later, it calls with.Fatal.
 func lockExclusive(ctx context.Context, what string, store OpenStore, with Options) error {
 	if store.shared == nil {
 		return nil
@@ -93,7 +93,7 @@ func inUse(what string, others []cassandra.Presence) error {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return &fault.Error{Code: fault.Conflict, Msg: fmt.Sprintf(
-		"%s is in use by %s on %s%s: end it; if it has been killed, its mark ends by itself within %d s", what, first.Doing, first.Host, more, int(longest.Seconds()))}
+		"%s is in use by %s on %s%s: end it; if it has been killed, its registration expires within %d s", what, first.Doing, first.Host, more, int(longest.Seconds()))}
 }
 
 // HostName returns the id of this host: the one given, or the machine's name if

@@ -18,8 +18,7 @@ import (
 // balancers repeat the request within seconds.
 const readyWithin = 2 * time.Second
 
-// ready returns nil if the store can serve requests, and otherwise the reason as
-// anybody may read it.
+// ready returns nil if the store can serve requests, and otherwise an error with a public reason.
 func (g *Gateway) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -30,7 +29,7 @@ func (g *Gateway) ready(ctx context.Context) error {
 	return notReady(err)
 }
 
-// notReady turns an error of the store into the reason that anybody may read.
+// notReady wraps an error of the store with a public reason.
 func notReady(err error) error {
 	switch {
 	case err == nil:
@@ -44,13 +43,13 @@ func notReady(err error) error {
 	return fmt.Errorf("%w: %w", edge.NotReady("the store does not answer"), err)
 }
 
-// readyFor is how long an answer of the store is reused. Anybody may call /readyz, and each check is
-// several reads by quorum. A load balancer checks at most once a second.
+// readyFor is how long an answer of the store is reused. Anybody may call /readyz, and each check
+// makes several reads at QUORUM. Load balancers check about once a second.
 const readyFor = 250 * time.Millisecond
 
 // Readiness reports whether a store is ready. Concurrent calls share one check of the store.
 type Readiness struct {
-	// check asks the store. It returns soon, whatever the store does.
+	// check asks the store whether it is ready. It has a timeout.
 	check func(ctx context.Context) error
 
 	mu     sync.Mutex
@@ -70,8 +69,8 @@ func (g *Gateway) Readiness(log *slog.Logger) *Readiness {
 	return &Readiness{check: logChanges(log, g.ready)}
 }
 
-// logChanges returns check with a log of its answers. Load balancers check every
-// second, so it logs an answer only if it differs from the one before.
+// logChanges returns a function that calls check and logs its answer if it differs from the one
+// before. Load balancers check every second.
 func logChanges(log *slog.Logger, check func(context.Context) error) func(context.Context) error {
 	var logged atomic.Value // the last reason, "" for ready
 	return func(ctx context.Context) error {
@@ -91,8 +90,8 @@ func logChanges(log *slog.Logger, check func(context.Context) error) func(contex
 }
 
 // Check returns the latest answer if it has not expired, and otherwise checks the store. The caller
-// that does so waits until the end, because others wait for the same answer; those give up when
-// their contexts end.
+// that checks the store waits for the answer even if its context ends, because others wait for the
+// same answer. The others give up when their contexts end.
 func (r *Readiness) Check(ctx context.Context) error {
 	r.mu.Lock()
 	a := r.latest

@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// /readyz reports a reason for each state of the store, and never the cause, which names hosts.
+// /readyz shows the public reason for each error of a store, but never the cause, which names
+// hosts.
 func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -56,8 +57,7 @@ func TestReadiness_ReasonsOfReadyz(t *testing.T) {
 	}
 }
 
-// Anybody may request readiness, as often as they like: the store is checked once
-// in 250 ms, however many ask and however slow it is.
+// The store is checked at most once in 250 ms, however many requests arrive and however slow it is.
 func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -67,7 +67,7 @@ func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 		want := func(err, want error, times int64) {
 			t.Helper()
 			if !errors.Is(err, want) || asked.Load() != times {
-				t.Errorf("it is %v after %d questions, want %v after %d", err, asked.Load(), want, times)
+				t.Errorf("it is %v after %d checks, want %v after %d", err, asked.Load(), want, times)
 			}
 		}
 		together := func(callers int, answer error, times int64) {
@@ -76,7 +76,7 @@ func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 			for range callers {
 				wait.Go(func() { want(r.Check(t.Context()), answer, times) })
 			}
-			synctest.Wait() // all of them are waiting, for one question
+			synctest.Wait() // all callers wait for the same check
 			answers <- answer
 			wait.Wait()
 		}
@@ -88,8 +88,8 @@ func TestReadiness_ConcurrentCallsShareOneCheck(t *testing.T) {
 		want(r.Check(t.Context()), down, 2)
 		<-time.After(readyFor)
 
-		// Who has asked and is gone does not take the answer from the others, and
-		// who waits for it waits no longer than he likes.
+		// If the caller that checks the store is gone, the others still get the answer. A waiting
+		// caller waits no longer than its context lasts.
 		gone, leave := context.WithCancel(t.Context())
 		impatient, end := context.WithTimeout(t.Context(), time.Second)
 		defer end()

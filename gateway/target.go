@@ -16,15 +16,14 @@ import (
 
 // Target is a store that may be opened: its kind and its location.
 type Target interface {
-	// CheckExists returns an error if opening would create a new store, which would be found consistent
-	// and empty.
+	// CheckExists returns an error if there is no store. It is for commands that must not create
+	// one, such as an audit, which would find an empty store consistent.
 	CheckExists() error
 	// Migrate brings the store's schema up to date, and reports each step.
 	Migrate(ctx context.Context, report func(step string)) error
 	// open opens the store, and creates an embedded one if there is none.
 	open(ctx context.Context, with Options) (OpenStore, error)
-	// transient reports whether an error of opening or reading the store may be
-	// over in a moment.
+	// transient reports whether an error of opening or reading the store may be temporary.
 	transient(err error) bool
 }
 
@@ -56,7 +55,7 @@ func CheckExists(s config.StoreFlag) error {
 	return target.CheckExists()
 }
 
-// ParseTarget returns the store of this name, which was given by the flag.
+// ParseTarget returns the store with a name, which is the value of a flag.
 func ParseTarget(flag, name string, f config.ClusterFlags) (Target, error) {
 	if dir, ok := strings.CutPrefix(name, "pebble:"); ok && dir != "" {
 		return directory{flag: flag, path: dir}, nil

@@ -136,7 +136,7 @@ func TestCopy_InterruptedIsContinued(t *testing.T) {
 	brokenOff(t, c, store, syscall.SIGKILL, reached)
 	// Nothing can show that the process is dead before its mark expires.
 	code, _, errs := run(t, "copy", "--from", from, "--to", to)
-	if code != 1 || !strings.Contains(errs, "the target is in use by carrel copy on ") || !strings.Contains(errs, "its mark ends by itself within ") {
+	if code != 1 || !strings.Contains(errs, "the target is in use by carrel copy on ") || !strings.Contains(errs, "its registration expires within ") {
 		t.Errorf("after a kill: exit %d: %s", code, errs)
 	}
 	awaitNobody(t, store)
