@@ -122,7 +122,7 @@ func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 		return err
 	}
 	r.Gone.Drafts = len(drafts)
-	return interchange.Only(ctx, g.Library, &authored{report: r}, r.User, nil)
+	return interchange.ExportUser(ctx, g.Library, &authored{report: r}, r.User, nil)
 }
 
 // nameManagers fills in the managers of the first items that the user has created.

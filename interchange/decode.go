@@ -19,10 +19,9 @@ type object struct {
 	values map[string]any
 }
 
-// decodeObject decodes a line that consists of one JSON object. It is stricter than
-// encoding/json, which uses the last of several equal keys, and silently replaces invalid
-// UTF-8 and lone surrogates: an ambiguous or damaged file is refused instead of partly
-// understood.
+// decodeObject decodes a line that consists of one JSON object. It is stricter than encoding/json,
+// which uses the last of several equal keys, and silently replaces invalid UTF-8 and lone
+// surrogates. So an ambiguous or damaged file is refused, and not partly read.
 func decodeObject(line []byte) (*object, error) {
 	if err := checkEncoding(line); err != nil {
 		return nil, err
@@ -53,7 +52,7 @@ func decodeValue(dec *json.Decoder, depth int) (any, error) {
 		return t, nil
 	}
 	if depth == maxNesting {
-		return nil, fmt.Errorf("nested more than %d deep, which no line is", maxNesting)
+		return nil, fmt.Errorf("nested more than %d levels deep", maxNesting)
 	}
 	if d == '[' {
 		return decodeArray(dec, depth+1)
@@ -130,7 +129,7 @@ func checkEncoding(line []byte) error {
 		}
 		first, ok := escapedUnit(line[at:])
 		if !ok {
-			at++ // skip the escaped character: it may be a backslash, which begins no escape
+			at++ // skip the escaped character: if it is a backslash, it does not begin an escape
 			continue
 		}
 		at += 5

@@ -1,11 +1,10 @@
-// Package interchange reads and writes the JSON Lines format in which users,
-// groups, contents, their members, their texts, and pastes come into a store and out of it,
-// and imports and exports files of it.
+// Package interchange imports and exports users, groups, contents with their members and texts, and
+// pastes, as files in a JSON Lines format.
 //
-// It is responsible for the shape of a line, for the number and the reason with which a bad
-// line is reported, and for the order and the concurrency of lines. It must not know the
-// rules of the domain (a title's length, who must exist): those are checked by the Target,
-// which is repair.Service. It writes to a store only through the Target.
+// It is responsible for the form of a line, for reporting a bad line with its number and the
+// reason, and for the order and the concurrency of lines. It must not know the rules of the domain,
+// such as the length of a title: the Target, which is repair.Service, checks them. It writes to a
+// store only through the Target.
 //
 // This is the format in short; docs/import.md describes it in full:
 //
@@ -20,7 +19,7 @@
 //	{"type":"draft","contentId":"c:demo:notes","author":"u:demo:ann","branch":1,"locale":"en","title":"","body":"...","baseRevision":0,"version":3,"updatedAt":"..."}
 //	{"type":"paste","id":"p:...","title":"Trace","body":"...","isPrivate":true,"author":"u:demo:ann","createdAt":"...","modifiedAt":"...","expiresAt":"...","version":2}
 //
-// One line is one object of at most MaxLine bytes of UTF-8, and takes effect completely or
-// not at all. A line may refer only to what is in the store or in an earlier line. Exporting
-// what was imported writes the same lines.
+// A line is one object of at most MaxLine bytes of UTF-8. It is stored completely or not at all. It
+// may refer only to objects in the store or in earlier lines. Importing a file into an empty store
+// and exporting it writes the same lines.
 package interchange

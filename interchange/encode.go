@@ -17,10 +17,10 @@ type Writer struct {
 	buf bytes.Buffer
 }
 
-// NewWriter returns a Writer to w. It calls w.Write once for each line.
+// NewWriter returns a Writer that writes to w, with one call of w.Write for each line.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Write writes one line. It does not make the checks of Parse.
+// Write writes one line. It does not check it, as Parse does.
 func (w *Writer) Write(l *Line) error {
 	w.buf.Reset()
 	enc := json.NewEncoder(&w.buf)
@@ -95,7 +95,7 @@ func written(l *Line) any {
 		g := l.Group
 		members := ofGroup(g.Members)
 		if g.MembersFollow {
-			members = nil // not even an empty list
+			members = nil // the field is omitted
 		}
 		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), members, g.MembersFollow, g.Unmanaged}
 	case TypeContent:

@@ -52,40 +52,40 @@ func (s *sink) write(l *Line) error {
 	return nil
 }
 
-// User implements library.ExportSink.
+// User implements repair.ExportSink.
 func (s *sink) User(u principal.ImportUser) error { return s.write(&Line{Type: TypeUser, User: &u}) }
 
-// Group implements library.ExportSink.
+// Group implements repair.ExportSink.
 func (s *sink) Group(g principal.ImportGroup) error {
 	return s.write(&Line{Type: TypeGroup, Group: &g})
 }
 
-// Content implements library.ExportSink.
+// Content implements repair.ExportSink.
 func (s *sink) Content(c library.ImportContent) error {
 	return s.write(&Line{Type: TypeContent, Content: &c})
 }
 
-// Members implements library.ExportSink.
+// Members implements repair.ExportSink.
 func (s *sink) Members(m library.ImportMembers) error {
 	return s.write(&Line{Type: TypeMembers, Members: &m})
 }
 
-// Branch implements library.ExportSink.
+// Branch implements repair.ExportSink.
 func (s *sink) Branch(b library.ImportBranch) error {
 	return s.write(&Line{Type: TypeBranch, Branch: &b})
 }
 
-// Revision implements library.ExportSink.
+// Revision implements repair.ExportSink.
 func (s *sink) Revision(v library.ImportRevision) error {
 	return s.write(&Line{Type: TypeRevision, Revision: &v})
 }
 
-// Suggestion implements library.ExportSink.
+// Suggestion implements repair.ExportSink.
 func (s *sink) Suggestion(g library.ImportSuggestion) error {
 	return s.write(&Line{Type: TypeSuggestion, Suggestion: &g})
 }
 
-// Draft implements library.ExportSink.
+// Draft implements repair.ExportSink.
 func (s *sink) Draft(d library.ImportDraft) error { return s.write(&Line{Type: TypeDraft, Draft: &d}) }
 
 // counter counts the bytes that are written through it.

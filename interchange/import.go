@@ -27,12 +27,12 @@ type Target interface {
 	ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error)
 }
 
-// DefaultConcurrency is how many lines are stored concurrently: enough that one fsync of the
-// store serves many of them.
+// DefaultConcurrency is how many lines are stored concurrently, so that they share the fsyncs of
+// the store.
 const DefaultConcurrency = 64
 
-// maxMalformed is how many malformed lines the check reports before it stops: with more than
-// that, the file is probably of another kind.
+// maxMalformed is how many malformed lines the check reports before it stops. A file with that many
+// is probably of another kind.
 const maxMalformed = 100
 
 // Options are the options of Import.
@@ -60,8 +60,8 @@ type Progress struct {
 type Summary struct {
 	Lines     int
 	Created   int // stored
-	Changed   int // members were added to something stored
-	Unchanged int // already stored, as after an interrupted import
+	Changed   int // objects to which members were added
+	Unchanged int // stored before, as after an interrupted import
 	Failed    int // bad lines, which stored nothing
 }
 
@@ -89,18 +89,18 @@ func (f *Fault) Error() string {
 // Unwrap returns the reason.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Import stores the lines of r. Its size in bytes is only used for Progress.
+// Import stores the lines of r. size is the size of r in bytes, which is only used for Progress.
 //
 // If r can be rewound (a file, not a pipe) and opts.Continue is not set, Import first checks the
-// shape of all lines, so that a malformed file changes nothing. Then the lines take effect as if
-// in the order of the file: lines of one type are stored concurrently, but none before the lines
-// that it refers to.
+// form of all lines, so that a malformed file changes nothing. The result is as if the lines were
+// stored in the order of the file: lines of one type are stored concurrently, but none before the
+// lines that it refers to.
 //
-// The first bad line ends the import: the lines before it are stored, running ones end, and no
-// others are started. With opts.Continue only the bad line is skipped. An error of the store and
-// the end of ctx always end the import. It may be repeated after any error: lines that are
-// already stored are Unchanged. The error is nil only if no line was refused; the summary is
-// always correct.
+// The first bad line ends the import: the lines before it are stored, lines in progress are
+// finished, and no others are started. With opts.Continue only the bad line is skipped. An error of
+// the store and the end of ctx always end the import. Import may be called again after any error:
+// lines that are already stored are Unchanged. The error is nil only if no line was refused; the
+// summary is always correct.
 func Import(ctx context.Context, r io.Reader, size int64, into Target, opts Options) (Summary, error) {
 	if opts.Concurrency <= 0 {
 		opts.Concurrency = DefaultConcurrency
@@ -124,15 +124,15 @@ func Import(ctx context.Context, r io.Reader, size int64, into Target, opts Opti
 	sum, first, ended := l.close()
 	if ctx.Err() == nil && err == nil && ended == nil {
 		// The whole file was read, so no more managers will follow.
-		if missing := withoutManager(l.promises.broken(), opts); first == nil {
+		if missing := withoutManager(l.managers.missing(), opts); first == nil {
 			return sum, missing
 		}
 	}
-	return sum, verdict(ctx, sum, first, ended, err)
+	return sum, importError(ctx, sum, first, ended, err)
 }
 
-// withoutManager returns the error for groups that are stored without a manager. There are none
-// in a file that was checked before.
+// withoutManager reports groups that were stored without a manager, and returns their error. A file
+// that was checked before has none.
 func withoutManager(broken []*Fault, opts Options) error {
 	for _, f := range broken {
 		opts.Fault(f)
@@ -143,8 +143,8 @@ func withoutManager(broken []*Fault, opts Options) error {
 	return fmt.Errorf("%d groups are stored without a manager; the first: %w", len(broken), broken[0])
 }
 
-// rewindable reports whether r can be read twice, and from which offset. A pipe has the method,
-// but it fails.
+// rewindable reports whether r can be read again, and from which offset. A pipe has a method Seek,
+// too, but the method fails.
 func rewindable(r io.Reader) (start int64, ok bool) {
 	s, ok := r.(io.Seeker)
 	if !ok {
@@ -159,7 +159,7 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 	file := newLines(r)
 	malformed, count := 0, 0
 	var first *Fault
-	promised := newPromises()
+	managers := newAwaitedManagers()
 	refuse := func(fault *Fault) {
 		if malformed++; first == nil {
 			first = fault
@@ -168,7 +168,7 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 	}
 	for malformed < maxMalformed {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("broken off before anything was imported: %w", err)
+			return fmt.Errorf("interrupted before anything was imported: %w", err)
 		}
 		line, err := file.next()
 		if errors.Is(err, io.EOF) {
@@ -183,12 +183,12 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 		if count++; err != nil {
 			refuse(&Fault{Line: file.number, Err: err})
 		} else {
-			promised.process(l, file.number)
+			managers.see(l, file.number)
 		}
 		opts.Progress(Progress{Checking: true, Lines: count, Bytes: file.offset, Size: size})
 	}
 	if malformed == 0 {
-		for _, fault := range promised.broken() {
+		for _, fault := range managers.missing() {
 			refuse(fault)
 		}
 	}
@@ -201,12 +201,12 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 	return nil
 }
 
-// verdict returns the error of the import, which says how to continue.
-func verdict(ctx context.Context, sum Summary, first, ended *Fault, err error) error {
-	const again = "import the same file again to go on: what is stored already is skipped"
+// importError returns the error of the import, which says how to continue.
+func importError(ctx context.Context, sum Summary, first, ended *Fault, err error) error {
+	const again = "import the same file again to continue: lines that are stored already are skipped"
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("broken off after %d lines; %s: %w", sum.Lines, again, ctx.Err())
+		return fmt.Errorf("interrupted after %d lines; %s: %w", sum.Lines, again, ctx.Err())
 	case err != nil:
 		return fmt.Errorf("%w; %s", err, again)
 	case ended != nil:
@@ -217,12 +217,12 @@ func verdict(ctx context.Context, sum Summary, first, ended *Fault, err error) e
 	return nil
 }
 
-// stops reports whether an error is about the store and not about the line, so that every
-// following line would fail too.
-func stops(err error) bool {
+// isStoreError reports whether an error is one of the store and not of the line, so that every
+// following line would fail, too.
+func isStoreError(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.Unavailable, fault.Internal:
-		return !isShape(err)
+		return !isMalformed(err)
 	}
 	return false
 }

@@ -20,14 +20,14 @@ import (
 	"carrel/principal"
 )
 
-// recorder is a Target that remembers what reached it. The rules of the domain
-// are tested with the Service itself; here it is order, pace and endings.
+// recorder is a Target that records the lines that it gets. The tests with it are about the order,
+// the concurrency and the end of an import; other tests use the Service and its rules.
 type recorder struct {
 	mu    sync.Mutex
 	begun []string
 	under []string
-	most  int // under way at once
-	// before is called when a line has arrived, without the lock.
+	most  int // running at the same time
+	// before is called when a line arrives, while the lock is not held.
 	before func(ctx context.Context, id string) error
 	known  map[string]bool
 }
@@ -97,8 +97,8 @@ func (r *recorder) ImportPaste(ctx context.Context, in paste.Import) (principal.
 	return r.arrive(ctx, in.ID)
 }
 
-// settle waits, in a synctest bubble, until everything else waits: its clock
-// moves only then.
+// settle waits, in a synctest bubble, until all other goroutines are blocked: the bubble's clock
+// advances only then.
 func settle() { <-time.After(time.Second) }
 
 func userLineOf(name string) string {
@@ -148,7 +148,7 @@ func TestImport_MalformedFileChangesNothing(t *testing.T) {
 	var to recorder
 	sum, faults, err := imported(t, strings.NewReader(file), &to, Options{})
 	if err == nil || !strings.HasPrefix(err.Error(), "nothing was imported: 3 malformed of 5 lines; the first: line 2: ") {
-		t.Errorf("the verdict is %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	want := []string{
 		"line 2: not JSON: the line ends too early",
@@ -179,7 +179,7 @@ func TestImport_PipeIsCheckedWhileItIsRead(t *testing.T) {
 		t.Error(diff)
 	}
 	if err == nil || !strings.Contains(err.Error(), "line 3: ") || !strings.Contains(err.Error(), "import the same file again") {
-		t.Errorf("the verdict is %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	if len(faults) != 1 || slices.Contains(to.begun, "u:demo:cleo") {
 		t.Errorf("faults %v, begun %v", faults, to.begun)
@@ -203,7 +203,7 @@ func TestImport_ContinueSkipsOnlyBadLines(t *testing.T) {
 		t.Error(diff)
 	}
 	if err == nil || !strings.HasPrefix(err.Error(), "2 of 5 lines were refused, the others are stored; the first: line 2: ") {
-		t.Errorf("the verdict is %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestImport_InvalidLineEndsIt(t *testing.T) {
 				close(bad)
 				return fault.Invalidf(nil, "no")
 			case id < "u:demo:n010":
-				<-bad // the lines before it end later than it does
+				<-bad // the lines before it end after it
 				settle()
 			}
 			return nil
@@ -240,14 +240,14 @@ func TestImport_InvalidLineEndsIt(t *testing.T) {
 			t.Error(diff)
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), "line 10: no; the import ended there; ") {
-			t.Errorf("the verdict is %v", err)
+			t.Errorf("the error is %v", err)
 		}
 		for _, id := range []string{"u:demo:n001", "u:demo:n009"} {
 			if !to.known[id] {
 				t.Errorf("%s is before the bad line but was not stored", id)
 			}
 		}
-		// What was waiting for the slot of the bad line is not started.
+		// The line that waited for the slot of the bad line is not started.
 		if len(to.begun) != 10 || sum.Created != 9 || sum.Failed != 1 {
 			t.Errorf("%d lines were begun: %+v", len(to.begun), sum)
 		}
@@ -273,7 +273,7 @@ func TestImport_ReportsTheFirstFaultOfTheFile(t *testing.T) {
 			t.Error(diff)
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), "line 3: ") {
-			t.Errorf("the verdict is %v", err)
+			t.Errorf("the error is %v", err)
 		}
 	})
 }
@@ -292,7 +292,7 @@ func TestImport_FailingStoreEndsItInAnyCase(t *testing.T) {
 			}}
 			sum, faults, err := imported(t, strings.NewReader(fileOf(users(50)...)), &to, Options{Continue: true, Concurrency: 1})
 			if err == nil || !strings.HasPrefix(err.Error(), "line 2: the disk is full; the import ended there; ") {
-				t.Errorf("the verdict is %v", err)
+				t.Errorf("the error is %v", err)
 			}
 			if len(to.begun) != 2 || sum.Created != 1 || len(faults) != 1 {
 				t.Errorf("begun %v, %+v, %v", to.begun, sum, faults)
@@ -306,13 +306,13 @@ func TestImport_EndsWithItsContext(t *testing.T) {
 	to := recorder{before: func(ctx context.Context, id string) error {
 		if id == "u:demo:n002" {
 			cancel()
-			return fault.Unavailablef(ctx.Err(), "broken off")
+			return fault.Unavailablef(ctx.Err(), "interrupted")
 		}
 		return nil
 	}}
 	sum, err := Import(ctx, strings.NewReader(fileOf(users(50)...)), 0, &to, Options{Concurrency: 1})
-	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "broken off after 1 lines; import the same file again") {
-		t.Errorf("the verdict is %v", err)
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "interrupted after 1 lines; import the same file again") {
+		t.Errorf("the error is %v", err)
 	}
 	if diff := cmp.Diff(Summary{Lines: 1, Created: 1}, sum); diff != "" {
 		t.Error(diff)
@@ -331,7 +331,7 @@ func TestImport_LinesOfOneTypeAreImportedConcurrently(t *testing.T) {
 			t.Fatal(err)
 		}
 		if to.most != DefaultConcurrency || len(to.known) != 500 {
-			t.Errorf("at most %d were under way, %d stored", to.most, len(to.known))
+			t.Errorf("at most %d lines ran at the same time, %d were stored", to.most, len(to.known))
 		}
 	})
 }
@@ -375,7 +375,7 @@ func TestImport_LaterLineDoesNotHelpAnEarlierOne(t *testing.T) {
 		to.before = func(_ context.Context, id string) error {
 			settle()
 			if to.mu.Lock(); id == "g:demo:early" && slices.Contains(to.begun, "g:demo:late") {
-				t.Error("the later line was begun while the one that names it was under way")
+				t.Error("the later line was begun while the one that names it was running")
 			}
 			to.mu.Unlock()
 			return nil

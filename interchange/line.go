@@ -24,8 +24,8 @@ const (
 	TypePaste Type = "paste"
 )
 
-// ofPage reports whether lines of the type are about texts of items. Such lines of different items
-// do not depend on each other, whatever their types are.
+// ofPage reports whether lines of the type are about texts of items. Lines of these types do not
+// depend on each other if their items differ.
 func (t Type) ofPage() bool {
 	return t == TypeBranch || t == TypeRevision || t == TypeSuggestion
 }

@@ -8,15 +8,15 @@ import (
 	"io"
 )
 
-// MaxLine is the greatest length of a line in bytes. The longest line of an export has a text of
-// 512 KiB, each byte of which is escaped by six. With the limit, a file without line breaks does
+// MaxLine is the maximum length of a line in bytes. The longest line of an export has a text of 512
+// KiB in which each byte is escaped to six. Because of the limit, a file without line breaks does
 // not fill the memory.
 const MaxLine = 4 << 20
 
 // errTooLong is the fault of a line that was skipped because of its length.
 var errTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
 
-// byteOrderMark is what some editors put in front of UTF-8.
+// byteOrderMark is written by some editors at the start of a UTF-8 file.
 var byteOrderMark = []byte("\ufeff")
 
 // lines splits a file into lines.

@@ -91,8 +91,8 @@ func (r *reader) branch() *library.ImportBranch {
 		CopiedFrom: r.optionalCount("copiedFrom"),
 		CreatedAt:  r.instant("createdAt"),
 		CreatedBy:  r.principal("createdBy", "u:"),
-		Current:    r.optionalTruth("current"),
-		Working:    r.optionalTruth("working"),
+		Current:    r.optionalBool("current"),
+		Working:    r.optionalBool("working"),
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *reader) revision() *library.ImportRevision {
 		CreatedAt:    r.instant("createdAt"),
 		BaseRevision: r.optionalNumber("baseRevision", 0),
 		Suggestion:   r.optionalText("suggestion"),
-		Current:      r.optionalTruth("current"),
+		Current:      r.optionalBool("current"),
 	}
 }
 

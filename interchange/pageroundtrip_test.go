@@ -22,7 +22,7 @@ import (
 	"carrel/principal"
 )
 
-// ticking is the real runtime with a clock that goes on by a second whenever it is read.
+// ticking is the real runtime with a clock that advances by a second whenever it is read.
 type ticking struct {
 	*sched.Real
 	mu sync.Mutex
@@ -36,7 +36,7 @@ func (r *ticking) Now() time.Time {
 	return r.at
 }
 
-// servicesAt are all Services on a store, by a clock that goes on from a time.
+// servicesAt returns all Services on a store, with a ticking clock that starts at a time.
 func servicesAt(t *testing.T, store backend.Store, from time.Time) (*backend.Services, *ticking) {
 	t.Helper()
 	rt := &ticking{Real: sched.NewReal(), at: from}
@@ -51,7 +51,7 @@ const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibi
 {"type":"content","id":"c:demo:c","kind":"NOTE","title":"C","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}
 `
 
-// writing are the calls by which a test fills pages.
+// writing calls the Service of pages to write texts.
 type writing struct {
 	t     *testing.T
 	pages *page.Service
@@ -314,7 +314,7 @@ func openedStore(t *testing.T) *pebblestore.Store {
 	return store
 }
 
-// A line that contradicts what is stored is refused, and so is one that comes too early.
+// A line is refused if its values differ from the stored ones, or if it comes too early.
 func TestImport_RefusesInvalidPages(t *testing.T) {
 	store := openedStore(t)
 	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
@@ -371,13 +371,13 @@ func TestImport_RefusesInvalidPages(t *testing.T) {
 			t.Errorf("%s with %s: %.300q, %v, want %s", c.kind, c.new, faults, err, c.want)
 		}
 	}
-	if diff := cmp.Diff(before, strings.Replace(exported(t, s), lineOfLink(exported(t, s)), "", 1)); diff != "" {
+	if diff := cmp.Diff(before, strings.Replace(exported(t, s), linkLine(exported(t, s)), "", 1)); diff != "" {
 		t.Errorf("refused lines have changed:\n%.2000s", diff)
 	}
 }
 
-// lineOfLink returns the line of the item that the test has added.
-func lineOfLink(file string) string {
+// linkLine returns the line of the item that the test has added.
+func linkLine(file string) string {
 	for _, l := range strings.SplitAfter(file, "\n") {
 		if strings.Contains(l, `"c:demo:l"`) {
 			return l

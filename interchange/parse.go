@@ -18,8 +18,8 @@ import (
 // types are the names of types, for a message.
 const types = "user, group, content, members, branch, revision, suggestion, draft or paste"
 
-// Parse parses one line, without its line break. It checks the shape completely, but nothing that
-// depends on the store. Its error names every fault.
+// Parse parses one line, without its line break. It checks everything that does not depend on the
+// store. Its error names every fault.
 func Parse(line []byte) (*Line, error) {
 	o, err := decodeObject(line)
 	if err != nil {
@@ -101,14 +101,14 @@ func (r *reader) group() *principal.ImportGroup {
 		DisplayName:   r.text("displayName"),
 		Visibility:    r.visibility(),
 		CreatedAt:     r.instant("createdAt"),
-		MembersFollow: r.optionalTruth("membersFollow"),
-		Unmanaged:     r.optionalTruth("unmanaged"),
+		MembersFollow: r.optionalBool("membersFollow"),
+		Unmanaged:     r.optionalBool("unmanaged"),
 	}
 	switch {
 	case !g.MembersFollow:
 		g.Members = r.groupMembers()
 	case r.given("members"):
-		r.fault("members", "follow in lines of type members, says membersFollow, and are given here")
+		r.fault("members", "must be omitted if membersFollow is true")
 	}
 	return g
 }
@@ -127,7 +127,7 @@ func (r *reader) content() *library.ImportContent {
 		LastModified: r.instant("lastModified"),
 		Version:      r.optionalCount("version"),
 		Members:      r.contentMembers(),
-		Unmanaged:    r.optionalTruth("unmanaged"),
+		Unmanaged:    r.optionalBool("unmanaged"),
 	}
 	if r.given("createdBy") {
 		by := r.principal("createdBy", "")
@@ -138,7 +138,7 @@ func (r *reader) content() *library.ImportContent {
 
 func (r *reader) members() *library.ImportMembers {
 	globalID := r.text("id")
-	in := &library.ImportMembers{ID: globalID, Unmanaged: r.optionalTruth("unmanaged")}
+	in := &library.ImportMembers{ID: globalID, Unmanaged: r.optionalBool("unmanaged")}
 	switch id.KindOf(globalID) {
 	case id.Group:
 		in.ID = r.principal("id", "g:")
@@ -308,16 +308,16 @@ func (r *reader) instant(field string) *clock.Instant {
 	return &i
 }
 
-func (r *reader) optionalTruth(field string) bool {
+func (r *reader) optionalBool(field string) bool {
 	if !r.given(field) {
 		return false
 	}
 	v := r.take(field)
-	truth, ok := v.(bool)
+	b, ok := v.(bool)
 	if !ok {
 		r.fault(field, "must be a boolean, is %s", kindOf(v))
 	}
-	return truth
+	return b
 }
 
 // optionalCount reads an optional number of at least 1.

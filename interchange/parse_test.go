@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// rewritten is the line after it was written and read again.
+// rewritten returns a line after writing and parsing it.
 func rewritten(t *testing.T, l *Line) *Line {
 	t.Helper()
 	var buf bytes.Buffer
@@ -102,8 +102,8 @@ func TestParse_RefusesInvalidLines(t *testing.T) {
 		{"no object", `["user"]`, "a line is a JSON object; this one is an array"},
 		{"two objects", `{"type":"user"}{"type":"user"}`, "something follows the object; a line holds one object"},
 		{"trailing rubbish", user("") + "x", "something follows the object; a line holds one object"},
-		{"nested", `{"a":[{"b":[1]}]}`, "nested more than 3 deep, which no line is"},
-		{"nested without end", strings.Repeat("[", 100_000), "nested more than 3 deep, which no line is"},
+		{"nested", `{"a":[{"b":[1]}]}`, "nested more than 3 levels deep"},
+		{"nested without end", strings.Repeat("[", 100_000), "nested more than 3 levels deep"},
 		{"bad UTF-8", `{"type":"us` + "\xff" + `er"}`, "not UTF-8 at byte 12"},
 		{"half a surrogate pair", user(`,"email":"\ud800x"`), "half of a surrogate pair at byte 85"},
 		{"second half alone", `{"type":"\udc00"}`, "half of a surrogate pair at byte 10"},
@@ -144,7 +144,7 @@ func TestParse_RefusesInvalidLines(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Parse([]byte(tc.line))
 			if err == nil {
-				t.Fatal("was taken")
+				t.Fatal("the line was accepted")
 			}
 			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
 				t.Error(diff)
@@ -167,8 +167,8 @@ func TestParse_FaultsAreShort(t *testing.T) {
 	}
 }
 
-// FuzzLine holds Parse to its promise: no input makes it panic, and what it
-// takes is written and read back equal.
+// FuzzLine checks that no input makes Parse panic, and that a line which it accepts is the same
+// after it was written and parsed again.
 func FuzzLine(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"a@b.example","visibility":"PUBLIC","createdAt":"2026-11-01T08:00:00Z"}`,

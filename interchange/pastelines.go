@@ -28,7 +28,7 @@ func (r *reader) paste() *paste.Import {
 		ID:         r.text("id"),
 		Title:      r.optionalText("title"),
 		Body:       r.text("body"),
-		IsPrivate:  r.optionalTruth("isPrivate"),
+		IsPrivate:  r.optionalBool("isPrivate"),
 		CreatedAt:  r.instant("createdAt"),
 		ModifiedAt: r.instant("modifiedAt"),
 		ExpiresAt:  r.instant("expiresAt"),

@@ -15,7 +15,7 @@ import (
 	"carrel/pebblestore"
 )
 
-// emptyServices are all Services on an empty store, by a clock that goes on from a time.
+// emptyServices returns all Services on an empty store, with a ticking clock that starts at a time.
 func emptyServices(t *testing.T, from time.Time) *backend.Services {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
@@ -37,8 +37,8 @@ var pastesWorld = `{"type":"paste","id":"p:00000000000000000000000000000001","ti
 {"type":"paste","id":"p:00000000000000000000000000000003","title":"T","body":"b","createdAt":"2023-12-31T23:59:59.999999Z","modifiedAt":"2023-12-31T23:59:59.999999Z","version":1}
 `
 
-// TestPastes_RoundTrip: what was imported is exported, without a secret, and an
-// import that is repeated changes nothing.
+// TestPastes_RoundTrip: an export contains the imported pastes without their secrets, and a
+// repeated import changes nothing.
 func TestPastes_RoundTrip(t *testing.T) {
 	services := emptyServices(t, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	load := func(text string) (interchange.Summary, error) {
@@ -69,7 +69,7 @@ func TestPastes_RoundTrip(t *testing.T) {
 	}
 }
 
-// TestPastes_BadLinesAreRefused, and change nothing.
+// TestPastes_BadLinesAreRefused: a refused line changes nothing.
 func TestPastes_BadLinesAreRefused(t *testing.T) {
 	services := emptyServices(t, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	const id = `"id":"p:00000000000000000000000000000001"`

@@ -38,14 +38,14 @@ type stopped struct {
 
 func (r *stopped) Now() time.Time { return r.at.Time() }
 
-// serviceAt is the Service on a store, at an instant.
+// serviceAt returns the Service on a store, with a stopped clock.
 func serviceAt(t *testing.T, store backend.Store, at clock.Instant) *repair.Service {
 	t.Helper()
 	s, _ := drivenAt(t, store, at)
 	return s
 }
 
-// drivenAt is the Service with its journal.
+// drivenAt returns the Service with its journal.
 func drivenAt(t *testing.T, store backend.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
@@ -66,7 +66,7 @@ func emptyStore(t *testing.T) *pebblestore.Store {
 	return store
 }
 
-// exported is what an export of s writes.
+// exported returns an export of s.
 func exported(t *testing.T, s *repair.Service) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -80,8 +80,8 @@ func exported(t *testing.T, s *repair.Service) string {
 	return out.String()
 }
 
-// wantRoundTrip holds an export of the store to what it promises: read into an
-// empty store, it results in the same export, in order.
+// wantRoundTrip exports a store, imports the lines into an empty store, and checks that both have
+// the same contents and that the audit of the new one is clean.
 func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	t.Helper()
 	store := emptyStore(t)
@@ -111,15 +111,15 @@ func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	return file
 }
 
-// known is what readers can know of a store.
+// known is the content of a store that readers can see.
 type known struct {
 	Contents   []library.Content
 	Principals []principal.Header
 	Roles      map[string]string // of member in group or content
 }
 
-// contents reads the content of a store by the store's own contract, so that
-// what an export and an import both forget is noticed.
+// contents reads the content of a store through the interface of stores, to find data that both the
+// export and the import have lost.
 func contents(t *testing.T, store backend.Store, at clock.Instant) known {
 	t.Helper()
 	k := known{Roles: map[string]string{}}
@@ -166,7 +166,7 @@ func contents(t *testing.T, store backend.Store, at clock.Instant) known {
 	return k
 }
 
-// newest is a sink that finds out when the store was changed last.
+// newest is a sink that finds the time of the last change.
 type newest struct{ at clock.Instant }
 
 func (n *newest) see(is ...*clock.Instant) error {
@@ -195,7 +195,7 @@ func TestRoundTrip_OfRandomOperations(t *testing.T) {
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		store := emptyStore(t)
 		return oracle.Opened{Store: store, Done: func() {
-			// Games play in days to come, and an import takes the past alone.
+			// Games run in the future, and an import accepts only times in the past.
 			var last newest
 			if err := serviceAt(t, store, 0).Export(t.Context(), &last); err != nil {
 				t.Fatal(err)
@@ -210,7 +210,7 @@ func TestRoundTrip_OfRandomOperations(t *testing.T) {
 		}}
 	})
 	if groups == 0 || followers == 0 || contents == 0 {
-		t.Errorf("the games were too tame: %d groups, %d lines of members, %d contents", groups, followers, contents)
+		t.Errorf("the games made too few objects: %d groups, %d lines of members, %d contents", groups, followers, contents)
 	}
 }
 
@@ -258,8 +258,7 @@ func TestRoundTrip_OfTheDemo(t *testing.T) {
 	}
 }
 
-// cycles are groups that nobody but one another manages, and one that has a
-// group as a member.
+// cycles is a file with groups that manage each other, and one that has a group as a member.
 const cycles = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}
 {"type":"group","id":"g:demo:a","displayName":"A","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","membersFollow":true}
 {"type":"group","id":"g:demo:b","displayName":"B","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","membersFollow":true}
@@ -319,9 +318,9 @@ func TestRoundTrip_OfManyMembers(t *testing.T) {
 	if _, faults, err := load(t, serviceAt(t, store, at), file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	export := wantRoundTrip(t, store, at)
-	// 250 members are a line of their own and two of members.
-	if got, want := strings.Count(export, "\n"), n+4*3; got != want {
+	told := wantRoundTrip(t, store, at)
+	// A group with 250 members has its own line and two lines of members.
+	if got, want := strings.Count(told, "\n"), n+4*3; got != want {
 		t.Errorf("%d lines, want %d", got, want)
 	}
 }
@@ -352,7 +351,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 	}
 	dues, err := store.DueUntil(t.Context(), at, 10)
 	if err != nil || len(dues) != 1 {
-		t.Errorf("nobody will delete it: %v, %v", dues, err)
+		t.Errorf("it will not be deleted: %v, %v", dues, err)
 	}
 }
 
@@ -374,7 +373,7 @@ func TestImport_GroupsWithoutAManager(t *testing.T) {
 		{"none of them a manager", fileOf(ann, group, weak), "line 2: membersFollow: no line of members gives this group a MANAGER", false, 0},
 		{"none of them a manager, in a pipe", fileOf(ann, group, weak), "line 3: a group needs at least one manager", true, 2},
 		{"members in both places", fileOf(ann, strings.TrimSuffix(group, "}")+`,"members":[]}`),
-			"line 2: members: follow in lines of type members, says membersFollow, and are given here", false, 0},
+			"line 2: members: must be omitted if membersFollow is true", false, 0},
 		{"another word", fileOf(strings.Replace(group, "true", `"yes"`, 1)),
 			"line 1: membersFollow: must be a boolean, is a string; members: is missing", false, 0},
 	} {
@@ -396,7 +395,7 @@ func TestImport_GroupsWithoutAManager(t *testing.T) {
 	}
 }
 
-// full is a writer without room.
+// full is a writer that is always full.
 type full struct{}
 
 var errFull = errors.New("no space left")
@@ -414,6 +413,6 @@ func TestExport_FailsIfItCannotBeWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := interchange.Export(ctx, s, io.Discard, nil); err == nil {
-		t.Error("an export that was broken off succeeded")
+		t.Error("an interrupted export succeeded")
 	}
 }

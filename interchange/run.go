@@ -19,7 +19,7 @@ type run struct {
 
 	mu      sync.Mutex
 	running map[string]bool // ids of the running lines
-	named   map[string]int  // ids that they name, with the number of lines that do
+	named   map[string]int  // ids that running lines name, with the number of these lines
 }
 
 func newRun(into Target, opts Options, l *ledger) *run {
@@ -27,19 +27,19 @@ func newRun(into Target, opts Options, l *ledger) *run {
 		running: map[string]bool{}, named: map[string]int{}}
 }
 
-// shapeError is the fault of a malformed line, which was not passed to the Target.
-type shapeError struct{ err error }
+// malformedError is the error of a line that Parse has refused.
+type malformedError struct{ err error }
 
-func (e *shapeError) Error() string { return e.err.Error() }
-func (e *shapeError) Unwrap() error { return e.err }
+func (e *malformedError) Error() string { return e.err.Error() }
+func (e *malformedError) Unwrap() error { return e.err }
 
-func isShape(err error) bool {
-	var e *shapeError
+func isMalformed(err error) bool {
+	var e *malformedError
 	return errors.As(err, &e)
 }
 
-// all starts the lines in order, and returns when all started lines are done. Its error is an
-// error of reading the file.
+// all starts the lines in order, and returns when all of them have ended. Its error is one of
+// reading the file.
 func (r *run) all(ctx context.Context, file *lines) error {
 	defer r.wg.Wait()
 	var last Type
@@ -57,7 +57,7 @@ func (r *run) all(ctx context.Context, file *lines) error {
 		}
 		entry := outcome{parsed: line, line: file.number, offset: file.offset}
 		if err != nil {
-			entry.err = &shapeError{err}
+			entry.err = &malformedError{err}
 			r.ledger.enter(seq, entry)
 		} else {
 			if line.Type != last && !(line.Type.ofPage() && last.ofPage()) || r.mustWait(line) {
@@ -76,9 +76,9 @@ func (r *run) all(ctx context.Context, file *lines) error {
 	}
 }
 
-// mustWait reports whether a line must wait for the running ones: if it changes or names what one
-// of them changes, or changes what one of them names. In the last case it would be random whether
-// the running line is refused.
+// mustWait reports whether a line must wait until no line is running: if it changes or names an
+// object that a running line changes, or changes one that a running line names. Without the last
+// rule, timing would decide whether the running line is refused.
 func (r *run) mustWait(line *Line) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +87,8 @@ func (r *run) mustWait(line *Line) bool {
 	return wait
 }
 
-// start runs the line as soon as there is a slot. It returns false if ctx ended or a line failed
-// before.
+// start starts the line as soon as there is a slot. It returns false if ctx ends or a line fails
+// before that.
 func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) bool {
 	select {
 	case <-ctx.Done():
@@ -102,7 +102,7 @@ func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) boo
 	r.note(line, true)
 	r.wg.Go(func() {
 		entry.result, entry.err = r.store(ctx, line)
-		entry.broken = entry.err != nil && stops(entry.err) && ctx.Err() != nil
+		entry.interrupted = entry.err != nil && isStoreError(entry.err) && ctx.Err() != nil
 		r.note(line, false)
 		r.ledger.enter(seq, entry)
 		<-r.slots
@@ -151,20 +151,21 @@ func (r *run) store(ctx context.Context, l *Line) (principal.ImportResult, error
 
 // outcome is the outcome of a line.
 type outcome struct {
-	parsed *Line // nil if malformed
-	line   int   // its number in the file
-	offset int64 // of its end
-	result principal.ImportResult
-	err    error
-	broken bool // interrupted with the whole import: neither stored nor refused
+	parsed      *Line // nil if malformed
+	line        int   // its number in the file
+	offset      int64 // of its end
+	result      principal.ImportResult
+	err         error
+	interrupted bool // by the end of ctx; the line was neither stored nor refused
 }
 
-// ledger counts outcomes in the order of lines, although they arrive in any order. It holds back
-// at most as many as there are running lines.
+// ledger counts outcomes in the order of the lines, although they arrive in any order. early has
+// the outcomes that arrived before that of an earlier line; there are at most as many as running
+// lines.
 type ledger struct {
 	size     int64
 	opts     Options
-	promises *promises // of the stored lines
+	managers *awaitedManagers // of the stored lines
 
 	mu    sync.Mutex
 	next  int
@@ -176,15 +177,15 @@ type ledger struct {
 }
 
 func newLedger(size int64, opts Options) *ledger {
-	return &ledger{size: size, opts: opts, promises: newPromises(), early: map[int]outcome{}}
+	return &ledger{size: size, opts: opts, managers: newAwaitedManagers(), early: map[int]outcome{}}
 }
 
 // enter adds the outcome of the line with sequence number seq.
 func (l *ledger) enter(seq int, o outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Outcomes are counted in order, but from here on no other line is started.
-	l.stopping = l.stopping || o.broken || o.err != nil && l.ends(o.err)
+	// Outcomes are counted in order, but no other line is started from now on.
+	l.stopping = l.stopping || o.interrupted || o.err != nil && l.ends(o.err)
 	l.early[seq] = o
 	for {
 		o, ok := l.early[l.next]
@@ -193,20 +194,20 @@ func (l *ledger) enter(seq int, o outcome) {
 		}
 		delete(l.early, l.next)
 		l.next++
-		l.book(o)
+		l.count(o)
 	}
 }
 
 // ends reports whether the error of a line ends the import.
-func (l *ledger) ends(err error) bool { return !l.opts.Continue || stops(err) }
+func (l *ledger) ends(err error) bool { return !l.opts.Continue || isStoreError(err) }
 
-func (l *ledger) book(o outcome) {
-	if o.broken {
+func (l *ledger) count(o outcome) {
+	if o.interrupted {
 		return
 	}
 	l.sum.Lines++
 	if o.err == nil {
-		l.promises.process(o.parsed, o.line)
+		l.managers.see(o.parsed, o.line)
 	}
 	switch {
 	case o.err != nil:

@@ -23,7 +23,7 @@ import (
 	"carrel/principal"
 )
 
-// service is the real one, on an embedded store in memory.
+// service returns a Service on an embedded store in memory.
 func service(t *testing.T) *repair.Service {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
@@ -44,7 +44,7 @@ func service(t *testing.T) *repair.Service {
 	return s
 }
 
-// unnamed generates no names: every line has its own.
+// unnamed generates no names, because every line has an id.
 type unnamed struct{}
 
 func (unnamed) ContentName(context.Context) (string, error) {
@@ -69,7 +69,7 @@ func load(t *testing.T, s *repair.Service, file string, opts interchange.Options
 	return sum, faults, err
 }
 
-// titles is the library of owner as v reads it, the oldest first.
+// titles returns the titles of owner's library as v sees it, the oldest first.
 func titles(t *testing.T, s *repair.Service, v *principal.Viewer, owner principal.ID) []string {
 	t.Helper()
 	all := []string{}
@@ -128,7 +128,7 @@ func TestImport_IntoTheService(t *testing.T) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	if c := got[0]; c.Creator != "u:demo:ben" || c.CreatedAt.String() != "2024-01-02T00:00:00.000000Z" || c.LastModified.String() != "2024-01-04T00:00:00.000002Z" {
-		t.Errorf("the past was published: %+v", c)
+		t.Errorf("imported from the past: %+v", c)
 	}
 	tenant := "demo"
 	if found, err := s.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil || found == nil || found.ID != "c:demo:b" {
@@ -137,7 +137,7 @@ func TestImport_IntoTheService(t *testing.T) {
 	wantClean(t, s)
 }
 
-// A name that another user or item has makes a line a bad one, and nothing of it is stored.
+// A line is refused if another user or item has its name, and nothing of it is stored.
 func TestImport_RefusesNamesThatAreTaken(t *testing.T) {
 	s := service(t)
 	if _, faults, err := load(t, s, story, interchange.Options{}); err != nil || len(faults) > 0 {
@@ -205,11 +205,11 @@ func TestImport_LinesThatTheDomainRefuses(t *testing.T) {
 			t.Errorf("%q does not begin with %q", faults[i], want)
 		}
 	}
-	// Nothing of a bad line's item is half stored.
+	// No part of a refused line is stored.
 	nodes, err := s.Nodes(t.Context(), &principal.Viewer{User: "u:demo:ann", GlobalAdmin: true},
 		[]string{"u:demo:carl", "u:demo:dan", "g:demo:none", "g:demo:early", "c:demo:x", "c:demo:y"})
 	if err != nil || slices.ContainsFunc(nodes, func(n library.Node) bool { return n != nil }) {
-		t.Errorf("of bad lines there is %v, %v", nodes, err)
+		t.Errorf("of refused lines %v is stored, %v", nodes, err)
 	}
 	if got := titles(t, s, &principal.Viewer{User: "u:demo:ann"}, "u:demo:ann"); len(got) != 2 {
 		t.Errorf("Ann's library holds %q", got)

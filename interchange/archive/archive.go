@@ -19,12 +19,12 @@ type Chapter uint8
 
 // The chapters of a store.
 const (
-	ChapterSettings   Chapter = 1 + iota // cursor keys and the like
-	ChapterBlocks                        // used numbers of generated names
-	ChapterCreations                     // fixed creations
+	ChapterSettings   Chapter = 1 + iota // such as the cursor keys
+	ChapterBlocks                        // the next free numbers of generated names
+	ChapterCreations                     // ids that creations with idempotency keys have fixed
 	ChapterPrincipals                    // partitions of users and groups
 	ChapterContents                      // partitions of items
-	ChapterDues                          // hints of work that is due at a time
+	ChapterDues                          // hints of work to do at a time
 	ChapterTexts                         // texts of pages
 	ChapterDrafts                        // drafts of users
 	ChapterLeases                        // leases; their claims are derived
@@ -32,7 +32,7 @@ const (
 	ChapterBodies                        // long bodies of pastes
 )
 
-// allChapters are all kinds of rows that are not derived from others.
+// allChapters lists the chapters in the order in which they are copied.
 var allChapters = []Chapter{
 	ChapterSettings, ChapterBlocks, ChapterCreations, ChapterPrincipals, ChapterContents, ChapterDues, ChapterTexts,
 	ChapterDrafts, ChapterLeases, ChapterPastes, ChapterBodies,
@@ -79,26 +79,25 @@ type BlockRow struct {
 	Next int64
 }
 
-// GroupMemberAt is a member row with the group it belongs to.
+// GroupMemberAt is a member row with its group.
 type GroupMemberAt struct {
 	Group principal.ID
 	principal.GroupMemberRow
 }
 
-// MemberAt is a member row with the item it belongs to.
+// MemberAt is a member row with its item.
 type MemberAt struct {
 	Content library.ContentID
 	library.Member
 }
 
-// RowAt is a further row of an item with the item it belongs to.
+// RowAt is an additional row of an item with its item.
 type RowAt struct {
 	Content library.ContentID
 	library.Row
 }
 
-// RequestAt is an answered request with the partition it belongs to: one of
-// Content and Principal is set.
+// RequestAt is an answered request with its partition. Either Content or Principal is set.
 type RequestAt struct {
 	Content   library.ContentID
 	Principal principal.ID

@@ -15,11 +15,11 @@ import (
 	"carrel/library"
 )
 
-// copyPage is the number of rows that are read and put at once. The note after them costs one
-// sync.
+// copyPage is the number of rows that are read and put at once. Storing the progress after them
+// takes one sync.
 const copyPage = 500
 
-// textsPage is the same for texts, each of which may have 512 KiB.
+// textsPage is the number for texts, each of which may have 512 KiB.
 const textsPage = 32
 
 // storeIdentity is the setting that identifies a store. It is not copied, because a copy is
@@ -46,7 +46,7 @@ type copyNote struct {
 	Chapter Chapter `json:"chapter"`
 	After   []byte  `json:"after"`
 	Rows    int64   `json:"rows"` // copied so far
-	// Compared is whether all rows were copied and found equal.
+	// Compared reports that all rows were copied and found equal.
 	Compared bool `json:"compared"`
 }
 
@@ -59,21 +59,21 @@ type copyJob struct {
 	note   copyNote
 }
 
-// Copy copies every authoritative row of one store to another, empty one, and compares both. An
-// interrupted copy continues where it stopped: the target stores the progress, and refuses another
-// source. Derived rows are not copied: DeriveAll writes them. Until Finish is called, the target
-// cannot be used (RefuseHalfCopied). Copy returns the number of rows of each chapter in the target,
-// or nil if an earlier call had already found them equal.
+// Copy copies every authoritative row of one store to another, empty one, and compares both. The
+// target stores the progress, so that an interrupted copy continues where it stopped, and another
+// source is refused. Derived rows are not copied: DeriveAll writes them. Until Finish is called,
+// the target cannot be used (RefuseHalfCopied). Copy returns the number of rows of each chapter in
+// the target, or nil if an earlier call had already found them equal.
 //
-// Nobody else may use either store, and the source must have no pending changes. Copy stores an
-// identity in the source.
+// No other process may use either store, and the source must have no pending changes. Copy stores
+// an identity in the source, by which the target recognizes it.
 func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report func(Progress)) (map[string]int64, error) {
 	inFlightLists, err := from.InFlightLists(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
 	if slices.ContainsFunc(inFlightLists, func(l commit.InFlightList) bool { return len(l.Blocks) > 0 }) {
-		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or is served; end its gateways, let carrel audit finish what is left, and copy then"}
+		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or a gateway serves it; stop its gateways, run carrel audit to finish the changes, and copy again"}
 	}
 	j := &copyJob{rt: rt, from: from, to: to, report: report}
 	if err := j.begin(ctx); err != nil || j.note.Compared {
@@ -83,7 +83,7 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 	if err != nil {
 		return nil, fmt.Errorf("reading the source: %w", err)
 	}
-	if err := j.carry(ctx, wanted.total()); err != nil {
+	if err := j.copyRows(ctx, wanted.total()); err != nil {
 		return nil, err
 	}
 	got, err := j.count(ctx, to, "comparing", wanted.total())
@@ -91,11 +91,11 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 		return nil, fmt.Errorf("reading the target: %w", err)
 	}
 	if differs := wanted.differsFrom(got, clock.Of(rt.Now())); differs != "" {
-		return nil, &fault.Error{Code: fault.Conflict, Msg: "the target is not equal to the source in " + differs +
+		return nil, &fault.Error{Code: fault.Conflict, Msg: "the target differs from the source in " + differs +
 			": the source was changed since the copy began; remove the target and begin again"}
 	}
 	j.note.Compared = true
-	return got.rows(), j.remember(ctx)
+	return got.rows(), j.saveProgress(ctx)
 }
 
 // begin determines whether the copy is new or continues, and prepares it.
@@ -104,19 +104,19 @@ func (j *copyJob) begin(ctx context.Context) error {
 	j.rt.Random(fresh)
 	identity, err := j.from.PutSettingIfAbsent(ctx, storeIdentity, fresh)
 	if err != nil {
-		return fmt.Errorf("naming the source: %w", err)
+		return fmt.Errorf("storing the identity of the source: %w", err)
 	}
 	source := hex.EncodeToString(identity)
 	text, err := j.to.CopyNote(ctx)
 	if err != nil {
-		return fmt.Errorf("reading how far the copy has got: %w", err)
+		return fmt.Errorf("reading the progress of the copy: %w", err)
 	}
 	if text != nil {
 		if err := json.Unmarshal(text, &j.note); err != nil {
-			return fmt.Errorf("reading how far the copy has got: %w", err)
+			return fmt.Errorf("reading the progress of the copy: %w", err)
 		}
 		if j.note.Source != source {
-			return &fault.Error{Code: fault.Conflict, Msg: "the target holds the unfinished copy of another store"}
+			return &fault.Error{Code: fault.Conflict, Msg: "the target contains the unfinished copy of another store"}
 		}
 		return nil
 	}
@@ -130,22 +130,22 @@ func (j *copyJob) begin(ctx context.Context) error {
 		}
 	}
 	j.note = copyNote{Source: source, Chapter: allChapters[0]}
-	return j.remember(ctx)
+	return j.saveProgress(ctx)
 }
 
-// remember stores the progress durably.
-func (j *copyJob) remember(ctx context.Context) error {
+// saveProgress stores the progress durably in the target.
+func (j *copyJob) saveProgress(ctx context.Context) error {
 	text, err := json.Marshal(j.note)
 	if err == nil {
 		err = j.to.PutCopyNote(ctx, text)
 	}
 	if err != nil {
-		return fmt.Errorf("noting how far the copy has got: %w", err)
+		return fmt.Errorf("storing the progress of the copy: %w", err)
 	}
 	return nil
 }
 
-// eachRow calls see for the rows of a store after a position, a page at a time.
+// eachRow calls see with each page of the rows of a store after a position.
 func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(c Chapter, rows []Row, next []byte) error) error {
 	for _, c := range allChapters {
 		if c < from {
@@ -160,7 +160,7 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 			if err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
-			if err := see(c, carried(rows), next); err != nil {
+			if err := see(c, withoutOwn(rows), next); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
 			if after = next; next == nil {
@@ -171,9 +171,9 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 	return nil
 }
 
-// carried removes the rows that belong to one store only: its identity, and the time since which it
-// has kept changes, which are derived and not copied.
-func carried(rows []Row) []Row {
+// withoutOwn removes the settings that are not copied: the identity of a store, and the time since
+// which it has kept changes, because changes are derived.
+func withoutOwn(rows []Row) []Row {
 	kept := rows[:0:len(rows)]
 	for _, r := range rows {
 		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != library.KeepsChanges {
@@ -183,7 +183,7 @@ func carried(rows []Row) []Row {
 	return kept
 }
 
-// count counts and sums the rows of a store.
+// count returns the tally of a store.
 func (j *copyJob) count(ctx context.Context, a Store, doing string, of int64) (*tally, error) {
 	t := newTally()
 	err := eachRow(ctx, a, allChapters[0], nil, func(c Chapter, rows []Row, _ []byte) error {
@@ -198,8 +198,8 @@ func (j *copyJob) count(ctx context.Context, a Store, doing string, of int64) (*
 	return t, err
 }
 
-// carry copies the rows that the target does not have yet.
-func (j *copyJob) carry(ctx context.Context, of int64) error {
+// copyRows copies the rows that the target does not have yet.
+func (j *copyJob) copyRows(ctx context.Context, of int64) error {
 	err := eachRow(ctx, j.from, j.note.Chapter, j.note.After, func(c Chapter, rows []Row, next []byte) error {
 		if len(rows) > 0 {
 			if err := j.to.PutRows(ctx, rows); err != nil {
@@ -212,7 +212,7 @@ func (j *copyJob) carry(ctx context.Context, of int64) error {
 			j.note.Chapter++
 		}
 		j.report(Progress{Doing: "copying", Rows: j.note.Rows, Of: of})
-		return j.remember(ctx)
+		return j.saveProgress(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("copying %w", err)
@@ -223,13 +223,13 @@ func (j *copyJob) carry(ctx context.Context, of int64) error {
 // Finish completes the copy: from now on the target is a store like any other.
 func Finish(ctx context.Context, to Store) error {
 	if err := to.PutCopyNote(ctx, nil); err != nil {
-		return fmt.Errorf("ending the copy: %w", err)
+		return fmt.Errorf("completing the copy: %w", err)
 	}
 	return nil
 }
 
-// errHalfCopied is the error of using a store that is not completely copied.
-var errHalfCopied = errors.New("it is the target of a copy that has not ended; run the same carrel copy again, or remove the store")
+// errHalfCopied is the error for the target of an incomplete copy.
+var errHalfCopied = errors.New("the store is the target of an incomplete copy; run the same carrel copy again, or remove the store")
 
 // RefuseHalfCopied returns an error if a copy into the store is not complete.
 func RefuseHalfCopied(ctx context.Context, a Store) error {

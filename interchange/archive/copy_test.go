@@ -31,7 +31,7 @@ import (
 	"carrel/test/oracle"
 )
 
-// newStore is an empty one.
+// newStore returns an empty store in memory.
 func newStore(t *testing.T) *pebblestore.Store {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
@@ -48,8 +48,8 @@ func closeStore(t *testing.T, s *pebblestore.Store) {
 	}
 }
 
-// serving is the Service on a store that was copied to.
-func serving(t *testing.T, store backend.Store) *repair.Service {
+// serviceOn returns the Service on the target of a copy.
+func serviceOn(t *testing.T, store backend.Store) *repair.Service {
 	t.Helper()
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
@@ -61,12 +61,12 @@ func serving(t *testing.T, store backend.Store) *repair.Service {
 
 func noProgress(archive.Progress) {}
 
-// complete ends a copy whose rows are there, as the command does.
+// complete derives rows, audits and completes a copy, as the command does after copying the rows.
 func complete(t *testing.T, to *pebblestore.Store) *repair.Service {
 	t.Helper()
-	svc := serving(t, to)
+	svc := serviceOn(t, to)
 	if err := svc.DeriveAll(t.Context(), func(int, int) {}); err != nil {
-		t.Fatalf("writing what is derived: %v", err)
+		t.Fatalf("writing derived rows: %v", err)
 	}
 	report, err := svc.Audit(t.Context())
 	if err != nil || !report.Clean() {
@@ -78,8 +78,8 @@ func complete(t *testing.T, to *pebblestore.Store) *repair.Service {
 	return svc
 }
 
-// wantSameLibraries compares every bucket of two stores. Entries of a copy may
-// bear a later state's time: only who is concerned is written by a change.
+// wantSameLibraries compares every bucket of two stores. Entries of a copy may have the timestamp
+// of a later state, because a change writes only the libraries that it concerns.
 func wantSameLibraries(t *testing.T, a, b backend.Store) {
 	t.Helper()
 	ids, err := a.ScanPrincipals(t.Context(), "", 10_000)
@@ -88,12 +88,12 @@ func wantSameLibraries(t *testing.T, a, b backend.Store) {
 	}
 	for _, id := range ids {
 		if diff := cmp.Diff(derivedOf(t, a, id), derivedOf(t, b, id)); diff != "" {
-			t.Fatalf("what is derived of %s (-source +target):\n%s", id, diff)
+			t.Fatalf("derived rows of %s (-source +target):\n%s", id, diff)
 		}
 	}
 }
 
-// derivedOf are all derived rows of a principal.
+// derivedOf returns all derived rows of a principal.
 func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 	t.Helper()
 	var all []string
@@ -140,7 +140,7 @@ func TestCopy_OfRandomOperations(t *testing.T) {
 	})
 }
 
-// finish does what a game has left to do: moves of hot items that are not due.
+// finish completes the pending work of a game: moves of hot items that are not due yet.
 func finish(t *testing.T, store backend.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
@@ -148,12 +148,12 @@ func finish(t *testing.T, store backend.Store) {
 	j := journal.New(t.Context(), store, runtime, nil)
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &backendtest.CountingNames{}})
 	if err := errors.Join(j.Recover(t.Context(), svc), j.Drain(t.Context(), svc)); err != nil {
-		t.Fatalf("finishing what a game has left: %v", err)
+		t.Fatalf("finishing the pending work: %v", err)
 	}
 }
 
-// keepDraft has ann keep a long draft, and returns it with its text.
-func keepDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftRow) {
+// saveLongDraft saves a long draft of ann, and returns it with its text.
+func saveLongDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftRow) {
 	t.Helper()
 	_, err := h.Pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: "c:acme:n1", Title: "draft", Body: strings.Repeat("x", 5000)})
 	if err != nil {
@@ -204,7 +204,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	rest := func(svc *repair.Service) []string {
 		rest, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
-			t.Fatalf("going on from a cursor: %v", err)
+			t.Fatalf("continuing from a cursor: %v", err)
 		}
 		var titles []string
 		for _, n := range rest.Nodes() {
@@ -221,7 +221,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	h.Quiet()
 	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
-	text, draft := keepDraft(t, h)
+	text, draft := saveLongDraft(t, h)
 	names, err := naming.New(from, "desk", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease, which is due twice; a paste with its body, which is looked at once.
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease with two hints; a paste with its body and a hint.
 	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4, "texts": 1, "drafts": 1, "leases": 1, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
@@ -251,7 +251,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	}
 	wantPaste(t, to, pasted, long)
 	if diff := cmp.Diff(rest(h.Service), rest(svc)); diff != "" {
-		t.Errorf("the cursor of the source leads elsewhere at the target:\n%s", diff)
+		t.Errorf("the cursor of the source has another position in the target:\n%s", diff)
 	}
 	again, err := svc.CreateContent(t.Context(), ann, create)
 	if err != nil || again.ID != created.ID {
@@ -267,15 +267,15 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if next, err := more.ContentName(t.Context()); err != nil || next == given {
-		t.Errorf("the name %s is given out twice: %v", next, err)
+		t.Errorf("the name %s is generated twice: %v", next, err)
 	}
 	if dues, err := to.DueUntil(t.Context(), expires.Add(time.Minute), 10); err != nil || len(dues) != 4 {
 		t.Errorf("dues: %v, %v", dues, err)
 	}
 }
 
-// stumbling is an archive that fails, before or after it has done what was
-// asked, and gives few rows at once.
+// stumbling is an archive of which one call fails, before or after it has taken effect, and which
+// returns few rows at once.
 type stumbling struct {
 	*pebblestore.Store
 	calls, failAt int
@@ -334,7 +334,7 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 					t.Fatalf("call %d failed, and the copy with: %v", failAt, err)
 				}
 				if _, err := archive.Copy(t.Context(), h.Runtime, source, target, noProgress); err != nil {
-					t.Fatalf("going on after call %d failed: %v", failAt, err)
+					t.Fatalf("continuing after call %d failed: %v", failAt, err)
 				}
 			}
 			complete(t, to)
@@ -343,11 +343,11 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 		}
 	}
 	if broken < 40 {
-		t.Errorf("only %d copies were broken off", broken)
+		t.Errorf("only %d copies were interrupted", broken)
 	}
 }
 
-// TestCopy_ResumesWithoutPuttingRowsAgain: rows that are there are not put again.
+// TestCopy_ResumesWithoutPuttingRowsAgain: a resumed copy does not put rows again that the target has.
 func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 	h := backendtest.Town(t)
 	for n := range 20 {
@@ -366,7 +366,7 @@ func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) || reached == 0 {
-		t.Fatalf("broken off at row %d: %v", reached, err)
+		t.Fatalf("interrupted at row %d: %v", reached, err)
 	}
 	least := int64(-1)
 	if _, err := archive.Copy(t.Context(), h.Runtime, source, to, func(p archive.Progress) {
@@ -377,12 +377,12 @@ func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if least < reached-7 {
-		t.Errorf("it had reached row %d and went on from row %d", reached, least)
+		t.Errorf("it had reached row %d and continued from row %d", reached, least)
 	}
 	complete(t, to)
 }
 
-// createPaste has ann create a paste.
+// createPaste creates a paste of ann.
 func createPaste(t *testing.T, h *backendtest.Fixture, body string) *paste.Created {
 	t.Helper()
 	made, err := h.Pastes.Create(t.Context(), backendtest.As("u:acme:ann"), paste.Create{Body: body})
@@ -392,8 +392,7 @@ func createPaste(t *testing.T, h *backendtest.Fixture, body string) *paste.Creat
 	return made
 }
 
-// wantPaste checks that a paste is served from a store as it was created, and opens to its
-// secret.
+// wantPaste checks that a store has a paste as it was created, and that its secret is accepted.
 func wantPaste(t *testing.T, store backend.Store, made *paste.Created, body string) {
 	t.Helper()
 	rt := sched.NewReal()

@@ -22,14 +22,14 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		t.Helper()
 		_, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, noProgress)
 		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("it does not say %q: %v", says, err)
+			t.Errorf("the error does not contain %q: %v", says, err)
 		}
 	}
 	half := func(t *testing.T, from *backendtest.Fixture, to *pebblestore.Store) {
 		t.Helper()
-		// Principals are there, and noted; contents are not.
+		// The principals are copied, and the progress says so; the contents are not.
 		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 19}, noProgress); !errors.Is(err, errStumbled) {
-			t.Fatalf("a copy that was to be broken off: %v", err)
+			t.Fatalf("a copy that should have been interrupted: %v", err)
 		}
 	}
 	t.Run("a source with changes in flight", func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Quiet()
-		// The item was carried only after it had changed.
-		refused(t, h, to, "the target is not equal to the source in principals:")
+		// The item was copied only after it had changed.
+		refused(t, h, to, "the target differs from the source in principals:")
 	})
 	t.Run("an incomplete target is not served", func(t *testing.T) {
 		h, to := backendtest.Town(t), newStore(t)
@@ -86,7 +86,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil {
-			t.Error("a store without libraries is let be served")
+			t.Error("a store without libraries can be served")
 		}
 		complete(t, to)
 		if err := archive.RefuseHalfCopied(t.Context(), to); err != nil {
@@ -95,7 +95,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 	})
 }
 
-// forgetful is an archive that has forgotten its answered requests.
+// forgetful is an archive without answered requests.
 type forgetful struct{ *pebblestore.Store }
 
 func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) ([]archive.Row, []byte, error) {
@@ -109,7 +109,7 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 	return kept, next, err
 }
 
-// Stores forget answered requests by themselves, also while they are copied.
+// Answered requests expire, even while a store is being copied.
 func TestCopy_IgnoresExpiredRows(t *testing.T) {
 	h := backendtest.Town(t)
 	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b")), IdempotencyKey: backendtest.Ptr("k")}); err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // tally is a fingerprint of the rows of a store, for comparing it with another one in constant
-// memory: the number of rows of each chapter, and the sum of their hashes, which does not depend
-// on their order. Rows that expire are summed by the hour of their expiry, so that expired ones
+// memory: the number of rows of each chapter, and the sum of their hashes, which does not depend on
+// their order. Rows that expire have a separate sum for each hour of expiry, so that expired rows
 // can be ignored.
 type tally struct {
 	counts map[Chapter]int64
@@ -22,7 +22,7 @@ type tally struct {
 
 type tallyKey struct {
 	chapter Chapter
-	hour    clock.Instant // the end of the hour; 0 for rows that stay
+	hour    clock.Instant // the end of the hour; 0 for rows that do not expire
 }
 
 type tallySum struct {
@@ -36,14 +36,14 @@ func newTally() *tally {
 }
 
 func (t *tally) add(c Chapter, r *Row) error {
-	// Every type of a row is made of numbers, strings and bytes.
+	// Every row consists of numbers, strings and bytes, so it can be encoded.
 	text, err := json.Marshal(plainRow(r))
 	if err != nil {
 		return fmt.Errorf("hashing a row: %w", err)
 	}
 	hash := sha256.Sum256(text)
 	key := tallyKey{chapter: c}
-	if until := forgottenAt(r); until != 0 {
+	if until := expiryOf(r); until != 0 {
 		hour := clock.Instant(time.Hour.Microseconds())
 		key.hour = (until/hour + 1) * hour
 	}
@@ -84,8 +84,8 @@ func orNone[E any](list []E) []E {
 	return list
 }
 
-// forgottenAt returns when the row expires, or 0 for never.
-func forgottenAt(r *Row) clock.Instant {
+// expiryOf returns when a row expires, or 0 if it does not.
+func expiryOf(r *Row) clock.Instant {
 	switch {
 	case r.Request != nil:
 		return r.Request.Until
@@ -117,7 +117,7 @@ func (t *tally) rows() map[string]int64 {
 func (t *tally) differsFrom(o *tally, now clock.Instant) string {
 	differ := map[Chapter]bool{}
 	compare := func(a, b *tally) {
-		for key, sum := range a.sums { // their order does not matter: they are named in order below
+		for key, sum := range a.sums { // in any order: the result is sorted below
 			if (key.hour == 0 || key.hour > now.Add(time.Hour)) && b.sums[key] != sum {
 				differ[key.chapter] = true
 			}

@@ -10,16 +10,16 @@ import (
 // errNoManager is the fault of a group with membersFollow for which no manager followed.
 var errNoManager = errors.New("membersFollow: no line of members gives this group a MANAGER")
 
-// promises are the groups with membersFollow for which no line of members has named a manager yet.
-// They are few: only groups that are managed only by groups need it.
-type promises struct {
+// awaitedManagers are the groups with membersFollow for which no line of members has named a
+// manager yet. There are few of them: only groups whose managers are all groups need membersFollow.
+type awaitedManagers struct {
 	open map[string]int // the number of the group's line, by group
 }
 
-func newPromises() *promises { return &promises{open: map[string]int{}} }
+func newAwaitedManagers() *awaitedManagers { return &awaitedManagers{open: map[string]int{}} }
 
-// process handles a line of the file, in order.
-func (p *promises) process(l *Line, number int) {
+// see processes the next line of the file.
+func (p *awaitedManagers) see(l *Line, number int) {
 	switch {
 	case l.Type == TypeGroup && l.Group.MembersFollow:
 		p.open[l.Group.ID] = number
@@ -32,8 +32,8 @@ func manages(c principal.GroupMemberChange) bool {
 	return c.Role != nil && *c.Role == principal.GroupManager
 }
 
-// broken returns the faults of the groups without a manager, in the order of lines.
-func (p *promises) broken() []*Fault {
+// missing returns the faults of the groups without a manager, in the order of lines.
+func (p *awaitedManagers) missing() []*Fault {
 	var faults []*Fault
 	for _, number := range p.open {
 		faults = append(faults, &Fault{Line: number, Err: errNoManager})
