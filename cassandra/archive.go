@@ -57,7 +57,7 @@ const beforeAllTokens int64 = math.MinInt64
 // archivePage is the number of rows in a page. A row may have tens of kilobytes.
 const archivePage = 100
 
-// ReadRows implements library.Archive.
+// ReadRows implements archive.Store.
 func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	t, err := archiveTableOf(c)
 	if err != nil {

@@ -50,7 +50,7 @@ const (
 	restoreTries = 3
 )
 
-// PutRows implements library.Archive. It makes one decision for the rows of each partition, so a
+// PutRows implements archive.Store. It makes one decision for the rows of each partition, so a
 // copy makes as many as there are items, restoreWidth at a time. Rows that have expired are
 // skipped.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {

@@ -15,7 +15,7 @@ const (
 	putCopyNote    = `UPDATE copying SET note = ? WHERE part = 0 IF note = ?`
 )
 
-// CopyNote implements library.Archive.
+// CopyNote implements archive.Store.
 func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 	note, err := s.copyNote(ctx)
 	if err != nil || len(note) == 0 {
@@ -32,7 +32,7 @@ func (s *Store) copyNote(ctx context.Context) (note []byte, err error) {
 	return note, err
 }
 
-// PutCopyNote implements library.Archive. It makes one decision, on the condition that the note is
+// PutCopyNote implements archive.Store. It makes one decision, on the condition that the note is
 // unchanged.
 func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
 	const doing = "write the note of a copy"

@@ -44,7 +44,7 @@ func shardOf(row string) int8 {
 	return int8(h.Sum32() % dueShards)
 }
 
-// PutDue implements library.JournalStore.
+// PutDue implements commit.JournalStore.
 func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	const doing = "write a due"
 	day := dayOf(d.At)
@@ -61,7 +61,7 @@ func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	return err
 }
 
-// DropDue implements library.JournalStore.
+// DropDue implements commit.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
 	err := s.session.WriteStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
 	if err == nil {

@@ -67,7 +67,7 @@ func (w *dueWalk) failed(now clock.Instant) (least bool) {
 	return least
 }
 
-// DueUntil implements library.JournalStore. It reads day by day, the shards of a day at the same
+// DueUntil implements commit.JournalStore. It reads day by day, the shards of a day at the same
 // time. A shard that cannot be read is delayed without affecting the others.
 func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	s.dues.scanning.Lock()

@@ -19,7 +19,7 @@ const (
 	replaceCreation     = `UPDATE request USING TTL ? SET input_hash = ?, id = ?, until = ? WHERE key = ? IF input_hash = ? AND id = ? AND until = ?`
 )
 
-// PutCreationIfAbsent implements library.RegisterStore. If replace is set and no row exists, it
+// PutCreationIfAbsent implements commit.RegisterStore. If replace is set and no row exists, it
 // stores nothing and returns a zero Creation.
 func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	const doing = "fix a creation"
@@ -58,7 +58,7 @@ const (
 	putSettingIfAbsent = `INSERT INTO setting (name, value) VALUES (?, ?) IF NOT EXISTS`
 )
 
-// PutSettingIfAbsent implements library.RegisterStore. A setting never changes, so it is read
+// PutSettingIfAbsent implements commit.RegisterStore. A setting never changes, so it is read
 // first, and a conditional write is made only if there is none. So a gateway can start even if too
 // few nodes are up for a conditional write.
 func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {

@@ -25,7 +25,7 @@ func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit
 	return scan(ctx, s, "list contents", scanContents, scanContentsAfter, after, limit)
 }
 
-// ScanPrincipals implements library.PrincipalStore.
+// ScanPrincipals implements principal.Store.
 func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	return scan(ctx, s, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
 }

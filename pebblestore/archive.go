@@ -47,7 +47,7 @@ func chapterTable(c archive.Chapter) (byte, error) {
 	return 0, fmt.Errorf("unknown chapter %d", c)
 }
 
-// ReadRows implements library.Archive. The position is the key of the last row read.
+// ReadRows implements archive.Store. The position is the key of the last row read.
 func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
@@ -216,7 +216,7 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 	return r, errKey
 }
 
-// PutRows implements library.Archive. The write is not synced: the copy note that is written after
+// PutRows implements archive.Store. The write is not synced: the copy note that is written after
 // it is.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := s.enter(ctx); err != nil {
@@ -284,7 +284,7 @@ func (s *Store) putArchived(b *pebble.Batch, r *archive.Row) error {
 	return errors.New("an empty archive row")
 }
 
-// CopyNote implements library.Archive.
+// CopyNote implements archive.Store.
 func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 	return row[1:], nil
 }
 
-// PutCopyNote implements library.Archive.
+// PutCopyNote implements archive.Store.
 func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// Confirm implements library.PrincipalStore. All rows come from one snapshot.
+// Confirm implements principal.Store. All rows come from one snapshot.
 func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (v *view) confirm(group principal.ID, m *principal.GroupMemberRow) error {
 	return v.readGroupMember(group, m)
 }
 
-// SettleGroup implements library.PrincipalStore.
+// SettleGroup implements principal.Store.
 func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
 	if err := s.enter(ctx); err != nil {
 		return err

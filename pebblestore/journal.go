@@ -19,7 +19,7 @@ type listStamps struct {
 	last map[commit.ListID]int64
 }
 
-// PutInFlightList implements library.JournalStore. A delayed write with an older stamp than the
+// PutInFlightList implements commit.JournalStore. A delayed write with an older stamp than the
 // stored one changes nothing.
 func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	if err := s.enter(ctx); err != nil {
@@ -70,7 +70,7 @@ func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
 	return l.Stamp, nil
 }
 
-// InFlightLists implements library.JournalStore.
+// InFlightLists implements commit.JournalStore.
 func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	return s.InFlightLists(ctx)
 }
 
-// DeleteInFlightList implements library.JournalStore.
+// DeleteInFlightList implements commit.JournalStore.
 func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -142,14 +142,14 @@ func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp 
 	return s.commitLater(b)
 }
 
-// PutDue implements library.JournalStore.
+// PutDue implements commit.JournalStore.
 func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "write a due", d, func(b *pebble.Batch, key []byte) error {
 		return b.Set(key, appendDue(nil, d.MTS), nil)
 	})
 }
 
-// DropDue implements library.JournalStore.
+// DropDue implements commit.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "drop a due", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
 }
@@ -175,7 +175,7 @@ func (s *Store) writeDue(ctx context.Context, doing string, d commit.Due, fill f
 	})
 }
 
-// DueUntil implements library.JournalStore.
+// DueUntil implements commit.JournalStore.
 func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// ReadPrincipal implements library.PrincipalStore.
+// ReadPrincipal implements principal.Store.
 func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (v *view) readGroupMember(group principal.ID, m *principal.GroupMemberRow) 
 	return nil
 }
 
-// ReadPrincipals implements library.PrincipalStore.
+// ReadPrincipals implements principal.Store.
 func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, err
 	return headers, nil
 }
 
-// GroupMembersPage implements library.PrincipalStore.
+// GroupMembersPage implements principal.Store.
 func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 	return rows, nil
 }
 
-// CommitPrincipal implements library.PrincipalStore.
+// CommitPrincipal implements principal.Store.
 func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	if err := s.enter(ctx); err != nil {
 		return commit.Verdict{}, err
@@ -232,7 +232,7 @@ func (s *Store) principal(id principal.ID) (*principal.Header, error) {
 	return h, errors.Join(err, s.done(v))
 }
 
-// ApplyGroupIndex implements library.PrincipalStore, as ApplyIndex does for content.
+// ApplyGroupIndex implements principal.Store, as ApplyIndex does for content.
 func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -281,7 +281,7 @@ func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []prin
 	return state, rows, errors.Join(err, s.done(v))
 }
 
-// Memberships implements library.PrincipalStore.
+// Memberships implements principal.Store.
 func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	var ms []principal.Membership
 	err := s.pairs(ctx, tableMembership, string(p), string(after), limit, func(second string, role byte) {
@@ -293,7 +293,7 @@ func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit in
 	return ms, nil
 }
 
-// MembershipsOf implements library.PrincipalStore. All rows come from one snapshot.
+// MembershipsOf implements principal.Store. All rows come from one snapshot.
 func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Memb
 	return ms, v.it.Error()
 }
 
-// ScanPrincipals implements library.PrincipalStore.
+// ScanPrincipals implements principal.Store.
 func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	ids, err := s.scanPartitions(ctx, tablePrincipal, string(after), limit)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"carrel/core/fault"
 )
 
-// PutCreationIfAbsent implements library.RegisterStore. If replace is set and no row exists, it
+// PutCreationIfAbsent implements commit.RegisterStore. If replace is set and no row exists, it
 // stores nothing and returns a zero Creation.
 func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.enter(ctx); err != nil {
@@ -62,7 +62,7 @@ func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (current commit
 	return *c, true, nil
 }
 
-// PutSettingIfAbsent implements library.RegisterStore.
+// PutSettingIfAbsent implements commit.RegisterStore.
 func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

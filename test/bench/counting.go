@@ -66,7 +66,7 @@ func (c *counting) Settle(ctx context.Context, s *library.Settlement) error {
 	return c.Store.Settle(ctx, s)
 }
 
-// PutInFlightList implements library.JournalStore.
+// PutInFlightList implements commit.JournalStore.
 func (c *counting) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	c.inFlightLists.Add(1)
 	return c.Store.PutInFlightList(ctx, l)
@@ -94,7 +94,7 @@ func (c *counting) Roles(ctx context.Context, owner principal.ID, ids []library.
 	return c.Store.Roles(ctx, owner, ids)
 }
 
-// ReadPrincipals implements library.PrincipalStore.
+// ReadPrincipals implements principal.Store.
 func (c *counting) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	c.rows.Add(int64(len(ids)))
 	return c.Store.ReadPrincipals(ctx, ids)
