@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// claimsAtOnce is how many keys of a lease are claimed or released concurrently: all of
-	// them, so that a lease takes one round trip for any number of keys. The store limits
-	// its concurrent statements.
+	// claimsAtOnce is how many keys of a lease are claimed or released concurrently. It is the
+	// maximum number of keys, so that a lease always takes one round trip. The store limits its own
+	// concurrent statements.
 	claimsAtOnce = MaxDocuments
-	// provisionalTTL limits the deadline of a lease until it has all its keys. Then it gets its
-	// full time. So a gateway that dies before that holds keys no longer than provisionalTTL.
+	// provisionalTTL is how long a lease lasts at most until it has all its keys. Then it gets its
+	// full time. So if the gateway dies before, the keys are free after provisionalTTL.
 	provisionalTTL = 30 * time.Second
 	// claimWithin is how long the claims of a lease may take.
 	claimWithin = 10 * time.Second
@@ -111,7 +111,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 				return nil, err
 			}
 			if l = before; !repeated {
-				return nil, underWay() // refused meanwhile: a repetition creates another lease
+				return nil, underWay() // it was refused meanwhile; the next repetition creates another lease
 			}
 			return commit.Nothing, nil
 		}
@@ -128,7 +128,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 	return l, repeated, err
 }
 
-// underWay returns the error of a repetition while the first attempt has not ended.
+// underWay returns the error for a repetition of a request whose first attempt has not ended.
 func underWay() *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
 		Msg: "the first attempt of this request is still running, or was interrupted; try again"}
@@ -185,8 +185,8 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 	return nil, err
 }
 
-// extend extends a lease that has its keys to its full time. Nobody knows its token yet, so
-// only its expiry can have changed it, and there is no reason for a second attempt.
+// extend extends a lease that has its keys to its full time. Nobody knows its token yet, so nothing
+// but its expiry can have changed it, and a second attempt would be useless.
 func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
 	after := *l
 	after.Seq, after.Deadline = l.Seq+1, whole
@@ -247,7 +247,7 @@ func (s *Service) claimKeys(ctx context.Context, l *Lease) error {
 		return nil
 	}
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"documents"}, Err: &Collision{colliding},
-		Msg: "keys are taken, see collidingKeys; none was leased"}
+		Msg: "some keys are taken (see collidingKeys); none was leased"}
 }
 
 // newID returns the id of a new lease.

@@ -50,9 +50,9 @@ func (s *Service) Cancel(ctx context.Context, in End) (*Lease, error) {
 	}, false)
 }
 
-// end runs a mutation that ends a pending lease. With refuseExpired, a lease whose deadline
-// has passed is the error EXPIRED. It is returned after the lease has expired in the store,
-// because a gateway with a slower clock could confirm it otherwise.
+// end runs a mutation that ends a pending lease. With refuseExpired, a lease whose deadline has
+// passed is the error EXPIRED. The lease expires in the store before the error is returned.
+// Otherwise a gateway with a slower clock could still confirm it.
 func (s *Service) end(ctx context.Context, name string, in End, plan func(before *Lease) (*Lease, error), refuseExpired bool) (*Lease, error) {
 	var faults fault.List
 	id, err := ParseID(in.ID)

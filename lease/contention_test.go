@@ -100,7 +100,7 @@ func TestAcquire_200ClientsFor50Keys(t *testing.T) {
 	if got := sum(wins); got != clients {
 		t.Errorf("%d of %d clients got their keys", got, clients)
 	}
-	t.Logf("%d won, %d were refused, %d met contention", sum(wins), sum(refusals), sum(contentions))
+	t.Logf("%d leases, %d refusals, %d contentions", sum(wins), sum(refusals), sum(contentions))
 	free := map[string]bool{}
 	for k := range keys {
 		free[fmt.Sprint("k", k)] = true
@@ -144,7 +144,7 @@ func TestAcquire_OneOfManyGetsTheSameKeys(t *testing.T) {
 	}
 }
 
-// A lease gets keys that nobody holds any more, whatever claims they have.
+// A lease gets keys that nobody holds any more, even if old claims of them remain.
 func TestAcquire_TakesKeysOver(t *testing.T) {
 	h := newLeases(t, nil)
 	claims := claim.New(h.Store, h.Runtime)

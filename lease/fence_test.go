@@ -46,7 +46,7 @@ func TestFence_RefusesALaterConfirm(t *testing.T) {
 		}
 	}
 	held := look(deadline-1, claim.Held)
-	fence(held.Base, false) // its time is not over
+	fence(held.Base, false) // its deadline has not passed
 	idle := look(deadline, claim.Idle)
 	fence(idle.Base-1, false) // not the state that was read
 	fence(idle.Base+1, false)
@@ -60,7 +60,7 @@ func TestFence_RefusesALaterConfirm(t *testing.T) {
 	}
 	id = string(b.Lease.ID)
 	confirmed := look(int64(b.Lease.Deadline)+1, claim.Held)
-	fence(confirmed.Base, false) // for good
+	fence(confirmed.Base, false) // it is permanent
 }
 
 // The deadline is the first instant at which a lease can no longer be confirmed.

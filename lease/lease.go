@@ -38,7 +38,7 @@ const (
 	Confirmed State = 2
 	// Cancelled: the holder of the token gave the keys up.
 	Cancelled State = 3
-	// Expired: the deadline passed first.
+	// Expired: the deadline passed before the lease was confirmed or cancelled.
 	Expired State = 4
 	// Refused: the lease did not get all its keys. Nobody got its token.
 	Refused State = 5

@@ -6,9 +6,9 @@ import (
 	"carrel/core/commit"
 )
 
-// partition reads a lease for its creation with an idempotency key. A refused lease frees
-// the key: its id is in use, but it has no request. The claim of an id is a refused lease
-// with the request of the claim, which nothing can replace.
+// partition reads a lease, for a creation with an idempotency key. A refused lease has no request,
+// so the idempotency key is free again, but its id stays in use. An id is claimed by storing a
+// refused lease with the request of the claim, which nothing can replace.
 func (s *Service) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	l, err := s.read(ctx, ID(globalID))
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Service) partition(ctx context.Context, globalID string, key *commit.Re
 		a := s.write(claimed)
 		insert := a.Commit
 		a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
-			// The hint for removing the row. If it is lost, the scrubber removes the row.
+			// This hint is for removing the row. If it is lost, the scrubber removes the row.
 			if err := s.putDue(ctx, claimed, claimed.Deadline.Add(keptFor)); err != nil {
 				return commit.Verdict{}, err
 			}

@@ -8,7 +8,7 @@ import (
 	"carrel/core/clock"
 )
 
-// missedAfter is how late the sweep of a lease may be before its hint counts as lost.
+// missedAfter is how late a lease may be swept. After that, its hint counts as lost.
 const missedAfter = time.Minute
 
 // Scanned is a lease as the repair of derived rows needs it.

@@ -34,7 +34,7 @@ func (h leases) wantFreeAfter(key string, after time.Duration) {
 	h.wantAvailable(h.After(after).Leases, map[string]bool{key: true})
 }
 
-// errDied simulates the death of a gateway: it does nothing afterwards.
+// errDied simulates the death of a gateway, which does nothing afterwards.
 var errDied = errors.New("the gateway died")
 
 // A gateway that dies before its lease has its full time holds the keys for half a minute.
@@ -115,7 +115,7 @@ func TestAcquire_EndsALeaseWithUnresolvedExtension(t *testing.T) {
 		h, f := newFaulty(t)
 		failures := 0
 		f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
-			if failures++; failures > 10 { // as often as it is sent
+			if failures++; failures > 10 { // the number of attempts
 				return next() // the end of the lease
 			}
 			if applied && failures == 1 {
