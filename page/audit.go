@@ -60,7 +60,7 @@ func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func
 		for _, d := range stored {
 			row, err := decodeDraft(d.Value)
 			switch {
-			case d.Name == "": // removed meanwhile
+			case d.Name == "": // it was removed meanwhile
 			case err != nil:
 				wrong("the draft %q cannot be read", d.Name)
 			case row.Text.ID != (TextID{}):
@@ -132,7 +132,7 @@ func (a *audit) branch(r library.Row) error {
 		return err
 	}
 	if !a.head.HasBranch(n) {
-		a.wrong("branch %d has rows, and its page has %d branches", n, a.head.Last)
+		a.wrong("branch %d has rows, but its page has %d branches", n, a.head.Last)
 	}
 	if !isLine {
 		// Branch 1 has no row.
@@ -238,7 +238,7 @@ func (a *audit) compare() {
 		}
 	}
 	if !slices.Equal(shown, a.head.Shown) {
-		a.wrong("its header says that visitors see %v, and its rows say %v", a.head.Shown, shown)
+		a.wrong("visitors see %v according to its header, and %v according to its rows", a.head.Shown, shown)
 	}
 	if !own {
 		a.wrong("there is no revision in the item's own locale %q", a.head.Locale)

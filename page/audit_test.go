@@ -60,7 +60,7 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 	}{
 		{"a count of suggestions", func(h *page.Head) { h.Open++ }, nil, "counts 3 open suggestions and has 2"},
 		{"a branch without a row", same, []library.Row{no(page.BranchKey(2))}, "branch 2 has no row"},
-		{"a branch that was lost", func(h *page.Head) { h.Last = 1 }, nil, "branch 2 has rows, and its page has 1 branches"},
+		{"a branch that was lost", func(h *page.Head) { h.Last = 1 }, nil, "branch 2 has rows, but its page has 1 branches"},
 		{"a branch too many", func(h *page.Head) { h.Last, h.Current = 3, 3 }, nil, "branch 3 has no row"},
 		{"no current revision", same, []library.Row{no(page.RevisionKeyOf(1, "", 1))}, `branch 1, locale "", counts 2 revisions and has 1`},
 		{"a gap in the revisions", same, []library.Row{no(page.RevisionKeyOf(1, "", 0))}, `revision 0 of branch 1, locale "", has no row`},

@@ -10,7 +10,7 @@ import (
 )
 
 // API is the Service with a deadline for each query: a query returns UNAVAILABLE if the store does
-// not answer in time. Mutations have deadlines of their own.
+// not answer in time. Mutations have their own deadlines.
 type API struct{ *Service }
 
 // inTime runs a query with a deadline.

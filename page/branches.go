@@ -143,9 +143,9 @@ func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in 
 	})
 }
 
-// shownBy returns the lines of a branch and the current revision of the item's own locale in it,
-// or nil if there is none. The line of that locale is the first row of the reading. It returns an
-// error if nothing was published in the branch, because visitors would see nothing.
+// shownBy returns the lines of a branch, and the current revision of the item's own locale in it,
+// or nil if there is none. The line of that locale must be the first row of t. If nothing was
+// published in the branch, visitors would see nothing, and shownBy returns an error.
 func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) ([]localeLine, *revisionRow, error) {
 	lines, err := s.lines(ctx, t.Header.ID, branch)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch in
 	return lines, &row, err
 }
 
-// changeBranch runs an editor's change of one branch. plan returns the number of the branch, with
+// changeBranch runs an editor's change of one branch. plan returns the number of the branch, and
 // errNothing if nothing changes.
 func (s *Service) changeBranch(ctx context.Context, c change, rows func(*library.Header) []library.RowKey,
 	plan func(ctx context.Context, t *library.ItemReading, e *edit) (int, error)) (*BranchOutcome, error) {

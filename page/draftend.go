@@ -18,7 +18,7 @@ type PublishDraft struct {
 	Force bool
 }
 
-// PublishDraft saves the viewer's draft as a revision, makes that the current one, and removes the
+// PublishDraft saves the viewer's draft as a revision, makes it the current one, and removes the
 // draft. It returns REVISION_CONFLICT in the same cases as SaveRevision.
 func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in PublishDraft) (*RevisionOutcome, error) {
 	var faults fault.List
@@ -102,7 +102,7 @@ func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in Disc
 			if err := s.dropDraft(ctx, d.DraftRow, d.Text); err != nil {
 				return err
 			}
-			discarded = true // and once more, in case another version was saved meanwhile
+			discarded = true // try again, because another version may have been saved meanwhile
 		}
 		return nil
 	})

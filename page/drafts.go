@@ -81,11 +81,12 @@ func decodeDraft(b []byte) (row draftRow, err error) {
 	return row, r.end()
 }
 
-// publication identifies the publication of a version of a draft. With it, a published draft that
-// still exists because of a crash is recognized.
+// publication identifies the publication of a version of a draft. It is the input of the request,
+// by which a published draft is recognized that still exists because of a crash.
 type publication struct{ Name, Token string }
 
-// publishing begins the publication of a version of a draft. Repetitions publish it only once.
+// publishing begins the publication of a version of a draft. The idempotency key is derived from
+// the version, so that it is published only once.
 func (s *Service) publishing(user principal.ID, name string, token TextID) (commit.Mutation, error) {
 	key := "draft " + token.String()
 	p := &key

@@ -47,8 +47,8 @@ func (e *edit) libraryEdit(answer []byte) *library.Edit {
 	return &library.Edit{Page: e.head.Encode(), Rows: e.rows, Visible: e.visible, Title: e.title, Answer: answer}
 }
 
-// show shows visitors a revision with a title, as the current one of a branch and locale. In the
-// item's own locale, the title becomes that of the item.
+// show makes visitors see a revision, the current one of a branch and locale, if the branch is
+// current. In the item's own locale, the title of the revision becomes that of the item.
 func (e *edit) show(at branchLocale, number int, title string) {
 	if at.Branch != e.head.Current {
 		return
@@ -66,8 +66,8 @@ func (e *edit) show(at branchLocale, number int, title string) {
 	}
 }
 
-// checkBase returns an error if a text was made from another revision than the current one. It
-// accepts every text if base is nil.
+// checkBase returns an error if a text was made from another revision than the current one. If base
+// is nil, it does not check that.
 func checkBase(base *int, l Line) error {
 	if base == nil || *base == l.Current {
 		return nil

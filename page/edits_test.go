@@ -9,7 +9,7 @@ import (
 	"carrel/core/urlname"
 )
 
-// describe describes an edit: the new head, the rows, and whether visitors see it.
+// describe returns a text for an edit: the new head, the rows, and whether visitors see it.
 func (e *edit) describe(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

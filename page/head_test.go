@@ -187,7 +187,7 @@ func TestKeys_AreOrderedByNumber(t *testing.T) {
 	}
 }
 
-// Whatever can be decoded is encoded and decoded again to the same value.
+// A decoded row is the same after it was encoded and decoded again.
 func FuzzRows(f *testing.F) {
 	for i, c := range codecs {
 		f.Add(byte(i), c.row.encodeRow())

@@ -11,23 +11,23 @@ import (
 	"carrel/principal"
 )
 
-// shape collects the faults of a line of an import.
-type shape struct {
+// lineChecker checks the fields of a line of an import and collects the faults.
+type lineChecker struct {
 	fault.List
 	now clock.Instant
 }
 
-func (k keeper) shape() *shape { return &shape{now: k.s.library.Now()} }
+func (k keeper) lineChecker() *lineChecker { return &lineChecker{now: k.s.library.Now()} }
 
 // item parses the id of the item.
-func (f *shape) item(given string) library.ContentID {
+func (f *lineChecker) item(given string) library.ContentID {
 	id, err := library.ParseContentID(given)
 	f.Add(err, "contentId")
 	return id
 }
 
 // principal parses the id of a user.
-func (f *shape) principal(given, field string) principal.ID {
+func (f *lineChecker) principal(given, field string) principal.ID {
 	id, err := principal.ParseID(given)
 	if err == nil && !id.IsUser() {
 		err = fault.Invalidf(nil, "the id of a user begins with u:")
@@ -37,7 +37,7 @@ func (f *shape) principal(given, field string) principal.ID {
 }
 
 // past checks a time that must be in the past. It returns now for nil.
-func (f *shape) past(given *clock.Instant, field string) clock.Instant {
+func (f *lineChecker) past(given *clock.Instant, field string) clock.Instant {
 	if given == nil {
 		return f.now
 	}
@@ -48,7 +48,7 @@ func (f *shape) past(given *clock.Instant, field string) clock.Instant {
 }
 
 // number returns an optional number, or None.
-func (f *shape) number(given *int) int {
+func (f *lineChecker) number(given *int) int {
 	if given == nil {
 		return None
 	}
@@ -56,24 +56,24 @@ func (f *shape) number(given *int) int {
 }
 
 // text checks a title and a body. The title of a draft may be empty.
-func (f *shape) text(title, body string, untitled bool) {
+func (f *lineChecker) text(title, body string, untitled bool) {
 	if title != "" || !untitled {
 		f.Add(library.CheckTitle(title), "title")
 	}
 	f.Add(library.CheckBody(body), "body")
 }
 
-// order returns an error if the number of a line is beyond the next one.
+// order returns an error if a number is greater than the next one.
 func order(given, last int, what string) error {
 	if given > last+1 {
-		return fault.Invalidf([]string{"number"}, "%s %d comes after %s %d; give it a line before this one", what, given, what, given-1)
+		return fault.Invalidf([]string{"number"}, "%s %d must come after %s %d; that needs a line before this one", what, given, what, given-1)
 	}
 	return nil
 }
 
 // ImportBranch implements library.Pages.
 func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (principal.ImportResult, error) {
-	f := k.shape()
+	f := k.lineChecker()
 	id := f.item(in.Content)
 	row := branchRow{CreatedAt: f.past(in.CreatedAt, "createdAt"), By: f.principal(in.CreatedBy, "createdBy")}
 	if in.CopiedFrom != nil {
@@ -119,7 +119,7 @@ func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (prin
 
 // ImportRevision implements library.Pages.
 func (k keeper) ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error) {
-	f := k.shape()
+	f := k.lineChecker()
 	id, locale := f.item(in.Content), checkLocale(&f.List, in.Locale)
 	f.text(in.Title, in.Body, false)
 	if in.Number < 0 {
@@ -187,7 +187,7 @@ func (k keeper) sameRevision(ctx context.Context, value []byte, given revisionRo
 
 // ImportSuggestion implements library.Pages.
 func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error) {
-	f := k.shape()
+	f := k.lineChecker()
 	item, row := f.item(in.Content), f.suggestion(&in)
 	id, ok := ParseTextID(in.ID)
 	if !ok {
@@ -235,7 +235,7 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 }
 
 // suggestion checks the line of a suggestion, and returns its row.
-func (f *shape) suggestion(in *library.ImportSuggestion) suggestionRow {
+func (f *lineChecker) suggestion(in *library.ImportSuggestion) suggestionRow {
 	f.text(in.Title, in.Body, false)
 	if in.Note != nil {
 		f.Add(input.CheckText(*in.Note, "a note", maxNote, "\n\r\t"), "note")
@@ -284,7 +284,7 @@ func sameSuggestion(value []byte, given suggestionRow, body Text, in *library.Im
 
 // ImportDraft implements library.Pages.
 func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error) {
-	f := k.shape()
+	f := k.lineChecker()
 	item, user := f.item(in.Content), f.principal(in.Author, "author")
 	row := draftRow{
 		Item: item, At: branchLocale{in.Branch, checkLocale(&f.List, in.Locale)}, Title: in.Title, Base: f.number(in.BaseRevision),
@@ -304,7 +304,7 @@ func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (princi
 		return principal.Unchanged, err
 	}
 	if !read.Header.Exists(k.s.library.Now()) {
-		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; give it a line before this one", item)
+		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; it needs a line before this one", item)
 	}
 	head, err := headOf(&read.Header)
 	if err != nil {

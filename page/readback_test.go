@@ -42,7 +42,7 @@ func (f *failing) Read(ctx context.Context, id library.ContentID, q library.Cont
 	return r, err
 }
 
-// A change that was made is never reported as one that was not.
+// A change that was made is never reported as not made.
 func TestChanges_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 	ann, bob := backendtest.Ann(), backendtest.Bob()
 	for name, change := range map[string]func(h pagesEnv, id string, suggestion string) error{

@@ -91,7 +91,8 @@ type seen struct {
 	deleted bool
 }
 
-// see reads an item. It returns nil if the viewer may not see it, or if it has no page.
+// see reads an item with its page. It returns nil if the viewer may not see the item, or if the
+// item has no page.
 func (s *Service) see(ctx context.Context, v *principal.Viewer, id library.ContentID) (*seen, error) {
 	all, err := s.seeAll(ctx, v, []library.ContentID{id})
 	if err != nil {
@@ -253,8 +254,8 @@ func revisionOfRow(c *library.Content, k RevisionKey, l Line, row revisionRow) *
 	}
 }
 
-// present reads rows that must exist because another row refers to them. A read that does not wait
-// for a pending commit may miss them. Then they are read again, serially.
+// present reads rows that must exist because another row refers to them. A normal read may miss
+// them while a commit is pending; then it reads them again serially.
 func (s *Service) present(ctx context.Context, id library.ContentID, keys []library.RowKey) ([]library.Row, error) {
 	for _, serial := range []bool{false, true} {
 		read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: keys, Serial: serial})
@@ -287,7 +288,7 @@ type TextQuery struct {
 	TitleOnly bool
 }
 
-// Key returns a text that is equal exactly for equal queries.
+// Key returns a text that is the same for equal queries, and different for others.
 func (q *TextQuery) Key() string {
 	b, err := json.Marshal(q)
 	if err != nil {

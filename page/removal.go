@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// removeDrafts removes the drafts of a deleted user. The mutation that saves
-// a draft later removes it again.
+// removeDrafts removes the drafts of a deleted user. A draft that is saved afterwards is removed by
+// the mutation that saves it.
 func (s *Service) removeDrafts(ctx context.Context, h *principal.Header) error {
 	if !h.ID.IsUser() {
 		return nil
@@ -29,7 +29,7 @@ func (s *Service) removeDrafts(ctx context.Context, h *principal.Header) error {
 			}
 		}
 	}
-	return fmt.Errorf("drafts of %s are saved all the time", h.ID)
+	return fmt.Errorf("drafts of %s keep being saved", h.ID)
 }
 
 // dropDrafts removes some drafts of a user with their texts.

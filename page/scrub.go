@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// garbageAfter is how old a text must be before the scrubber removes it. After a mutation has
-// stored its text, it writes the row that refers to it within seconds, or fails.
+// garbageAfter is how old a text must be before the scrubber may remove it. A mutation writes the
+// row that refers to its text within seconds after the text, or fails.
 const garbageAfter = time.Hour
 
 // draftText returns the Row of a text that is the body of a draft.
@@ -97,7 +97,7 @@ func (s *Service) refersTo(ctx context.Context, t Text, serial bool) (bool, erro
 func (s *Service) draftRefersTo(ctx context.Context, t Text) (bool, error) {
 	user, name, ok := strings.Cut(t.Row.Key, " ")
 	if !ok {
-		return true, nil // of a version of this program that uses other names
+		return true, nil // another version of this program wrote it
 	}
 	drafts, err := s.store.ReadDrafts(ctx, principal.ID(user), []string{name})
 	return err == nil && drafts[0].Token == t.ID, err

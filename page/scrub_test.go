@@ -44,7 +44,7 @@ func (h pagesEnv) scrubAfter(d time.Duration) int {
 			return len(texts)
 		}
 	}
-	h.T.Fatal("the scrubber does not come to an end")
+	h.T.Fatal("the scrubber does not finish")
 	return 0
 }
 
@@ -130,7 +130,7 @@ func TestScrub_RemovesTextsThatNoRowRefersTo(t *testing.T) {
 // The text of a pending change is kept, however old it is.
 func TestScrub_KeepsTextsOfPendingChanges(t *testing.T) {
 	h := newPagesEnv(t)
-	id := h.Note("n", principal.Public) // whose libraries are still to follow
+	id := h.Note("n", principal.Public) // its libraries are not updated yet
 	h.putText(page.Text{ID: someID(7), Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}})
 	h.wantTexts("a change is in flight", 25*time.Hour, 1)
 	h.Quiet()

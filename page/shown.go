@@ -6,8 +6,8 @@ import (
 	"carrel/library"
 )
 
-// Shown returns the same as Texts for an item that was read, if no further read is necessary. That is
-// possible for queries for what visitors see, with TitleOnly. Otherwise ok is false.
+// Shown returns the text of an item, as Texts does, without reading anything. That is possible for
+// queries with TitleOnly for the text that visitors see. Otherwise ok is false.
 func (s *Service) Shown(c *library.Content, q *TextQuery) (r *Revision, ok bool, err error) {
 	if !q.TitleOnly || q.Strict || q.Working || q.Branch != nil || q.Number != nil {
 		return nil, false, nil
