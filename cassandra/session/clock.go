@@ -15,9 +15,9 @@ const (
 	clockEvery  = 5 * time.Second
 	clockAsks   = 5           // reads each time, which go from node to node
 	clockWithin = time.Second // for one read
-	// clockGood is how long a measurement is valid. A clock that NTP keeps drifts less
-	// than a millisecond within it.
-	clockGood = time.Minute
+	// clockValid is how long a measurement is valid. A clock that uses NTP drifts by less than a
+	// millisecond in that time.
+	clockValid = time.Minute
 )
 
 const selectClock = `SELECT toTimestamp(now()) FROM system.local`
@@ -27,7 +27,7 @@ type Skew struct {
 	// Ahead is how far this clock is ahead of the median of the nodes; negative if it is
 	// behind.
 	Ahead time.Duration
-	// Within is the error of Ahead: the question and its answer took that long.
+	// Within is the maximum error of Ahead, which depends on the duration of the request.
 	Within time.Duration
 }
 
@@ -60,11 +60,11 @@ func (s *Session) WatchClock(ctx context.Context) {
 func (s *Session) Skew() (skew Skew, known bool) {
 	s.clocks.mu.Lock()
 	defer s.clocks.mu.Unlock()
-	return s.clocks.skew, s.clocks.known && time.Since(s.clocks.at) < clockGood
+	return s.clocks.skew, s.clocks.known && time.Since(s.clocks.at) < clockValid
 }
 
-// Ahead returns by how much this process's clock is certainly ahead of the nodes'. It is
-// negative if the clock is behind, and 0 if that is not known.
+// Ahead returns by how much this process's clock is at least ahead of the nodes'. It is negative if
+// the clock is behind, and 0 if that is not known.
 func (s *Session) Ahead() time.Duration {
 	skew, known := s.Skew()
 	if !known {
@@ -94,11 +94,11 @@ func (s *Session) compareClocks(ctx context.Context) {
 	}
 	s.clocks.mu.Lock()
 	defer s.clocks.mu.Unlock()
-	s.clocks.skew, s.clocks.at, s.clocks.known = middle(readings), time.Now(), true
+	s.clocks.skew, s.clocks.at, s.clocks.known = median(readings), time.Now(), true
 }
 
-// readClock reads the time of the next node. The answer counts for the middle of the time
-// that it took.
+// readClock reads the time of the next node. It assumes that the node read its clock in the median
+// of the request.
 func (s *Session) readClock(ctx context.Context) (r clockReading, err error) {
 	const operation = "read a clock"
 	ctx, cancel := context.WithTimeout(ctx, clockWithin)
@@ -126,9 +126,10 @@ func (s *Session) readClock(ctx context.Context) (r clockReading, err error) {
 	return r, err
 }
 
-// middle returns the median of the nodes, of each its most exact measurement. Of two in
-// the middle it returns the smaller difference: one node alone proves nothing.
-func middle(readings []clockReading) Skew {
+// median returns the median over the nodes, of the most exact measurement of each. For an even
+// number of nodes, it returns the smaller of the two median differences, because one node may be
+// wrong.
+func median(readings []clockReading) Skew {
 	slices.SortFunc(readings, func(a, b clockReading) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.skew.Within, b.skew.Within))
 	})

@@ -10,7 +10,7 @@ import (
 func TestSkew_OlderThanAMinuteIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{clocks: clocks{skew: Skew{Ahead: 5, Within: 1}, at: time.Now(), known: true}}
-		<-time.After(clockGood - 1)
+		<-time.After(clockValid - 1)
 		if skew, known := s.Skew(); !known || skew != s.clocks.skew {
 			t.Errorf("within the minute it is %v, %t", skew, known)
 		}
@@ -38,7 +38,7 @@ func TestMiddle_ReturnsTheMedianNode(t *testing.T) {
 		{"a node that answers often counts once", []clockReading{reading("a", 9000, 1), reading("a", 9000, 1), reading("a", 9000, 1), reading("b", 1, 1), reading("c", 2, 1)}, Skew{2, 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := middle(tc.readings); got != tc.want {
+			if got := median(tc.readings); got != tc.want {
 				t.Errorf("it is %v, want %v", got, tc.want)
 			}
 		})

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The driver reads the cluster's topology through one node. If this node hangs or ends at
-// that moment, the driver asks no other and opens no session. So Connect tries again,
-// which begins with another node, until an operator should learn of the problem.
+// The driver reads the cluster's topology through one node. If this node hangs or stops at that
+// moment, the driver asks no other and opens no session. So Connect tries again, beginning with
+// another node, until these limits.
 const (
 	sessionTries  = 4
 	sessionPause  = time.Second
@@ -28,7 +28,7 @@ func Connect(ctx context.Context, o *Options, keyspace string) (*Session, error)
 			return nil, err
 		}
 		if try > 1 {
-			cfg.nodes.opening.prompt.Store(false) // all addresses may be slow
+			cfg.nodes.opening.prompt.Store(false) // perhaps all addresses are slow
 		}
 		s, err := cfg.Connect()
 		if err == nil {
@@ -41,12 +41,12 @@ func Connect(ctx context.Context, o *Options, keyspace string) (*Session, error)
 	}
 }
 
-// connectProblem says whether the reason for which no session was opened will go away.
+// connectProblem says how long to retry after no session could be opened.
 type connectProblem byte
 
 const (
 	permanent   connectProblem = iota // an operator must change something
-	temporary                         // a session was opened since
+	temporary                         // the cluster answers again
 	unreachable                       // no node answers
 )
 
@@ -61,7 +61,7 @@ func (s connectProblem) retryFor() time.Duration {
 	return 0
 }
 
-// explainConnectError returns the error for the operator when no session was opened.
+// explainConnectError returns an error for operators that explains why no session was opened.
 func explainConnectError(err error, o *Options, keyspace string) (connectProblem, error) {
 	nodes := strings.Join(o.Hosts, ", ")
 	if problem, refusal := explainRefusal(err, o); refusal != nil {
@@ -84,8 +84,8 @@ func explainConnectError(err error, o *Options, keyspace string) (connectProblem
 	return temporary, OperatorError(err, "the keyspace %s cannot be used", keyspace)
 }
 
-// explainRefusal explains the error with which a node refused a session. It returns nil
-// if err is none.
+// explainRefusal returns an error for operators if err is that of a node that refused the session,
+// and nil otherwise.
 func explainRefusal(err error, o *Options) (connectProblem, error) {
 	nodes := strings.Join(o.Hosts, ", ")
 	switch sessionFaultOf(err) {

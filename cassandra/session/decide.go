@@ -8,18 +8,18 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// giveUpAfter is how long a conditional write waits for a node that answers no request
-// while other nodes do. A write that was only contended is then sent once more, which is
-// safe and costs a round of Paxos; a node that hangs costs a change no more than this.
+// giveUpAfter is how long a conditional write waits for a node that answers no request while other
+// nodes do. So a node that hangs delays a change by no more than this. If the write was only slow
+// because of contention, it is sent once more, which is safe and costs a round of Paxos.
 const giveUpAfter = 700 * time.Millisecond
 
-// errSilent is the error of a conditional write that was given up. It may have been
-// applied, and may still be.
-var errSilent = errors.New("the node has fallen silent")
+// errSilent is the error of a conditional write that was given up. It may have been applied, or may
+// be applied later.
+var errSilent = errors.New("the node has stopped answering")
 
-// decideBy calls send once, with a conditional write. If the node hangs, it gives up
-// before the driver does, so that the caller has time to ask another node whether the
-// write was applied.
+// decideBy calls send, which sends a conditional write, once. If the node hangs, it gives up
+// earlier than the driver would, so that the caller has time to ask another node whether the write
+// was applied.
 func (s *Session) decideBy(ctx context.Context, send func(ctx context.Context) error) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

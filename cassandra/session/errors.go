@@ -12,11 +12,11 @@ import (
 	"carrel/core/fault"
 )
 
-// ErrMalformedCell says that a cell does not have the form of its column.
+// ErrMalformedCell is the error for a cell that does not have the format of its column.
 var ErrMalformedCell = errors.New("a cell of an unknown format")
 
-// errTombstones says that a read would have had to pass too many tombstones.
-var errTombstones = errors.New("a node has met more tombstones than it passes for one read")
+// errTombstones is the error of a read that would pass too many tombstones.
+var errTombstones = errors.New("the read passes more tombstones than a node allows")
 
 // withoutDriverTypes returns the text of an error as a new error, so that no type of the
 // driver leaves this package. It keeps the errors of contexts.
@@ -46,7 +46,7 @@ func WrapError(operation string, err error) error {
 	e := &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Err: withoutDriverTypes(err)}
 	switch outcomeOf(err) {
 	case outcomeEnded:
-		e.Reason, e.Msg = fault.ReasonTimeout, "the time for this request has run out"
+		e.Reason, e.Msg = fault.ReasonTimeout, "the deadline of this request has passed"
 		if errors.Is(err, context.Canceled) {
 			e.Msg = "the request was canceled"
 		}
@@ -198,8 +198,8 @@ const (
 	sessionUnsure              // too few nodes are up to check the user
 )
 
-// sessionFaultOf classifies an error of opening a session, which the driver reports as
-// text only.
+// sessionFaultOf classifies an error of opening a session by its text, because the driver has no
+// types for these errors.
 func sessionFaultOf(err error) sessionFault {
 	text := strings.ToLower(err.Error())
 	contains := func(words ...string) bool {
@@ -218,6 +218,6 @@ func sessionFaultOf(err error) sessionFault {
 	return sessionOther
 }
 
-// TooManyTombstones reports whether a read has failed because a node would have had to pass
-// more tombstones than it does for one read. A read of a part of it may succeed.
+// TooManyTombstones reports whether a read has failed because it passes more tombstones than a node
+// allows. A read of a part of the rows may succeed.
 func TooManyTombstones(err error) bool { return errors.Is(err, errTombstones) }

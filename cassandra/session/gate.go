@@ -9,19 +9,18 @@ import (
 	"carrel/core/fault"
 )
 
-// backgroundDeadline is the deadline that the gate assumes for a statement without
-// one, which belongs to background work: that of the longest operation, started now.
+// backgroundDeadline is the deadline that the gate assumes for a statement without one, which
+// belongs to background work. It is that of the longest operation, if it started now.
 const backgroundDeadline = 15 * time.Second
 
-// gate limits the statements that are in flight and those that wait to be sent. A
-// slow cluster gets no more work than it can do, and a statement that would wait
-// too long fails at once.
+// gate limits the statements in flight and those that wait to be sent. So a slow cluster gets no
+// more work than it can do, and a statement that would wait too long fails at once.
 //
-// A page makes some twenty statements in three rounds. In the order of arrival, a
-// busy cluster would answer parts of many pages and hardly a whole one. So the gate
-// prefers the statement whose operation has the earliest deadline, which is the one
-// that started first. Where too many wait, it rejects the one with the latest
-// deadline, which has had the least done for it.
+// A page makes some twenty statements in three rounds. If they were sent in the order of arrival, a
+// busy cluster would answer parts of many pages, and hardly a whole one. So the gate first sends
+// the statement whose operation has the earliest deadline, and therefore started first. If too many
+// wait, it rejects the statement with the latest deadline, whose operation has made the least
+// progress.
 type gate struct {
 	limit      int           // statements that may be in flight
 	maxWaiting int           // statements that may wait
@@ -29,7 +28,7 @@ type gate struct {
 
 	mu      sync.Mutex
 	free    int
-	waiting []*waiter // in the order in which they go
+	waiting []*waiter // in the order in which they will be sent
 	nextSeq uint64    // the seq of the next waiter
 }
 
@@ -114,7 +113,8 @@ func (w *waiter) compare(v *waiter) int {
 	return 0
 }
 
-// abandon removes a waiter. It reports false if the waiter has had its answer.
+// abandon removes a waiter. It returns false if the waiter is not in the queue, because its turn
+// has come.
 func (g *gate) abandon(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +125,7 @@ func (g *gate) abandon(w *waiter) bool {
 	return found
 }
 
-// leave says that a statement has ended, and lets the next one go.
+// leave is called when a statement has ended. It sends the next one.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,5 +147,5 @@ func (g *gate) load() (inFlight, waiting int) {
 
 // busy is the error of a statement that was rejected.
 func busy() error {
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Msg: "the cluster is busy: too much waits for it; try again in a moment"}
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Msg: "the cluster is busy: too many statements wait for it; try again in a moment"}
 }

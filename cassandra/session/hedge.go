@@ -18,7 +18,7 @@ const (
 	hedgeShare = 8
 )
 
-// hedges says when a statement is sent to a second node too.
+// hedges configures when a statement is sent to a second node too.
 type hedges struct {
 	after   time.Duration
 	another func(id string) bool // reports whether a node other than id answers
@@ -47,8 +47,8 @@ func hedged[T any](ctx context.Context, h *hedges, once func(*attempt) (T, error
 // node, and uses the first result. It fails if both attempts fail, with the first error. The
 // context of all attempts ends with hedgedAll.
 //
-// All calls share one timer and one context: a page has forty statements, and a timer for each
-// would cost CPU that only a hanging node justifies.
+// All calls share one timer and one context. A page has up to forty statements, and a timer for
+// each would cost CPU although nodes rarely hang.
 func hedgedAll[T any](ctx context.Context, h *hedges, n, width int, once func(t *attempt, i int) (T, error), take func(i int, v T)) error {
 	if n == 0 {
 		return nil
@@ -159,13 +159,13 @@ func (g *group[T]) hedge() {
 	now := time.Now()
 	for i := range g.calls {
 		c := &g.calls[i]
-		// A call that was started with the timer may have started a little later.
+		// A call that was started together with the timer may have started a little later.
 		if c.first == nil || c.done || c.hedged || now.Sub(c.started) < g.h.after/2 {
 			continue
 		}
 		if c.first.queued.Load() {
-			// A second attempt would wait at the same gate. The node's time starts when
-			// the first attempt is sent.
+			// A second attempt would wait at the same gate. The time of the node starts when the
+			// first attempt is sent.
 			c.started = now
 			continue
 		}

@@ -62,8 +62,8 @@ func (o *Options) compareReplicas(current map[string]string, centres []string) e
 	if len(o.Replication) == 0 || current == nil {
 		return nil
 	}
-	// ALTER KEYSPACE applies a number for every data centre to new ones only, so the
-	// advice names each.
+	// ALTER KEYSPACE applies a number for every data centre only to new ones, so the message names
+	// each data centre.
 	asked := Options{Replication: make(map[string]int)}
 	if n, every := o.Replication[""]; every {
 		for _, dc := range centres {
@@ -114,7 +114,7 @@ func (s *Session) DataCentres(ctx context.Context, o *Options) ([]string, error)
 	}
 	all := slices.Compact(slices.Sorted(slices.Values(append(centres, peers...))))
 	if !o.Global && o.DataCentre == "" && len(all) > 1 {
-		return nil, OperatorError(nil, "the cluster has the data centres %s: configure which one this process uses", strings.Join(all, ", "))
+		return nil, OperatorError(nil, "the cluster has the data centres %s: configure the one that this process uses", strings.Join(all, ", "))
 	}
 	return all, nil
 }

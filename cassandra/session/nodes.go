@@ -9,9 +9,9 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// silentAfter is how long a node may leave all requests unanswered until other nodes
-// are preferred. Garbage collections are shorter as a rule; after a longer one, another
-// node coordinates for a moment, which costs nothing else.
+// silentAfter is how long a node may leave all requests unanswered before other nodes are
+// preferred. Most garbage collections are shorter. After a longer one, another node coordinates for
+// a moment, which does no harm.
 const silentAfter = 400 * time.Millisecond
 
 // nodes is the driver's policy for choosing nodes. It wraps another policy and moves
@@ -19,8 +19,8 @@ const silentAfter = 400 * time.Millisecond
 // driver takes a minute to close them; until then each statement sent to the node would
 // wait for its timeout.
 //
-// Compare-and-sets profit most: they are sent once, and a change cannot go on while it
-// is unknown whether one was applied.
+// Compare-and-sets benefit most: they are sent once, and a change cannot continue until it is known
+// whether its compare-and-set was applied.
 type nodes struct {
 	gocql.HostSelectionPolicy
 	now     func() time.Duration // time since the policy was made, which no change of the clock affects
@@ -29,7 +29,7 @@ type nodes struct {
 	live sync.Map // *liveness by the node's id
 }
 
-// liveness is what is known of a node's answers.
+// liveness records whether a node answers.
 //
 // It does not count the unanswered requests: the driver does not report those on
 // connections that it closes itself, so a count would never return to zero. Instead, one
@@ -118,8 +118,8 @@ func (n *nodes) StreamFinished(s gocql.ObservedStream) {
 // answer, so it changes nothing.
 func (n *nodes) StreamAbandoned(gocql.ObservedStream) {}
 
-// quiet reports whether the last answer is older than silentAfter. The node may not have
-// been asked since.
+// quiet reports whether the last answer is older than silentAfter. Perhaps no request was sent
+// since.
 func (p *liveness) quiet(now time.Duration) bool {
 	return now-time.Duration(p.since.Load()) > silentAfter
 }
@@ -169,7 +169,8 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	})
 }
 
-// isSilent reports whether a node is quiet, for a caller that waits for an answer of it.
+// isSilent reports whether a node has not answered for longer than silentAfter, for a caller that
+// waits for its answer.
 func (n *nodes) isSilent(id string) bool {
 	p, known := n.live.Load(id)
 	return known && p.(*liveness).quiet(n.now())

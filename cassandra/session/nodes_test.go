@@ -142,7 +142,7 @@ func TestNodes_SilentNodeIsPickedLast(t *testing.T) {
 }
 
 // A node that answers one of many requests is slow but not silent. A caller that waits for
-// another of them need not send one more to see that the node has fallen silent since.
+// another of them need not send one more to see that the node has stopped answering.
 func TestNodes_AnyAnswerEndsSilence(t *testing.T) {
 	n := newThreeNodes(t)
 	for range 3 {

@@ -10,9 +10,9 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// The driver opens a session through one address after the other. It then waits until it
-// has connected to every node or given it up, which takes 18 s for a node that never
-// answers. A gateway can start with one node.
+// The driver opens a session through one address after the other. It then waits until it has
+// connected to every node or given it up, which takes 18 s for a node that never answers. A gateway
+// needs only one node to start.
 const (
 	// promptWithin limits the time for accepting a connection, and then the time for its
 	// first byte, if there are other addresses.

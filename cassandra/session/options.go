@@ -74,7 +74,7 @@ type Options struct {
 	Now func() clock.Instant
 }
 
-// TLS says how nodes and clients prove who they are. The files are PEM.
+// TLS configures how nodes and clients authenticate each other. The files are PEM.
 type TLS struct {
 	CAFile   string // "": the system's authorities
 	CertFile string // with KeyFile, our certificate; "" for none
@@ -125,10 +125,10 @@ func (o *Options) Check() error {
 		}
 	}
 	if o.Timeout < 0 {
-		return OperatorError(nil, "the time of a request is %s: it must be above the nodes' own ones", o.Timeout)
+		return OperatorError(nil, "the timeout of a request is %s: it must be above the nodes' own timeouts", o.Timeout)
 	}
 	if t := o.TLS; t != nil && (t.CertFile == "") != (t.KeyFile == "") {
-		return OperatorError(nil, "a client certificate and its key go together")
+		return OperatorError(nil, "a client certificate needs its key, and the key its certificate")
 	}
 	return nil
 }
@@ -211,9 +211,9 @@ func orDefault[T comparable](v, def T) T {
 	return v
 }
 
-// oneDataCentre accepts the nodes of one data centre; if no name is given, that of the
-// first node. Others must not be a fallback: a local decision made in another data
-// centre does not see those made in this one.
+// oneDataCentre accepts the nodes of one data centre, by default that of the first node. Nodes of
+// others must not be used even if these fail, because local decisions of two data centres do not
+// see each other.
 type oneDataCentre struct {
 	mu   sync.Mutex
 	name string
@@ -238,7 +238,7 @@ func (t *TLS) config() (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, OperatorError(nil, "%s holds no certificate in PEM", t.CAFile)
+			return nil, OperatorError(nil, "%s contains no certificate in PEM", t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
@@ -269,8 +269,8 @@ func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// OperatorError returns an error for whoever runs the gateway, who has to change
-// something. It does not ask the client to try again.
+// OperatorError returns an error for the operator, who has to change something. It does not tell
+// clients to try again.
 func OperatorError(cause error, format string, args ...any) error {
 	return &fault.Error{Code: fault.Unavailable, Msg: fmt.Sprintf(format, args...), Err: withoutDriverTypes(cause)}
 }

@@ -6,13 +6,12 @@ import (
 	"runtime/debug"
 )
 
-// errPanic is the error of a request during which the driver panicked. It may have
-// panicked over the answer, so the request may have been executed.
+// errPanic is the error of a request during which the driver panicked. It may have panicked while
+// reading the answer, so the request may have been executed.
 var errPanic = errors.New("the driver has panicked")
 
-// recoverPanic turns a panic of do into an error. It is for goroutines of this package,
-// and for functions that may run in one: nothing above them would keep the panic from
-// ending the process.
+// recoverPanic converts a panic of do to an error. It is for functions that may run in goroutines
+// of this package, in which a panic would end the process.
 func recoverPanic[T any](do func() (T, error)) (value T, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -18,7 +18,7 @@ type Query struct {
 	// PartitionKey may be given if it is one text. The driver then need not find it
 	// among the arguments, for which it takes a lock that all statements share.
 	PartitionKey string
-	// Tombstones, if set, is called if a node warns that the read has passed many.
+	// Tombstones, if set, is called if a node warns that the read has passed many tombstones.
 	Tombstones func()
 	from       []byte // the driver's state of the page to read; nil for the first one
 }
@@ -57,7 +57,7 @@ func (s *Session) Read(ctx context.Context, r Query, row func(*gocql.Iter) bool)
 // attempt that was too slow may still use it when Read asks for the page after it.
 func (s *Session) fetch(ctx context.Context, r Query) (*gocql.Iter, error) {
 	if r.Serial {
-		// Two serial reads would compete.
+		// Serial reads are not hedged, because two of them would compete.
 		return s.ReadOnce(ctx, &r)
 	}
 	return hedged(ctx, s.hedges, func(t *attempt) (*gocql.Iter, error) { return s.ReadOnce(t, &r) })
@@ -78,7 +78,7 @@ func (s *Session) ReadOnce(ctx context.Context, r *Query) (iter *gocql.Iter, err
 		if r.PartitionKey != "" {
 			q.RoutingKey([]byte(r.PartitionKey))
 		}
-		iter = q.Idempotent(true).RetryPolicy(s.again).Iter()
+		iter = q.Idempotent(true).RetryPolicy(s.retryOnce).Iter()
 		if len(iter.Columns()) > 0 {
 			return sent{outcomeOK, q.Attempts()}, nil
 		}

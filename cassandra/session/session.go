@@ -15,10 +15,10 @@ type Session struct {
 	driver *gocql.Session
 	level  gocql.Consistency
 	serial gocql.SerialConsistency
-	// again retries repeatable statements on one more node.
-	again   gocql.RetryPolicy
-	now     func() clock.Instant
-	observe func(context.Context, Observation)
+	// retryOnce retries repeatable statements on one other node.
+	retryOnce gocql.RetryPolicy
+	now       func() clock.Instant
+	observe   func(context.Context, Observation)
 
 	nodes      *nodes
 	gate       *gate
@@ -27,8 +27,8 @@ type Session struct {
 	clocks     clocks
 }
 
-// Driver returns the driver's session, for statements of a form that Session does
-// not have. They pass the gate by.
+// Driver returns the driver's session, for statements that the methods of Session cannot send. They
+// bypass the gate.
 func (s *Session) Driver() *gocql.Session { return s.driver }
 
 // Now returns the time by the clock of the options.
@@ -61,7 +61,7 @@ func (c *Config) Connect() (*Session, error) {
 		return nil, err
 	}
 	o := c.options
-	s := &Session{driver: driver, nodes: c.nodes, again: &gocql.SimpleRetryPolicy{NumRetries: 1}, now: o.Now, observe: o.Observe}
+	s := &Session{driver: driver, nodes: c.nodes, retryOnce: &gocql.SimpleRetryPolicy{NumRetries: 1}, now: o.Now, observe: o.Observe}
 	s.level, s.serial = o.levels()
 	slots := orDefault(o.MaxInFlight, defaultMaxInFlight)
 	s.gate = newGate(slots, orDefault(o.MaxWaiting, waitingPerSlot*slots), orDefault(o.Patience, defaultPatience))

@@ -6,28 +6,26 @@ import (
 	"time"
 )
 
-// Waiting for a shared read takes up to twice as long as a separate read. That pays if many callers
-// want the same rows, and costs if few do.
+// Waiting for a shared read takes up to twice as long as a separate read. That is worth it only if
+// many callers want the same rows.
 const (
-	// separateReads is how many reads of the same rows may be in flight before
-	// further callers wait for a shared one, while the cluster has little to do.
-	// When this process has busyLoad statements in flight or waiting, which is about
-	// five pages, it is one.
+	// separateReads is how many reads of the same rows may be in flight before further callers wait
+	// for a shared one. When this process has busyLoad statements in flight or waiting, which is
+	// about five pages, only one may be.
 	separateReads = 3
 	busyLoad      = 100
-	// crowd is how many callers must have shared a read for the next one to wait
-	// until no other read of the same rows is in flight.
+	// crowd is a number of callers. If that many have shared a read, the next read is sent only
+	// when no other read of the same rows is in flight.
 	crowd = 4
 )
 
 // sharing lets callers that want the same rows at the same time share one read.
 //
-// Rows that decide access must be read after the request arrived: a read that was
-// sent earlier may return rights that were withdrawn since. So no caller joins a
-// read that has been sent. While few reads of the rows are in flight, a caller sends
-// its own. While many are, it waits for the next one together with all callers that
-// come meanwhile. The next read is sent when one of those in flight has ended; in a
-// crowd, when all of them have.
+// Rows that decide about access must be read after the request arrived, because a read that was
+// sent earlier may return rights that were withdrawn since. So no caller joins a read that has been
+// sent. While few reads of the rows are in flight, a caller sends its own. While many are in
+// flight, it waits for the next one together with all callers that arrive meanwhile. The next read
+// is sent when one of those in flight has ended, or, in a crowd, when all of them have.
 type sharing[K comparable, V any] struct {
 	// limit returns how many reads of a key may be in flight.
 	limit func() int
@@ -72,7 +70,7 @@ func (s *sharing[K, V]) read(ctx context.Context, key K, send func(context.Conte
 		a = new(keyReads[V])
 		s.keys[key] = a
 	}
-	if a.next == nil && s.mayStart(a) { // no caller overtakes those that wait
+	if a.next == nil && s.mayStart(a) { // a caller must not overtake those that wait
 		a.inFlight++
 		s.mu.Unlock()
 		defer s.finished(key, a, send)

@@ -160,7 +160,7 @@ func TestSharing_FewCallersReadSeparately(t *testing.T) {
 	})
 }
 
-// A crowd is served by one read after the other.
+// If many callers share, one read is sent after the other.
 func TestSharing_CrowdHasOneReadInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadings(t, 2)

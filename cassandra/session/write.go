@@ -6,12 +6,12 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// Write runs a statement that may be executed twice, but not late. It is sent to one
-// node, and to another one if that fails.
+// Write runs a statement that may be executed twice, but not late. It is sent to one node, and to
+// another one if the first fails.
 func (s *Session) Write(ctx context.Context, operation, stmt string, args ...any) error {
 	return s.request(ctx, operation, func() (sent, error) {
 		q := s.driver.Query(stmt, args...).WithContext(ctx).Consistency(s.level)
-		err := q.Idempotent(true).RetryPolicy(s.again).Exec()
+		err := q.Idempotent(true).RetryPolicy(s.retryOnce).Exec()
 		return sent{outcomeName(err), q.Attempts()}, WrapError(operation, err)
 	})
 }
@@ -22,8 +22,8 @@ func (s *Session) WriteStamped(ctx context.Context, operation, stmt string, args
 	return s.WriteEach(ctx, 1, func(ctx context.Context, _ int) error { return s.Write(ctx, operation, stmt, args...) })
 }
 
-// Width is how many statements one call has in flight. A page of 20 items is read at
-// once, and an import of thousands does not fill the gate.
+// Width is how many statements one call may have in flight. It is enough to read a page of 20 items
+// at once, and an import of thousands does not fill the gate.
 const Width = 64
 
 // WriteEach calls send for 0 to n-1, Width of them at a time. send makes one Write with
@@ -52,7 +52,7 @@ func (s *Session) WriteBatch(ctx context.Context, operation string, c *Batch) er
 	}
 	return s.WriteEach(ctx, 1, func(ctx context.Context, _ int) error {
 		return s.request(ctx, operation, func() (sent, error) {
-			b := s.driver.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(s.again)
+			b := s.driver.NewBatch(gocql.UnloggedBatch).WithContext(ctx).RetryPolicy(s.retryOnce)
 			b.Cons, b.Entries = s.level, c.Entries
 			err := s.driver.ExecuteBatch(b)
 			return sent{outcomeName(err), b.Attempts()}, WrapError(operation, err)
