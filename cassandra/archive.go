@@ -18,9 +18,9 @@ import (
 
 var _ archive.Source = (*Store)(nil)
 
-// An archive is read in the order of the partitions' tokens, which is the order in which a cluster
-// stores them, and within a partition in the order of its rows. That order is stable and the same
-// for every process, so any process can continue after the last row that another has read.
+// ReadRows reads partitions in the order of their tokens, in which a cluster stores them, and the
+// rows of a partition in their order. This order is stable and the same for every process, so any
+// process can continue after the last row that another has read.
 
 // rowPosition is the position of a row in its table.
 type rowPosition struct {
@@ -33,10 +33,10 @@ type rowPosition struct {
 // columns.
 type archiveTable struct {
 	doing string
-	// beyond reads the rows after a token, within the rows of a partition after one of them, and
-	// beside lists the keys of the partitions with a given token.
+	// beyond reads the rows of the partitions after a token. within reads the rows of a partition
+	// after one of them. beside lists the keys of the partitions with a token.
 	beyond, within, beside string
-	// single: a partition has only one row.
+	// single reports that each partition has only one row.
 	single bool
 	// partition and row convert the keys of a position to the arguments of the statements. row of
 	// nil is the position before the first row.
@@ -194,7 +194,7 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 	})
 }
 
-// A copy takes long, and must survive the restart of a node.
+// Limits for retrying. A copy takes long, and must continue after a node was restarted.
 const (
 	unavailableTries = 6
 	unavailablePause = 500 * time.Millisecond

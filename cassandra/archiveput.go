@@ -20,10 +20,9 @@ import (
 )
 
 // A copy writes tables that use compare-and-set by compare-and-set too, one partition at a time:
-// first on the condition that there is no row, and if that is refused, on the current row. So there
-// is no second kind of write whose timestamps would compete with those of decisions. A write that
-// was given up and is executed late, when the store is already in use, is refused because its
-// condition no longer holds.
+// first on the condition that there is no row, and if that is refused, on the current row. Other
+// writes would have timestamps that compete with those of decisions. If a write is executed late,
+// when the store is already in use, it is refused, because its condition no longer holds.
 const (
 	restoreContent = assignContentCells + `, writers = ?, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	holdContent    = `UPDATE content SET seq = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
@@ -275,7 +274,7 @@ func (w *restorePartition) put(ctx context.Context, s *Store) error {
 	return notAlone(w.table.doing)
 }
 
-// notAlone returns the error for rows that another process changes during a copy.
+// notAlone returns the error for a copy during which another process changes rows.
 func notAlone(doing string) error {
 	return &fault.Error{Code: fault.Conflict, Msg: doing + ": another process writes to this store"}
 }

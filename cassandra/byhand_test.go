@@ -124,7 +124,7 @@ func (d *fixture) rest() {
 
 func ptr[T any](v T) *T { return &v }
 
-// shown is what readers get from all libraries: every item of every page, with its role, and the
+// shown is what readers see in all libraries: the items of every page, with their roles, and the
 // cursors.
 type shown map[string][]string
 

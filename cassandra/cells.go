@@ -13,9 +13,9 @@ import (
 	"carrel/principal"
 )
 
-// Some cells would be decoded by the driver with reflection, row by row. They are decoded here from
-// their wire format (native protocol v4, section 6): a collection is a count of 4 bytes, then its
-// elements, each with its length in 4 bytes in front.
+// The driver would decode some cells by reflection, row by row. This file decodes them from their
+// wire format (native protocol v4, section 6): a collection is a count in 4 bytes, followed by its
+// elements, each preceded by its length in 4 bytes.
 
 // cutPart splits a length-prefixed element off data.
 func cutPart(data []byte) (part, rest []byte, err error) {

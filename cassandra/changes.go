@@ -16,8 +16,8 @@ import (
 	"carrel/principal"
 )
 
-// A change is stored for as long as a follower may request it. An announcement is stored twice as
-// long as it must be: a gateway without one has changed nothing.
+// A change is stored for as long as a follower may request it. An announcement is stored for twice
+// as long as the others need it, because a missing one means that a gateway has changed nothing.
 const (
 	changeTTL       = int(library.ChangesKept / time.Second)
 	announcementTTL = int(2 * library.AnnouncementKept / time.Second)

@@ -205,8 +205,8 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	return cutScan(append(rows, some...), err, limit)
 }
 
-// partsOfToken returns the partition and those that follow it with the same token. There are hardly
-// ever any.
+// partsOfToken returns the partition and those that follow it with the same token, which hardly
+// ever exist.
 func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
 	var parts []names
 	var n names

@@ -10,9 +10,8 @@ import (
 	"carrel/core/commit"
 )
 
-// mostDuesKept is the number of hints per partition that are remembered because this process wrote
-// them before the position that it has read to. If there are more, a full read starts at once and
-// finds them.
+// mostDuesKept limits the hints of a partition that are remembered because this process wrote them
+// before its read position. If there are more, a full read starts at once and finds them.
 const mostDuesKept = 1000
 
 // duePosition is a position in a partition of dues: right after a hint, or before all hints of an

@@ -11,12 +11,12 @@ import (
 	"carrel/core/commit"
 )
 
-// Every removed hint leaves a tombstone for hours. A read that starts at the beginning of a day's
-// partition passes all of them, and a node refuses a read that passes 100,000. So DueUntil reads
-// each partition from where it stopped last, in slices of time, and remembers the hints that it has
-// listed until they are dropped. Hints that are written before that position are found in three
-// ways: this process remembers its own; the last minute is read again each time; and everything is
-// read again every ten minutes.
+// Every removed hint leaves a tombstone for hours. A read from the beginning of a day's partition
+// passes all of them, and a node refuses a read that passes 100,000. So DueUntil reads each
+// partition from the position where it last stopped, in slices of time, and remembers the hints
+// that it has listed until they are dropped. Hints that are written before that position are found
+// in three ways: this process remembers its own; the last minute is read again each time; and
+// everything is read again every ten minutes.
 const (
 	// dueOverlap is how far back every call reads again. Other processes write a hint at most 5 s
 	// after they have found its instant to be in the future, and their clocks differ from ours by
@@ -47,7 +47,7 @@ type dueWalk struct {
 	retry    clock.Instant
 }
 
-// waits reports whether the walk has failed and its pause is not over. If the clock was set back,
+// waits reports whether the walk has failed and its pause is not over. If the clock is set back,
 // the pause ends.
 func (w *dueWalk) waits(now clock.Instant) bool {
 	return w.failures > 0 && now < w.retry && now.Add(duePauseMost) >= w.retry

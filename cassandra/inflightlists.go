@@ -149,8 +149,8 @@ func inFlightListsOf(rows []listRow) []commit.InFlightList {
 	return inFlightLists
 }
 
-// The page sizes: small for a read of everything that lists hold in times of trouble, and as large
-// as the number of gateways for a read that a library page waits for.
+// The page sizes of reads of lists: small for lists that may have many entries after failures, and
+// at least the number of gateways for a read for which a page of a library waits.
 const (
 	listsPage    = 16
 	inFlightPage = 1000

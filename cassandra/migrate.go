@@ -85,9 +85,9 @@ const schemaTimeout = 30 * time.Second
 
 // Migrate creates the keyspace if it does not exist and brings its schema to this program's
 // version. It may run at the same time as gateways and other migrations, and may be repeated after
-// an interruption. It returns an error, and changes nothing, if the keyspace has another
-// replication than the options: changing that takes a repair by an operator. If progress is not
-// nil, it is called with each step.
+// an interruption. If the keyspace has another replication than the options, it returns an error
+// and changes nothing, because a change of the replication requires a repair by an operator. If
+// progress is not nil, it is called with each step.
 func Migrate(ctx context.Context, o session.Options, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}

@@ -47,7 +47,7 @@ func TestDecide_MalformedResponseIsAnError(t *testing.T) {
 	s := open(t, options(t))
 	applied, _, err := s.session.DecideOne(t.Context(), "try", selectVersions)
 	if applied {
-		t.Error("it is reported as applied")
+		t.Error("the decision is reported as applied")
 	}
 	wantPanic(t, err, true)
 	if _, err := s.schemaCurrent(t.Context()); err != nil {

@@ -10,9 +10,9 @@ import (
 	"carrel/cassandra/session"
 )
 
-// A process that uses the keyspace writes a mark with a time to live, and renews it three times
-// within that time. The cluster decides whether a mark still exists, because it expires there; no
-// clock of a process does.
+// A process that uses the keyspace writes a mark, a row with a time to live, and renews it three
+// times within that time. The mark expires in the cluster, so whether it exists does not depend on
+// the clock of a process.
 const (
 	markLives  = 30 * time.Second
 	markEvery  = 10 * time.Second
@@ -59,18 +59,18 @@ func (s *Store) Join(ctx context.Context, host, doing string, observe func(other
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
 	// This starts before the mark is written, so that Close deletes the mark even if the outcome of
 	// the write is unknown. Otherwise a retry would take it for another process.
-	s.session.Background(ctx, func(ctx context.Context) { s.attend(ctx, m, observe) })
+	s.session.Background(ctx, func(ctx context.Context) { s.keepMark(ctx, m, observe) })
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err
 	}
 	return s.others(ctx, m)
 }
 
-// attend renews the mark until ctx ends, and then deletes it.
-func (s *Store) attend(ctx context.Context, m *mark, observe func([]Presence)) {
+// keepMark renews the mark until ctx ends, and then deletes it.
+func (s *Store) keepMark(ctx context.Context, m *mark, observe func([]Presence)) {
 	for session.Pause(ctx, markEvery) == nil {
 		// A failed renewal is retried: the mark lives three times as long.
-		if others, err := s.remind(ctx, m); err == nil && observe != nil {
+		if others, err := s.renewAndRead(ctx, m); err == nil && observe != nil {
 			observe(others)
 		}
 	}
@@ -80,8 +80,8 @@ func (s *Store) attend(ctx context.Context, m *mark, observe func([]Presence)) {
 	_ = s.session.WriteStamped(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
 }
 
-// remind renews the mark and reads the others.
-func (s *Store) remind(ctx context.Context, m *mark) ([]Presence, error) {
+// renewAndRead renews the mark and returns the other processes.
+func (s *Store) renewAndRead(ctx context.Context, m *mark) ([]Presence, error) {
 	ctx, cancel := context.WithTimeout(ctx, markWithin)
 	defer cancel()
 	if err := s.renew(ctx, m); err != nil {

@@ -64,7 +64,7 @@ func TestPresence_RenewalIsNewerWhateverTheClockSays(t *testing.T) {
 	m := &mark{host: "desk", doing: "carrel serve"}
 	written := func() (stamp int64) {
 		t.Helper()
-		if _, err := s.remind(t.Context(), m); err != nil {
+		if _, err := s.renewAndRead(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.session.Driver().Query(`SELECT writetime(host) FROM gateway WHERE part = 0 AND id = ?`, m.id).WithContext(t.Context()).Scan(&stamp); err != nil {
@@ -84,11 +84,11 @@ func TestPresence_RenewalFindsOthers(t *testing.T) {
 	o := options(t)
 	s, other := open(t, o), open(t, o)
 	m := &mark{host: "desk", doing: "carrel copy"}
-	if others, err := s.remind(t.Context(), m); err != nil || len(others) != 0 {
+	if others, err := s.renewAndRead(t.Context(), m); err != nil || len(others) != 0 {
 		t.Fatalf("alone, it finds %v, %v", others, err)
 	}
 	join(t, other, "carrel serve")
-	if others, err := s.remind(t.Context(), m); err != nil || len(others) != 1 {
+	if others, err := s.renewAndRead(t.Context(), m); err != nil || len(others) != 1 {
 		t.Errorf("it finds %v, %v", others, err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// readySkew is the clock difference, in either direction, at which a gateway stops being ready. It
-// still works correctly, but its changes are out of order by as much, and expired items are visible
-// for that much longer or shorter.
+// readySkew is the clock difference, in either direction, at which a gateway stops being ready. The
+// gateway still works correctly, but the order of its changes is wrong by that much, and expired
+// items disappear that much too late or too early.
 const readySkew = 500 * time.Millisecond
 
 // The reasons why a store that answers is not ready.

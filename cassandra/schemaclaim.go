@@ -21,9 +21,9 @@ const (
 // finished.
 const claimPause = 500 * time.Millisecond
 
-// schemaClaim is the right to change the schema, which one migration at a time has. It expires two
-// minutes after it was last renewed: a statement including the wait for schema agreement takes at
-// most one and a half.
+// schemaClaim is the right to change the schema, which only one migration at a time has. It expires
+// two minutes after its last renewal. A statement takes at most one and a half, including the wait
+// for schema agreement.
 type schemaClaim struct {
 	s     *Store
 	owner string

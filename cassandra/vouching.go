@@ -9,16 +9,16 @@ import (
 // wholeLists is written into the mark of a process that keeps its in-flight list as one row.
 const wholeLists = 1
 
-// The reasons why it is unknown what is in flight.
+// The errors if one read of the lists may miss changes in flight.
 var (
 	errFormerRelease = errors.New("a gateway of a former release uses the keyspace, or has left changes in flight")
 	errUnknownUsers  = errors.New("it is not known which gateways use the keyspace")
-	errApart         = errors.New("gateways of several data centres decide apart from each other")
+	errApart         = errors.New("gateways of several data centres decide independently of each other")
 )
 
-// vouching decides whether one read of the lists returns everything that is in flight: whether all
-// processes that use the keyspace keep their lists as one row each, which their marks say, and
-// whether the read and their writes have a replica in common.
+// vouching decides whether one read of the lists returns all changes in flight. That is so if every
+// process that uses the keyspace stores its list as one row, as its mark says, and if the read and
+// the writes of all processes have a replica in common.
 type vouching struct {
 	mu     sync.Mutex
 	apart  bool      // writes of another data centre may be missing here
