@@ -30,23 +30,23 @@ WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep
 export CGO_ENABLED = 0
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-# The target lint runs vet. Each run of go test would check all dependencies again,
-# and once more with the race detector's files.
+# The target lint runs vet. Otherwise each go test would vet the packages again, and once more for
+# the race detector.
 GO_TEST = go test -vet off
-# For processes that compute all the time: at the default pace the garbage collector
-# would take a fifth of it, for a heap of some megabytes.
-BUSY = GOGC=400
+# For tests that compute all the time. With the default GOGC, the garbage collector would use a
+# fifth of the CPU for a heap of a few megabytes.
+RARE_GC = GOGC=400
 # Packages without concurrency, which run without the race detector.
 SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
-# Packages that run with it. Tests on a real Cassandra have targets of their own.
+# Packages that run with the race detector. Tests on a real Cassandra have their own targets.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
-# Tests in them that show the race detector nothing new: the checks of the tree, and
-# tests that play games, schedules and crashes one after the other.
-TREE = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-ONE_BY_ONE = Pebble|Crash_AtEveryOperation|CrashPoints|Open_DamagedFiles|Determinism|Copy_OfRandomOperations|RoundTrip_OfRandomOperations|Operations_ArePlannedByteForByte
-# Their packages, without the simulator, which has a target of its own.
-PLAYED = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(ONE_BY_ONE))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
+# Tests in these packages that run without the race detector, because they have no concurrency: the
+# checks of the tree, and tests that run games, schedules and crashes one after the other.
+TREE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
+SEQUENTIAL_TESTS = Pebble|Crash_AtEveryOperation|CrashPoints|Open_DamagedFiles|Determinism|Copy_OfRandomOperations|RoundTrip_OfRandomOperations|Operations_ArePlannedByteForByte
+# The packages of the latter. The simulator is not among them, because it has its own target.
+SEQUENTIAL_TEST_PACKAGES = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(SEQUENTIAL_TESTS))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 
 .PHONY: help
 help: ## list the targets
@@ -95,7 +95,7 @@ image-check: build ## run the steps of the Dockerfile without Docker, those of t
 .PHONY: web
 web: web/dist/index.html ## build GraphiQL and the reference client from npm
 
-# Without npm the binary is built without the pages, and serves a plain form.
+# If npm is missing, the binary is built without the pages, and serves a plain form.
 web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 	@if command -v npm > /dev/null; then \
 		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
@@ -110,13 +110,13 @@ test: build ## run all tests, and print a summary
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated unraced simulate race -- cluster-tests faults nemesis browser
 
 .PHONY: test-embedded
-test-embedded: ## run all tests but those on a real Cassandra, which need Java
+test-embedded: ## run all tests except those on a real Cassandra, which need Java
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
 
-# BASE: the commit to compare with, by default where this branch left origin/main.
+# BASE: the commit to compare with; by default the one at which this branch left origin/main.
 .PHONY: check
 check: ## check what was changed since BASE, in two minutes: format, vet, staticcheck, unit tests
-	@LONG='$(ONE_BY_ONE)' .ci/check $(BASE)
+	@LONG='$(SEQUENTIAL_TESTS)' .ci/check $(BASE)
 
 .PHONY: lint types
 lint: types ## check formatting, run go vet and staticcheck, and check the types of the web pages
@@ -156,22 +156,22 @@ unit: ## run the tests of all packages without a target of their own
 .PHONY: unraced
 unraced: ## run the tests of unit that race does not run
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(TREE)|$(ONE_BY_ONE))$$' . $(PLAYED)
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(TREE_TESTS)|$(SEQUENTIAL_TESTS))$$' . $(SEQUENTIAL_TEST_PACKAGES)
 
-# Scenarios that depend on the store run on both kinds. Hostile requests and kill -9 do
-# not depend on it.
+# These scenarios depend on the store, so they run on Cassandra too. The others, such as hostile
+# requests and kill -9, do not.
 SCENARIOS_ON_CLUSTER = Visibility_WhoSeesWhat|Search|Search_OfALongLibrary|Bulk|TotalCount|DeleteUser|Paging_BothWaysInBothOrders|Cursors|Paging_WalkToNewerEntriesShowsNothingTwice|IdempotencyKeys|Visibility_WithdrawalIsImmediate|Find_WhoFindsWhom|Find_OrderAndCursors|Follow_Library|Follow_OverACrash|Leases|Pastes|Pastes_Following|LatestContent|Notes_PublishingAndRollingBack|Notes_DraftsAndConflicts|Notes_Suggestions|Notes_BranchesAndKeys|Notes_ParallelSavesThroughTwoGateways
 
-# Most of them wait for a node or for time to pass, so more run at once than there are
-# cores.
+# Most of these tests wait for a node or for time to pass, so more of them run at once than there
+# are cores.
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
 	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 20m $(TESTFLAGS) ./cassandra/...
 	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./test/scenario -args -on cassandra
 
 .PHONY: simulate
-simulate: ## play SCHEDULES schedules of the write protocol, every ablation and every crash point
-	$(BUSY) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
+simulate: ## run SCHEDULES schedules of the write protocol, every ablation and every crash point
+	$(RARE_GC) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and WITHOUT=name with an ablation
@@ -191,7 +191,7 @@ nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)
 	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
-	CGO_ENABLED=1 $(BUSY) $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(TREE)|$(ONE_BY_ONE))$$' $(TESTFLAGS) $(CONCURRENT)
+	CGO_ENABLED=1 $(RARE_GC) $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(TREE_TESTS)|$(SEQUENTIAL_TESTS))$$' $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
 browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)

@@ -143,7 +143,7 @@ func TestCitations_Exist(t *testing.T) {
 }
 
 var (
-	testList     = regexp.MustCompile(`(?m)^(?:ONE_BY_ONE|SCENARIOS_ON_CLUSTER) = (.+)$`)
+	testList     = regexp.MustCompile(`(?m)^(?:SEQUENTIAL_TESTS|SCENARIOS_ON_CLUSTER) = (.+)$`)
 	testFunction = regexp.MustCompile(`(?m)^func Test([A-Za-z0-9_]+)\(`)
 )
 
