@@ -30,7 +30,8 @@ type document struct {
 	filters []*ast.Argument
 	// sized maps each of them to its index in the sizes of an operation.
 	sized map[*ast.Argument]int
-	// conditional reports that directives select fields by the variables of each operation.
+	// conditional reports that directives select fields, which may depend on the variables of an
+	// operation.
 	conditional bool
 	// pages caches the plans of its operations and pages. It is nil if there are none, or if the
 	// document is conditional.
@@ -112,8 +113,7 @@ func (c *compiler) document(text string) (*document, *refusal) {
 	return d, nil
 }
 
-// compile checks a text in the order of the costs of the checks: it parses, inspects and validates
-// it.
+// compile parses, inspects and validates a text. The cheapest check comes first.
 func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(text) > c.limits.QueryChars && (len(text) > utf8.UTFMax*c.limits.QueryChars || utf8.RuneCountInString(text) > c.limits.QueryChars) {
 		return nil, tooLong(c.limits)

@@ -54,7 +54,7 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 	return res, err
 }
 
-// minBytes returns a lower bound of the size of a field, except for its response name: the quotes,
+// minBytes returns a lower bound of the size of a field without its response name: of the quotes,
 // the colon, the comma and the value.
 func minBytes(value any) int {
 	switch v := value.(type) {

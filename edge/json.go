@@ -28,7 +28,7 @@ const (
 const maxJSONDepth = 10_000
 
 // checkJSON checks whether b is one JSON value in UTF-8, without surrounding white space, and with
-// at most most members and items at all depths.
+// no more members and items, at all depths, than most.
 func checkJSON(b []byte, most int) jsonVerdict {
 	s := jsonScanner{b: b, most: most}
 	for {

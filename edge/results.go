@@ -14,7 +14,7 @@ import (
 )
 
 // results are the results of a subscription until it or its context ends. Each is written for a new
-// Viewer, so that access rights are checked anew.
+// Viewer, so that access rights are current.
 type results struct {
 	handler      *Handler
 	caller       auth.Caller

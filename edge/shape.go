@@ -16,7 +16,8 @@ type shape struct {
 	keys map[string]int
 }
 
-// maxCount is the number at which counting stops. It is above every limit, and cannot overflow.
+// maxCount is the number at which counting stops. It is above every limit, and sums of two such
+// numbers do not overflow.
 const maxCount = 1 << 30
 
 func (s *shape) join(o shape, times int) {

@@ -85,7 +85,7 @@ func (ec *executionContext) __resolve_entities(ctx context.Context, representati
 	return entities
 }
 
-// __resolve__service likewise has the name that generated code calls.
+// __resolve__service has the name that generated code calls, too.
 func (ec *executionContext) __resolve__service(ctx context.Context) (Subgraph, error) {
 	r, ok := ec.Resolvers.(SubgraphResolver)
 	if !ok {

@@ -50,7 +50,7 @@ func TestAcquire_200ClientsFor50Keys(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := sched.NewReal()
 	defer rt.Close()
-	services := []*lease.Service{h.Leases, h.beside(rt).Leases}
+	services := []*lease.Service{h.Leases, h.otherProcess(rt).Leases}
 	held := &holders{of: map[string]int{}}
 	var wins, refusals, contentions [clients]int
 	var all sync.WaitGroup

@@ -208,7 +208,7 @@ func TestConfirm_UnknownOutcomeAfterACancel(t *testing.T) {
 	a := h.acquire(h.Leases, h.ann, nil, "a")
 	rt := sched.NewReal()
 	defer rt.Close()
-	other := h.beside(rt)
+	other := h.otherProcess(rt)
 	first := true
 	f.set(func() {
 		f.commitLease = func(_ lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
@@ -235,8 +235,8 @@ type stepped struct {
 
 func (c *stepped) Now() time.Time { return c.Real.Now().Add(time.Duration(c.by.Load())) }
 
-// beside returns all Services of another process on the same store.
-func (h leases) beside(rt sched.Runtime) *backend.Services {
+// otherProcess returns all Services of another process on the same store.
+func (h leases) otherProcess(rt sched.Runtime) *backend.Services {
 	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 }
 
@@ -245,7 +245,7 @@ func TestAcquire_FailsIfItExpiresBeforeItHasTheKeys(t *testing.T) {
 	h, f := newFaulty(t)
 	rt := &stepped{Real: sched.NewReal()}
 	defer rt.Close()
-	slow := h.beside(rt)
+	slow := h.otherProcess(rt)
 	f.set(func() {
 		f.putClaim = func(c claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error) {
 			if c.Name == "slow" {

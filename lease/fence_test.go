@@ -25,7 +25,7 @@ func TestFence_RefusesALaterConfirm(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}
 	rt.now.Store(h.Runtime.Now().UnixMicro())
-	svc := h.beside(rt).Leases
+	svc := h.otherProcess(rt).Leases
 	record := lease.Record(svc)
 	key := claim.Leased("k")
 	a := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
@@ -68,7 +68,7 @@ func TestConfirm_AtTheDeadline(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}
 	rt.now.Store(h.Runtime.Now().UnixMicro())
-	svc := h.beside(rt).Leases
+	svc := h.otherProcess(rt).Leases
 	early, late := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "a"), h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "b")
 	rt.now.Store(int64(early.Lease.Deadline) - 1)
 	if l, err := svc.Confirm(t.Context(), end(early)); err != nil || l.State != lease.Confirmed {

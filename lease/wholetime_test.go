@@ -152,7 +152,7 @@ func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 	h, f := newFaulty(t)
 	rt := sched.NewReal()
 	defer rt.Close()
-	other := h.beside(rt)
+	other := h.otherProcess(rt)
 	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
 		got, err := other.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
 		if fault.CodeOf(err) != fault.Unavailable || fault.ListOf(err)[0].RetryAfter == 0 {

@@ -96,7 +96,7 @@ func newChangeSpans(most int) *changeSpans {
 	return &changeSpans{spans: make(map[commit.EntryID]trace.SpanContext), order: make([]commit.EntryID, most)}
 }
 
-// keep remembers the span of a change.
+// keep stores the span of a change.
 func (c *changeSpans) keep(id commit.EntryID, span trace.SpanContext) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
