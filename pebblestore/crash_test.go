@@ -135,18 +135,7 @@ func script() []step {
 			}
 			return err
 		})
-		p := paste.Paste{ID: "p:item", Seq: n + 1, State: commit.Live, CreatedAt: 1000}
-		row := p.Row()
-		synced(fmt.Sprintf("commit paste %d", n), func(ctx context.Context, s *Store) error {
-			if n == 0 {
-				return s.StoreFormerly(row) // which the next step moves
-			}
-			current, err := s.CommitPaste(ctx, row)
-			if err == nil && current.Seq != row.Seq {
-				err = fmt.Errorf("refused: %+v", current)
-			}
-			return err
-		})
+		synced(fmt.Sprintf("commit paste %d", n), commitPasteStep(n))
 		h = next
 	}
 	synced("drop paste", func(ctx context.Context, s *Store) error { return s.DropPaste(ctx, "p:item", 6) })
@@ -160,6 +149,23 @@ func script() []step {
 		return err
 	})
 	return steps
+}
+
+// commitPasteStep commits a state of a paste, the first one in the form of former formats, from
+// which the second one moves it.
+func commitPasteStep(n int64) func(ctx context.Context, s *Store) error {
+	p := paste.Paste{ID: "p:item", Seq: n + 1, State: commit.Live, CreatedAt: 1000}
+	row := p.Row()
+	return func(ctx context.Context, s *Store) error {
+		if n == 0 {
+			return s.StoreFormerly(row)
+		}
+		current, err := s.CommitPaste(ctx, row)
+		if err == nil && current.Seq != row.Seq {
+			err = fmt.Errorf("refused: %+v", current)
+		}
+		return err
+	}
 }
 
 // between makes the store do, at some steps of the script, what it does in the background over

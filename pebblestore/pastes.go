@@ -61,7 +61,7 @@ func (v *view) readPastes(refs []paste.Ref) ([]paste.Row, error) {
 			}
 		}
 		if rows[i].Seq == 0 {
-			if rows[i], _, err = pasteByID(refs[i].ID, v.getAt); err != nil {
+			if rows[i], _, err = pasteByID(refs[i].ID, v.valueAt); err != nil {
 				return nil, err
 			}
 		}

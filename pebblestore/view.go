@@ -71,8 +71,8 @@ func (v *view) get() (value []byte, found bool, err error) {
 	return value, err == nil, err
 }
 
-// getAt reads the row at a key. The value is valid until the next read.
-func (v *view) getAt(key []byte) (value []byte, found bool, err error) {
+// valueAt reads the row at a key. The value is valid until the next read.
+func (v *view) valueAt(key []byte) (value []byte, found bool, err error) {
 	v.key = append(v.key[:0], key...)
 	return v.get()
 }
