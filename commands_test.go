@@ -26,7 +26,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"unknown flag":             {serve("--lisen", "x"), []string{"--lisen"}},
 		"unknown store":            {serve("--store", "redis://a/b"), []string{"store", `"redis://a/b"`, "pebble:DIR or cassandra://"}},
 		"store without a keyspace": {serve("--store", "cassandra://a"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
-		"password in the name":     {serve("--store", "cassandra://me:secret@a/b"), []string{"store", "flags of their own"}},
+		"password in the name":     {serve("--store", "cassandra://me:secret@a/b"), []string{"store", "by flags"}},
 		"unreadable password":      {serve("--store", "cassandra://a/b", "--cassandra-password-file", "/nowhere"), []string{"cassandra-password-file", "a file that can be read"}},
 		"replication of nothing":   {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc1=0"), []string{"cassandra-replication", `"dc1=0"`, "at least 1"}},
 		"replication of a strange": {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc'=1"), []string{"cassandra-replication", `"dc'=1"`, "data centre"}},

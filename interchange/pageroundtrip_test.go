@@ -334,7 +334,7 @@ func TestImport_RefusesInvalidPages(t *testing.T) {
 	}
 	for _, c := range []struct{ kind, old, new, want string }{
 		{"branch", `"createdBy":"u:demo:ann"`, `"createdBy":"u:demo:ben"`, "a branch of this id exists already and differs"},
-		{"branch", `"number":2`, `"number":9`, "branch 9 comes after branch 8"},
+		{"branch", `"number":2`, `"number":9`, "branch 9 must come after branch 8"},
 		{"branch", `"number":2`, `"number":1`, "must be a whole number from 2"},
 		{"branch", `"contentId":"c:demo:a"`, `"contentId":"c:demo:none"`, "there is no c:demo:none; give it a line before this one"},
 		{"branch", `"contentId":"c:demo:a"`, `"contentId":"c:demo:l"`, "a LINK has no text"},
@@ -343,7 +343,7 @@ func TestImport_RefusesInvalidPages(t *testing.T) {
 		{"revision", `"body":"Ä`, `"body":"A`, "a revision of this id exists already and differs"},
 		{"revision", `"author":"u:demo:ann"`, `"author":"u:demo:ben"`, "a revision of this id exists already and differs"},
 		{"revision", `"author":"u:demo:ann"`, `"author":"g:demo:ann"`, "must begin with u:"},
-		{"revision", `"number":0`, `"number":77`, "revision 77 comes after revision 76"},
+		{"revision", `"number":0`, `"number":77`, "revision 77 must come after revision 76"},
 		{"revision", `"number":0`, `"number":-1`, "must be a whole number from 0"},
 		{"revision", `"number":0,`, ``, "number: is missing"},
 		{"revision", `"branch":1`, `"branch":4`, "there is no branch 4"},

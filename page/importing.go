@@ -304,7 +304,7 @@ func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (princi
 		return principal.Unchanged, err
 	}
 	if !read.Header.Exists(k.s.library.Now()) {
-		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; it needs a line before this one", item)
+		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; give it a line before this one", item)
 	}
 	head, err := headOf(&read.Header)
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Session) compareClocks(ctx context.Context) {
 	s.clocks.skew, s.clocks.at, s.clocks.known = median(readings), time.Now(), true
 }
 
-// readClock reads the time of the next node. It assumes that the node read its clock in the median
+// readClock reads the time of the next node. It assumes that the node read its clock in the middle
 // of the request.
 func (s *Session) readClock(ctx context.Context) (r clockReading, err error) {
 	const operation = "read a clock"
@@ -127,7 +127,7 @@ func (s *Session) readClock(ctx context.Context) (r clockReading, err error) {
 }
 
 // median returns the median over the nodes, of the most exact measurement of each. For an even
-// number of nodes, it returns the smaller of the two median differences, because one node may be
+// number of nodes, it returns the smaller of the two middle differences, because one node may be
 // wrong.
 func median(readings []clockReading) Skew {
 	slices.SortFunc(readings, func(a, b clockReading) int {

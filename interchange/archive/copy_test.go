@@ -347,7 +347,8 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// TestCopy_ResumesWithoutPuttingRowsAgain: a resumed copy does not put rows again that the target has.
+// TestCopy_ResumesWithoutPuttingRowsAgain: a resumed copy does not put rows again that the target
+// has.
 func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 	h := backendtest.Town(t)
 	for n := range 20 {
