@@ -98,18 +98,19 @@ type listRow struct {
 func (r listRow) former() bool { return strings.HasPrefix(string(r.id), formerInFlightList) }
 
 // InFlight implements commit.JournalStore: one statement.
-func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+func (s *Store) InFlight(ctx context.Context) (lists []commit.InFlightList, linger bool, err error) {
 	if err := s.vouching.check(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	linger = s.vouching.linger()
 	rows, err := s.listPart(ctx, "read what is in flight", listPart, inFlightPage)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if slices.ContainsFunc(rows, listRow.former) {
-		return nil, errFormerRelease
+		return nil, false, errFormerRelease
 	}
-	return inFlightListsOf(rows), nil
+	return inFlightListsOf(rows), linger, nil
 }
 
 // InFlightLists implements commit.JournalStore. A read between two writes of a list of the former

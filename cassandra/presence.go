@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	putMark     = `INSERT INTO gateway (part, id, host, doing, lists) VALUES (0, ?, ?, ?, 1) USING TTL ? AND TIMESTAMP ?`
+	putMark     = `INSERT INTO gateway (part, id, host, doing, lists) VALUES (0, ?, ?, ?, 2) USING TTL ? AND TIMESTAMP ?`
 	dropMark    = `DELETE FROM gateway USING TIMESTAMP ? WHERE part = 0 AND id = ?`
 	selectMarks = `SELECT id, host, doing, lists, ttl(host) FROM gateway WHERE part = 0`
 )
@@ -106,12 +106,12 @@ func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 		lists int8
 		left  int
 	)
-	began, whole := time.Now(), true
+	began, least := time.Now(), int8(lingering)
 	err := s.session.Read(ctx, session.Query{Operation: "look for other processes", Stmt: selectMarks}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&id, &p.Host, &p.Doing, &lists, &left) {
 			return false
 		}
-		whole = whole && lists == wholeLists
+		least = min(least, lists)
 		if id != m.id {
 			p.ExpiresIn = time.Duration(left) * time.Second
 			all = append(all, p)
@@ -119,7 +119,7 @@ func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 		return true
 	})
 	if err == nil {
-		s.vouching.sawMarks(whole, began)
+		s.vouching.sawMarks(least, began)
 	}
 	return all, err
 }

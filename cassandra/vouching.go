@@ -4,10 +4,16 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"carrel/core/copies"
 )
 
-// wholeLists is written into the mark of a process that keeps its in-flight list as one row.
-const wholeLists = 1
+// How a process keeps its in-flight list, as its mark says. Each level includes the former one;
+// marks of older releases have none.
+const (
+	wholeLists = 1 // the list is one row
+	lingering  = 2 // entries linger on it (journal.Linger)
+)
 
 // The errors if one read of the lists may miss changes in flight.
 var (
@@ -24,15 +30,23 @@ type vouching struct {
 	apart  bool      // writes of another data centre may be missing here
 	former bool      // some list has the form of the former release
 	looked bool      // former is known
-	whole  bool      // all marks that were last read are from processes that write whole lists
+	least  int8      // the lowest level in the marks that were last read
 	marks  time.Time // start of the read of those marks
+	// since is the end of the first read of marks that were all of lingering after one that had
+	// others; zero: no read had others.
+	since time.Time
+	below bool // the last read had others
 }
 
-// sawMarks records whether all marks are from processes that write whole lists.
-func (v *vouching) sawMarks(whole bool, began time.Time) {
+// sawMarks records the lowest level in the marks of a read.
+func (v *vouching) sawMarks(least int8, began time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.whole, v.marks = whole, began
+	v.least, v.marks = least, began
+	if v.below && least >= lingering {
+		v.since = time.Now()
+	}
+	v.below = least < lingering
 }
 
 // sawLists records whether some list has the form of the former release.
@@ -51,8 +65,16 @@ func (v *vouching) check() error {
 		return errApart
 	case !v.looked || time.Since(v.marks) > markLives:
 		return errUnknownUsers
-	case v.former || !v.whole:
+	case v.former || v.least < wholeLists:
 		return errFormerRelease
 	}
 	return nil
+}
+
+// linger reports whether entries linger on the lists of all processes that may have changed
+// anything within copies.MaxAge.
+func (v *vouching) linger() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.least >= lingering && time.Since(v.since) >= copies.MaxAge
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"carrel/core/commit"
+	"carrel/core/copies"
 )
 
 // wantInFlight checks the error of InFlight.
 func wantInFlight(t *testing.T, s *Store, what string, want error) {
 	t.Helper()
-	if _, err := s.InFlight(t.Context()); !errors.Is(err, want) {
+	if _, _, err := s.InFlight(t.Context()); !errors.Is(err, want) {
 		t.Errorf("%s: InFlight returns the error %v, want %v", what, err, want)
 	}
 }
@@ -53,6 +54,15 @@ func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 	look(t, s)
 	wantInFlight(t, s, "with a gateway of this release", nil)
 
+	exec(t, s, `INSERT INTO gateway (part, id, host, doing, lists) VALUES (0, ?, 'host', 'carrel serve', 1) USING TTL 600`, id)
+	look(t, s)
+	wantInFlight(t, s, "with a gateway on whose list nothing lingers", nil)
+	if _, linger, err := s.InFlight(t.Context()); linger || err != nil {
+		t.Errorf("entries linger on the lists of all gateways: %v, %v; want false", linger, err)
+	}
+	exec(t, s, `DELETE FROM gateway WHERE part = 0 AND id = ?`, id)
+	look(t, s)
+
 	for n := range 4 {
 		name := string(rune('a' + n))
 		exec(t, s, formerPutList, formerPart(name), name, 0, []byte{2}, 1000)
@@ -78,12 +88,26 @@ func TestVouching_NeedsRecentReadsOfThisReleaseOnly(t *testing.T) {
 		}
 	}
 	want("nothing was looked at", errUnknownUsers)
-	v.sawMarks(true, time.Now())
+	v.sawMarks(lingering, time.Now())
 	v.sawLists(false)
 	want("all are of this release", nil)
-	v.sawMarks(true, time.Now().Add(-markLives-time.Second))
+	v.sawMarks(lingering, time.Now().Add(-markLives-time.Second))
 	want("marks were seen too long ago", errUnknownUsers)
-	v.sawMarks(true, time.Now())
+	v.sawMarks(lingering, time.Now())
+	wantLinger := func(what string, want bool) {
+		t.Helper()
+		if got := v.linger(); got != want {
+			t.Errorf("%s: entries linger on all lists: %v, want %v", what, got, want)
+		}
+	}
+	wantLinger("all are of this release", true)
+	v.sawMarks(wholeLists, time.Now())
+	wantLinger("one is of the former release", false)
+	want("one is of the former release", nil)
+	v.sawMarks(lingering, time.Now())
+	wantLinger("it has just gone", false)
+	v.since = v.since.Add(-copies.MaxAge)
+	wantLinger("it has gone for as long as there are copies of what it has changed", true)
 	v.apart = true
 	want("data centres decide apart from each other", errApart)
 }

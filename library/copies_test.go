@@ -49,13 +49,13 @@ func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest boo
 	return p.Store.OpenLibrary(ctx, s, newest)
 }
 
-func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {
 	p.note("in flight")
 	p.mu.Lock()
 	fails := p.fails
 	p.mu.Unlock()
 	if fails {
-		return nil, errors.New("no answer")
+		return nil, false, errors.New("no answer")
 	}
 	return p.Store.InFlight(ctx)
 }

@@ -37,8 +37,11 @@ func (s *Service) OpenLists(ctx context.Context) (*OpenLists, error) {
 		l.Unreadable = bad.IDs
 	}
 	for _, inFlightList := range inFlightLists {
-		l.Entries = append(l.Entries, inFlightList.Entries...)
 		for _, e := range inFlightList.Entries {
+			if e.Ended {
+				continue // nothing is left to do
+			}
+			l.Entries = append(l.Entries, e)
 			if e.Kind == commit.Principal {
 				l.Principals[principal.ID(e.Key)] = true
 			} else {

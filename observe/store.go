@@ -277,11 +277,11 @@ func (s *measuredStore) InFlightLists(ctx context.Context) ([]commit.InFlightLis
 	return v, err
 }
 
-func (s *measuredStore) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+func (s *measuredStore) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {
 	ctx, call := s.inFlight.begin(ctx)
-	v, err := s.next.InFlight(ctx)
+	v, linger, err := s.next.InFlight(ctx)
 	call.ended(err)
-	return v, err
+	return v, linger, err
 }
 
 func (s *measuredStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {

@@ -113,9 +113,10 @@ func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error
 	return inFlightLists, nil
 }
 
-// InFlight implements commit.JournalStore.
-func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
-	return s.InFlightLists(ctx)
+// InFlight implements commit.JournalStore. Only one process uses the store.
+func (s *Store) InFlight(ctx context.Context) (lists []commit.InFlightList, linger bool, err error) {
+	lists, err = s.InFlightLists(ctx)
+	return lists, err == nil, err
 }
 
 // DeleteInFlightList implements commit.JournalStore.

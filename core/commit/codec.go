@@ -25,8 +25,12 @@ const MaxBlock = 8 << 20
 // errBlock is the error of a block that cannot be read.
 var errBlock = errors.New("the in-flight list is damaged, or of a later version of this program")
 
-// isDecided is the flag of a decided entry.
-const isDecided = 1
+// The flags of an entry. A gateway that does not know isEnded resumes an ended change, and finds
+// that nothing is left to do.
+const (
+	isDecided = 1
+	isEnded   = 2
+)
 
 // Encode returns the block of a list, or none if the list is empty. A list of more than
 // MaxBlock bytes is UNAVAILABLE.
@@ -54,6 +58,9 @@ func appendEntry(b []byte, e *Entry) []byte {
 	var flags byte
 	if e.Decided {
 		flags |= isDecided
+	}
+	if e.Ended {
+		flags |= isEnded
 	}
 	b = append(b, flags)
 	b = AppendText(b, e.Key)
@@ -93,7 +100,8 @@ func Decode(blocks [][]byte) ([]Entry, error) {
 func (r *Reader) entry() (e Entry) {
 	copy(e.ID[:], r.raw(len(e.ID)))
 	e.Kind = Kind(r.Byte())
-	e.Decided = r.Byte()&isDecided != 0
+	flags := r.Byte()
+	e.Decided, e.Ended = flags&isDecided != 0, flags&isEnded != 0
 	e.Key = r.Text()
 	e.Base = r.Int()
 	e.Due = clock.Instant(r.Int())

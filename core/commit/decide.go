@@ -24,9 +24,8 @@ const (
 
 // Attempt is one try at a mutation: the writes that it plans.
 type Attempt struct {
-	// Entry, without its ID, is on the in-flight list while the change is pending. A change
-	// whose entry has neither a payload nor a due time needs no work after its compare-and-set,
-	// and is not put on the list.
+	// Entry, without its ID, is on the in-flight list while the change is pending, unless it is
+	// not Recoverable.
 	Entry Entry
 	// Commit sends the compare-and-set. It is nil if nothing needs to be written.
 	Commit func(ctx context.Context, id EntryID) (Verdict, error)

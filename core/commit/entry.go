@@ -18,7 +18,9 @@ const (
 )
 
 // Entry is a pending change. It is on the in-flight list of its process from before its
-// compare-and-set is sent until all rows derived from the change are written.
+// compare-and-set is sent until all rows derived from the change are written. Copies of some rows
+// have nothing to be compared with: an entry that changes such a row lingers for as long as there
+// may be copies of the state before.
 type Entry struct {
 	ID   EntryID
 	Kind Kind
@@ -30,6 +32,12 @@ type Entry struct {
 	Due clock.Instant
 	// Decided is whether the compare-and-set is known to have been applied.
 	Decided bool
+	// Lingers is whether the entry stays on the list for some time after the change has ended
+	// (Journal.Linger). It is not stored.
+	Lingers bool
+	// Ended is whether the change has ended: the entry lingers. There is nothing left to do for it,
+	// and it names no state. With an empty Key it stands for all partitions of its kind.
+	Ended bool
 	// Payload is what the domain needs to finish the change; nil if there is nothing to
 	// finish. It is not modified in place.
 	Payload []byte

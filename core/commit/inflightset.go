@@ -9,9 +9,15 @@ import (
 	"carrel/core/sched"
 )
 
-// InFlightSet is the set of partitions with pending changes, from one read of the in-flight
-// lists of all processes.
-type InFlightSet struct{ keys map[inFlightKey]struct{} }
+// InFlightSet is the set of partitions with pending or lingering changes, from one read of the
+// in-flight lists of all processes.
+type InFlightSet struct {
+	keys map[inFlightKey]bool // whether a change is pending
+	// pending is the number of partitions with pending changes.
+	pending int
+	// linger reports that entries linger on the lists of all processes.
+	linger bool
+}
 
 type inFlightKey struct {
 	kind Kind
@@ -19,18 +25,36 @@ type inFlightKey struct {
 }
 
 // Has reports whether a change of a partition may be pending.
-func (s *InFlightSet) Has(kind Kind, key string) bool {
+func (s *InFlightSet) Has(kind Kind, key string) bool { return s.keys[inFlightKey{kind, key}] }
+
+// MayHaveChanged reports whether a change of a partition that lingers may be pending, or may have
+// ended within the time for which entries linger.
+func (s *InFlightSet) MayHaveChanged(kind Kind, key string) bool {
+	return !s.linger || s.lists(kind, key) || s.lists(kind, "")
+}
+
+// lists reports whether some list has an entry of a partition.
+func (s *InFlightSet) lists(kind Kind, key string) bool {
 	_, found := s.keys[inFlightKey{kind, key}]
 	return found
 }
 
-// Size returns the number of partitions in the set.
-func (s *InFlightSet) Size() int { return len(s.keys) }
+// Size returns the number of partitions with pending changes.
+func (s *InFlightSet) Size() int { return s.pending }
+
+// add adds an entry.
+func (s *InFlightSet) add(e *Entry) {
+	key := inFlightKey{e.Kind, e.Key}
+	if before := s.keys[key]; !before && !e.Ended {
+		s.pending++
+	}
+	s.keys[key] = s.keys[key] || !e.Ended
+}
 
 const (
 	// setWithin is how long one read of the set may take.
 	setWithin = 2 * time.Second
-	// A set of more than largeSet partitions costs more to read than it saves. It is not
+	// A set of more than largeSet pending partitions costs more to read than it saves. It is not
 	// read again for largePause. Nor is one whose interval is longer than LongInterval.
 	largeSet   = 5_000
 	largePause = 10 * time.Second
@@ -159,11 +183,11 @@ func (r *InFlightReader) read() (*InFlightSet, error) {
 	ctx, cancel := r.rt.Deadline(r.life, setWithin)
 	defer cancel()
 	began := r.rt.Elapsed()
-	inFlightLists, err := r.store.InFlight(ctx)
+	inFlightLists, linger, err := r.store.InFlight(ctx)
 	if err != nil {
 		return nil, err
 	}
-	set := &InFlightSet{keys: map[inFlightKey]struct{}{}}
+	set := &InFlightSet{keys: map[inFlightKey]bool{}, linger: linger}
 	for _, l := range inFlightLists {
 		// Entries of unknown kinds are fine: they cannot affect rows that this version reads.
 		entries, err := Decode(l.Blocks)
@@ -171,7 +195,7 @@ func (r *InFlightReader) read() (*InFlightSet, error) {
 			return nil, err
 		}
 		for i := range entries {
-			set.keys[inFlightKey{entries[i].Kind, entries[i].Key}] = struct{}{}
+			set.add(&entries[i])
 		}
 	}
 	r.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,16 +21,17 @@ type listsStore struct {
 
 	mu            sync.Mutex
 	inFlightLists []commit.InFlightList
+	former        bool // entries do not linger on all lists
 	err           error
 }
 
-func (s *listsStore) InFlight(context.Context) ([]commit.InFlightList, error) {
+func (s *listsStore) InFlight(context.Context) ([]commit.InFlightList, bool, error) {
 	s.mu.Lock()
-	inFlightLists, err := s.inFlightLists, s.err
+	inFlightLists, linger, err := s.inFlightLists, !s.former, s.err
 	s.mu.Unlock()
 	s.sent <- struct{}{}
 	<-s.pass
-	return inFlightLists, err
+	return inFlightLists, linger, err
 }
 
 func (s *listsStore) set(t *testing.T, entries ...commit.Entry) {
@@ -107,6 +109,48 @@ func TestInFlightReader_RequestNeverJoinsARunningRead(t *testing.T) {
 	}
 	if r.Size() != 2 {
 		t.Errorf("the size is %d, want 2", r.Size())
+	}
+}
+
+func TestInFlightSet_MayHaveChangedWhatLingers(t *testing.T) {
+	pending := commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:t:pending"}
+	ended := commit.Entry{Kind: commit.Principal, Key: "u:t:ended", Decided: true, Ended: true}
+	all := ended
+	all.Key = ""
+	again := ended
+	again.Key = pending.Key
+	for name, c := range map[string]struct {
+		entries []commit.Entry
+		former  bool
+		changed []string
+		pending int
+	}{
+		"nothing":               {},
+		"a pending change":      {entries: []commit.Entry{pending}, changed: []string{"u:t:pending"}, pending: 1},
+		"an ended change":       {entries: []commit.Entry{ended}, changed: []string{"u:t:ended"}},
+		"both of one":           {entries: []commit.Entry{pending, again, pending}, changed: []string{"u:t:pending"}, pending: 1},
+		"ended before pending":  {entries: []commit.Entry{again, pending}, changed: []string{"u:t:pending"}, pending: 1},
+		"too many":              {entries: []commit.Entry{all}, changed: []string{"u:t:pending", "u:t:ended", "u:t:other"}},
+		"with a former release": {former: true, changed: []string{"u:t:pending", "u:t:ended", "u:t:other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, _, r := newReader(t)
+			store.set(t, c.entries...)
+			store.former = c.former
+			store.pass <- struct{}{}
+			a := <-read(t.Context(), r)
+			if a.err != nil || a.set.Size() != c.pending {
+				t.Fatalf("%d are pending, want %d: %v", a.set.Size(), c.pending, a.err)
+			}
+			for _, key := range []string{"u:t:pending", "u:t:ended", "u:t:other"} {
+				if got := a.set.MayHaveChanged(commit.Principal, key); got != slices.Contains(c.changed, key) {
+					t.Errorf("%s may have changed: %v", key, got)
+				}
+			}
+			if a.set.Has(commit.Principal, "u:t:ended") || a.set.Has(commit.Content, "u:t:pending") {
+				t.Error("a change is pending that is not")
+			}
+		})
 	}
 }
 

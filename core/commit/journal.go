@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"time"
 )
 
 // Journal is the in-flight list of this process, as the domains use it. Package journal
@@ -12,8 +13,13 @@ type Journal interface {
 	Begin(ctx context.Context, e Entry) error
 	// Decided records that the compare-and-set of the entry was applied.
 	Decided(id EntryID)
-	// End removes the entry, from the stored list with its next write.
+	// End removes the entry, from the stored list with its next write. A decided entry that
+	// lingers stays as an ended one.
 	End(id EntryID)
+	// Linger has the entries of a kind that linger, and all those of other processes' lists, stay
+	// on the list for a time after their changes have ended. It must be called before the first
+	// change. Without it, no entry of the kind lingers.
+	Linger(kind Kind, d time.Duration)
 	// Defer keeps e, which is decided, until e.Due, when the handler's RunDue is called.
 	// It is merged with the deferred entry of its key, if there is one.
 	Defer(e Entry)

@@ -9,8 +9,9 @@ import (
 // small part of a list.
 const maxMerged = 1000
 
-// Recoverable reports whether there is work to finish after the change.
-func (e *Entry) Recoverable() bool { return len(e.Payload) > 0 || e.Due != 0 }
+// Recoverable reports whether the change must be on the list: there is work to finish after it,
+// or it lingers.
+func (e *Entry) Recoverable() bool { return len(e.Payload) > 0 || e.Due != 0 || e.Lingers }
 
 // Merge returns one entry for two decided ones of the same kind and key, of which both or
 // neither are deferred. ok is false if they cannot be finished as one: together they name
@@ -31,7 +32,7 @@ func Merge(a, b Entry) (merged Entry, ok bool) {
 	both := Reach{
 		Scope: max(x.Scope, y.Scope), Reverse: x.Reverse || y.Reverse, Former: cmp.Or(x.Former, y.Former), Principals: principals,
 	}
-	a.Base = max(a.Base, b.Base)
+	a.Base, a.Lingers = max(a.Base, b.Base), a.Lingers || b.Lingers
 	a.Payload = both.Encode()
 	return a, true
 }

@@ -53,11 +53,12 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 	}
 }
 
-// Beat writes the list unless it is empty and was empty when it was last written.
+// Beat writes the list unless it is empty and was empty when it was last written. Entries that have
+// lingered long enough leave it.
 // The write shows other processes that its owner is alive.
 func (j *Journal) Beat(ctx context.Context) error {
 	j.mu.Lock()
-	if len(j.entries) == 0 && !j.dirty {
+	if len(j.entries)+len(j.ended) == 0 && !j.dirty {
 		j.mu.Unlock()
 		return nil
 	}
@@ -165,6 +166,9 @@ func (j *Journal) doOne(ctx context.Context, s Service, e *entry) {
 	}
 	j.count(fenced)
 	j.remove(e)
+	if e.Lingers {
+		j.keepEnded(e.Kind, e.Key)
+	}
 	j.dirty = true
 }
 
@@ -216,8 +220,8 @@ func (j *Journal) scrub(ctx context.Context, s Service) error {
 }
 
 // Drain finishes all entries of the list, including deferred moves and entries that wait
-// for their next try, and then removes the list. It returns when the list is empty or
-// ctx ends.
+// for their next try, and then removes the list. It returns when all changes have ended or ctx
+// ends. A list with entries that linger stays, and another process takes them over.
 func (j *Journal) Drain(ctx context.Context, s Service) error {
 	j.mu.Lock()
 	j.draining = true
@@ -247,7 +251,8 @@ func (j *Journal) Drain(ctx context.Context, s Service) error {
 }
 
 // dropOwn writes the empty list and then deletes it: a store may keep empty lists. It does
-// not delete a list that is written meanwhile, because that has a newer stamp.
+// not delete a list that is written meanwhile, because that has a newer stamp, and leaves one
+// with entries that linger.
 func (j *Journal) dropOwn(ctx context.Context) error {
 	if err := j.Beat(ctx); err != nil {
 		return err
@@ -263,7 +268,7 @@ func (j *Journal) dropOwn(ctx context.Context) error {
 func (j *Journal) unused() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.entries) > 0 || j.dirty || j.acked != j.stamp {
+	if len(j.entries)+len(j.ended) > 0 || j.dirty || j.acked != j.stamp {
 		return 0
 	}
 	return j.stamp

@@ -50,8 +50,10 @@ type Journal struct {
 
 	mu       sync.Mutex
 	entries  []*entry // in the order in which they were added
-	stamp    int64    // of the last write
-	acked    int64    // of the last write that was acknowledged
+	ended    []ended  // changes that have ended and linger
+	linger   map[commit.Kind]time.Duration
+	stamp    int64 // of the last write
+	acked    int64 // of the last write that was acknowledged
 	writing  bool
 	next     *write // the next write; nil if nobody waits for it
 	dirty    bool   // entries were removed since the last write
@@ -91,7 +93,7 @@ func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Journal{store: store, rt: rt, log: log, life: rt.Detach(ctx),
-		dues:         map[dueKey]*dueState{},
+		dues: map[dueKey]*dueState{}, linger: map[commit.Kind]time.Duration{},
 		inFlightList: commit.ListID(hex.EncodeToString(id[:]))}
 }
 
@@ -174,6 +176,7 @@ func (j *Journal) copyList() (stamp int64, entries []commit.Entry) {
 	for i, e := range j.entries {
 		entries[i] = e.Entry
 	}
+	entries = j.appendEnded(entries)
 	j.dirty = false
 	return j.stamp, entries
 }
@@ -187,7 +190,8 @@ func (j *Journal) putInFlightList(ctx context.Context, stamp int64, entries []co
 	return j.store.PutInFlightList(ctx, commit.InFlightList{ID: j.inFlightList, Stamp: stamp, Blocks: blocks})
 }
 
-// End removes the entry, from the stored list with its next write.
+// End removes the entry, from the stored list with its next write. A decided entry that lingers
+// stays as an ended one.
 func (j *Journal) End(id commit.EntryID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -195,6 +199,9 @@ func (j *Journal) End(id commit.EntryID) {
 		if e.ID == id {
 			j.entries = append(j.entries[:i:i], j.entries[i+1:]...)
 			j.dirty = true
+			if e.Decided && e.Lingers {
+				j.keepEnded(e.Kind, e.Key)
+			}
 			break
 		}
 	}
@@ -307,7 +314,8 @@ func (j *Journal) note(change func(*Stats)) {
 
 // Stats describes the list, for operators.
 type Stats struct {
-	Entries       int           // on the list, including deferred ones
+	Entries       int           // on the list, including deferred ones, without ended ones
+	Ended         int           // changes that have ended and linger on the list
 	Deferred      int           // moves that are not due yet
 	Waiting       int           // decided changes that the background has not finished
 	Oldest        time.Duration // age of the oldest entry that is not deferred
@@ -330,7 +338,7 @@ func (j *Journal) Stats() Stats {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	st := j.counts
-	st.Entries = len(j.entries)
+	st.Entries, st.Ended = len(j.entries), len(j.ended)
 	for _, e := range j.entries {
 		if e.deferred {
 			st.Deferred++

@@ -101,10 +101,13 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 // TakeOver finishes every entry of a list and then deletes the list as it was read. A list
 // that its owner has written since stays, and every compare-and-set of an entry on the
 // deleted list is fenced. If an entry cannot be finished, the list stays, but the other
-// entries are finished.
+// entries are finished. Entries of kinds that linger do so on this process's list from now on.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
+		if e.Ended {
+			continue
+		}
 		for !w.reserve(false) {
 			w.wait(ctx)
 		}
@@ -122,6 +125,9 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) er
 	w.wait(ctx)
 	if err := w.failed(); err != nil {
 		return err
+	}
+	if err := j.lingerOn(ctx, l.Entries); err != nil {
+		return fmt.Errorf("taking over the in-flight list %s: %w", l.ID, err)
 	}
 	if err := j.store.DeleteInFlightList(ctx, l.ID, l.Stamp); err != nil {
 		return fmt.Errorf("deleting the in-flight list %s: %w", l.ID, err)

@@ -59,6 +59,12 @@ type copyJob struct {
 	note   copyNote
 }
 
+// hasPending reports whether a list has a change that has not ended, or cannot be read.
+func hasPending(l commit.InFlightList) bool {
+	entries, err := commit.Decode(l.Blocks)
+	return err != nil || slices.ContainsFunc(entries, func(e commit.Entry) bool { return !e.Ended })
+}
+
 // Copy copies every authoritative row of one store to another, empty one, and compares both. The
 // target stores the progress, so that an interrupted copy continues where it stopped, and another
 // source is refused. Derived rows are not copied: DeriveAll writes them. Until Finish is called,
@@ -72,7 +78,7 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
-	if slices.ContainsFunc(inFlightLists, func(l commit.InFlightList) bool { return len(l.Blocks) > 0 }) {
+	if slices.ContainsFunc(inFlightLists, hasPending) {
 		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or a gateway serves it; stop its gateways, run carrel audit to finish the changes, and copy again"}
 	}
 	j := &copyJob{rt: rt, from: from, to: to, report: report}

@@ -121,7 +121,7 @@ func inFlight(s *env) {
 	s.inFlightLists()
 	want := func(what string, want ...commit.InFlightList) {
 		s.Helper()
-		all, err := s.InFlight(s.ctx)
+		all, _, err := s.InFlight(s.ctx)
 		s.ok(err)
 		s.same(what, s.mine(all), want)
 	}

@@ -76,7 +76,7 @@ func (o *options) measureReads(ctx context.Context, t *table, w *listWriter, p *
 	}
 	for _, clients := range []int{1, listClients} {
 		c, err := o.leastOnNode(clients, func(int) error {
-			lists, err := w.store.InFlight(ctx)
+			lists, _, err := w.store.InFlight(ctx)
 			if err == nil && len(lists) != p.lists {
 				err = fmt.Errorf("%d lists, want %d", len(lists), p.lists)
 			}

@@ -42,10 +42,9 @@ func (c *Client) InFlightLists(ctx context.Context) ([]commit.InFlightList, erro
 }
 
 // InFlight reads all lists.
-func (c *Client) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
-	var inFlightLists []commit.InFlightList
-	err := c.read(ctx, "InFlight", func() { inFlightLists = c.listsSeen("InFlight") })
-	return inFlightLists, err
+func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, linger bool, err error) {
+	err = c.read(ctx, "InFlight", func() { lists = c.listsSeen("InFlight") })
+	return lists, true, err
 }
 
 // holds reports whether the list has entries: an empty one may be kept until its process ends.
