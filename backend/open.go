@@ -37,6 +37,10 @@ type Config struct {
 	// Remote reports that a call of the store takes a round trip. Independent calls are then made
 	// concurrently.
 	Remote bool
+	// Linger is how long changes of what pages show of users and groups stay on the in-flight list
+	// after they have ended: twice copies.MaxAge where processes keep copies of headers, and 0 where
+	// none does.
+	Linger time.Duration
 	// HeaderCache sets how many headers are cached to serve pages on remote stores.
 	HeaderCache library.HeaderCache
 	Tuning      library.Tuning
@@ -68,7 +72,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	claims := claim.New(c.Store, c.Runtime)
 	principals := principal.New(principal.Config{
 		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
-		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin,
+		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin, Linger: c.Linger,
 	})
 	leases := lease.New(lease.Config{
 		Principals: principals, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,

@@ -14,6 +14,7 @@ import (
 	"carrel/backend"
 	"carrel/config"
 	"carrel/core/commit"
+	"carrel/core/copies"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
@@ -157,7 +158,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
 	if shared := g.Store.shared; shared != nil {
-		c.Notifier, c.Ahead, c.Remote = shared, shared.Ahead, true
+		c.Notifier, c.Ahead, c.Remote, c.Linger = shared, shared.Ahead, true, 2*copies.MaxAge
 		if with.Metrics != nil {
 			with.Metrics.Cluster(shared.Load)
 			with.Metrics.Skew(func() (time.Duration, bool) {

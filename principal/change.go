@@ -48,10 +48,10 @@ type changePlan struct {
 	formerEmail *claim.Former
 }
 
-// attemptOf makes a conditional write of a plan for a state that was read. A mutation with an
+// attemptOf makes a conditional write of a plan for the state before, which was read. A mutation with an
 // idempotency key writes its request row even if it changes nothing. attemptOf sets the Seq and
 // MTS of the new state in the plan.
-func (s *Service) attemptOf(p *changePlan, req *commit.Request) (*commit.Attempt, InFlight) {
+func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) (*commit.Attempt, InFlight) {
 	if !p.changed && req == nil {
 		return commit.Nothing, InFlight{}
 	}
@@ -60,7 +60,7 @@ func (s *Service) attemptOf(p *changePlan, req *commit.Request) (*commit.Attempt
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import sets another one
 	}
-	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former}
+	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.shows(&p.after)}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
 		e.Members = append(e.Members, p.rows[i].Principal)
@@ -113,7 +113,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 			return nil, err
 		}
 		var a *commit.Attempt
-		a, e = s.attemptOf(planned, m.Request)
+		a, e = s.attemptOf(&rows.Header, planned, m.Request)
 		return a, nil
 	})
 	if err != nil {

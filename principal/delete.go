@@ -105,6 +105,6 @@ func (s *Service) planDeletion(h *Header, request *commit.Request) (InFlight, *C
 	after := *h
 	after.State, after.Managers, after.Members = commit.Deleted, 0, 0
 	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
-	return InFlight{Principal: h.ID, Base: h.Seq, Deleted: true},
+	return InFlight{Principal: h.ID, Base: h.Seq, Deleted: true, Lingers: s.lingers},
 		&Commit{ID: h.ID, Base: h.Seq, Header: after, Request: request.Row(s.Now(), nil)}
 }

@@ -27,7 +27,11 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 // a new member is a member everywhere. What does not succeed in time is handed to the
 // background: the change is decided. The error says why it did not succeed.
 func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
-	if entry := e.Entry(); !entry.Recoverable() {
+	switch entry := e.Entry(); {
+	case !entry.Recoverable():
+		return nil
+	case len(entry.Payload) == 0:
+		s.journal.End(e.ID) // nothing is derived from what has changed
 		return nil
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)

@@ -22,6 +22,8 @@ type InFlight struct {
 	Members []ID
 	// Decided: the compare-and-set is known to have been applied.
 	Decided bool
+	// Lingers: what pages show of the principal has changed, and there may be copies of it.
+	Lingers bool
 }
 
 // Entry returns the change as its process records it.
@@ -36,7 +38,9 @@ func (c InFlight) Entry() commit.Entry {
 	for i, p := range c.Members {
 		reach.Principals[i] = string(p)
 	}
-	return commit.Entry{ID: c.ID, Kind: commit.Principal, Key: string(c.Principal), Base: c.Base, Decided: c.Decided, Payload: reach.Encode()}
+	return commit.Entry{
+		ID: c.ID, Kind: commit.Principal, Key: string(c.Principal), Base: c.Base, Decided: c.Decided, Lingers: c.Lingers, Payload: reach.Encode(),
+	}
 }
 
 // InFlightOf returns the change that an entry records.

@@ -28,6 +28,9 @@ type Config struct {
 	// AnswerWithin is how long a deletion waits for the removal of what belongs to the
 	// principal.
 	AnswerWithin time.Duration
+	// Linger is how long a change of what pages show of a user or a group stays on the in-flight
+	// list after it has ended; 0 if no process has copies of headers of principals.
+	Linger time.Duration
 }
 
 // Service holds the rules of users and groups: who they are, who is in which
@@ -45,6 +48,7 @@ type Service struct {
 	// removals are for the deletions that mutations of this process have decided.
 	removals     *sched.Permits
 	answerWithin time.Duration
+	lingers      bool
 	created      func(ctx context.Context, h *Header) error   // see OnCreated
 	searchable   func(ctx context.Context) error              // see BeforeSearch
 	deleted      []func(ctx context.Context, h *Header) error // see OnDeleted
@@ -55,7 +59,10 @@ type Service struct {
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
-		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin,
+		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin, lingers: c.Linger > 0,
+	}
+	if s.lingers {
+		s.journal.Linger(commit.Principal, c.Linger)
 	}
 	s.Handle(commit.Principal, commit.Handler{Resume: s.resume})
 	s.Creates(id.User, s.principalPartition)

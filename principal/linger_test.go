@@ -1,0 +1,123 @@
+package principal_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/input"
+	"carrel/core/journal"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// lingering is a gateway beside which others keep copies of the headers of principals.
+type lingering struct {
+	*backendtest.Fixture
+	journal *journal.Journal
+	svc     *repair.Service
+}
+
+func newLingering(t *testing.T, h *backendtest.Fixture, linger time.Duration) *lingering {
+	t.Helper()
+	h.WantSettled()
+	l := &lingering{Fixture: h, journal: journal.New(t.Context(), h.Store, h.Runtime, nil)}
+	l.svc = backendtest.Open(t, backend.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: l.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: linger,
+	})
+	return l
+}
+
+// ended returns the principals whose changes have ended and are listed. Other changes must not be.
+func (l *lingering) ended() (keys []string) {
+	l.T.Helper()
+	if err := l.journal.Drain(l.T.Context(), l.svc); err != nil {
+		l.T.Fatal(err)
+	}
+	lists, err := commit.OpenLists(l.T.Context(), l.Store)
+	if err != nil {
+		l.T.Fatal(err)
+	}
+	for _, list := range lists {
+		for _, e := range list.Entries {
+			if !e.Ended || e.Kind != commit.Principal {
+				l.T.Errorf("the change %+v is pending", e)
+			}
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys
+}
+
+// A change lingers if and only if pages show the principal differently after it.
+func TestChanges_LingerIfPagesShowThem(t *testing.T) {
+	name, other, address := "Robert", "Bobby", "robert@example.com"
+	private := principal.Private
+	for _, c := range []struct {
+		name   string
+		change func(l *lingering) error
+		want   []string
+	}{
+		{"a name", func(l *lingering) error {
+			_, err := l.svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
+			return err
+		}, []string{"u:acme:bob"}},
+		{"an e-mail address", func(l *lingering) error {
+			_, err := l.svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", Email: input.Some(&address)})
+			return err
+		}, []string{"u:acme:bob"}},
+		{"a visibility", func(l *lingering) error {
+			_, err := l.svc.UpdateGroup(t.Context(), backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:staff", Visibility: input.Some(&private)})
+			return err
+		}, []string{"g:acme:staff"}},
+		{"the present name", func(l *lingering) error {
+			key := "key"
+			same := l.Header("u:acme:bob").DisplayName
+			_, err := l.svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
+			return err
+		}, nil},
+		{"members", func(l *lingering) error {
+			_, err := l.svc.SetGroupMembers(t.Context(), backendtest.Ann(), principal.SetGroupMembers{
+				Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MEMBER")},
+			})
+			return err
+		}, nil},
+		{"a new user", func(l *lingering) error {
+			_, err := l.svc.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{
+				Tenant: "acme", Name: "new", DisplayName: other, Email: address, Visibility: principal.Public,
+			})
+			return err
+		}, nil},
+		{"a deletion of a user", func(l *lingering) error {
+			_, err := l.svc.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob"})
+			return err
+		}, []string{"u:acme:bob"}},
+		{"a deletion of a group", func(l *lingering) error {
+			_, err := l.svc.DeleteGroup(t.Context(), backendtest.Root(), principal.DeleteGroup{ID: "g:acme:staff"})
+			return err
+		}, []string{"g:acme:staff"}},
+		{"a new state of the same", func(l *lingering) error {
+			return l.svc.RestampPrincipal(t.Context(), "u:acme:bob", l.Header("u:acme:bob").Seq)
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
+			if err := c.change(l); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.ended(); !slices.Equal(got, c.want) {
+				t.Errorf("the changes of %q linger, want %q", got, c.want)
+			}
+			plain := newLingering(t, backendtest.Staff(t, nil), 0)
+			if err := c.change(plain); err != nil {
+				t.Fatal(err)
+			}
+			if got := plain.ended(); len(got) > 0 {
+				t.Errorf("the changes of %q linger although no process has copies", got)
+			}
+		})
+	}
+}
