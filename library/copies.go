@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,9 @@ type HeaderCache struct {
 	// AlwaysOn uses copies however few entries they serve. Otherwise they are used while they
 	// serve 30 % of the entries.
 	AlwaysOn bool
+	// MaxAge is the age until which a copy is served; 0 means copies.MaxAge. Changes must linger for
+	// twice as long.
+	MaxAge time.Duration
 	// SampleEvery: one in this many entries that were served from copies is compared with its
 	// header. 0 means 100.
 	SampleEvery int
@@ -31,6 +35,8 @@ const (
 	cacheFloor   = 30
 	sampleEvery  = 100
 	sampleWithin = 10 * time.Second
+	// principalsShare: of principals as many copies are kept as one in this many of those of items.
+	principalsShare = 4
 	// usualTexts is the number of bytes of text of a copy that counts as one.
 	usualTexts = 400
 )
@@ -68,10 +74,32 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	}
 	return &headerCopies{
 		inFlight: commit.NewInFlightReader(ctx, c.InFlightLists, c.Runtime),
-		cache:    copies.NewCache[copyKey](c.Runtime, c.HeaderCache.Size, weightOf),
+		cache:    copies.NewCache[copyKey](c.Runtime, c.HeaderCache.Size, cmp.Or(c.HeaderCache.MaxAge, copies.MaxAge), weightOf),
 		inUse:    copies.NewSwitch(floor), every: int64(every), watch: c.Watch,
 	}
 }
+
+// copyPrincipals has headers of principals served from copies, too, while pages are.
+func (s *Service) copyPrincipals(maxAge time.Duration, size int) {
+	c := s.copies
+	s.ServeCopies(principal.Copying{
+		InFlight: c.inFlight, Size: (size + principalsShare - 1) / principalsShare, MaxAge: cmp.Or(maxAge, copies.MaxAge),
+		SampleEvery: c.every, SampleWithin: sampleWithin, Served: s.watch.CopiedPrincipals,
+		Wrong: func(ctx context.Context, id principal.ID) { s.servedWrong(ctx, slog.String("principal", string(id))) },
+	})
+}
+
+// servedWrong ends the use of copies, because one was served that was not current.
+func (s *Service) servedWrong(ctx context.Context, what ...any) {
+	if !s.copies.inUse.TurnOff() {
+		return
+	}
+	s.watch.CopyWrong()
+	s.log.ErrorContext(ctx, "a page showed a header that was not current; headers are read for every page from now on", what...)
+}
+
+// usesCopies reports whether pages are served from copies.
+func (s *Service) usesCopies() bool { return s.copies != nil && s.copies.inUse.On() }
 
 // weightOf returns the number of copies of usual size that take as much memory as this one.
 func weightOf(copied ContentRows) int {
@@ -94,6 +122,7 @@ func (r *Reading) usesCopies() bool { return r.s.copies != nil && len(r.Members)
 // the set was read, so with a bound that was read later a walk could return an item twice.
 func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Opening, error) {
 	if !r.usesCopies() || !r.s.copies.inUse.On() {
+		r.reading.Done(nil)
 		return r.s.libraries.OpenLibrary(ctx, q, newest)
 	}
 	var last []Entry
@@ -103,8 +132,12 @@ func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Openi
 			return nil, err
 		}
 	}
+	if r.reading == nil {
+		r.reading = r.s.BeginInFlight(r.v)
+	}
 	// Without an in-flight set, every header is read.
 	r.inFlight, _ = r.s.copies.inFlight.Read(ctx)
+	r.reading.Done(r.inFlight)
 	o, err := r.s.libraries.OpenLibrary(ctx, q, false)
 	if err == nil && len(last) == 1 {
 		o.Newest = &EntryKey{Position: last[0].Position, Content: last[0].Content}
@@ -196,12 +229,9 @@ func (r *Reading) sample(ctx context.Context, e Entry, copied ContentRows) {
 		ctx, cancel := s.rt.Deadline(life, sampleWithin)
 		defer cancel()
 		wrong, err := s.copyIsWrong(ctx, owner, source, e, &copied)
-		if err != nil || !wrong || !s.copies.inUse.TurnOff() {
-			return
+		if err == nil && wrong {
+			s.servedWrong(ctx, slog.String("content", string(e.Content)), slog.String("library", string(owner)))
 		}
-		s.watch.CopyWrong()
-		s.log.ErrorContext(ctx, "a page showed a header that was not current; headers are read for every page from now on",
-			slog.String("content", string(e.Content)), slog.String("library", string(owner)))
 	})
 }
 
@@ -238,9 +268,11 @@ func (r *ContentRows) shows(other *ContentRows) bool {
 
 // CopyStats describes the header cache, for operators.
 type CopyStats struct {
-	Copies   int  // copies that are kept
-	InFlight int  // items and principals in the set that was read last
-	InUse    bool // whether pages are served from copies
+	Copies int // copies that are kept of headers of items
+	// Principals is the number of copies that are kept of headers of principals.
+	Principals int
+	InFlight   int  // items and principals in the set that was read last
+	InUse      bool // whether pages are served from copies
 }
 
 // CopyStats returns the present counts; ok is false if no copies are kept.
@@ -248,5 +280,5 @@ func (s *Service) CopyStats() (st CopyStats, ok bool) {
 	if s.copies == nil {
 		return st, false
 	}
-	return CopyStats{Copies: s.copies.cache.Len(), InFlight: s.copies.inFlight.Size(), InUse: s.copies.inUse.On()}, true
+	return CopyStats{Copies: s.copies.cache.Len(), Principals: s.Service.Copies(), InFlight: s.copies.inFlight.Size(), InUse: s.copies.inUse.On()}, true
 }

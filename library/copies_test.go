@@ -25,7 +25,9 @@ type pageReads struct {
 	mu      sync.Mutex
 	calls   []string
 	headers []library.ContentID
+	people  []principal.ID
 	fails   bool // what is in flight cannot be read
+	former  bool // a gateway on whose list nothing lingers uses the store
 }
 
 func (p *pageReads) note(call string, ids ...library.ContentID) {
@@ -37,6 +39,13 @@ func (p *pageReads) note(call string, ids ...library.ContentID) {
 func (p *pageReads) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	p.note("headers", ids...)
 	return p.Store.ReadMany(ctx, ids, members)
+}
+
+func (p *pageReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+	p.mu.Lock()
+	p.people = append(p.people, ids...)
+	p.mu.Unlock()
+	return p.Store.ReadPrincipals(ctx, ids)
 }
 
 func (p *pageReads) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
@@ -52,12 +61,13 @@ func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest boo
 func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {
 	p.note("in flight")
 	p.mu.Lock()
-	fails := p.fails
+	fails, former := p.fails, p.former
 	p.mu.Unlock()
 	if fails {
 		return nil, false, errors.New("no answer")
 	}
-	return p.Store.InFlight(ctx)
+	lists, linger, err := p.Store.InFlight(ctx)
+	return lists, linger && !former, err
 }
 
 // take returns what was read since the last call.
@@ -69,17 +79,35 @@ func (p *pageReads) take() (calls []string, headers []library.ContentID) {
 	return calls, headers
 }
 
+// takePeople returns the principals whose headers were read since the last call.
+func (p *pageReads) takePeople() []principal.ID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	people := p.people
+	p.people = nil
+	return people
+}
+
 // copyCounts counts what copies do.
 type copyCounts struct {
 	library.Unwatched
 	mu                           sync.Mutex
 	hits, refused, misses, wrong int
+	people                       [3]int // hits, refused, misses
 }
 
 func (c *copyCounts) Copied(hits, refused, misses int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hits, c.refused, c.misses = c.hits+hits, c.refused+refused, c.misses+misses
+}
+
+func (c *copyCounts) CopiedPrincipals(hits, refused, misses int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, n := range []int{hits, refused, misses} {
+		c.people[i] += n
+	}
 }
 
 func (c *copyCounts) CopyWrong() {

@@ -38,8 +38,13 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 	if !prefetchesOf(v).begin(key, p) {
 		return
 	}
+	var reading *principal.InFlightReading
+	if s.usesCopies() {
+		reading = s.BeginInFlight(v)
+	}
 	s.rt.Go(func() {
 		defer p.done.Open()
+		defer reading.Done(nil)
 		defer func() {
 			if cause := recover(); cause != nil {
 				p.panicked = fmt.Errorf("the prefetch of a page panicked: %v at %s", cause, debug.Stack())
@@ -47,7 +52,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 		}()
 		ctx, end := s.rt.Deadline(ctx, sched.QueryWithin)
 		defer end()
-		p.opened = s.openAhead(ctx, v, owner, args, &q, filter)
+		p.opened = s.openAhead(ctx, v, owner, args, &q, filter, reading)
 	})
 }
 
@@ -57,7 +62,7 @@ func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead does what Library does to get the first slice, except for checking the visibility
 // of the owner. It returns nil if it is not known which slice that is.
-func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions) *opened {
+func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions, reading *principal.InFlightReading) *opened {
 	r, err := s.StartReading(ctx, v, owner, q)
 	if err != nil {
 		return nil
@@ -66,7 +71,7 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 	if err != nil {
 		return nil
 	}
-	r.filter = filter
+	r.filter, r.reading = filter, reading
 	w := r.walk(args, from, q)
 	slice, any := r.sliceOf(w)
 	if !any {

@@ -23,6 +23,10 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
+	if s.usesCopies() && !s.Shown(v, owner) {
+		// The owner may be a copy once it is known what is in flight, before the slice is read.
+		s.Prefetch(ctx, v, owner, q)
+	}
 	h, err := s.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, err
@@ -114,6 +118,8 @@ type Reading struct {
 	// inFlight is what was in flight before the first slice was read; nil: unknown, so that all
 	// headers are read.
 	inFlight *commit.InFlightSet
+	// reading is the reading of inFlight, which reads of principals wait for; nil if none does.
+	reading *principal.InFlightReading
 }
 
 // StartReading determines which part of owner's library the viewer reads, and what is read with

@@ -118,7 +118,9 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {
 		return nil, fmt.Errorf("read since when changes are kept: %w", err)
 	}
-	s.copies = newHeaderCopies(ctx, &c)
+	if s.copies = newHeaderCopies(ctx, &c); s.copies != nil {
+		s.copyPrincipals(c.HeaderCache.MaxAge, c.HeaderCache.Size)
+	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fanOuts = fanOutQueues{s: s, waiting: map[ContentID][]*fanOut{}}
 	s.shares.waiting = map[ContentID][]*shareJob{}

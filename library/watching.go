@@ -22,6 +22,8 @@ type Watcher interface {
 	// those that copies have served, those whose copies were refused, because a change was in
 	// flight or they were too old, and those without a copy.
 	Copied(hits, refused, misses int)
+	// CopiedPrincipals is Copied for headers of users and groups.
+	CopiedPrincipals(hits, refused, misses int)
 	// CopyWrong reports that a copy was served that was not current.
 	CopyWrong()
 	// Follows adds n to the number of followers; n may be negative.
@@ -39,9 +41,10 @@ func (Unwatched) FannedOut(time.Duration, bool) {}
 func (Unwatched) FanOut(ctx context.Context, _ []context.Context) (context.Context, func(error)) {
 	return ctx, func(error) {}
 }
-func (Unwatched) Hid(int, int)         {}
-func (Unwatched) Copied(int, int, int) {}
-func (Unwatched) CopyWrong()           {}
-func (Unwatched) Follows(int)          {}
-func (Unwatched) CutOff()              {}
-func (Unwatched) Delivered()           {}
+func (Unwatched) Hid(int, int)                   {}
+func (Unwatched) Copied(int, int, int)           {}
+func (Unwatched) CopiedPrincipals(int, int, int) {}
+func (Unwatched) CopyWrong()                     {}
+func (Unwatched) Follows(int)                    {}
+func (Unwatched) CutOff()                        {}
+func (Unwatched) Delivered()                     {}

@@ -26,23 +26,25 @@ var idBounds = []float64{1, 2, 5, 10, 20, 50, 100}
 // Metrics are the metrics of one process, for Prometheus. No label contains an id, a name or a text
 // of a request: every label has a fixed set of values.
 type Metrics struct {
-	registry    *prometheus.Registry
-	requests    *prometheus.HistogramVec
-	calls       *prometheus.HistogramVec
-	statements  *prometheus.HistogramVec
-	again       *prometheus.CounterVec
-	lag         *prometheus.HistogramVec
-	hidden      *prometheus.CounterVec
-	copies      *prometheus.CounterVec
-	wrongCopies prometheus.Counter
-	followers   prometheus.Gauge
-	delivered   prometheus.Counter
-	cutOff      prometheus.Counter
-	loads       *prometheus.HistogramVec
-	points      *prometheus.CounterVec
-	closes      *prometheus.CounterVec
-	exceeded    *prometheus.CounterVec
-	exports     *prometheus.CounterVec
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	calls      *prometheus.HistogramVec
+	statements *prometheus.HistogramVec
+	again      *prometheus.CounterVec
+	lag        *prometheus.HistogramVec
+	hidden     *prometheus.CounterVec
+	copies     *prometheus.CounterVec
+	// principalCopies counts headers of users and groups, copies entries of libraries.
+	principalCopies *prometheus.CounterVec
+	wrongCopies     prometheus.Counter
+	followers       prometheus.Gauge
+	delivered       prometheus.Counter
+	cutOff          prometheus.Counter
+	loads           *prometheus.HistogramVec
+	points          *prometheus.CounterVec
+	closes          *prometheus.CounterVec
+	exceeded        *prometheus.CounterVec
+	exports         *prometheus.CounterVec
 }
 
 // Watcher records metrics and spans of the work of a Service.
@@ -76,6 +78,9 @@ func NewMetrics() *Metrics {
 		copies: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_total",
 			Help: "Lookups in the header cache, by outcome: hit, miss, or refused because a change was in flight or the copy was too old."},
 			[]string{"outcome"}),
+		principalCopies: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "principal_copies_total",
+			Help: "Lookups of users and groups in the cache of their headers, by outcome: hit, miss, or refused because a change was too recent or the copy was too old."},
+			[]string{"outcome"}),
 		wrongCopies: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_wrong_total",
 			Help: "Cached headers that were served although they were not current, as found by samples."}),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "carrel", Name: "followers",
@@ -96,7 +101,7 @@ func NewMetrics() *Metrics {
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
+	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.principalCopies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
 		m.loads, m.points, m.closes, m.exceeded, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -157,6 +162,7 @@ func (m *Metrics) Copies(stats func() library.CopyStats) {
 	}
 	m.registry.MustRegister(
 		gauge("header_copies", "Cached headers.", func(s library.CopyStats) float64 { return float64(s.Copies) }),
+		gauge("principal_copies", "Cached headers of users and groups.", func(s library.CopyStats) float64 { return float64(s.Principals) }),
 		gauge("header_copies_in_use", "1 while pages are served from cached headers, 0 while all headers are read.", func(s library.CopyStats) float64 {
 			if s.InUse {
 				return 1
@@ -186,6 +192,13 @@ func (m *Metrics) Copied(hits, refused, misses int) {
 	m.copies.WithLabelValues("hit").Add(float64(hits))
 	m.copies.WithLabelValues("refused").Add(float64(refused))
 	m.copies.WithLabelValues("miss").Add(float64(misses))
+}
+
+// CopiedPrincipals implements library.Watcher.
+func (m *Metrics) CopiedPrincipals(hits, refused, misses int) {
+	m.principalCopies.WithLabelValues("hit").Add(float64(hits))
+	m.principalCopies.WithLabelValues("refused").Add(float64(refused))
+	m.principalCopies.WithLabelValues("miss").Add(float64(misses))
 }
 
 // CopyWrong implements library.Watcher.
@@ -290,6 +303,7 @@ type journalFigure struct {
 func journalFigures() []journalFigure {
 	return []journalFigure{
 		level("changes_in_flight", "Unfinished changes of this process, including deferred moves.", func(s journal.Stats) float64 { return float64(s.Entries) }),
+		level("changes_lingering", "Ended changes of users and groups that are still on the in-flight list of this process.", func(s journal.Stats) float64 { return float64(s.Ended) }),
 		level("moves_deferred", "Deferred moves of hot items.", func(s journal.Stats) float64 { return float64(s.Deferred) }),
 		level("changes_waiting", "Decided changes that wait for libraries that could not be written.", func(s journal.Stats) float64 { return float64(s.Waiting) }),
 		total("changes_refused_total", "Changes refused because too many were unfinished.", func(s journal.Stats) int64 { return s.Refused }),

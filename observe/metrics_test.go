@@ -129,8 +129,11 @@ func TestMetrics_Values(t *testing.T) {
 	m.FannedOut(time.Second, false)
 	m.Hid(1, 2)
 	m.Copied(40, 3, 2)
+	m.CopiedPrincipals(50, 20, 21)
 	m.CopyWrong()
-	m.Copies(func() library.CopyStats { return library.CopyStats{Copies: 17, InFlight: 18, InUse: true} })
+	m.Copies(func() library.CopyStats {
+		return library.CopyStats{Copies: 17, Principals: 22, InFlight: 18, InUse: true}
+	})
 	m.Follows(3)
 	m.Follows(-1)
 	m.Delivered()
@@ -144,7 +147,7 @@ func TestMetrics_Values(t *testing.T) {
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Answers(func() int64 { return 131_072 })
 	m.Journal(func() journal.Stats {
-		return journal.Stats{Entries: 5, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
+		return journal.Stats{Entries: 5, Ended: 19, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
 			RepairsRequested: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
 	})
 	want := []string{
@@ -152,6 +155,7 @@ func TestMetrics_Values(t *testing.T) {
 		`carrel_changes_delivered_total 1`,
 		`carrel_changes_fenced_total 1`,
 		`carrel_changes_in_flight 5`,
+		`carrel_changes_lingering 19`,
 		`carrel_changes_refused_total 15`,
 		`carrel_changes_resumed_total 7`,
 		`carrel_changes_waiting 14`,
@@ -176,6 +180,10 @@ func TestMetrics_Values(t *testing.T) {
 		`carrel_oldest_change_seconds 1.5`,
 		`carrel_points_total{payer="address"} 1`,
 		`carrel_points_total{payer="viewer"} 1.5`,
+		`carrel_principal_copies 22`,
+		`carrel_principal_copies_total{outcome="hit"} 50`,
+		`carrel_principal_copies_total{outcome="miss"} 21`,
+		`carrel_principal_copies_total{outcome="refused"} 20`,
 		`carrel_repairs_done_total 6`,
 		`carrel_repairs_dropped_total 4`,
 		`carrel_repairs_requested_total 11`,

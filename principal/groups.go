@@ -75,6 +75,7 @@ func (m *groupMemo) put(busy sched.Latch, groups *Closure, known bool) {
 func (v *Viewer) Forget() {
 	v.shown.forget()
 	v.kept.forget()
+	v.inFlight.forget()
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()
 	v.memo.known, v.memo.groups, v.memo.busy = false, nil, nil

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
+	"carrel/library"
 	"carrel/library/repair"
 	"carrel/principal"
 )
@@ -120,4 +121,37 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A copy was wrong if the principal is shown differently now and nothing says when it has changed: a
+// change that was made after the copy was served lingers.
+func TestSamples_AcceptChangesThatLinger(t *testing.T) {
+	l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
+	reader := backendtest.Open(t, backend.Config{
+		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: library.HeaderCache{Size: 10},
+	})
+	copied := l.Header("u:acme:bob")
+	want := func(what string, want bool) {
+		t.Helper()
+		if got, err := reader.HeaderIsWrong(t.Context(), "u:acme:bob", &copied); err != nil || got != want {
+			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
+		}
+	}
+	rename := func(svc *repair.Service, name string) {
+		t.Helper()
+		_, err := svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("nothing has changed", false)
+	if err := l.svc.RestampPrincipal(t.Context(), "u:acme:bob", copied.Seq); err != nil {
+		t.Fatal(err)
+	}
+	want("a state that shows the same", false)
+	rename(l.Service, "Robert") // on an embedded store, for which nothing lingers
+	l.WantSettled()
+	want("a change that does not linger", true)
+	rename(l.svc, "Bobby")
+	want("a change that lingers", false)
 }

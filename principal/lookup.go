@@ -19,7 +19,7 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	own := []*Header{nil}
 	missing, age := v.shown.known([]ID{v.User}, own)
 	if len(missing) > 0 {
-		hs, err := s.store.ReadPrincipals(ctx, missing)
+		hs, err := s.headersOf(ctx, v, missing)
 		if err != nil {
 			return nil, fmt.Errorf("read the viewer: %w", err)
 		}
@@ -94,7 +94,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 	}
 	shown := make([]*Header, 0, len(missing))
 	for list := range slices.Chunk(missing, input.MaxList) {
-		hs, err := s.store.ReadPrincipals(ctx, list)
+		hs, err := s.headersOf(ctx, v, list)
 		if err != nil {
 			return nil, fmt.Errorf("read principals: %w", err)
 		}
@@ -117,6 +117,13 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 		}
 	}
 	return visible, nil
+}
+
+// Shown reports whether v was shown a principal in this request. Then it costs nothing to read it
+// again.
+func (s *Service) Shown(v *Viewer, id ID) bool {
+	missing, _ := v.shown.known([]ID{id}, []*Header{nil})
+	return len(missing) == 0
 }
 
 // VisiblePrincipal returns one header; NOT_FOUND if v may not see it.

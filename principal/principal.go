@@ -56,7 +56,10 @@ type Header struct {
 // shows reports whether pages show the same of a principal for two of its states, to the same
 // viewers. A principal that does not exist yet is shown to nobody, and nothing is copied of it.
 func (h *Header) shows(other *Header) bool {
-	return !h.State.Used() || h.State == other.State && h.DisplayName == other.DisplayName && h.Visibility == other.Visibility &&
+	if !h.State.Used() || h.State == commit.Deleted && other.State == commit.Deleted {
+		return true
+	}
+	return h.State == other.State && h.DisplayName == other.DisplayName && h.Visibility == other.Visibility &&
 		h.Email == other.Email && h.CreatedAt == other.CreatedAt
 }
 

@@ -49,6 +49,7 @@ type Service struct {
 	removals     *sched.Permits
 	answerWithin time.Duration
 	lingers      bool
+	copies       *headerCopies                                // nil: none are kept
 	created      func(ctx context.Context, h *Header) error   // see OnCreated
 	searchable   func(ctx context.Context) error              // see BeforeSearch
 	deleted      []func(ctx context.Context, h *Header) error // see OnDeleted

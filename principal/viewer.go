@@ -17,6 +17,8 @@ type Viewer struct {
 	memo  groupMemo
 	shown memo
 	kept  keeper
+	// inFlight is the reading of what is in flight that was begun for this request.
+	inFlight currentReading
 	// resolved is the cost of resolving groups in this request. If bill is set, it is counted
 	// instead.
 	resolved Meter

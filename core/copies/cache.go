@@ -12,7 +12,7 @@ import (
 	"carrel/core/sched"
 )
 
-// MaxAge is the age at which a copy is no longer served.
+// MaxAge is the age at which a copy is no longer served, unless tests set another one.
 const MaxAge = 5 * time.Minute
 
 // Cache is a least-recently-used cache of copies whose total weight is limited. It is safe for
@@ -20,6 +20,7 @@ const MaxAge = 5 * time.Minute
 type Cache[K comparable, V any] struct {
 	rt    sched.Runtime
 	limit int
+	age   time.Duration // at which a copy is no longer served
 	weigh func(V) int
 
 	mu     sync.Mutex
@@ -52,14 +53,13 @@ func (t Time) age(then Time) time.Duration {
 	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
 }
 
-// NewCache returns an empty cache of at most limit copies of weight 1. weigh returns the weight
-// of a copy, which is at least 1.
-func NewCache[K comparable, V any](rt sched.Runtime, limit int, weigh func(V) int) *Cache[K, V] {
-	return &Cache[K, V]{rt: rt, limit: limit, weigh: weigh, copies: map[K]*list.Element{}, used: list.New()}
+// NewCache returns an empty cache of at most limit copies of weight 1, which are served until they
+// have an age. weigh returns the weight of a copy, which is at least 1.
+func NewCache[K comparable, V any](rt sched.Runtime, limit int, age time.Duration, weigh func(V) int) *Cache[K, V] {
+	return &Cache[K, V]{rt: rt, limit: limit, age: age, weigh: weigh, copies: map[K]*list.Element{}, used: list.New()}
 }
 
-// Get returns the copy of a key if it has the state of mts or a later one and is younger than
-// MaxAge. refused reports that there is a copy but it is too old.
+// Get returns the copy of a key if it has the state of mts or a later one and is not too old. refused reports that there is a copy but it is too old.
 func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refu
 		return value, false, false
 	}
 	found := e.Value.(*copied[K, V])
-	if found.mts < mts || now.age(found.at) >= MaxAge {
+	if found.mts < mts || now.age(found.at) >= c.age {
 		return value, false, true
 	}
 	c.used.MoveToFront(e)

@@ -35,7 +35,7 @@ func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, 
 
 func TestCache_ServesOnlyCopiesAtLeastAsNewAsTheEntry(t *testing.T) {
 	rt := newClocks()
-	c := NewCache[string, string](rt, 10, one)
+	c := NewCache[string, string](rt, 10, MaxAge, one)
 	want(t, c, rt, "a", 5, "", false)
 	c.Put("a", "five", 5, Now(rt))
 	want(t, c, rt, "a", 4, "five", false)
@@ -57,7 +57,7 @@ func TestCache_AgeIsTheGreaterOfBothClocks(t *testing.T) {
 		"both":      {MaxAge, MaxAge},
 	} {
 		rt := newClocks()
-		c := NewCache[string, string](rt, 10, one)
+		c := NewCache[string, string](rt, 10, MaxAge, one)
 		began := Now(rt)
 		c.Put("a", "five", 5, began)
 		rt.elapsed, rt.wall = rt.elapsed+tc.elapsed, rt.wall.Add(tc.wall)
@@ -69,7 +69,7 @@ func TestCache_AgeIsTheGreaterOfBothClocks(t *testing.T) {
 		want(t, c, rt, "a", 5, "five", false)
 	}
 	rt := newClocks()
-	c := NewCache[string, string](rt, 10, one)
+	c := NewCache[string, string](rt, 10, MaxAge, one)
 	c.Put("a", "five", 5, Now(rt))
 	rt.elapsed, rt.wall = rt.elapsed+MaxAge-1, rt.wall.Add(MaxAge-1)
 	want(t, c, rt, "a", 5, "five", false)
@@ -77,7 +77,7 @@ func TestCache_AgeIsTheGreaterOfBothClocks(t *testing.T) {
 
 func TestCache_EvictsLeastRecentlyUsed(t *testing.T) {
 	rt := newClocks()
-	c := NewCache[string, string](rt, 2, one)
+	c := NewCache[string, string](rt, 2, MaxAge, one)
 	c.Put("a", "a", 1, Now(rt))
 	c.Put("b", "b", 1, Now(rt))
 	want(t, c, rt, "a", 1, "a", false)
@@ -95,7 +95,7 @@ func TestCache_EvictsLeastRecentlyUsed(t *testing.T) {
 
 func TestCache_LargeCopyEvictsSeveral(t *testing.T) {
 	rt := newClocks()
-	c := NewCache[string, string](rt, 4, func(v string) int { return len(v) })
+	c := NewCache[string, string](rt, 4, MaxAge, func(v string) int { return len(v) })
 	for _, key := range []string{"a", "b", "c", "d"} {
 		c.Put(key, key, 1, Now(rt))
 	}

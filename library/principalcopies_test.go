@@ -1,0 +1,239 @@
+package library_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/core/journal"
+	"carrel/library"
+	"carrel/library/repair"
+	"carrel/principal"
+)
+
+// copyingPrincipals is a gateway that serves owners and creators from copies, and another one,
+// whose changes linger.
+type copyingPrincipals struct {
+	*copying
+	writer  *repair.Service
+	journal *journal.Journal
+}
+
+// newCopyingPrincipals returns gateways on a store in which ben and cleo have created an item each,
+// both in the library of ann.
+func newCopyingPrincipals(t *testing.T, c library.HeaderCache) *copyingPrincipals {
+	t.Helper()
+	h := &copyingPrincipals{copying: newCopying(t, c)}
+	for _, creator := range []*principal.Viewer{backendtest.As("u:acme:ben"), backendtest.As("u:acme:cleo")} {
+		_, err := h.Service.CreateContent(t.Context(), creator, library.CreateContent{
+			Kind: library.Note, Title: "by " + string(creator.User), Visibility: principal.Public,
+			Members: backendtest.MemberChanges("u:acme:ann=VIEWER"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.WantSettled()
+	h.journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
+	h.writer = backendtest.Open(t, backend.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: time.Hour,
+	})
+	return h
+}
+
+// rename changes the name of a user through the other gateway.
+func (h *copyingPrincipals) rename(user, name string) {
+	h.T.Helper()
+	_, err := h.writer.UpdateUser(h.T.Context(), backendtest.As(user), principal.UpdateUser{ID: user, DisplayName: input.Some(&name)})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// show reads a page of ann's library with the names of its creators, as a request does.
+func (h *copyingPrincipals) show(v *principal.Viewer) (names []string, err error) {
+	h.T.Helper()
+	q := library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)}
+	h.svc.Prefetch(h.T.Context(), v, "u:acme:ann", q)
+	owner, err := h.svc.Principals(h.T.Context(), v, []principal.ID{"u:acme:ann"})
+	if err != nil || owner[0] == nil {
+		return nil, err
+	}
+	conn, err := h.svc.Library(h.T.Context(), v, "u:acme:ann", q)
+	if err != nil {
+		return nil, err
+	}
+	var creators []principal.ID
+	for _, e := range conn.Edges {
+		creators = append(creators, e.Node.Creator)
+	}
+	found, err := h.svc.Principals(h.T.Context(), v, creators)
+	names = []string{owner[0].Head().DisplayName}
+	for _, p := range found {
+		if p == nil {
+			names = append(names, "")
+		} else {
+			names = append(names, p.Head().DisplayName)
+		}
+	}
+	return names, err
+}
+
+// wantShown compares which principals are read for a page and whose names it shows.
+func (h *copyingPrincipals) wantShown(what string, read []principal.ID, names ...string) {
+	h.T.Helper()
+	h.reads.take()
+	h.reads.takePeople()
+	got, err := h.show(backendtest.Anonymous())
+	if err != nil || !slices.Equal(got, names) {
+		h.T.Errorf("%s: shown are %q, %v; want %q", what, got, err, names)
+	}
+	people := slices.Sorted(slices.Values(h.reads.takePeople()))
+	if !slices.Equal(people, read) {
+		h.T.Errorf("%s: %q are read, want %q", what, people, read)
+	}
+}
+
+// everybody is whom a page with its creators shows.
+var everybody = []principal.ID{"u:acme:ann", "u:acme:ben", "u:acme:cleo"}
+
+func TestPages_OwnersAndCreatorsAreServedFromCopies(t *testing.T) {
+	h := newCopyingPrincipals(t, alwaysOn)
+	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
+	h.wantShown("the second page", nil, "ann", "cleo", "ben")
+	if calls, _ := h.reads.take(); !slices.Equal(calls, []string{"in flight", "slice"}) {
+		t.Errorf("a page reads %q", calls)
+	}
+	if h.counts.people != [3]int{3, 0, 3} {
+		t.Errorf("counted are %v hits, refused and misses", h.counts.people)
+	}
+	h.rename("u:acme:cleo", "Cleopatra")
+	for range 2 {
+		h.wantShown("after a creator was renamed", []principal.ID{"u:acme:cleo"}, "ann", "Cleopatra", "ben")
+	}
+	h.rename("u:acme:ann", "Anna")
+	h.wantShown("after the owner was renamed", []principal.ID{"u:acme:ann", "u:acme:cleo"}, "Anna", "Cleopatra", "ben")
+	if _, err := h.writer.DeleteUser(t.Context(), backendtest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
+		t.Fatal(err)
+	}
+	h.wantShown("after a creator was deleted", everybody, "Anna", "Cleopatra", "")
+	private := principal.Private
+	_, err := h.writer.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.wantShown("after the owner was hidden", []principal.ID{"u:acme:ann"})
+}
+
+// The owner is a copy on a page that nobody has prefetched, too.
+func TestLibrary_OwnerIsServedFromACopy(t *testing.T) {
+	h := newCopyingPrincipals(t, alwaysOn)
+	for _, want := range [][]principal.ID{{"u:acme:ann"}, nil} {
+		h.reads.takePeople()
+		h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+		if read := h.reads.takePeople(); !slices.Equal(read, want) {
+			t.Errorf("%q are read, want %q", read, want)
+		}
+	}
+	if _, err := h.writer.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+	if fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("the library of a deleted user is answered with %v", err)
+	}
+}
+
+// Principals are read while it is not known which of them have changed.
+func TestPages_ReadPrincipalsIfUnknownWhatHasChanged(t *testing.T) {
+	h := newCopyingPrincipals(t, alwaysOn)
+	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
+	h.reads.former = true
+	h.wantShown("beside a gateway of the former release", everybody, "ann", "cleo", "ben")
+	if _, headers := h.reads.take(); len(headers) > 0 {
+		t.Errorf("the headers of %q are read", headers)
+	}
+	h.reads.former, h.reads.fails = false, true
+	h.wantShown("while the lists cannot be read", everybody, "ann", "cleo", "ben")
+	h.reads.fails = false
+	h.wantShown("when they can be read again", nil, "ann", "cleo", "ben")
+	blocks, err := commit.Encode([]commit.Entry{{Kind: commit.Principal, Decided: true, Ended: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Store.PutInFlightList(t.Context(), commit.InFlightList{ID: "of another process", Stamp: 1, Blocks: blocks}); err != nil {
+		t.Fatal(err)
+	}
+	h.wantShown("after too many changes", everybody, "ann", "cleo", "ben")
+}
+
+// A copy that is too old is not served.
+func TestPages_ReadPrincipalsWhoseCopiesAreTooOld(t *testing.T) {
+	h := newCopyingPrincipals(t, library.HeaderCache{Size: 100, AlwaysOn: true, MaxAge: time.Nanosecond})
+	for range 2 {
+		h.wantShown("a page", everybody, "ann", "cleo", "ben")
+	}
+}
+
+// While copies are not in use, principals are read and kept.
+func TestPages_ReadPrincipalsWhileCopiesAreNotInUse(t *testing.T) {
+	h := newCopyingPrincipals(t, library.HeaderCache{Size: 100})
+	for range 2 {
+		h.wantShown("a page", everybody, "ann", "cleo", "ben")
+	}
+	if st, _ := h.svc.CopyStats(); st.Principals != 3 || st.InUse {
+		t.Errorf("the statistics are %+v", st)
+	}
+}
+
+// What a request has changed itself is read after that: the reading of what is in flight may be
+// from before.
+func TestForget_DropsWhatWasInFlight(t *testing.T) {
+	h := newCopyingPrincipals(t, alwaysOn)
+	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
+	v := backendtest.As("u:acme:cleo")
+	if _, err := h.show(v); err != nil {
+		t.Fatal(err)
+	}
+	name := "Cleopatra"
+	_, err := h.svc.UpdateUser(t.Context(), v, principal.UpdateUser{ID: "u:acme:cleo", DisplayName: input.Some(&name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := h.svc.Principals(t.Context(), v, []principal.ID{"u:acme:cleo"})
+	if err != nil || found[0].Head().DisplayName != name {
+		t.Errorf("after its change the request shows %+v, %v", found[0], err)
+	}
+}
+
+// A sample finds a copy that was served although a change of its principal did not linger.
+func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
+	h := newCopyingPrincipals(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
+	ctx, name := t.Context(), "Benjamin"
+	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
+	_, err := h.Service.UpdateUser(ctx, backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+	if err = errors.Join(err, h.Journal.Beat(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := h.show(backendtest.Anonymous()); err != nil || !slices.Equal(names, []string{"ann", "cleo", "ben"}) {
+		t.Fatalf("a change that does not linger is not covered by copies: shown are %q, %v", names, err)
+	}
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
+		if st, _ := h.svc.CopyStats(); !st.InUse {
+			break
+		}
+		_ = h.Runtime.After(ctx, time.Millisecond)
+	}
+	h.wantShown("when a sample has found it", everybody, "ann", "cleo", "Benjamin")
+	h.counts.mu.Lock()
+	defer h.counts.mu.Unlock()
+	if h.counts.wrong != 1 {
+		t.Errorf("it is reported %d times, want once", h.counts.wrong)
+	}
+}

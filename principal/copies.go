@@ -1,0 +1,210 @@
+package principal
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"carrel/core/commit"
+	"carrel/core/copies"
+	"carrel/core/sched"
+)
+
+// Copying configures how headers of users and groups are served from copies
+// (docs/write-protocol.md).
+type Copying struct {
+	// InFlight reads what is in flight, for samples.
+	InFlight *commit.InFlightReader
+	// Size is the number of copies that are kept, and MaxAge the age until which they are served.
+	Size   int
+	MaxAge time.Duration
+	// SampleEvery: one in this many headers that were served from copies is compared with the
+	// stored one, which takes at most SampleWithin.
+	SampleEvery  int64
+	SampleWithin time.Duration
+	// Served is called with the number of headers that copies have served, whose copies were
+	// refused, and that had no copy.
+	Served func(hits, refused, misses int)
+	// Wrong is called if a copy was served that was not current.
+	Wrong func(ctx context.Context, id ID)
+}
+
+// headerCopies are copies of headers. No row vouches for a copy. It may be served if it is not too
+// old and no in-flight list names the principal: a change of what pages show of it stays on a list
+// until all copies of the state before are too old.
+type headerCopies struct {
+	Copying
+	cache  *copies.Cache[ID, Header]
+	served atomic.Int64
+}
+
+// ServeCopies has copies of headers kept, and served to viewers for whose requests what is in
+// flight was read. It must be called before the first request.
+func (s *Service) ServeCopies(c Copying) {
+	s.copies = &headerCopies{Copying: c, cache: copies.NewCache[ID](s.rt, c.Size, c.MaxAge, func(Header) int { return 1 })}
+}
+
+// headersOf returns the headers of principals, without their writers, in the order of ids; zero
+// ones for unknown ids.
+func (s *Service) headersOf(ctx context.Context, v *Viewer, ids []ID) ([]Header, error) {
+	if s.copies == nil {
+		return s.store.ReadPrincipals(ctx, ids)
+	}
+	headers := make([]Header, len(ids))
+	missing := s.fromCopies(ctx, v, ids, headers)
+	if len(missing) == 0 {
+		return headers, nil
+	}
+	wanted := make([]ID, len(missing))
+	for n, i := range missing {
+		wanted[n] = ids[i]
+	}
+	began := copies.Now(s.rt)
+	read, err := s.store.ReadPrincipals(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range missing {
+		headers[i] = read[n]
+		if read[n].State.Used() {
+			s.copies.cache.Put(wanted[n], read[n], read[n].MTS, began)
+		}
+	}
+	return headers, nil
+}
+
+// fromCopies fills in the headers that copies may serve to the viewer, and returns the indexes of
+// all others. It does not wait for what is in flight if there is no copy.
+func (s *Service) fromCopies(ctx context.Context, v *Viewer, ids []ID, headers []Header) (missing []int) {
+	c, reading := s.copies, v.inFlight.get()
+	var set *commit.InFlightSet
+	if reading != nil && c.hasAny(s.rt, ids) {
+		set = reading.wait(ctx, s.rt)
+	}
+	hits, refused, now := 0, 0, copies.Now(s.rt)
+	for i, id := range ids {
+		if set == nil {
+			missing = append(missing, i)
+			continue
+		}
+		copied, ok, old := c.cache.Get(id, 0, now)
+		switch {
+		case ok && !set.MayHaveChanged(commit.Principal, string(id)):
+			hits++
+			headers[i] = copied
+			if c.served.Add(1)%c.SampleEvery == 0 {
+				s.sampleHeader(ctx, id, copied)
+			}
+		default:
+			if ok || old {
+				refused++
+			}
+			missing = append(missing, i)
+		}
+	}
+	if reading != nil {
+		c.Served(hits, refused, len(ids)-hits-refused)
+	}
+	return missing
+}
+
+// hasAny reports whether there is a copy of one of ids that is not too old.
+func (c *headerCopies) hasAny(rt sched.Runtime, ids []ID) bool {
+	now := copies.Now(rt)
+	for _, id := range ids {
+		if _, ok, _ := c.cache.Get(id, 0, now); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// sampleHeader compares a copy that was served with the stored header, in the background.
+func (s *Service) sampleHeader(ctx context.Context, id ID, copied Header) {
+	life := s.rt.Detach(ctx)
+	s.rt.Go(func() {
+		ctx, cancel := s.rt.Deadline(life, s.copies.SampleWithin)
+		defer cancel()
+		if wrong, err := s.headerIsWrong(ctx, id, &copied); err == nil && wrong {
+			s.copies.Wrong(ctx, id)
+		}
+	})
+}
+
+// headerIsWrong reports whether a copy was served that must not have been: the stored header shows
+// something else, and no list names its principal. The lists are read last: a change that was made
+// after the copy was served is on one.
+func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
+	stored, err := s.store.ReadPrincipals(ctx, []ID{id})
+	if err != nil || stored[0].MTS <= copied.MTS || copied.shows(&stored[0]) {
+		return false, err
+	}
+	set, err := s.copies.InFlight.Read(ctx)
+	return err == nil && !set.MayHaveChanged(commit.Principal, string(id)), err
+}
+
+// Copies returns the number of copies of headers that are kept.
+func (s *Service) Copies() int {
+	if s.copies == nil {
+		return 0
+	}
+	return s.copies.cache.Len()
+}
+
+// InFlightReading is a reading of what is in flight for one request. It begins after the request
+// has arrived.
+type InFlightReading struct {
+	done sched.Latch
+	set  *commit.InFlightSet // set before done opens; nil: unknown
+}
+
+// Done records the result of the reading. set is nil if it is not known what is in flight. Only the
+// first call has an effect, and none on a nil reading.
+func (r *InFlightReading) Done(set *commit.InFlightSet) {
+	if r != nil && !r.done.IsOpen() {
+		r.set = set
+		r.done.Open()
+	}
+}
+
+// wait waits for the result, which is nil if it is not known.
+func (r *InFlightReading) wait(ctx context.Context, rt sched.Runtime) *commit.InFlightSet {
+	if done, err := rt.Wait(ctx, r.done, 0); err != nil || !done {
+		return nil
+	}
+	return r.set
+}
+
+// currentReading is the reading of a request.
+type currentReading struct {
+	mu      sync.Mutex
+	reading *InFlightReading
+}
+
+func (c *currentReading) get() *InFlightReading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reading
+}
+
+// forget drops the reading. What is shown after a mutation of the request must contain it.
+func (c *currentReading) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = nil
+}
+
+// BeginInFlight returns a reading of what is in flight, for which the caller must call Done; nil if
+// there is one for this request already. Headers of principals that the request reads from now on
+// wait for it, and may be copies then.
+func (s *Service) BeginInFlight(v *Viewer) *InFlightReading {
+	c := &v.inFlight
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reading != nil {
+		return nil
+	}
+	c.reading = &InFlightReading{done: s.rt.Latch()}
+	return c.reading
+}
