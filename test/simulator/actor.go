@@ -21,8 +21,14 @@ type Actor struct {
 	slowest, fastest time.Duration
 	// deadlines: the product's time limits apply.
 	deadlines bool
-	locks     map[string]*lock
-	store     *Client
+	// standing counts the tasks that have stopped the monotonic clock, at stoodAt; stood is how long
+	// it has stood still.
+	standing       int
+	stoodAt, stood time.Duration
+	// setBack is how often the wall clock was set back.
+	setBack int
+	locks   map[string]*lock
+	store   *Client
 }
 
 // lock is a mutex with those that wait for it, first come first served.
@@ -83,7 +89,32 @@ func (a *Actor) Now() time.Time {
 func (a *Actor) clock() time.Time { return epoch.Add(a.s.now + a.skew) }
 
 // Elapsed is the actor's monotonic clock.
-func (a *Actor) Elapsed() time.Duration { return a.s.now }
+func (a *Actor) Elapsed() time.Duration {
+	if a.standing > 0 {
+		return a.stoodAt - a.stood
+	}
+	return a.s.now - a.stood
+}
+
+// standStill blocks for d, during which the monotonic clock stands still, as that of a machine does
+// that is suspended. Here other tasks go on.
+func (a *Actor) standStill(ctx context.Context, d time.Duration) {
+	if a.standing == 0 {
+		a.stoodAt = a.s.now
+	}
+	a.standing++
+	_ = a.After(ctx, d)
+	if a.standing--; a.standing == 0 {
+		a.stood += a.s.now - a.stoodAt
+	}
+}
+
+// setBackBy sets the wall clock back.
+func (a *Actor) setBackBy(d time.Duration) {
+	a.skew -= d
+	a.slowest = min(a.slowest, a.skew)
+	a.setBack++
+}
 
 // Go starts a task for the same operation as the running one.
 func (a *Actor) Go(body func()) {

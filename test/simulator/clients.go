@@ -30,7 +30,7 @@ func (r *run) process(name string) *process {
 	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
 	a.deadlines = r.deadlines
-	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies}
+	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies, linger: 2 * r.copies.MaxAge}
 	if r.copies.Size > 0 {
 		p.watch = copyWatcher{r: r}
 	}
@@ -151,7 +151,7 @@ func (r *run) walk(p *process) {
 	if r.copies.Size > 0 {
 		w.owner = r.w.principals[s.pick(2)] // was read before
 		if s.chance(400) {
-			_ = p.a.After(r.ctx, time.Duration(s.pick(1<<s.pick(36)))*time.Nanosecond)
+			r.pauseReader(p)
 		}
 	}
 	w.calm = r.calm()

@@ -14,6 +14,9 @@ const copiesFrom = 1 << 32
 var revealing = [...]opKind{opTitle, opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opExpire,
 	opMembers, opMembers, opShare, opRemove, opDelete}
 
+// renaming are those of a schedule that is about principals.
+var renaming = [...]opKind{opUpdateUser, opUpdateUser, opUpdateUser, opUpdateUser, opUpdateUser, opDeleteUser, opTitle, opVisibility}
+
 // copyWatcher counts what is served from copies.
 type copyWatcher struct {
 	library.Unwatched
@@ -23,6 +26,15 @@ type copyWatcher struct {
 // Copied implements library.Watcher.
 func (w copyWatcher) Copied(hits, refused, misses int) {
 	for what, n := range map[string]int{"copy served": hits, "copy refused": refused, "no copy": misses} {
+		if n > 0 {
+			w.r.m.reached(what)
+		}
+	}
+}
+
+// CopiedPrincipals implements library.Watcher.
+func (w copyWatcher) CopiedPrincipals(hits, refused, misses int) {
+	for what, n := range map[string]int{"copy of a principal served": hits, "copy of a principal refused": refused, "no copy of a principal": misses} {
 		if n > 0 {
 			w.r.m.reached(what)
 		}
@@ -51,9 +63,20 @@ func (r *run) drawCopies() {
 		// Hot items cool down while they are read.
 		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
 	}
-	r.copies = library.HeaderCache{Size: 1 + s.pick(20), AlwaysOn: true, SampleEvery: 1 + s.pick(6)}
+	r.copies = library.HeaderCache{
+		Size: 1 + s.pick(20), AlwaysOn: true, SampleEvery: 1 + s.pick(6), MaxAge: time.Duration(1+s.pick(6)) * time.Second,
+	}
 	r.together, r.brisk = true, s.chance(512)
-	r.ops = r.w.plan(s, 2, 6, revealing[:])
+	kinds := revealing[:]
+	if s.chance(250) {
+		kinds = renaming[:]
+	}
+	r.ops = r.w.plan(s, 2, 6, kinds)
+	for _, o := range r.ops {
+		if o.kind == opUpdateUser && s.chance(512) {
+			o.group = ann
+		}
+	}
 	r.drawFaults()
 	s.slow = []uint64{0, 0, 300}[s.pick(3)]
 	writers := 1 + s.pick(2)
@@ -66,5 +89,20 @@ func (r *run) drawCopies() {
 	}
 	for range 1 + s.pick(2) {
 		r.users = append(r.users, &client{readers: 3 + s.pick(4)})
+	}
+}
+
+// pauseReader has a reader pause, so that copies become old. Some machines are suspended meanwhile,
+// and the wall clocks of some are set back.
+func (r *run) pauseReader(p *process) {
+	d := time.Duration(r.s.pick(1<<r.s.pick(36))) * time.Nanosecond
+	switch r.s.pick(8) {
+	case 0, 1:
+		p.a.standStill(r.ctx, d)
+	case 2, 3:
+		_ = p.a.After(r.ctx, d)
+		p.a.setBackBy(min(d, 10*time.Second))
+	default:
+		_ = p.a.After(r.ctx, d)
 	}
 }

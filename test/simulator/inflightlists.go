@@ -19,14 +19,14 @@ func (st *Store) inFlightList(id commit.ListID) *listCell {
 
 // PutInFlightList replaces a list; one without blocks is deleted.
 func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
-	blocks := slices.Clone(l.Blocks)
+	blocks, pending := slices.Clone(l.Blocks), hasPending(l.Blocks)
 	keepsEmpty := len(c.st.replicas) > 0
 	return c.spread(ctx, "PutInFlightList", func(st *Store) {
 		cell := st.inFlightList(l.ID)
 		if len(blocks) == 0 && !keepsEmpty {
 			cell.del(l.Stamp)
 		} else if cell.put(l.Stamp) {
-			cell.blocks = blocks
+			cell.blocks, cell.pending = blocks, pending
 		}
 		if st.Trace != nil {
 			st.tracef("  list %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
@@ -47,8 +47,15 @@ func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, lin
 	return lists, true, err
 }
 
-// holds reports whether the list has entries: an empty one may be kept until its process ends.
-func (l *listCell) holds() bool { return l.live && len(l.blocks) > 0 }
+// holds reports whether the list has changes that have not ended: an empty one, or one of changes
+// that linger, may be kept until its process ends.
+func (l *listCell) holds() bool { return l.live && l.pending }
+
+// hasPending reports whether a list has changes that have not ended.
+func hasPending(blocks [][]byte) bool {
+	entries, _ := commit.Decode(blocks) // the product wrote them
+	return slices.ContainsFunc(entries, func(e commit.Entry) bool { return !e.Ended })
+}
 
 func (st *Store) currentLists() []commit.InFlightList {
 	var inFlightLists []commit.InFlightList

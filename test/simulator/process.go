@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"errors"
+	"time"
 
 	"carrel/backend"
 	"carrel/core/journal"
@@ -31,8 +32,10 @@ type process struct {
 	// announces: it announces its changes. If nothing is followed it need not, and schedules are
 	// shorter.
 	announces bool
-	// copies says how its pages are served from copies of headers.
+	// copies says how its pages are served from copies of headers, and linger how long changes of
+	// principals stay on its list after they have ended.
 	copies library.HeaderCache
+	linger time.Duration
 	watch  library.Watcher
 	// leaves: it has started to drain.
 	leaves bool
@@ -50,7 +53,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c, p.a, nil)
-	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Watch: p.watch}
+	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Linger: p.linger, Watch: p.watch}
 	if p.announces {
 		c.Notifier = p.c
 	}

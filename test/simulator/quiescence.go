@@ -140,7 +140,7 @@ func (r *run) busy(id library.ContentID) bool {
 		}
 		entries, _ := commit.Decode(l.blocks) // the product wrote them
 		for _, e := range entries {
-			if e.Key == string(id) || e.Kind == commit.Principal {
+			if e.Key == string(id) || e.Kind == commit.Principal && !e.Ended {
 				return true
 			}
 		}

@@ -15,6 +15,7 @@ func TestCopies_AreReached(t *testing.T) {
 	}
 	for what, least := range map[string]int{
 		"copy served": 800, "copy refused": 200, "no copy": 1000, "updateTitle done": 400, "updateVisibility done": 300,
+		"copy of a principal served": 3000, "copy of a principal refused": 400, "updateUser done": 300, "deleteUser done": 50,
 		"setExpiry done": 100, "setMembers done": 200, "remove done": 50, "delete done": 100, "page with an expired item to hide": 5,
 		"move of a hot item after another": 30, "walk descending forward": 1000, "walk ascending forward": 500,
 	} {

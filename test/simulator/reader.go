@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/library"
 	"carrel/principal"
@@ -24,6 +25,22 @@ type readPage struct {
 	// unbounded: it has reached the newest end and reported that the walk continues, because items
 	// that have moved did not fit. The next page starts a walk of its own.
 	unbounded bool
+	// people are principals that the request has read, too.
+	people []shownPrincipal
+}
+
+// shownPrincipal is what a request has shown of a principal.
+type shownPrincipal struct {
+	id    principal.ID
+	shown *principal.Header // nil: nothing
+}
+
+// of reports whether this is what is shown of a state. All principals are PUBLIC.
+func (p *shownPrincipal) of(s *principalState) bool {
+	if p.shown == nil {
+		return s.header.State != commit.Live
+	}
+	return s.header.State == commit.Live && s.header.DisplayName == p.shown.DisplayName
 }
 
 // shownItem is what a page has shown of an item.
@@ -96,9 +113,16 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 			// Resolvers do so for every page whose owner is still to be read.
 			p.svc.Prefetch(ctx, v, r.owner, q)
 		}
+		clockSet := p.a.setBack
 		conn, err := p.api.Library(ctx, v, r.owner, q)
 		if err != nil {
 			return err
+		}
+		if shown.people, err = readPeople(ctx, p, v); err != nil {
+			return err
+		}
+		if p.a.setBack != clockSet {
+			shown.from = time.Time{}
 		}
 		if r.bucket = conn.Bucket; r.counts && len(r.pages) == 0 {
 			if r.count, err = p.api.LibraryCount(ctx, conn); err != nil {
@@ -131,6 +155,26 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 		}
 	}
 	return nil
+}
+
+// readPeople reads principals as a request reads the creators of the items of its page.
+func readPeople(ctx context.Context, p *process, v *principal.Viewer) ([]shownPrincipal, error) {
+	if p.copies.Size == 0 {
+		return nil, nil
+	}
+	ids := []principal.ID{ann, bob}
+	found, err := p.api.Principals(ctx, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	people := make([]shownPrincipal, len(ids))
+	for i, id := range ids {
+		people[i].id = id
+		if found[i] != nil {
+			people[i].shown = found[i].Head()
+		}
+	}
+	return people, nil
 }
 
 // unbounded reports whether a cursor has no bound.
@@ -169,6 +213,7 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 			}
 		}
 	}
+	r.checkPeople(h, report)
 	all := r.items()
 	for _, id := range r.calm {
 		if !slices.Contains(all, id) && h.mustHaveSeen(r, id) {
@@ -179,6 +224,18 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 	for i, id := range all {
 		if slices.Contains(all[:i], id) && !h.mayComeAgain(r, id) {
 			report(wrongPage, "%v saw %v in one walk (descending %v, backward %v)", r.view, all, r.descending, r.backward)
+		}
+	}
+}
+
+// checkPeople checks that each principal was shown as it was at some moment of the request.
+func (r *reader) checkPeople(h *History, report func(kind, format string, args ...any)) {
+	for _, page := range r.pages {
+		for _, p := range page.people {
+			states := h.ofPrincipal(p.id).during(page.start, page.end)
+			if !slices.ContainsFunc(states, func(s principalState) bool { return p.of(&s) }) {
+				report(wrongPage, "%v saw %s in steps %d to %d as it was not then: %+v", page.view, p.id, page.start, page.end, p.shown)
+			}
 		}
 	}
 }

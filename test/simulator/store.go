@@ -149,8 +149,9 @@ type foundCell struct {
 
 type listCell struct {
 	cell
-	id     commit.ListID
-	blocks [][]byte
+	id      commit.ListID
+	blocks  [][]byte
+	pending bool // some change in it has not ended
 }
 
 type dueCell struct {

@@ -98,6 +98,9 @@ func (st *Store) addPrincipal(id principal.ID, at clock.Instant) {
 	st.library(id).built.put(int64(at))
 	st.library(id).recorded.put(int64(at))
 	st.applyDirectory(&principal.DirectoryUpdate{Header: &p.header})
+	if st.history != nil && id.IsUser() { // addGroupMembers notes groups
+		st.history.principal(p, nil)
+	}
 }
 
 // addEverybody adds principals who exist from the start, and crew with ann and bob.

@@ -33,6 +33,19 @@ var copies = []Ablation{
 	{"flight-ignored", "a copy serves although a change of its item is in flight", Copies, []Patch{
 		{"library/copies.go", "case ok && !r.inFlight.Has(commit.Content, string(e.Content)):", "case ok && (commit.Ablated(\"flight-ignored\") || !r.inFlight.Has(commit.Content, string(e.Content))):"},
 	}},
+	{"linger-too-short", "a change of a principal lingers for less time than copies are served", Copies, []Patch{
+		{"core/journal/linger.go", "j.rt.Elapsed() + j.linger[kind]}", "j.rt.Elapsed() + ablatedLinger(j.linger[kind])}"},
+	}},
+	{"take-over-drops-ended", "a take-over drops the changes of principals that linger", Copies, []Patch{
+		{"core/journal/linger.go", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 {\n", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 && !commit.Ablated(\"take-over-drops-ended\") {\n"},
+	}},
+	{"age-by-monotonic-clock", "the age of a copy is judged by the monotonic clock alone", Copies, []Patch{
+		{"core/copies/cache.go", "\treturn max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))\n", "\treturn ablatedAge(t, then)\n"},
+	}},
+	{"age-by-wall-clock", "the age of a copy is judged by the wall clock alone", Copies, nil},
+	{"principal-flight-ignored", "a copy of a principal serves although a list names the principal", Copies, []Patch{
+		{"principal/copies.go", "case ok && !set.MayHaveChanged(commit.Principal, string(id)):", "case ok && (commit.Ablated(\"principal-flight-ignored\") || !set.MayHaveChanged(commit.Principal, string(id))):"},
+	}},
 	{"pages-by-visibility", "a page with a cursor shows an entry wherever its item is now", Copies, []Patch{
 		{"library/scan.go", "\tcase e.Position == h.Position:\n", "\tcase e.Position == h.Position, !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},
 	}},

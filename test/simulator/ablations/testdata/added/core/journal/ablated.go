@@ -39,6 +39,14 @@ func ablatedName(name string) string {
 	return name
 }
 
+// ablatedLinger is how long a change lingers.
+func ablatedLinger(d time.Duration) time.Duration {
+	if commit.Ablated("linger-too-short") {
+		return d / 8
+	}
+	return d
+}
+
 // ablatedList is what is written of the list.
 func (j *Journal) ablatedList(entries []commit.Entry) []commit.Entry {
 	if !commit.Ablated("deferred-unlisted") {
