@@ -55,7 +55,7 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("Round trips that an operation waits for with a compare-and-set of %d, or of %d; statements", paxosV2, paxosV1)
-	page, n := g.newest(ctx), 0
+	page, n := g.newest(ctx, false), 0
 	for _, c := range []struct {
 		name string
 		once func() error
