@@ -53,6 +53,25 @@ func (l *lingering) ended() (keys []string) {
 	return keys
 }
 
+// A gateway that does not know ended changes resumes them when it takes a list over. That changes
+// nothing, whether the principal exists or the entry stands for all.
+func TestResume_OfEndedChangesDoesNothing(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	before := h.Header("u:acme:bob")
+	for _, key := range []string{"u:acme:bob", "g:acme:staff", "u:acme:nobody", ""} {
+		if _, err := h.Service.Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
+			t.Errorf("resuming the ended change of %q: %v", key, err)
+		}
+		rows, err := h.Store.ReadPrincipal(t.Context(), principal.ID(key), principal.Query{})
+		if absent := key == "" || key == "u:acme:nobody"; err != nil || absent && rows.Header.Seq != 0 {
+			t.Errorf("%q has the header %+v, %v", key, rows.Header, err)
+		}
+	}
+	if after := h.Header("u:acme:bob"); after.Seq != before.Seq {
+		t.Errorf("its seq was %d and is %d", before.Seq, after.Seq)
+	}
+}
+
 // A change lingers if and only if pages show the principal differently after it.
 func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 	name, other, address := "Robert", "Bobby", "robert@example.com"

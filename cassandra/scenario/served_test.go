@@ -10,7 +10,6 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
-	"carrel/library/storetest"
 )
 
 func sorted(list []string) []string {
@@ -119,11 +118,36 @@ func (g *gateway) awaitReadyz(status int, text string) {
 	}
 }
 
-// inFlightListOf returns the list of a process that died before it could change an item.
-func inFlightListOf(id library.ContentID) commit.InFlightList {
-	return commit.InFlightList{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: storetest.Blocks(
-		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll},
-	)}
+// renamed is a user whose change lingers on the list of a process that died.
+const renamed = "u:demo:ann"
+
+// inFlightListOf returns the list of a process that died before it could change an item, and after
+// it had changed a user.
+func inFlightListOf(t *testing.T, id library.ContentID) commit.InFlightList {
+	t.Helper()
+	blocks, err := commit.Encode([]commit.Entry{
+		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll}.Entry(),
+		{Kind: commit.Principal, Key: renamed, Decided: true, Ended: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit.InFlightList{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: blocks}
+}
+
+// wantLingering checks that one list is in a store, of another process than the one that died, and
+// that it has the ended change of renamed only.
+func wantLingering(t *testing.T, store commit.JournalStore) {
+	t.Helper()
+	lists, err := commit.OpenLists(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists = slices.DeleteFunc(lists, func(l commit.OpenList) bool { return len(l.Entries) == 0 })
+	if len(lists) != 1 || lists[0].ID == "a-process-that-died" || len(lists[0].Entries) != 1 || !lists[0].Entries[0].Ended ||
+		lists[0].Entries[0].Key != renamed {
+		t.Errorf("the lists are %+v", lists)
+	}
 }
 
 // TestAudit_FinishesChangesOfAKilledGateway: the next process that uses the store alone, such as an
@@ -136,13 +160,14 @@ func TestAudit_FinishesChangesOfAKilledGateway(t *testing.T) {
 	g := serve(t, there, "desk-1")
 	g.kill()
 	store := opened(t, there)
-	if err := store.PutInFlightList(t.Context(), inFlightListOf("c:demo:n000001")); err != nil {
+	if err := store.PutInFlightList(t.Context(), inFlightListOf(t, "c:demo:n000001")); err != nil {
 		t.Fatal(err)
 	}
 	awaitNobody(t, store)
-	if code, _, errs := run(t, "copy", "--from", there, "--to", embedded(t)); code != 1 || !strings.Contains(errs, "let carrel audit finish what is left") {
+	if code, _, errs := run(t, "copy", "--from", there, "--to", embedded(t)); code != 1 || !strings.Contains(errs, "run carrel audit to finish the changes") {
 		t.Errorf("a copy with changes in flight: exit %d: %s", code, errs)
 	}
 	wantAudit(t, there, 30)
+	wantLingering(t, store)
 	must(t, "copy", "--from", there, "--to", embedded(t))
 }

@@ -15,7 +15,9 @@ import (
 	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/cursor"
+	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/naming"
@@ -408,5 +410,29 @@ func wantPaste(t *testing.T, store backend.Store, made *paste.Created, body stri
 	}
 	if _, err := services.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, ClearExpiry: true}); err != nil {
 		t.Errorf("with the secret: %v", err)
+	}
+}
+
+// A store with changes in flight cannot be copied. Changes that have ended and linger do not matter.
+func TestCopy_SourceWithChangesInFlightIsRefused(t *testing.T) {
+	runtime := sched.NewReal()
+	defer runtime.Close()
+	ended := commit.Entry{Kind: commit.Principal, Key: "u:acme:ann", Decided: true, Ended: true}
+	pending := commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:acme:ben"}
+	for _, c := range []struct {
+		entries []commit.Entry
+		refused bool
+	}{{nil, false}, {[]commit.Entry{ended}, false}, {[]commit.Entry{ended, pending}, true}} {
+		from, to := newStore(t), newStore(t)
+		blocks, err := commit.Encode(c.entries)
+		if err = errors.Join(err, from.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1, Blocks: blocks})); err != nil {
+			t.Fatal(err)
+		}
+		_, err = archive.Copy(t.Context(), runtime, from, to, noProgress)
+		if refused := fault.CodeOf(err) == fault.Conflict; refused != c.refused || !refused && err != nil {
+			t.Errorf("with the changes %+v: %v", c.entries, err)
+		}
+		closeStore(t, from)
+		closeStore(t, to)
 	}
 }
