@@ -59,7 +59,8 @@ func NewCache[K comparable, V any](rt sched.Runtime, limit int, age time.Duratio
 	return &Cache[K, V]{rt: rt, limit: limit, age: age, weigh: weigh, copies: map[K]*list.Element{}, used: list.New()}
 }
 
-// Get returns the copy of a key if it has the state of mts or a later one and is not too old. refused reports that there is a copy but it is too old.
+// Get returns the copy of a key if it has the state of mts or a later one and is not too old.
+// refused reports that there is a copy, but an older one.
 func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

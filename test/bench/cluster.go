@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -95,7 +96,7 @@ func (o *options) newKeyspace(ctx context.Context, what string) (string, error) 
 }
 
 func (o *options) clusterOptions(keyspace string, counts *tally) session.Options {
-	c := session.Options{Hosts: strings.Split(o.hosts, ","), Keyspace: keyspace, Replication: map[string]int{"": 1}}
+	c := session.Options{Hosts: strings.Split(o.hosts, ","), Keyspace: keyspace, Replication: map[string]int{"": cmp.Or(o.replicas, 1)}}
 	if counts != nil {
 		c.Observe = counts.observe
 	}

@@ -36,6 +36,8 @@ type options struct {
 	peers   bool
 	// peersDir is the directory of the other servers.
 	peersDir string
+	// replicas is the number of nodes that have each row; 0 means 1.
+	replicas int
 	// hosts and keyspace tell the process to be measured where its cluster is.
 	hosts, keyspace string
 	node            *cassandratest.Cluster // that the bench has started
