@@ -16,7 +16,8 @@ var layers = [][]string{
 	{"core/timeline"},
 	{"principal"},
 	{"library", "lease", "paste"},
-	{"library/feed", "page"},
+	{"library/listing", "page"},
+	{"library/feed"},
 	{"library/repair"},
 }
 

@@ -14,6 +14,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/feed"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
@@ -42,7 +43,7 @@ type Config struct {
 	// none does.
 	Linger time.Duration
 	// HeaderCache sets how many headers are cached to serve pages on remote stores.
-	HeaderCache library.HeaderCache
+	HeaderCache listing.HeaderCache
 	Tuning      library.Tuning
 }
 
@@ -52,7 +53,7 @@ type Services struct {
 	Engine     *commit.Engine
 	Principals *principal.Service
 	Leases     *lease.Service
-	// Library has the methods of packages library, feed and repair.
+	// Library has the methods of packages library, listing, feed and repair.
 	Library *repair.Service
 	Pages   *page.Service
 	Pastes  *paste.Service
@@ -85,14 +86,18 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	libraries, err := library.New(ctx, library.Config{
 		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, InFlightLists: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
-		Cursors: cursors, Feeds: feeds, Remote: c.Remote, HeaderCache: c.HeaderCache, Tuning: c.Tuning,
+		Cursors: cursors, Feeds: feeds, Tuning: c.Tuning,
 	})
 	if err != nil {
 		return nil, err
 	}
 	pages := page.New(page.Config{Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
+	listings := listing.New(ctx, listing.Config{
+		Library: libraries, Contents: c.Store, Libraries: c.Store, InFlightLists: c.Store,
+		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote, HeaderCache: c.HeaderCache,
+	})
 	following := feed.New(ctx, feed.Config{
-		Library: libraries, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
+		Library: listings, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
 	repairs := repair.New(repair.Config{

@@ -17,6 +17,7 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/feed"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/page"
 	"carrel/pebblestore"
@@ -72,14 +73,15 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	}
 	want("BeforeSearch", principals.CheckHooks())
 	want("PublishTo", libraries.CheckHooks())
-	feeds := feed.New(ctx, feed.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
+	listings := listing.New(ctx, listing.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log})
+	feeds := feed.New(ctx, feed.Config{Library: listings, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
 	want("KeepPages", libraries.CheckHooks())
 	page.New(page.Config{Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
 	want("BeforeLatest", libraries.CheckHooks())
 	libraries.BeforeLatest(func(context.Context) error { return nil })
-	want("OnMissing", libraries.CheckHooks())
-	libraries.OnMissing(func(context.Context, principal.ID) error { return nil })
-	want("repairs", libraries.CheckHooks())
+	want("OnMissing", feeds.CheckHooks())
+	feeds.OnMissing(func(context.Context, principal.ID) error { return nil })
+	want("repairs", feeds.CheckHooks())
 	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
 	want("BeforeSearch", libraries.CheckHooks())
 	repairs := repair.New(repair.Config{

@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 
-	"carrel/library"
+	"carrel/library/listing"
 )
 
 // coerce checks the variables against their types and sets defaults. It makes a stricter check
@@ -179,7 +179,7 @@ func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal
 	}
 	for _, arg := range d.filters {
 		if !isNull(arg.Value, values) {
-			asked[d.sized[arg]] = library.MaxFilterScan
+			asked[d.sized[arg]] = listing.MaxFilterScan
 		}
 	}
 	for _, arg := range d.pageSizes {

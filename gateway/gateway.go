@@ -20,6 +20,7 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange/archive"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/observe"
 	"carrel/page"
 )
@@ -153,7 +154,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
 	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets},
-		HeaderCache: library.HeaderCache{Size: with.HeaderCache}}
+		HeaderCache: listing.HeaderCache{Size: with.HeaderCache}}
 	if with.Metrics != nil {
 		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
@@ -177,7 +178,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		return fmt.Errorf("starting the service: %w", err)
 	}
 	if _, kept := g.Library.CopyStats(); kept && with.Metrics != nil {
-		with.Metrics.Copies(func() library.CopyStats { st, _ := g.Library.CopyStats(); return st })
+		with.Metrics.Copies(func() listing.CopyStats { st, _ := g.Library.CopyStats(); return st })
 	}
 	return nil
 }

@@ -113,10 +113,15 @@ func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []Conte
 	for i := range rows {
 		decisions[i] = accessTo(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), false, now)
 	}
-	if err := s.resolveByGroups(ctx, v, decisions, func(i int) ContentID { return ids[i] }); err != nil {
+	return s.seen(ctx, v, decisions, func(i int) ContentID { return ids[i] })
+}
+
+// seen completes decisions, and reports which of the items v sees.
+func (s *Service) seen(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) ([]bool, error) {
+	if err := s.resolveByGroups(ctx, v, decisions, idOf); err != nil {
 		return nil, err
 	}
-	sees := make([]bool, len(rows))
+	sees := make([]bool, len(decisions))
 	for i, d := range decisions {
 		sees[i] = d == principal.Granted
 	}
@@ -163,18 +168,18 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner p
 	return principal.Public, false, nil
 }
 
-// holds reports whether an item belongs in the bucket whose entries are read, even if it has
+// Holds reports whether an item belongs in the bucket whose entries are read, even if it has
 // expired. rows were read with r.Members.
-func (r *Reading) holds(rows *ContentRows) bool {
+func (r *Reading) Holds(rows *ContentRows) bool {
 	h := &rows.Header
-	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.source, h.Visibility, h.ID, r.owner)
+	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.Source, h.Visibility, h.ID, r.owner)
 }
 
 // accessTo decides whether the viewer sees an item in this library. rows were read with
 // r.Members.
 func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Access {
 	h := &rows.Header
-	if !h.Exists(now) || !r.holds(rows) {
+	if !h.Exists(now) || !r.Holds(rows) {
 		return principal.Denied
 	}
 	if r.AsOwner {
@@ -189,6 +194,16 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 // r.Members.
 func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
 	return r.s.granted(ctx, r.v, rows.Header.ID, r.accessTo(rows, r.s.Now()))
+}
+
+// SeesEach is Sees for several items.
+func (r *Reading) SeesEach(ctx context.Context, rows []ContentRows) ([]bool, error) {
+	now := r.s.Now()
+	decisions := make([]principal.Access, len(rows))
+	for i := range rows {
+		decisions[i] = r.accessTo(&rows[i], now)
+	}
+	return r.s.seen(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID })
 }
 
 // ShowsRemovals reports whether this reader may know why an item has left the library. For

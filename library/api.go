@@ -28,6 +28,21 @@ type LibraryQuery struct {
 	WithPermissions bool // LibraryEdge.Permissions is filled
 }
 
+// LibraryFilter restricts the items that a page of a library shows, and nothing else. An item
+// must meet all conditions that are set.
+type LibraryFilter struct {
+	// Text contains words. Each must be the beginning of a word of the title or the description,
+	// ignoring case and accents. A text without words is no condition.
+	Text *string
+	// An item must have one of the values of each list; nil: any value. An empty list is refused.
+	Kinds        []ContentKind
+	Visibilities []principal.Visibility
+	// CreatedBy is the id of the user who created the item, if the viewer sees it.
+	CreatedBy *string
+	// Roles are roles of the library's owner on the item.
+	Roles []ContentRole
+}
+
 // LibraryConnection is a page of a library.
 type LibraryConnection struct {
 	Edges    []*LibraryEdge

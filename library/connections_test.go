@@ -197,8 +197,8 @@ func TestConnections_Arguments(t *testing.T) {
 			{"too many", things[kind], backendtest.First(101), fault.Invalid, fault.ReasonBadInput},
 			{"negative", things[kind], backendtest.First(-1), fault.Invalid, fault.ReasonBadInput},
 			{"backwards", things[kind], cursor.PageArgs{Last: n(1)}, fault.Invalid, fault.ReasonBadInput},
-			{"empty cursor", things[kind], backendtest.FirstAfter(1, ptrTo("")), fault.Invalid, fault.ReasonBadCursor},
-			{"no cursor", things[kind], backendtest.FirstAfter(1, ptrTo("abc")), fault.Invalid, fault.ReasonBadCursor},
+			{"empty cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("")), fault.Invalid, fault.ReasonBadCursor},
+			{"no cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("abc")), fault.Invalid, fault.ReasonBadCursor},
 		} {
 			t.Run(kind+", "+c.name, func(t *testing.T) {
 				r.T = t

@@ -97,14 +97,6 @@ type Content struct {
 // Tenant returns the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
 
-// description returns the description, "" if there is none.
-func (c *Content) description() string {
-	if c.Description == nil {
-		return ""
-	}
-	return *c.Description
-}
-
 // URL returns the canonical URL that names the item, nil if it has none.
 func (c *Content) URL() *string {
 	if c.CanonicalURL == "" {

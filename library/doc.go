@@ -1,6 +1,7 @@
-// Package library is the domain of the gateway: principals and their libraries, the content
-// shared with them, who may see what, the cursors and pages by which it is read, and the write
-// protocol that keeps every library correct after every crash and under every race.
+// Package library is content and the libraries that list it: items and their members, who may see
+// what, the mutations of items, and the write protocol that keeps every library correct after every
+// crash and under every race. Package listing reads the pages of libraries, feed delivers their
+// changes, and repair restores what was lost.
 //
 // It holds every rule once. It must not know how rows are stored (see the Store interfaces in
 // store.go), how a request arrived, or what GraphQL is. It imports the standard library,

@@ -63,12 +63,7 @@ type Config struct {
 	Watch         Watcher
 	Cursors       *cursor.Sealer
 	Feeds         *timeline.Timelines
-	// Remote reports that a call of the store takes a round trip. Calls that do not
-	// depend on each other are then made at the same time.
-	Remote bool
-	// HeaderCache is for remote stores only.
-	HeaderCache HeaderCache
-	Tuning      Tuning // see Tuning.WithDefaults
+	Tuning        Tuning // see Tuning.WithDefaults
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -84,21 +79,17 @@ type Service struct {
 	names         Namer
 	log           *slog.Logger
 	watch         Watcher
-	remote        bool
 	tune          Tuning
 	Seals         *cursor.Sealer
 	permits       *sched.Permits // of index updates, for the process
-	copies        *headerCopies  // nil: none are kept
 
 	feeds   *timeline.Timelines
 	listed  listedContent
-	folding *folding
 	fanOuts fanOutQueues
 	shares  shareTable
 
-	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
-	publish Publisher                                           // see PublishTo
-	pages   Pages                                               // see KeepPages
+	publish Publisher // see PublishTo
+	pages   Pages     // see KeepPages
 
 	beforeLatest func(context.Context) error // see BeforeLatest
 	// changesSince is since when the store has the changes of its libraries.
@@ -107,19 +98,15 @@ type Service struct {
 
 // New returns the Service of libraries, and makes it the handler of the changes of
 // content. It reads a setting of the store, and stores it if the store has none.
-// PublishTo and OnMissing must be called before the first request.
+// PublishTo must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, inFlightLists: c.InFlightLists, claims: c.Claims,
-		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, remote: c.Remote, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
-		folding: new(folding),
+		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
 	}
 	var err error
 	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {
 		return nil, fmt.Errorf("read since when changes are kept: %w", err)
-	}
-	if s.copies = newHeaderCopies(ctx, &c); s.copies != nil {
-		s.copyPrincipals(c.HeaderCache.MaxAge, c.HeaderCache.Size)
 	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fanOuts = fanOutQueues{s: s, waiting: map[ContentID][]*fanOut{}}
@@ -135,12 +122,6 @@ func New(ctx context.Context, c Config) (*Service, error) {
 // PublishTo has p notified of everything that is written into libraries.
 func (s *Service) PublishTo(p Publisher) { s.publish = p }
 
-// OnMissing has rebuild called for a library that is not in the store. rebuild returns
-// nil once the library is complete, and an error that is UNAVAILABLE until then.
-func (s *Service) OnMissing(rebuild func(ctx context.Context, owner principal.ID) error) {
-	s.missing = rebuild
-}
-
 // CheckHooks returns an error if the Service, or that of principals, lacks a function
 // that it needs and that another package registers.
 func (s *Service) CheckHooks() error {
@@ -151,8 +132,6 @@ func (s *Service) CheckHooks() error {
 		return errors.New("library: KeepPages was not called")
 	case s.beforeLatest == nil:
 		return errors.New("library: BeforeLatest was not called")
-	case s.missing == nil:
-		return errors.New("library: OnMissing was not called")
 	case !s.CanRepair(commit.Content):
 		return errors.New("library: nothing repairs the libraries of content")
 	}

@@ -10,7 +10,6 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
-	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/library"
@@ -20,10 +19,9 @@ import (
 // watching records what a Service reports.
 type watching struct {
 	library.Unwatched
-	mu            sync.Mutex
-	lags          []time.Duration
-	left          int
-	stale, unseen int
+	mu   sync.Mutex
+	lags []time.Duration
+	left int
 
 	following, delivered, cutOff int
 	walks, carried, failed       int
@@ -57,52 +55,6 @@ func (w *watching) FanOut(ctx context.Context, others []context.Context) (contex
 			}
 		})
 	}
-}
-
-func (w *watching) Hid(stale, unseen int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stale += stale
-	w.unseen += unseen
-}
-
-func TestWatcher_CountsHiddenEntries(t *testing.T) {
-	r := staleFixture(t) // n02 has moved, its entry has not, and n00 has entries at two positions
-	past := backendtest.RowsStart - 1
-	r.Change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
-	r.Change("c:acme:n05", func(h *library.Header) { h.State = commit.Deleted })
-	for _, tc := range []struct {
-		name          string
-		q             library.LibraryQuery
-		stale, unseen int
-	}{
-		{"oldest first", library.LibraryQuery{PageArgs: backendtest.First(10)}, 3, 1},
-		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: backendtest.First(10), Descending: true}, 3, 1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := &watching{}
-			svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Watch: w})
-			if _, err := svc.Library(t.Context(), backendtest.Ann(), "u:acme:ann", tc.q); err != nil {
-				t.Fatal(err)
-			}
-			if w.stale != tc.stale || w.unseen != tc.unseen {
-				t.Errorf("%d stale and %d unseen entries were reported, want %d and %d", w.stale, w.unseen, tc.stale, tc.unseen)
-			}
-		})
-	}
-	t.Run("nothing hidden", func(t *testing.T) {
-		clean := backendtest.NewRows(t)
-		clean.Principals("u:acme:ann")
-		addNumbered(clean, 3)
-		w := &watching{}
-		svc := backendtest.Open(t, backend.Config{Store: clean.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
-		if _, err := svc.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(10)}); err != nil {
-			t.Fatal(err)
-		}
-		if w.stale+w.unseen > 0 {
-			t.Errorf("%d stale and %d unseen entries were reported for a correct library", w.stale, w.unseen)
-		}
-	})
 }
 
 func TestWatcher_ReportsFanOuts(t *testing.T) {

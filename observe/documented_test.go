@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"carrel/core/journal"
-	"carrel/library"
+	"carrel/library/listing"
 )
 
 // registered returns the labels of all metrics that a gateway can have, by the registered name:
@@ -25,7 +25,7 @@ func registered(t *testing.T) map[string][]string {
 	m.Skew(func() (time.Duration, bool) { return 0, true })
 	m.Streams(func() (events, sockets int) { return 0, 0 })
 	m.Answers(func() int64 { return 0 })
-	m.Copies(func() library.CopyStats { return library.CopyStats{} })
+	m.Copies(func() listing.CopyStats { return listing.CopyStats{} })
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descriptions)

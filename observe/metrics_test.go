@@ -23,6 +23,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/library/storetest"
 	"carrel/pebblestore"
@@ -131,8 +132,8 @@ func TestMetrics_Values(t *testing.T) {
 	m.Copied(40, 3, 2)
 	m.CopiedPrincipals(50, 20, 21)
 	m.CopyWrong()
-	m.Copies(func() library.CopyStats {
-		return library.CopyStats{Copies: 17, Principals: 22, InFlight: 18, InUse: true}
+	m.Copies(func() listing.CopyStats {
+		return listing.CopyStats{Copies: 17, Principals: 22, InFlight: 18, InUse: true}
 	})
 	m.Follows(3)
 	m.Follows(-1)

@@ -10,7 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
-	"carrel/library"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/principal"
 )
@@ -147,7 +147,7 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 	l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
 	reader := backendtest.Open(t, backend.Config{
-		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: library.HeaderCache{Size: 10},
+		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: listing.HeaderCache{Size: 10},
 	})
 	copied := l.Header("u:acme:bob")
 	want := func(what string, want bool) {

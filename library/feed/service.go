@@ -7,13 +7,14 @@ import (
 	"carrel/core/clock"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/principal"
 )
 
 // Service delivers the changes of libraries to their followers in this process, and announces
 // to other processes what this one changes. It contains the Service of libraries.
 type Service struct {
-	*library.Service
+	*listing.Service
 	contents     library.ContentStore
 	libraries    library.LibraryStore
 	rt           sched.Runtime
@@ -30,7 +31,7 @@ type Service struct {
 
 // Config contains what the Service of feeds needs.
 type Config struct {
-	Library   *library.Service
+	Library   *listing.Service
 	Contents  library.ContentStore
 	Libraries library.LibraryStore
 	Runtime   sched.Runtime

@@ -11,6 +11,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) requireDirectory(ctx context.Context) error {
 	if ended {
 		cause = run.err
 	}
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: cause,
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: listing.RebuildRetryAfter, Err: cause,
 		Msg: "the directory of users and groups is being built; try again in a few seconds"}
 }
 

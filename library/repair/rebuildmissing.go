@@ -9,7 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
-	"carrel/library"
+	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -57,7 +57,7 @@ var (
 func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
-		return library.BeingRebuilt(errManyRebuilds)
+		return listing.BeingRebuilt(errManyRebuilds)
 	}
 	if start {
 		background := s.rt.Detach(ctx)
@@ -68,9 +68,9 @@ func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	case err != nil:
 		return err
 	case !ended:
-		return library.BeingRebuilt(library.ErrNotRebuilt)
+		return listing.BeingRebuilt(listing.ErrNotRebuilt)
 	case run.err != nil:
-		return library.BeingRebuilt(run.err)
+		return listing.BeingRebuilt(run.err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *Service) runRebuild(ctx context.Context, p principal.ID, run *rebuildRu
 	if run.err != nil {
 		s.log.ErrorContext(ctx, "a library could not be rebuilt", "principal", string(p), "error", run.err)
 		run.ended.Open()
-		_ = s.Pause(ctx, library.RebuildRetryAfter*time.Second)
+		_ = s.Pause(ctx, listing.RebuildRetryAfter*time.Second)
 	}
 	s.rebuilds.forget(p)
 	run.ended.Open()
@@ -140,7 +140,7 @@ func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restore
 	}
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
-		return 0, 0, library.BeingRebuilt(errManyRebuilds)
+		return 0, 0, listing.BeingRebuilt(errManyRebuilds)
 	}
 	if start {
 		background := s.rt.Detach(ctx)
@@ -155,7 +155,7 @@ func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restore
 	if err != nil {
 		return 0, 0, err
 	}
-	return 0, 0, &fault.Error{Code: fault.Unavailable, RetryAfter: library.RebuildRetryAfter, Err: library.ErrNotRebuilt,
+	return 0, 0, &fault.Error{Code: fault.Unavailable, RetryAfter: listing.RebuildRetryAfter, Err: listing.ErrNotRebuilt,
 		Msg: "the rebuild continues; repeat rebuildLibrary to get its outcome"}
 }
 

@@ -13,6 +13,7 @@ import (
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -59,7 +60,7 @@ func (p *pager) median() float64 {
 }
 
 // openCopying assembles the domain on a keyspace, with a header cache.
-func (o *options) openCopying(ctx context.Context, keyspace string, counts *tally, c library.HeaderCache, watch library.Watcher) (*gateway, error) {
+func (o *options) openCopying(ctx context.Context, keyspace string, counts *tally, c listing.HeaderCache, watch library.Watcher) (*gateway, error) {
 	store, err := cassandra.Open(ctx, o.clusterOptions(keyspace, counts))
 	if err != nil {
 		return nil, err
@@ -178,12 +179,12 @@ func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) 
 	}
 	for i, c := range []struct {
 		name  string
-		cache library.HeaderCache
+		cache listing.HeaderCache
 		watch library.Watcher
 	}{
-		{"from copies", library.HeaderCache{Size: 100_000, AlwaysOn: true}, hits},
-		{"no copy serves", library.HeaderCache{Size: 1, AlwaysOn: true}, nil},
-		{"without a cache", library.HeaderCache{}, nil},
+		{"from copies", listing.HeaderCache{Size: 100_000, AlwaysOn: true}, hits},
+		{"no copy serves", listing.HeaderCache{Size: 1, AlwaysOn: true}, nil},
+		{"without a cache", listing.HeaderCache{}, nil},
 	} {
 		counts := newTally()
 		g, err := o.openCopying(ctx, keyspace, counts, c.cache, c.watch)

@@ -10,7 +10,7 @@ import (
 
 	"carrel/backend"
 	"carrel/cassandra"
-	"carrel/library"
+	"carrel/library/listing"
 )
 
 // idleGatewayFor is how long an unused gateway is observed.
@@ -40,7 +40,7 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
 		return err
 	}
-	cache := library.HeaderCache{Size: 1000, AlwaysOn: true}
+	cache := listing.HeaderCache{Size: 1000, AlwaysOn: true}
 	g, err := above(ctx, store, backend.Config{Remote: true, HeaderCache: cache})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -31,7 +32,7 @@ func measureSearch(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	// The store is closed in between, so that its rows are in files.
-	if err := errors.Join(g.shelf(ctx, searchOwner, library.MaxFilterScan), g.longTexts(ctx), g.close()); err != nil {
+	if err := errors.Join(g.shelf(ctx, searchOwner, listing.MaxFilterScan), g.longTexts(ctx), g.close()); err != nil {
 		return err
 	}
 	if g, err = open(ctx, dir, library.Tuning{}); err != nil {
@@ -46,9 +47,9 @@ func measureSearch(ctx context.Context, o *options, t *table) error {
 		text  string
 		want  string
 	}{
-		{fmt.Sprintf("%d items, one word", library.MaxFilterScan), searchOwner, "nowhere", nothing},
+		{fmt.Sprintf("%d items, one word", listing.MaxFilterScan), searchOwner, "nowhere", nothing},
 		{"the same, ten words that begin as words of the items do", searchOwner, "subjectx knows wherex therex goes readingx librarya ofx isx andy", nothing},
-		{"the same, found in the last item", searchOwner, "subject 1999", `"nodes":[{"id":"` + string(itemID(searchOwner, library.MaxFilterScan-1)) + `"}],"pageInfo":{"hasNextPage":false}`},
+		{"the same, found in the last item", searchOwner, "subject 1999", `"nodes":[{"id":"` + string(itemID(searchOwner, listing.MaxFilterScan-1)) + `"}],"pageInfo":{"hasNextPage":false}`},
 		{"4 MiB of text in Cyrillic, ten words", longTextOwner, "съешьа жеа ещёа этиха мягкиха французскиха булока даа выпейа чаюа", `"nodes":[],"pageInfo":{"hasNextPage":true}`},
 	} {
 		query := fmt.Sprintf(`{ user(id: %q) { library(filter: {text: %q}) { nodes { id } pageInfo { hasNextPage } } } }`, s.owner, s.text)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"carrel/library"
+	"carrel/library/listing"
 )
 
 // copiesFrom is the first seed of the schedules about pages that are served from copies of
@@ -63,7 +64,7 @@ func (r *run) drawCopies() {
 		// Hot items cool down while they are read.
 		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
 	}
-	r.copies = library.HeaderCache{
+	r.copies = listing.HeaderCache{
 		Size: 1 + s.pick(20), AlwaysOn: true, SampleEvery: 1 + s.pick(6), MaxAge: time.Duration(1+s.pick(6)) * time.Second,
 	}
 	r.together, r.brisk = true, s.chance(512)

@@ -10,6 +10,7 @@ import (
 	"carrel/core/sched"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
@@ -34,7 +35,7 @@ type process struct {
 	announces bool
 	// copies says how its pages are served from copies of headers, and linger how long changes of
 	// principals stay on its list after they have ended.
-	copies library.HeaderCache
+	copies listing.HeaderCache
 	linger time.Duration
 	watch  library.Watcher
 	// leaves: it has started to drain.

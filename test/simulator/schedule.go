@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"carrel/library"
+	"carrel/library/listing"
 )
 
 // Machine plays schedules, one after another, and reuses what it can.
@@ -94,7 +95,7 @@ type run struct {
 	// after is what an operator does once everything was recovered.
 	after func(ctx context.Context, p *process) error
 	// copies says how pages are served from copies of headers; most schedules have none.
-	copies library.HeaderCache
+	copies listing.HeaderCache
 	found  []Violation
 }
 

@@ -3,7 +3,6 @@ package library
 import (
 	"context"
 
-	"carrel/core/clock"
 	"carrel/core/commit"
 )
 
@@ -98,28 +97,4 @@ func (h *Header) ablatedRemovedFrom(m Member) (Buckets, bool) {
 		removed &^= h.currentBuckets(m.Principal)
 	}
 	return removed, true
-}
-
-// ablatedAhead reads a slice before what is in flight.
-func (r *Reading) ablatedAhead(ctx context.Context, q Slice) (*Opening, error) {
-	if commit.Ablated("slice-before-set") {
-		return r.s.libraries.OpenLibrary(ctx, q, false)
-	}
-	return nil, nil
-}
-
-// ablatedOpen reads a slice unless that was done.
-func (r *Reading) ablatedOpen(ctx context.Context, q Slice, o *Opening) (*Opening, error) {
-	if o != nil {
-		return o, nil
-	}
-	return r.s.libraries.OpenLibrary(ctx, q, false)
-}
-
-// ablatedMTS is the state that a copy must not be older than.
-func ablatedMTS(mts clock.Instant) clock.Instant {
-	if commit.Ablated("entry-mts-ignored") {
-		return 0
-	}
-	return mts
 }

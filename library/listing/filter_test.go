@@ -1,4 +1,4 @@
-package library_test
+package listing_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -240,7 +241,7 @@ func TestFilter_IsServedFromCopies(t *testing.T) {
 // much as the usual page does.
 func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	r, _ := long(t, 3000, linkAt())
-	svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: library.HeaderCache{Size: 10_000}})
+	svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read := func(times int, q library.LibraryQuery) {
 		for range times {
 			if _, err := svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
@@ -258,17 +259,17 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	}
 	read(1, library.LibraryQuery{Filter: anyLink()})
 	read(100, library.LibraryQuery{})
-	if st, _ := svc.CopyStats(); !st.InUse || st.Copies != library.MaxFilterScan {
+	if st, _ := svc.CopyStats(); !st.InUse || st.Copies != listing.MaxFilterScan {
 		t.Errorf("after a search: %+v", st)
 	}
 	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: library.HeaderCache{Size: 10_000}})
+	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read(20, library.LibraryQuery{Filter: anyLink()})
 	if !inUse() {
 		t.Error("after 20 equal searches copies are not in use")
 	}
 	// One search of copies is no better than one page of them.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: library.HeaderCache{Size: 10_000}})
+	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read(2, library.LibraryQuery{Filter: anyLink()})
 	q := library.LibraryQuery{Descending: true}
 	for range 7 { // these have no copies

@@ -1,4 +1,4 @@
-package library_test
+package listing_test
 
 import (
 	"strings"
@@ -11,12 +11,12 @@ import (
 
 	"carrel/backend/backendtest"
 	"carrel/core/fault"
-	"carrel/library"
+	"carrel/library/listing"
 )
 
 func finds(t testing.TB, text string, in ...string) bool {
 	t.Helper()
-	found, err := library.Finds(text, in...)
+	found, err := listing.Finds(text, in...)
 	if err != nil {
 		t.Fatalf("a search for %q: %v", text, err)
 	}
@@ -94,7 +94,7 @@ func TestSearch_TextIsBounded(t *testing.T) {
 		{"a b c d e f g h i j A á", ""}, // words count once
 		{"a b c d e f g h i j k", "filter.text has at most 10 words; this one has 11: leave out the most frequent of them"},
 	} {
-		_, err := library.Finds(c.text)
+		_, err := listing.Finds(c.text)
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%.30q: %v", c.text, err)
@@ -114,7 +114,7 @@ func TestFold_EveryCharacter(t *testing.T) {
 	keys := func(s string) string {
 		var b strings.Builder
 		for _, r := range s {
-			b.WriteString(library.Fold(r))
+			b.WriteString(listing.Fold(r))
 		}
 		return b.String()
 	}
@@ -123,21 +123,21 @@ func TestFold_EveryCharacter(t *testing.T) {
 		if r >= 0xd800 && r < 0xe000 {
 			continue // no characters
 		}
-		key := library.Fold(r)
+		key := listing.Fold(r)
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			letters++
-			if key == "" || key == library.Separator {
+			if key == "" || key == listing.Separator {
 				t.Errorf("%U is a letter or a digit, and is part of no word", r)
 			}
-			if r >= library.FoldedChars {
+			if r >= listing.FoldedChars {
 				t.Errorf("%U is a letter or a digit, and is computed each time", r)
 			}
 		} else if unicode.IsPunct(r) || unicode.IsSpace(r) || unicode.IsControl(r) {
-			if key != library.Separator {
+			if key != listing.Separator {
 				t.Errorf("%U is between words, but is compared as %q", r, key)
 			}
 		}
-		if key == "" || key == library.Separator {
+		if key == "" || key == listing.Separator {
 			continue
 		}
 		for what, other := range map[string]string{"itself": key, "its decomposition": norm.NFD.String(string(r)), "its upper case": string(unicode.ToUpper(r)), "its lower case": string(unicode.ToLower(r))} {

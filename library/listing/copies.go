@@ -1,4 +1,4 @@
-package library
+package listing
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/copies"
 	"carrel/core/cursor"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -46,16 +47,16 @@ const (
 // entry: then nothing that concerns the entry was decided between the copy and the request.
 type headerCopies struct {
 	inFlight *commit.InFlightReader
-	cache    *copies.Cache[copyKey, ContentRows]
+	cache    *copies.Cache[copyKey, library.ContentRows]
 	inUse    *copies.Switch
 	every    int64
 	served   atomic.Int64
-	watch    Watcher
+	watch    library.Watcher
 }
 
 // copyKey identifies a copy: a header with the member row of the library's owner.
 type copyKey struct {
-	content ContentID
+	content library.ContentID
 	owner   principal.ID
 }
 
@@ -102,7 +103,7 @@ func (s *Service) servedWrong(ctx context.Context, what ...any) {
 func (s *Service) usesCopies() bool { return s.copies != nil && s.copies.inUse.On() }
 
 // weightOf returns the number of copies of usual size that take as much memory as this one.
-func weightOf(copied ContentRows) int {
+func weightOf(copied library.ContentRows) int {
 	c := &copied.Header.Content
 	size := len(c.ID) + len(c.Title) + len(c.CanonicalURL) + len(c.Page)
 	for _, text := range []*string{c.Description, c.Link} {
@@ -115,20 +116,20 @@ func weightOf(copied ContentRows) int {
 
 // usesCopies reports whether the headers of this page may be copies. The entry of the owner's
 // library confirms the owner's role and no other.
-func (r *Reading) usesCopies() bool { return r.s.copies != nil && len(r.Members) == 1 }
+func (r *reading) usesCopies() bool { return r.s.copies != nil && len(r.Members) == 1 }
 
 // openLibrary reads the first slice of a page. If copies are in use, it first reads what is in
 // flight, and before that the newest entry: a copy shows the position that the item had when
 // the set was read, so with a bound that was read later a walk could return an item twice.
-func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Opening, error) {
+func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	if !r.usesCopies() || !r.s.copies.inUse.On() {
 		r.reading.Done(nil)
 		return r.s.libraries.OpenLibrary(ctx, q, newest)
 	}
-	var last []Entry
+	var last []library.Entry
 	if newest {
 		var err error
-		if last, err = r.s.libraries.PageLibrary(ctx, Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}); err != nil {
+		if last, err = r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}); err != nil {
 			return nil, err
 		}
 	}
@@ -140,14 +141,14 @@ func (r *Reading) openLibrary(ctx context.Context, q Slice, newest bool) (*Openi
 	r.reading.Done(r.inFlight)
 	o, err := r.s.libraries.OpenLibrary(ctx, q, false)
 	if err == nil && len(last) == 1 {
-		o.Newest = &EntryKey{Position: last[0].Position, Content: last[0].Content}
+		o.Newest = &library.EntryKey{Position: last[0].Position, Content: last[0].Content}
 	}
 	return o, err
 }
 
 // items returns the items of entries, in their order, with the rows of r.Members.
-func (r *Reading) items(ctx context.Context, es []Entry) ([]ContentRows, error) {
-	rows := make([]ContentRows, len(es))
+func (r *reading) items(ctx context.Context, es []library.Entry) ([]library.ContentRows, error) {
+	rows := make([]library.ContentRows, len(es))
 	missing := make([]int, 0, len(es))
 	if r.usesCopies() {
 		missing = r.fromCopies(ctx, es, rows, missing)
@@ -159,7 +160,7 @@ func (r *Reading) items(ctx context.Context, es []Entry) ([]ContentRows, error) 
 	if len(missing) == 0 {
 		return rows, nil
 	}
-	ids := make([]ContentID, len(missing))
+	ids := make([]library.ContentID, len(missing))
 	for n, i := range missing {
 		ids[n] = es[i].Content
 	}
@@ -179,7 +180,7 @@ func (r *Reading) items(ctx context.Context, es []Entry) ([]ContentRows, error) 
 
 // fromCopies fills in the copies that may serve their entries, and returns the indexes of all
 // other entries.
-func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows, missing []int) []int {
+func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []library.ContentRows, missing []int) []int {
 	c, now := r.s.copies, copies.Now(r.s.rt)
 	hits, refused := 0, 0
 	for i, e := range es {
@@ -212,7 +213,7 @@ func (r *Reading) fromCopies(ctx context.Context, es []Entry, rows []ContentRows
 // once for a page, however many entries it scans: those that a filtered page reads at once count as
 // those of a usual page. Otherwise one search in a library that nobody has read would end the use of
 // copies for all.
-func (r *Reading) countHits(entries, hits int) {
+func (r *reading) countHits(entries, hits int) {
 	if r.filter != nil {
 		entries = min(entries, cursor.DefaultPageSize)
 		hits = min(hits, entries)
@@ -222,9 +223,9 @@ func (r *Reading) countHits(entries, hits int) {
 
 // sample compares a copy that was served with its header, in the background. If it was wrong,
 // copies are not used any more.
-func (r *Reading) sample(ctx context.Context, e Entry, copied ContentRows) {
+func (r *reading) sample(ctx context.Context, e library.Entry, copied library.ContentRows) {
 	s, life := r.s, r.s.rt.Detach(ctx)
-	owner, source := r.owner, r.source
+	owner, source := r.owner, r.Source
 	s.rt.Go(func() {
 		ctx, cancel := s.rt.Deadline(life, sampleWithin)
 		defer cancel()
@@ -238,9 +239,9 @@ func (r *Reading) sample(ctx context.Context, e Entry, copied ContentRows) {
 // copyIsWrong reports whether a copy was served that must not have been: the header differs
 // from it, no change is in flight, and none has reached the library since. The reads have this
 // order, so that a later one sees a change that is made in between.
-func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source Bucket, e Entry, copied *ContentRows) (bool, error) {
-	rows, err := s.contents.ReadMany(ctx, []ContentID{e.Content}, []principal.ID{owner})
-	if err != nil || rows[0].Header.MTS <= copied.Header.MTS || rows[0].shows(copied) {
+func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source library.Bucket, e library.Entry, copied *library.ContentRows) (bool, error) {
+	rows, err := s.contents.ReadMany(ctx, []library.ContentID{e.Content}, []principal.ID{owner})
+	if err != nil || rows[0].Header.MTS <= copied.Header.MTS || showsSame(&rows[0], copied) {
 		return false, err
 	}
 	set, err := s.copies.inFlight.Read(ctx)
@@ -248,21 +249,21 @@ func (s *Service) copyIsWrong(ctx context.Context, owner principal.ID, source Bu
 		return false, err
 	}
 	// No id is between an id and the same id with a zero byte appended.
-	after := &EntryKey{e.Position, e.Content + "\x00"}
-	es, err := s.libraries.PageLibrary(ctx, Slice{Owner: owner, Bucket: source, From: after, Limit: 1})
+	after := &library.EntryKey{Position: e.Position, Content: e.Content + "\x00"}
+	es, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: source, From: after, Limit: 1})
 	if err != nil || len(es) == 0 {
 		return false, err
 	}
 	return es[0].Position == e.Position && es[0].Content == e.Content && es[0].MTS <= copied.Header.MTS, nil
 }
 
-// shows reports whether a page shows the same for two readings of an item. What only editors
+// showsSame reports whether a page shows the same for two readings of an item. What only editors
 // see of its text may differ.
-func (r *ContentRows) shows(other *ContentRows) bool {
+func showsSame(r, other *library.ContentRows) bool {
 	a, b := r.Header.Content, other.Header.Content
 	return r.Header.State == other.Header.State && r.Header.Position == other.Header.Position &&
 		a.Version == b.Version && a.Visibility == b.Visibility && a.CanonicalURL == b.CanonicalURL &&
-		equalInstants(a.ExpiresAt, b.ExpiresAt) &&
+		(a.ExpiresAt == b.ExpiresAt || a.ExpiresAt != nil && b.ExpiresAt != nil && *a.ExpiresAt == *b.ExpiresAt) &&
 		r.Members[0].Active() == other.Members[0].Active() && r.Members[0].Role == other.Members[0].Role
 }
 

@@ -1,4 +1,4 @@
-package library
+package listing
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -21,7 +22,7 @@ import (
 // It is for callers that are about to call Library, in the same operation of v: a prefetch that
 // is not used ends with ctx. It does nothing if the store is in this process, if Library will
 // read no entries or refuse, and in a process that ends.
-func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) {
+func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
 	if !s.Prefetches() || q.NoEntries || s.Ending() {
 		return
 	}
@@ -62,8 +63,8 @@ func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead does what Library does to get the first slice, except for checking the visibility
 // of the owner. It returns nil if it is not known which slice that is.
-func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions, reading *principal.InFlightReading) *opened {
-	r, err := s.StartReading(ctx, v, owner, q)
+func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *library.LibraryQuery, filter *conditions, reading *principal.InFlightReading) *opened {
+	r, err := s.start(ctx, v, owner, q)
 	if err != nil {
 		return nil
 	}
@@ -77,7 +78,7 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 	if !any {
 		return nil
 	}
-	o := &opened{source: r.source, readAt: r.ReadAt}
+	o := &opened{source: r.Source, readAt: r.ReadAt}
 	o.opening, o.err = r.openLibrary(ctx, slice, r.begins(w))
 	o.inFlight = r.inFlight
 	return o
@@ -115,11 +116,11 @@ func (p *prefetch) result() *opened {
 
 // opened is a prefetched slice.
 type opened struct {
-	source Bucket
+	source library.Bucket
 	readAt clock.Instant // when its reading began
 	// inFlight is what was in flight before the slice was read; nil: unknown.
 	inFlight *commit.InFlightSet
-	opening  *Opening
+	opening  *library.Opening
 	err      error
 }
 
@@ -132,7 +133,7 @@ type pageKey struct {
 	filtered                                      bool
 }
 
-func pageKeyOf(owner principal.ID, args cursor.Page, q *LibraryQuery, filter *conditions) pageKey {
+func pageKeyOf(owner principal.ID, args cursor.Page, q *library.LibraryQuery, filter *conditions) pageKey {
 	k := pageKey{
 		owner: owner, size: args.Size, begins: args.Cursor == nil, backward: args.Backward,
 		descending: q.Descending, includingShared: q.IncludeShared, filtered: filter != nil,

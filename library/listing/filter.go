@@ -1,4 +1,4 @@
-package library
+package listing
 
 import (
 	"context"
@@ -6,23 +6,9 @@ import (
 
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/library"
 	"carrel/principal"
 )
-
-// LibraryFilter restricts the items that a page of a library shows, and nothing else. An item
-// must meet all conditions that are set.
-type LibraryFilter struct {
-	// Text contains words. Each must be the beginning of a word of the title or the description,
-	// ignoring case and accents. A text without words is no condition.
-	Text *string
-	// An item must have one of the values of each list; nil: any value. An empty list is refused.
-	Kinds        []ContentKind
-	Visibilities []principal.Visibility
-	// CreatedBy is the id of the user who created the item, if the viewer sees it.
-	CreatedBy *string
-	// Roles are roles of the library's owner on the item.
-	Roles []ContentRole
-}
 
 // Limits of a filtered page. It ends when it has scanned MaxFilterScan entries, including those
 // for the flag of its other side, or compared maxFilterTexts bytes of titles and descriptions.
@@ -39,19 +25,19 @@ const (
 	maxFilterList = 10
 )
 
-// conditions are a LibraryFilter that was checked.
+// conditions are a library.LibraryFilter that was checked.
 type conditions struct {
 	search       *search // nil: any text
-	kinds        []ContentKind
+	kinds        []library.ContentKind
 	visibilities []principal.Visibility
-	roles        []ContentRole
+	roles        []library.ContentRole
 	creator      principal.ID // "": any
 	// nothing: no item can match.
 	nothing bool
 }
 
 // conditions checks a filter; nil if it has no condition. Its errors are BAD_USER_INPUT.
-func (s *Service) conditions(f *LibraryFilter) (*conditions, error) {
+func (s *Service) conditions(f *library.LibraryFilter) (*conditions, error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -103,10 +89,18 @@ func (c *conditions) setCreator(createdBy string) (err error) {
 }
 
 // match reports whether an item meets the conditions. rows were read with the owner's.
-func (c *conditions) match(rows *ContentRows) bool {
+func (c *conditions) match(rows *library.ContentRows) bool {
 	h := &rows.Header
 	return oneOf(c.kinds, h.Kind) && oneOf(c.visibilities, h.Visibility) && oneOf(c.roles, rows.Members[0].Role) &&
-		(c.creator == "" || c.creator == h.Creator) && (c.search == nil || c.search.matches(h.Title, h.description()))
+		(c.creator == "" || c.creator == h.Creator) && (c.search == nil || c.search.matches(h.Title, descriptionOf(h)))
+}
+
+// descriptionOf returns the description of an item, "" if there is none.
+func descriptionOf(h *library.Header) string {
+	if h.Description == nil {
+		return ""
+	}
+	return *h.Description
 }
 
 // oneOf reports whether v is in the list, or the list is nil.
@@ -114,7 +108,7 @@ func oneOf[T comparable](list []T, v T) bool { return list == nil || slices.Cont
 
 // applyFilter makes the page show what meets the conditions. If the viewer does not see the creator
 // that they name, createdBy of each item is null for it, so that none matches.
-func (r *Reading) applyFilter(ctx context.Context, c *conditions) error {
+func (r *reading) applyFilter(ctx context.Context, c *conditions) error {
 	r.filter = c
 	if c == nil || c.creator == "" {
 		return nil

@@ -1,4 +1,4 @@
-package library
+package listing
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/principal"
+	"carrel/library"
 )
 
 // Sizes of the reads of a scan. A slice requests a few more entries than are wanted, because an
@@ -24,12 +24,12 @@ const (
 // that the viewer may see, the bucket ends or the budget is used up.
 type scan struct {
 	newer bool
-	from  *EntryKey
+	from  *library.EntryKey
 	// fresh: the page has no cursor and starts at the newest end. An item that has moved since its
 	// entry was read is shown once, at its present position.
 	fresh bool
 	// skipTo: entries before it, in the direction of the walk, are skipped.
-	skipTo *EntryKey
+	skipTo *library.EntryKey
 	want   int
 	budget int // entries that may still be scanned
 	// Of a filtered page: how many entries are read at once next, and how many bytes of texts
@@ -40,13 +40,13 @@ type scan struct {
 	// elsewhere are items that, by their headers, have moved since their entries were read, in a
 	// scan towards newer entries (see atTheEnd).
 	elsewhere []finding
-	pending   []Entry // read and not yet scanned
-	slices    int     // read so far
+	pending   []library.Entry // read and not yet scanned
+	slices    int             // read so far
 	// newest is the newest position of the bucket when the page was opened, if a walk towards
 	// newer entries starts with this page.
 	newest clock.Instant
 	// first and last are the entries scanned first and last.
-	first, last EntryKey
+	first, last library.EntryKey
 	scanned     bool
 	ended       bool // the bucket has no more
 	over        bool // a scan towards newer entries has reached the end
@@ -57,14 +57,14 @@ type scan struct {
 
 // finding is an item that the viewer may see, with its position in the library.
 type finding struct {
-	rows *ContentRows
-	at   EntryKey
+	rows *library.ContentRows
+	at   library.EntryKey
 	// elsewhere: the item has moved, and at is the position of the entry that led to it.
 	elsewhere bool
 }
 
 // run runs the scan.
-func (r *Reading) run(ctx context.Context, w *scan) error {
+func (r *reading) run(ctx context.Context, w *scan) error {
 	w.found = make([]finding, 0, w.want)
 	for least := 1; len(w.found) < w.want; least = scanBatch {
 		if len(w.pending) == 0 {
@@ -132,7 +132,7 @@ func (w *scan) atTheEnd() {
 }
 
 // slice reads entries from the position that the scan has reached.
-func (r *Reading) slice(ctx context.Context, w *scan) error {
+func (r *reading) slice(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
 		w.ended = true
@@ -149,12 +149,12 @@ func (r *Reading) slice(ctx context.Context, w *scan) error {
 // sliceOf returns the slice to read next. It has at most one entry more than the budget, which
 // shows whether the budget ends the page early. There is none if the scan has reached its
 // bound, or if nothing can match the filter.
-func (r *Reading) sliceOf(w *scan) (q Slice, any bool) {
+func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 	if r.filter != nil && r.filter.nothing {
 		return q, false
 	}
-	q = Slice{
-		Owner: r.owner, Bucket: r.source, Newer: w.newer, From: w.from,
+	q = library.Slice{
+		Owner: r.owner, Bucket: r.Source, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.budget+1),
 	}
 	if w.batch > 0 {
@@ -170,24 +170,24 @@ func (r *Reading) sliceOf(w *scan) (q Slice, any bool) {
 }
 
 // boundAt returns a key after everything at the position and before it, because no id is empty.
-func boundAt(p clock.Instant) *EntryKey { return &EntryKey{Position: p + 1} }
+func boundAt(p clock.Instant) *library.EntryKey { return &library.EntryKey{Position: p + 1} }
 
 // took adds the entries of a slice of at most limit to those that wait.
-func (w *scan) took(limit int, es []Entry) {
+func (w *scan) took(limit int, es []library.Entry) {
 	w.slices++
 	w.batch = min(2*w.batch, maxFilterBatch)
 	w.ended = len(es) < limit
 	if len(es) > 0 {
 		end := es[len(es)-1]
-		w.from = &EntryKey{end.Position, end.Content}
+		w.from = &library.EntryKey{Position: end.Position, Content: end.Content}
 	}
 	if w.skipTo != nil {
-		es = slices.DeleteFunc(es, func(e Entry) bool { return w.skips(EntryKey{e.Position, e.Content}) })
+		es = slices.DeleteFunc(es, func(e library.Entry) bool { return w.skips(library.EntryKey{Position: e.Position, Content: e.Content}) })
 	}
 	w.pending = es
 }
 
-func (w *scan) skips(k EntryKey) bool {
+func (w *scan) skips(k library.EntryKey) bool {
 	if w.newer {
 		return k.Less(*w.skipTo)
 	}
@@ -197,26 +197,26 @@ func (w *scan) skips(k EntryKey) bool {
 // verify reads the items of entries and adds those that the viewer may see, and that match the
 // filter, to the findings. It returns how many entries it has scanned: all, unless their texts
 // are too long to be compared.
-func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) (scanned int, err error) {
+func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scanned int, err error) {
 	rows, err := r.items(ctx, es)
 	if err != nil {
 		return 0, err
 	}
-	decisions, err := r.authorize(ctx, es, rows)
+	sees, err := r.authorize(ctx, es, rows)
 	if err != nil {
 		return 0, err
 	}
 	for scanned < len(es) && (w.batch == 0 || w.texts > 0) {
-		if decisions[scanned] == principal.Granted {
+		if sees[scanned] {
 			r.show(w, es[scanned], &rows[scanned])
 		}
 		scanned++
 	}
 	if !w.scanned {
-		w.scanned, w.first = true, EntryKey{es[0].Position, es[0].Content}
+		w.scanned, w.first = true, library.EntryKey{Position: es[0].Position, Content: es[0].Content}
 	}
 	end := es[scanned-1]
-	w.last = EntryKey{end.Position, end.Content}
+	w.last = library.EntryKey{Position: end.Position, Content: end.Content}
 	if w.budget -= scanned; w.batch > 0 && w.texts <= 0 {
 		w.budget = 0
 	}
@@ -225,13 +225,13 @@ func (r *Reading) verify(ctx context.Context, w *scan, es []Entry) (scanned int,
 
 // show adds an item that the viewer may see, unless the page is filtered and the item
 // does not match. A filtered page does not keep the rows of the other items it has read.
-func (r *Reading) show(w *scan, e Entry, rows *ContentRows) {
+func (r *reading) show(w *scan, e library.Entry, rows *library.ContentRows) {
 	if r.filter == nil {
 		w.add(e, rows)
 		return
 	}
 	h := &rows.Header
-	w.texts -= len(h.Title) + len(h.description())
+	w.texts -= len(h.Title) + len(descriptionOf(h))
 	if !r.filter.match(rows) {
 		w.drop(h.ID)
 		return
@@ -243,7 +243,7 @@ func (r *Reading) show(w *scan, e Entry, rows *ContentRows) {
 // drop takes the earlier readings of an item out that does not match any more: a
 // scan towards newer entries meets an item again that has moved, and the latest
 // reading counts.
-func (w *scan) drop(id ContentID) {
+func (w *scan) drop(id library.ContentID) {
 	if !w.newer {
 		return
 	}
@@ -254,48 +254,46 @@ func (w *scan) drop(id ContentID) {
 
 // authorize decides which items the viewer sees in this library. It starts the repair of
 // entries that should not exist.
-func (r *Reading) authorize(ctx context.Context, es []Entry, rows []ContentRows) ([]principal.Access, error) {
-	now := r.s.Now()
-	decisions := make([]principal.Access, len(es))
+func (r *reading) authorize(ctx context.Context, es []library.Entry, rows []library.ContentRows) (sees []bool, err error) {
 	stale, gone := 0, 0
 	for i := range es {
-		holds := r.holds(&rows[i])
+		holds := r.Holds(&rows[i])
 		if !holds || es[i].Position != rows[i].Header.Position {
-			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.owner), Row: BucketEntry{r.source, es[i]}})
+			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.owner), Row: library.BucketEntry{Bucket: r.Source, Entry: es[i]}})
 			stale++
 		}
 		if !holds {
 			gone++
 		}
-		decisions[i] = r.accessTo(&rows[i], now)
 	}
-	if err := r.s.resolveByGroups(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID }); err != nil {
+	sees, err = r.SeesEach(ctx, rows)
+	if err != nil {
 		return nil, err
 	}
 	unseen := -gone
-	for _, d := range decisions {
-		if d != principal.Granted {
+	for _, seen := range sees {
+		if !seen {
 			unseen++
 		}
 	}
 	if stale+unseen > 0 {
 		r.s.watch.Hid(stale, unseen)
 	}
-	return decisions, nil
+	return sees, nil
 }
 
 // add adds an item to the page if its entry is at the item's position. A fresh page also shows
 // items that have moved, each once.
-func (w *scan) add(e Entry, rows *ContentRows) {
+func (w *scan) add(e library.Entry, rows *library.ContentRows) {
 	h := &rows.Header
-	at := EntryKey{h.Position, h.ID}
+	at := library.EntryKey{Position: h.Position, Content: h.ID}
 	same := func(f finding) bool { return f.at.Content == h.ID }
 	switch {
 	case e.Position == h.Position:
 	case w.fresh:
 		w.moved = true
 	case w.newer:
-		w.elsewhere = append(w.elsewhere, finding{rows, EntryKey{e.Position, e.Content}, true})
+		w.elsewhere = append(w.elsewhere, finding{rows, library.EntryKey{Position: e.Position, Content: e.Content}, true})
 		return
 	default:
 		return

@@ -1,4 +1,4 @@
-package library_test
+package listing_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/principal"
 )
@@ -27,7 +28,7 @@ type copyingPrincipals struct {
 
 // newCopyingPrincipals returns gateways on a store in which ben and cleo have created an item each,
 // both in the library of ann.
-func newCopyingPrincipals(t *testing.T, c library.HeaderCache) *copyingPrincipals {
+func newCopyingPrincipals(t *testing.T, c listing.HeaderCache) *copyingPrincipals {
 	t.Helper()
 	h := &copyingPrincipals{copying: newCopying(t, c)}
 	for _, creator := range []*principal.Viewer{backendtest.As("u:acme:ben"), backendtest.As("u:acme:cleo")} {
@@ -175,7 +176,7 @@ func TestPages_ReadPrincipalsIfUnknownWhatHasChanged(t *testing.T) {
 
 // A copy that is too old is not served.
 func TestPages_ReadPrincipalsWhoseCopiesAreTooOld(t *testing.T) {
-	h := newCopyingPrincipals(t, library.HeaderCache{Size: 100, AlwaysOn: true, MaxAge: time.Nanosecond})
+	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100, AlwaysOn: true, MaxAge: time.Nanosecond})
 	for range 2 {
 		h.wantShown("a page", everybody, "ann", "cleo", "ben")
 	}
@@ -183,7 +184,7 @@ func TestPages_ReadPrincipalsWhoseCopiesAreTooOld(t *testing.T) {
 
 // While copies are not in use, principals are read and kept.
 func TestPages_ReadPrincipalsWhileCopiesAreNotInUse(t *testing.T) {
-	h := newCopyingPrincipals(t, library.HeaderCache{Size: 100})
+	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100})
 	for range 2 {
 		h.wantShown("a page", everybody, "ann", "cleo", "ben")
 	}
@@ -214,7 +215,7 @@ func TestForget_DropsWhatWasInFlight(t *testing.T) {
 
 // A sample finds a copy that was served although a change of its principal did not linger.
 func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
-	h := newCopyingPrincipals(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
+	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
 	ctx, name := t.Context(), "Benjamin"
 	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
 	_, err := h.Service.UpdateUser(ctx, backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})

@@ -1,4 +1,4 @@
-package library_test
+package listing_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/principal"
 )
@@ -125,7 +126,7 @@ type copying struct {
 	counts               *copyCounts
 }
 
-func newCopying(t *testing.T, c library.HeaderCache) *copying {
+func newCopying(t *testing.T, c listing.HeaderCache) *copying {
 	t.Helper()
 	h := &copying{Fixture: backendtest.Town(t), counts: &copyCounts{}}
 	h.reads = &pageReads{Store: h.Store}
@@ -168,7 +169,7 @@ func (h *copying) want(what string, headers []library.ContentID, titles ...strin
 	}
 }
 
-var alwaysOn = library.HeaderCache{Size: 100, AlwaysOn: true}
+var alwaysOn = listing.HeaderCache{Size: 100, AlwaysOn: true}
 
 func TestPages_AreServedFromCopies(t *testing.T) {
 	h := newCopying(t, alwaysOn)
@@ -306,7 +307,7 @@ func TestPages_CopiesAreOfOneLibrary(t *testing.T) {
 
 // Long texts make a copy count as several, so that the memory of all copies is bounded.
 func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
-	h := newCopying(t, library.HeaderCache{Size: 3, AlwaysOn: true})
+	h := newCopying(t, listing.HeaderCache{Size: 3, AlwaysOn: true})
 	ids := []library.ContentID{h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")}
 	long := strings.Repeat("x", 1000)
 	if _, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
@@ -343,7 +344,7 @@ func TestPages_ReadTheHeadersWhereTheViewersRoleCounts(t *testing.T) {
 }
 
 func TestPages_WithoutACacheReadHeaders(t *testing.T) {
-	for name, c := range map[string]library.HeaderCache{"of no size": {AlwaysOn: true}, "that is not warm yet": {Size: 100}} {
+	for name, c := range map[string]listing.HeaderCache{"of no size": {AlwaysOn: true}, "that is not warm yet": {Size: 100}} {
 		h := newCopying(t, c)
 		id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 		for range 2 {
@@ -363,7 +364,7 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 // TestSamples_WrongCopySwitchesCopiesOff: a header that was changed outside the protocol is found
 // by a sample, and copies are not used any more.
 func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
-	h := newCopying(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 2})
+	h := newCopying(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 2})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	title := h.Content(id).Title
 	h.want("the first page", []library.ContentID{id}, title)
@@ -393,7 +394,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 // A copy that has become old since it was served is not wrong, neither while the change
 // is in flight nor once it has reached the library.
 func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
-	h := newCopying(t, library.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
+	h := newCopying(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	h.WantSettled()
 	copied, err := h.Store.ReadMany(t.Context(), []library.ContentID{id}, []principal.ID{"u:acme:ann"})

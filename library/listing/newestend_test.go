@@ -1,4 +1,4 @@
-package library_test
+package listing_test
 
 import (
 	"context"

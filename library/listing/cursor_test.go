@@ -1,4 +1,4 @@
-package library_test
+package listing_test
 
 import (
 	"encoding/base64"
@@ -73,14 +73,12 @@ func TestCursor_IsBoundToItsConnection(t *testing.T) {
 		r.Must(err)
 		_, err = readAfter(r, backendtest.Anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(1), backendtest.FirstAfter(1, ptrTo(members.Edges[0].Cursor())))
+		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(1), backendtest.FirstAfter(1, backendtest.Ptr(members.Edges[0].Cursor())))
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.FirstAfter(1, &cursor))
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 	})
 }
-
-func ptrTo[T any](v T) *T { return &v }
 
 // TestCursor_ModifiedIsRefused: no modified cursor is accepted, however small the change.
 func TestCursor_ModifiedIsRefused(t *testing.T) {

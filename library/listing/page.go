@@ -1,0 +1,385 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/cursor"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Library reads a page of the owner's library, with what v may see of it.
+func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	args, err := q.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	filter, err := s.conditions(q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	if s.usesCopies() && !s.Shown(v, owner) {
+		// The owner may be a copy once it is known what is in flight, before the slice is read.
+		s.Prefetch(ctx, v, owner, q)
+	}
+	h, err := s.VisiblePrincipal(ctx, v, owner)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.start(ctx, v, h.ID, &q)
+	if err != nil {
+		return nil, err
+	}
+	if s.remote && !q.NoEntries {
+		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, &q, filter))
+	}
+	from, err := r.begin(args.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	conn := &library.LibraryConnection{Bucket: r.Bucket, Owner: owner}
+	if q.NoEntries {
+		return conn, nil
+	}
+	if err := r.applyFilter(ctx, filter); err != nil {
+		return nil, err
+	}
+	return conn, r.page(ctx, conn, args, from, &q)
+}
+
+// LibraryCount counts the bucket that the connection reads, before the check
+// of each entry.
+func (s *Service) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
+	if err := s.requireBuilt(ctx, c.Owner); err != nil {
+		return library.Count{}, err
+	}
+	n, err := s.libraries.CountLibrary(ctx, c.Owner, c.Bucket, library.MaxCount+1)
+	if err != nil {
+		return library.Count{}, fmt.Errorf("count library: %w", err)
+	}
+	if n > library.MaxCount {
+		return library.Count{Value: library.MaxCount}, nil
+	}
+	return library.Count{Value: n, Exact: true}, nil
+}
+
+// requireBuilt refuses to read a library that was lost as if it were empty. It starts its
+// rebuild, and returns UNAVAILABLE if that takes long.
+func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
+	built, err := s.libraries.Built(ctx, owner)
+	if err != nil {
+		return fmt.Errorf("read library: %w", err)
+	}
+	if built {
+		return nil
+	}
+	return s.missing(ctx, owner)
+}
+
+// RebuildRetryAfter is the number of seconds after which a reader of a library that is being
+// rebuilt may retry.
+const RebuildRetryAfter = 5
+
+var ErrNotRebuilt = errors.New("the rebuild is not done yet")
+
+// BeingRebuilt returns the error for readers of a library that is missing.
+func BeingRebuilt(cause error) *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: RebuildRetryAfter, Err: cause,
+		Msg: "this library is being rebuilt; try again in a few seconds"}
+}
+
+// A reading reads one page: who reads which library, and how.
+type reading struct {
+	*library.Reading
+	s      *Service
+	v      *principal.Viewer
+	owner  principal.ID
+	order  cursor.Order
+	filter *conditions // nil: all that the viewer may see is shown
+	// until is the newest position of the walk; nil if it has no bound.
+	until *clock.Instant
+	// ahead is the prefetch of the first slice; nil: there is none.
+	ahead *prefetch
+	// inFlight is what was in flight before the first slice was read; nil: unknown, so that all
+	// headers are read.
+	inFlight *commit.InFlightSet
+	// reading is the reading of inFlight, which reads of principals wait for; nil if none does.
+	reading *principal.InFlightReading
+}
+
+// start determines which part of owner's library the viewer reads, and in which order. It reads no
+// entries.
+func (s *Service) start(ctx context.Context, v *principal.Viewer, owner principal.ID, q *library.LibraryQuery) (*reading, error) {
+	r, err := s.StartReading(ctx, v, owner, q)
+	if err != nil {
+		return nil, err
+	}
+	order := cursor.Ascending
+	if q.Descending {
+		order = cursor.Descending
+	}
+	return &reading{Reading: r, s: s, v: v, owner: owner, order: order}, nil
+}
+
+// begin decodes the cursor that the page starts from; nil without one.
+func (r *reading) begin(cursor *string) (*library.EntryKey, error) {
+	if cursor == nil {
+		return nil, nil
+	}
+	p, err := r.s.Seals.Open(r.Bound, r.order, *cursor)
+	if err != nil {
+		return nil, err
+	}
+	if p.Bounded {
+		r.until = &p.Bound
+	}
+	return &library.EntryKey{Position: p.At, Content: library.ContentID(p.ID)}, nil
+}
+
+// page reads the page into conn.
+func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) error {
+	w := r.walk(args, from, q)
+	if err := r.open(ctx, w); err != nil {
+		return err
+	}
+	if err := r.run(ctx, w); err != nil {
+		return err
+	}
+	more := w.cut || w.behind || len(w.found) > args.Size
+	shown := w.found[:min(len(w.found), args.Size)]
+	r.boundWalk(w, shown)
+	other := false
+	if q.OtherSide && from != nil {
+		var err error
+		if other, err = r.otherSide(ctx, w, *from, shown, args.Size); err != nil {
+			return err
+		}
+	}
+	edges := r.edges(w, shown)
+	if q.WithPermissions {
+		if err := r.fillPermissions(ctx, shown, edges); err != nil {
+			return err
+		}
+	}
+	first, last := r.ends(w, from, edges)
+	if args.Backward {
+		slices.Reverse(edges)
+		conn.PageInfo = cursor.PageInfo{HasNextPage: other, HasPreviousPage: more, Start: last, End: first}
+	} else {
+		conn.PageInfo = cursor.PageInfo{HasNextPage: more, HasPreviousPage: other, Start: first, End: last}
+	}
+	conn.Edges = make([]*library.LibraryEdge, len(edges))
+	for i, e := range edges {
+		conn.Edges[i] = &e.LibraryEdge
+	}
+	return nil
+}
+
+// walk returns the scan that fills the page.
+func (r *reading) walk(args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) *scan {
+	w := &scan{
+		newer:  args.Backward == q.Descending,
+		from:   from,
+		want:   args.Size + 1,
+		budget: readBudget(args.Size),
+	}
+	w.fresh = from == nil && !w.newer
+	if r.filter != nil {
+		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch
+	}
+	return w
+}
+
+// readBudget returns how many entries a page may scan. Without a limit, a page of a library
+// with many entries that the viewer may not see could take any time.
+func readBudget(size int) int { return 5*size + 50 }
+
+// open reads the first slice of the page. The same round trip returns whether the library is
+// complete and, for a walk towards newer entries, the newest position of the bucket (see
+// boundWalk).
+func (r *reading) open(ctx context.Context, w *scan) error {
+	q, any := r.sliceOf(w)
+	if !any {
+		w.ended = true
+		return r.s.requireBuilt(ctx, r.owner)
+	}
+	begins := r.begins(w)
+	o, err := r.opening(ctx, q, begins)
+	if err == nil && !o.Built {
+		if err := r.s.missing(ctx, r.owner); err != nil {
+			return err
+		}
+		if o, err = r.s.libraries.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
+			return BeingRebuilt(ErrNotRebuilt)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open library: %w", err)
+	}
+	w.took(q.Limit, o.Entries)
+	if begins && o.Newest != nil {
+		w.newest = o.Newest.Position
+	}
+	return nil
+}
+
+// boundWalk sets the bound of a walk towards newer entries that starts with this page: the
+// newest position that the bucket had when the page was opened. Without a bound, the walk would
+// return an item again that changes meanwhile. The page itself is read beyond the bound,
+// because a move between two reads of the page would hide the item from both. The bound then is
+// the last position of the page.
+func (r *reading) boundWalk(w *scan, shown []finding) {
+	if !r.begins(w) {
+		return
+	}
+	until := w.newest
+	for i := range shown {
+		until = max(until, shown[i].at.Position)
+	}
+	r.until = &until
+}
+
+// begins reports whether the walk gets its bound with its first slice.
+func (r *reading) begins(w *scan) bool { return w.newer && r.until == nil }
+
+// opening returns what the store returns for a library together with its first slice, which may
+// have been prefetched. A library that was not complete then may be complete by now: the result
+// must be current.
+func (r *reading) opening(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+	if r.ahead != nil {
+		if _, err := r.s.rt.Wait(ctx, r.ahead.done, 0); err != nil {
+			return nil, err
+		}
+		if o := r.ahead.result(); o != nil && o.source == r.Source && (o.err != nil || o.opening.Built) {
+			r.ReadAt, r.inFlight = o.readAt, o.inFlight
+			return o.opening, o.err
+		}
+	}
+	return r.openLibrary(ctx, q, newest)
+}
+
+// otherSide reports whether there is anything to see on the side from which the walk came.
+//
+// A filtered page has scanned everything between the cursor and its first edge, and has one
+// budget for both sides.
+func (r *reading) otherSide(ctx context.Context, w *scan, from library.EntryKey, shown []finding, size int) (bool, error) {
+	back := &scan{newer: !w.newer, want: 1, budget: readBudget(size)}
+	if r.filter != nil {
+		back.budget, back.texts, back.batch = w.budget, w.texts, firstFilterBatch
+	}
+	if len(shown) > 0 && r.filter == nil {
+		back.from = &shown[0].at
+	} else {
+		// The entry of the cursor itself is on the other side of an empty page.
+		back.from, back.skipTo = outermost(&from, back.newer), &from
+	}
+	err := r.run(ctx, back)
+	return back.cut || back.behind || len(back.found) > 0, err
+}
+
+// outermost returns a key from which a walk reads every entry of k's position.
+func outermost(k *library.EntryKey, newer bool) *library.EntryKey {
+	if newer {
+		return &library.EntryKey{Position: k.Position}
+	}
+	return &library.EntryKey{Position: k.Position + 1}
+}
+
+// pageEdge is an edge with the data of its cursor, which is sealed when it is requested.
+type pageEdge struct {
+	library.LibraryEdge
+	r         *reading
+	at        library.EntryKey
+	unbounded bool
+}
+
+// AppendCursor implements cursor.Cursor.
+func (e *pageEdge) AppendCursor(b []byte) []byte { return e.r.appendCursor(b, e.at, e.unbounded) }
+
+// cursor seals a position of this reading.
+func (r *reading) cursor(at library.EntryKey, unbounded bool) string {
+	return string(r.appendCursor(nil, at, unbounded))
+}
+
+func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []byte {
+	p := cursor.Position{Order: r.order, At: at.Position, ID: string(at.Content), Read: r.ReadAt}
+	if r.until != nil && !unbounded {
+		p.Bounded, p.Bound = true, *r.until
+	}
+	return r.s.Seals.AppendSeal(b, r.Bound, p)
+}
+
+// edges returns the edges of the findings shown, in the order of the walk.
+//
+// If the walk has reached its end, the last cursor contains no bound: with it a client gets
+// what has moved since. If the last edge is an item that was found at another position, that
+// cursor is the last entry scanned. Its new position would be too far: other items may have
+// moved to positions before it.
+func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
+	slab := make([]pageEdge, len(shown))
+	edges := make([]*pageEdge, len(shown))
+	for i := range shown {
+		e := &slab[i]
+		e.Node = &shown[i].rows.Header.Content
+		e.Role = shown[i].rows.Members[0].Role
+		e.r, e.at = r, shown[i].at
+		e.SealedCursor = e
+		edges[i] = e
+	}
+	if n := len(shown); n > 0 && w.over {
+		slab[n-1].unbounded = true
+		if shown[n-1].elsewhere {
+			slab[n-1].at = w.last
+		}
+	}
+	return edges
+}
+
+// ends returns the cursors of both ends of the page, in the order of the walk.
+//
+// An empty page returns the position from which it was requested, without a bound, so that a
+// client can continue from there; nil if it was requested without a cursor. If the budget ended
+// the page early, the last cursor is the last entry scanned, even if the page shows nothing.
+// The same applies if the items that follow have all moved on: what was scanned would lead to
+// them again and again.
+func (r *reading) ends(w *scan, from *library.EntryKey, edges []*pageEdge) (first, last func() string) {
+	switch {
+	case len(edges) > 0:
+		first, last = edges[0].Cursor, edges[len(edges)-1].Cursor
+	case w.cut:
+		first = func() string { return r.cursor(w.first, false) }
+	case w.behind && w.want > 1:
+		first = func() string { return r.cursor(w.last, true) }
+		last = first
+	case from != nil:
+		first = func() string { return r.cursor(*from, true) }
+		last = first
+	}
+	if w.cut {
+		last = func() string { return r.cursor(w.last, false) }
+	}
+	return first, last
+}
+
+// fillPermissions sets the viewer's permissions on each edge, from the rows that the page has
+// read.
+func (r *reading) fillPermissions(ctx context.Context, shown []finding, edges []*pageEdge) error {
+	rows := make([]*library.ContentRows, len(shown))
+	for i, f := range shown {
+		rows[i] = f.rows
+	}
+	found, err := r.Permissions(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		edges[i].Permissions = &found[i]
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"carrel/core/commit"
+	"carrel/core/sched"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// Service reads the pages of libraries. It contains the Service of libraries.
+type Service struct {
+	*library.Service
+	contents  library.ContentStore
+	libraries library.LibraryStore
+	rt        sched.Runtime
+	journal   commit.Journal
+	log       *slog.Logger
+	watch     library.Watcher
+	remote    bool
+	copies    *headerCopies // nil: none are kept
+	folding   *folding
+
+	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
+}
+
+// Config contains what the Service of pages needs.
+type Config struct {
+	Library       *library.Service
+	Contents      library.ContentStore
+	Libraries     library.LibraryStore
+	InFlightLists commit.JournalStore
+	Runtime       sched.Runtime
+	Journal       commit.Journal
+	Log           *slog.Logger
+	Watch         library.Watcher
+	// Remote reports that a call of the store takes a round trip. Only then are pages prefetched
+	// and copies kept.
+	Remote bool
+	// HeaderCache is for remote stores only.
+	HeaderCache HeaderCache
+}
+
+// New returns the Service of pages. OnMissing must be called before the first request.
+func New(ctx context.Context, c Config) *Service {
+	s := &Service{
+		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, journal: c.Journal, log: c.Log, watch: c.Watch,
+		remote: c.Remote, copies: newHeaderCopies(ctx, &c), folding: new(folding),
+	}
+	if s.copies != nil {
+		s.copyPrincipals(c.HeaderCache.MaxAge, c.HeaderCache.Size)
+	}
+	return s
+}
+
+// OnMissing has rebuild called for a library that is not in the store. rebuild returns
+// nil once the library is complete, and an error that is UNAVAILABLE until then.
+func (s *Service) OnMissing(rebuild func(ctx context.Context, owner principal.ID) error) {
+	s.missing = rebuild
+}
+
+// CheckHooks returns an error if the Service, or one that it contains, lacks a function that it
+// needs and that another package registers.
+func (s *Service) CheckHooks() error {
+	if s.missing == nil {
+		return errors.New("listing: OnMissing was not called")
+	}
+	return s.Service.CheckHooks()
+}

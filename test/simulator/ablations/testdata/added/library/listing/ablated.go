@@ -1,0 +1,33 @@
+package listing
+
+import (
+	"context"
+
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/library"
+)
+
+// ablatedAhead reads a slice before what is in flight.
+func (r *reading) ablatedAhead(ctx context.Context, q library.Slice) (*library.Opening, error) {
+	if commit.Ablated("slice-before-set") {
+		return r.s.libraries.OpenLibrary(ctx, q, false)
+	}
+	return nil, nil
+}
+
+// ablatedOpen reads a slice unless that was done.
+func (r *reading) ablatedOpen(ctx context.Context, q library.Slice, o *library.Opening) (*library.Opening, error) {
+	if o != nil {
+		return o, nil
+	}
+	return r.s.libraries.OpenLibrary(ctx, q, false)
+}
+
+// ablatedMTS is the state that a copy must not be older than.
+func ablatedMTS(mts clock.Instant) clock.Instant {
+	if commit.Ablated("entry-mts-ignored") {
+		return 0
+	}
+	return mts
+}
