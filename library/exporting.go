@@ -3,14 +3,12 @@ package library
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/principal"
 )
 
-// scanPage is how many items or principals are read at once.
+// scanPage is how many items are read at once.
 const scanPage = 100
 
 // exportAtOnce is how many items an export reads at once. They are written in order all the
@@ -58,35 +56,6 @@ func (s *Service) Export(ctx context.Context, to ExportSink) error {
 		return fmt.Errorf("exporting drafts: %w", err)
 	}
 	return nil
-}
-
-// EachHeader calls see with the headers of the live principals that wanted accepts.
-func (s *Service) EachHeader(ctx context.Context, wanted func(principal.ID) bool, see func(*principal.Header) error) error {
-	var after principal.ID
-	for {
-		ids, err := s.people.ScanPrincipals(ctx, after, scanPage)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		full := len(ids) == scanPage
-		after = ids[len(ids)-1]
-		ids = slices.DeleteFunc(ids, func(id principal.ID) bool { return !wanted(id) })
-		headers, err := s.people.ReadPrincipals(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for i := range headers {
-			if headers[i].State != commit.Live {
-				continue
-			}
-			if err := see(&headers[i]); err != nil {
-				return err
-			}
-		}
-		if !full {
-			return nil
-		}
-	}
 }
 
 func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
@@ -155,16 +124,13 @@ func (s *Service) groupMembers(ctx context.Context, group principal.ID) (m expor
 	if m.own, managed, err = s.membersOfGroup(group).first(ctx, principal.ID.IsUser); err != nil || managed {
 		return m, err
 	}
-	all, managed, err := s.membersOfGroup(group).first(ctx, AnyPrincipal)
+	all, managed, err := s.membersOfGroup(group).first(ctx, principal.Any)
 	if managed {
 		m.follow = all
 	}
 	m.unmanaged = !managed
 	return m, err
 }
-
-// AnyPrincipal accepts users and groups alike.
-func AnyPrincipal(principal.ID) bool { return true }
 
 func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 	var after ContentID
@@ -205,7 +171,7 @@ type exportedItem struct {
 
 func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem, error) {
 	memberIterator := s.membersOfContent(id)
-	own, managed, err := memberIterator.first(ctx, AnyPrincipal)
+	own, managed, err := memberIterator.first(ctx, principal.Any)
 	if err != nil || !memberIterator.content.Exists(s.Now()) {
 		return exportedItem{}, err
 	}

@@ -32,7 +32,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
-	err = s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
+	err = s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
-	"carrel/library"
 	"carrel/library/listing"
 	"carrel/principal"
 )
@@ -140,7 +139,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error
 // eachHeaders calls see with the headers of the live principals, a page at a time.
 func (s *Service) eachHeaders(ctx context.Context, see func([]principal.Header) error) error {
 	page := make([]principal.Header, 0, rebuildPage)
-	err := s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
+	err := s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		if page = append(page, *h); len(page) < rebuildPage {
 			return nil
 		}
@@ -204,7 +203,7 @@ func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 		return err
 	}
 	want, found := 0, 0
-	err = s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
+	err = s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		want += len(principal.DirectoryKeys(h))
 		return nil
 	})

@@ -101,7 +101,7 @@ func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, r
 
 // auditEmails checks the claims of all e-mail addresses.
 func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
-	return s.EachHeader(ctx, library.AnyPrincipal, func(h *principal.Header) error {
+	return s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		return s.auditClaim(ctx, r, emailOf(h), string(h.ID), "an e-mail address")
 	})
 }

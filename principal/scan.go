@@ -1,0 +1,43 @@
+package principal
+
+import (
+	"context"
+	"slices"
+
+	"carrel/core/commit"
+)
+
+// scanAtOnce is how many principals a scan reads at once.
+const scanAtOnce = 100
+
+// EachHeader calls see with the headers of the live principals that wanted accepts.
+func (s *Service) EachHeader(ctx context.Context, wanted func(ID) bool, see func(*Header) error) error {
+	var after ID
+	for {
+		ids, err := s.store.ScanPrincipals(ctx, after, scanAtOnce)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		full := len(ids) == scanAtOnce
+		after = ids[len(ids)-1]
+		ids = slices.DeleteFunc(ids, func(id ID) bool { return !wanted(id) })
+		headers, err := s.store.ReadPrincipals(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for i := range headers {
+			if headers[i].State != commit.Live {
+				continue
+			}
+			if err := see(&headers[i]); err != nil {
+				return err
+			}
+		}
+		if !full {
+			return nil
+		}
+	}
+}
+
+// Any accepts users and groups alike.
+func Any(ID) bool { return true }
