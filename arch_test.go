@@ -165,7 +165,7 @@ var unrestricted = []string{"test/bench"}
 
 // standard lists the packages that import nothing but the standard library, the named packages, and
 // the domain. The conformance suites of a contract are exempt.
-var standard = []string{"backend", "library", "library/feed", "library/listing", "library/repair", "lease", "page", "paste", "principal"}
+var standard = []string{"backend", "library", "library/exchange", "library/feed", "library/listing", "library/repair", "lease", "page", "paste", "principal"}
 
 // isStandard reports whether the package of a folder is one of them, or of core.
 func isStandard(dir string) bool {

@@ -16,8 +16,8 @@ var layers = [][]string{
 	{"core/timeline"},
 	{"principal"},
 	{"library", "lease", "paste"},
-	{"library/listing", "page"},
-	{"library/feed"},
+	{"library/exchange", "library/listing"},
+	{"library/feed", "page"},
 	{"library/repair"},
 }
 

@@ -13,6 +13,7 @@ import (
 	"carrel/core/timeline"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/library/feed"
 	"carrel/library/listing"
 	"carrel/library/repair"
@@ -100,9 +101,10 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Library: listings, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
+	exports := exchange.New(exchange.Config{Principals: principals, People: c.Store, Contents: c.Store, Pages: pages, Runtime: c.Runtime})
 	repairs := repair.New(repair.Config{
 		Feed: following, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, InFlightLists: c.Store, Claims: claims,
-		Leases: leases, Pastes: pastes, Pages: pages, Runtime: c.Runtime, Log: c.Log,
+		Leases: leases, Pastes: pastes, Pages: pages, Exports: exports, Runtime: c.Runtime, Log: c.Log,
 	})
 	if err := repairs.CheckHooks(); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"carrel/gateway"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -151,15 +152,15 @@ type authored struct{ report *forgotten }
 func (*authored) User(principal.ImportUser) error     { return nil }
 func (*authored) Group(principal.ImportGroup) error   { return nil }
 func (*authored) Members(library.ImportMembers) error { return nil }
-func (*authored) Branch(library.ImportBranch) error   { return nil }
-func (*authored) Draft(library.ImportDraft) error     { return nil }
+func (*authored) Branch(exchange.ImportBranch) error  { return nil }
+func (*authored) Draft(exchange.ImportDraft) error    { return nil }
 func (a *authored) Paste(paste.Import) error          { a.report.Stays.Pastes++; return nil }
-func (a *authored) Revision(library.ImportRevision) error {
+func (a *authored) Revision(exchange.ImportRevision) error {
 	a.report.Stays.Revisions++
 	return nil
 }
 
-func (a *authored) Suggestion(library.ImportSuggestion) error {
+func (a *authored) Suggestion(exchange.ImportSuggestion) error {
 	a.report.Stays.Suggestions++
 	return nil
 }

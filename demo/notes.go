@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/principal"
 )
 
@@ -75,21 +76,21 @@ func (s *story) note(n *note, created time.Time) {
 			base = new(int)
 			*base = number - 1
 		}
-		s.write(interchange.Line{Type: interchange.TypeRevision, Revision: &library.ImportRevision{
+		s.write(interchange.Line{Type: interchange.TypeRevision, Revision: &exchange.ImportRevision{
 			Content: id, Branch: 1, Locale: &n.revisions[i].locale, Number: number, Title: r.title, Body: r.body,
 			Author: r.author, CreatedAt: at(i), BaseRevision: base, Current: current[r.locale] == i,
 		}})
 	}
 	if g := n.suggestion; g != nil {
 		made, base := at(len(n.revisions)), published[g.locale]
-		s.write(interchange.Line{Type: interchange.TypeSuggestion, Suggestion: &library.ImportSuggestion{
+		s.write(interchange.Line{Type: interchange.TypeSuggestion, Suggestion: &exchange.ImportSuggestion{
 			ID: fmt.Sprintf("%012x%020x", int64(*made)/1000, shuffled(n.name)), Content: id, Branch: 1, Locale: &g.locale,
 			Title: g.title, Body: g.body, Note: &g.note, Author: g.author, CreatedAt: made, BaseRevision: &base,
 		}})
 	}
 	if d := n.draft; d != nil {
 		base := published[d.locale]
-		s.write(interchange.Line{Type: interchange.TypeDraft, Draft: &library.ImportDraft{
+		s.write(interchange.Line{Type: interchange.TypeDraft, Draft: &exchange.ImportDraft{
 			Content: id, Author: d.author, Branch: 1, Locale: &d.locale, Title: d.title, Body: d.body,
 			BaseRevision: &base, UpdatedAt: at(len(n.revisions) + 1),
 		}})

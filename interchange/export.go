@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/library/repair"
 	"carrel/principal"
 )
@@ -71,22 +72,22 @@ func (s *sink) Members(m library.ImportMembers) error {
 }
 
 // Branch implements repair.ExportSink.
-func (s *sink) Branch(b library.ImportBranch) error {
+func (s *sink) Branch(b exchange.ImportBranch) error {
 	return s.write(&Line{Type: TypeBranch, Branch: &b})
 }
 
 // Revision implements repair.ExportSink.
-func (s *sink) Revision(v library.ImportRevision) error {
+func (s *sink) Revision(v exchange.ImportRevision) error {
 	return s.write(&Line{Type: TypeRevision, Revision: &v})
 }
 
 // Suggestion implements repair.ExportSink.
-func (s *sink) Suggestion(g library.ImportSuggestion) error {
+func (s *sink) Suggestion(g exchange.ImportSuggestion) error {
 	return s.write(&Line{Type: TypeSuggestion, Suggestion: &g})
 }
 
 // Draft implements repair.ExportSink.
-func (s *sink) Draft(d library.ImportDraft) error { return s.write(&Line{Type: TypeDraft, Draft: &d}) }
+func (s *sink) Draft(d exchange.ImportDraft) error { return s.write(&Line{Type: TypeDraft, Draft: &d}) }
 
 // counter counts the bytes that are written through it.
 type counter struct {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
@@ -136,7 +137,7 @@ func (o *userFilter) Members(m library.ImportMembers) error {
 }
 
 // Branch implements repair.ExportSink.
-func (o *userFilter) Branch(b library.ImportBranch) error {
+func (o *userFilter) Branch(b exchange.ImportBranch) error {
 	if b.CreatedBy != string(o.user) {
 		return nil
 	}
@@ -144,7 +145,7 @@ func (o *userFilter) Branch(b library.ImportBranch) error {
 }
 
 // Revision implements repair.ExportSink.
-func (o *userFilter) Revision(v library.ImportRevision) error {
+func (o *userFilter) Revision(v exchange.ImportRevision) error {
 	if v.Author != string(o.user) {
 		return nil
 	}
@@ -152,7 +153,7 @@ func (o *userFilter) Revision(v library.ImportRevision) error {
 }
 
 // Suggestion implements repair.ExportSink.
-func (o *userFilter) Suggestion(g library.ImportSuggestion) error {
+func (o *userFilter) Suggestion(g exchange.ImportSuggestion) error {
 	if g.Author != string(o.user) {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (o *userFilter) Suggestion(g library.ImportSuggestion) error {
 }
 
 // Draft implements repair.ExportSink.
-func (o *userFilter) Draft(d library.ImportDraft) error {
+func (o *userFilter) Draft(d exchange.ImportDraft) error {
 	if d.Author != string(o.user) {
 		return nil
 	}

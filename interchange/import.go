@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -20,10 +21,10 @@ type Target interface {
 	ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error)
 	ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error)
 	ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error)
-	ImportBranch(ctx context.Context, in library.ImportBranch) (principal.ImportResult, error)
-	ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error)
-	ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error)
-	ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error)
+	ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error)
+	ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error)
+	ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error)
+	ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error)
 	ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error)
 }
 

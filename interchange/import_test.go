@@ -16,6 +16,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -77,19 +78,19 @@ func (r *recorder) ImportMembers(ctx context.Context, in library.ImportMembers) 
 	return principal.Changed, nil
 }
 
-func (r *recorder) ImportBranch(ctx context.Context, in library.ImportBranch) (principal.ImportResult, error) {
+func (r *recorder) ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error) {
 	return r.arrive(ctx, fmt.Sprintf("%s b%d", in.Content, in.Number))
 }
 
-func (r *recorder) ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error) {
+func (r *recorder) ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error) {
 	return r.arrive(ctx, fmt.Sprintf("%s r%d", in.Content, in.Number))
 }
 
-func (r *recorder) ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error) {
+func (r *recorder) ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error) {
 	return r.arrive(ctx, in.Content+" "+in.ID)
 }
 
-func (r *recorder) ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error) {
+func (r *recorder) ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error) {
 	return r.arrive(ctx, in.Content+" "+in.Author)
 }
 

@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -38,10 +39,10 @@ type Line struct {
 	Content *library.ImportContent
 	Members *library.ImportMembers
 
-	Branch     *library.ImportBranch
-	Revision   *library.ImportRevision
-	Suggestion *library.ImportSuggestion
-	Draft      *library.ImportDraft
+	Branch     *exchange.ImportBranch
+	Revision   *exchange.ImportRevision
+	Suggestion *exchange.ImportSuggestion
+	Draft      *exchange.ImportDraft
 
 	Paste *paste.Import
 }

@@ -1,6 +1,6 @@
 package interchange
 
-import "carrel/library"
+import "carrel/library/exchange"
 
 // The shapes of lines about texts, with the fields in the order in which they are written.
 type (
@@ -84,8 +84,8 @@ func writtenPage(l *Line) any {
 	}
 }
 
-func (r *reader) branch() *library.ImportBranch {
-	return &library.ImportBranch{
+func (r *reader) branch() *exchange.ImportBranch {
+	return &exchange.ImportBranch{
 		Content:    r.contentID("contentId"),
 		Number:     r.number("number", 2),
 		CopiedFrom: r.optionalCount("copiedFrom"),
@@ -96,8 +96,8 @@ func (r *reader) branch() *library.ImportBranch {
 	}
 }
 
-func (r *reader) revision() *library.ImportRevision {
-	return &library.ImportRevision{
+func (r *reader) revision() *exchange.ImportRevision {
+	return &exchange.ImportRevision{
 		Content:      r.contentID("contentId"),
 		Branch:       r.number("branch", 1),
 		Locale:       r.optionalText("locale"),
@@ -112,8 +112,8 @@ func (r *reader) revision() *library.ImportRevision {
 	}
 }
 
-func (r *reader) suggestion() *library.ImportSuggestion {
-	in := &library.ImportSuggestion{
+func (r *reader) suggestion() *exchange.ImportSuggestion {
+	in := &exchange.ImportSuggestion{
 		ID:           r.text("id"),
 		Content:      r.contentID("contentId"),
 		Branch:       r.number("branch", 1),
@@ -134,8 +134,8 @@ func (r *reader) suggestion() *library.ImportSuggestion {
 	return in
 }
 
-func (r *reader) draft() *library.ImportDraft {
-	return &library.ImportDraft{
+func (r *reader) draft() *exchange.ImportDraft {
+	return &exchange.ImportDraft{
 		Content:      r.contentID("contentId"),
 		Author:       r.principal("author", "u:"),
 		Branch:       r.number("branch", 1),

@@ -23,6 +23,7 @@ import (
 	"carrel/demo"
 	"carrel/interchange"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/pebblestore"
@@ -180,13 +181,13 @@ func (n *newest) User(u principal.ImportUser) error     { return n.see(u.Created
 func (n *newest) Group(g principal.ImportGroup) error   { return n.see(g.CreatedAt) }
 func (n *newest) Content(c library.ImportContent) error { return n.see(c.CreatedAt, c.LastModified) }
 func (n *newest) Members(library.ImportMembers) error   { return nil }
-func (n *newest) Branch(b library.ImportBranch) error   { return n.see(b.CreatedAt) }
-func (n *newest) Draft(d library.ImportDraft) error     { return n.see(d.UpdatedAt) }
+func (n *newest) Branch(b exchange.ImportBranch) error  { return n.see(b.CreatedAt) }
+func (n *newest) Draft(d exchange.ImportDraft) error    { return n.see(d.UpdatedAt) }
 func (n *newest) Paste(p paste.Import) error            { return n.see(p.ModifiedAt) }
-func (n *newest) Revision(v library.ImportRevision) error {
+func (n *newest) Revision(v exchange.ImportRevision) error {
 	return n.see(v.CreatedAt)
 }
-func (n *newest) Suggestion(g library.ImportSuggestion) error {
+func (n *newest) Suggestion(g exchange.ImportSuggestion) error {
 	return n.see(g.CreatedAt)
 }
 

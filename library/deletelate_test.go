@@ -8,6 +8,7 @@ import (
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
@@ -75,10 +76,10 @@ func (o *namesExported) User(u principal.ImportUser) error {
 	o.names = append(o.names, u.ID)
 	return nil
 }
-func (*namesExported) Branch(library.ImportBranch) error         { return nil }
-func (*namesExported) Revision(library.ImportRevision) error     { return nil }
-func (*namesExported) Suggestion(library.ImportSuggestion) error { return nil }
-func (o *namesExported) Draft(d library.ImportDraft) error {
+func (*namesExported) Branch(exchange.ImportBranch) error         { return nil }
+func (*namesExported) Revision(exchange.ImportRevision) error     { return nil }
+func (*namesExported) Suggestion(exchange.ImportSuggestion) error { return nil }
+func (o *namesExported) Draft(d exchange.ImportDraft) error {
 	o.names = append(o.names, d.Author)
 	return nil
 }

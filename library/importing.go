@@ -205,3 +205,27 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 	s.fanOut(ctx, e, "")
 	return principal.Changed, nil
 }
+
+// ImportEdit decides an import of data that another package keeps in an item. plan gets the
+// rows of the keys, and returns nil if the item contains the imported data already.
+func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
+	_, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+		read, err := s.contents.Read(ctx, id, ContentQuery{Rows: keys})
+		if err != nil {
+			return nil, err
+		}
+		if read.Header.State != commit.Live {
+			return nil, fault.NotFoundf([]string{"contentId"}, "there is no %s; give it a line before this one", id)
+		}
+		edit, err := plan(ctx, &ItemReading{Header: &read.Header, Rows: read.Rows})
+		if err != nil || edit == nil {
+			return nothingToChange, err
+		}
+		a, _ := s.planEdit(&read.Header, edit, nil)
+		return a, nil
+	})
+	if err != nil || !ok {
+		return principal.Unchanged, err
+	}
+	return principal.Created, nil
+}

@@ -17,8 +17,6 @@ type Pages interface {
 	// Forget removes what rows of a deleted item refer to, before the rows are removed. It may be
 	// called again for the same rows.
 	Forget(ctx context.Context, id ContentID, rows []Row) error
-
-	PageExchange
 }
 
 // FirstText is the text that a note is created with.

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/principal"
 )
 
@@ -14,20 +15,20 @@ import (
 // 512 KiB.
 const exportRows = 20
 
-// ExportPage implements library.Pages. It first exports a revision in the item's own locale,
+// ExportPage implements exchange.Pages. It first exports a revision in the item's own locale,
 // because an import takes the locale of the first revision for the item's own.
-func (k keeper) ExportPage(ctx context.Context, h *library.Header, to library.ExportSink) error {
+func (s *Service) ExportPage(ctx context.Context, h *library.Header, to exchange.PageSink) error {
 	head, err := DecodeHead(h.Page)
 	if err != nil {
 		return fmt.Errorf("%s: %w", h.ID, err)
 	}
-	x := exporting{s: k.s, id: h.ID, head: head, to: to}
+	x := exporting{s: s, id: h.ID, head: head, to: to}
 	var all []exportedLine
 	for n := 1; n <= head.Last; n++ {
 		if err := x.branch(ctx, n); err != nil {
 			return err
 		}
-		lines, err := k.s.lines(ctx, h.ID, n)
+		lines, err := s.lines(ctx, h.ID, n)
 		if err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ type exporting struct {
 	s    *Service
 	id   library.ContentID
 	head Head
-	to   library.ExportSink
+	to   exchange.PageSink
 }
 
 type exportedLine struct {
@@ -83,7 +84,7 @@ func (x *exporting) branch(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	value := library.ImportBranch{
+	value := exchange.ImportBranch{
 		Content: string(x.id), Number: n, CreatedAt: &row.CreatedAt, CreatedBy: string(row.By),
 		Current: n == x.head.Current, Working: n == x.head.Working,
 	}
@@ -131,7 +132,7 @@ func (x *exporting) revisions(ctx context.Context, l exportedLine) error {
 			if err != nil {
 				return err
 			}
-			err = x.to.Revision(library.ImportRevision{
+			err = x.to.Revision(exchange.ImportRevision{
 				Content: string(x.id), Branch: l.Branch, Locale: orNilIfEmpty(l.branchLocale.Locale), Number: n, Title: row.Title, Body: bodies[i],
 				Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), Suggestion: orNilIfEmpty(row.Suggestion),
 				Current: n == l.Current,
@@ -165,7 +166,7 @@ func (x *exporting) suggestions(ctx context.Context) error {
 		}
 		for i, row := range decoded {
 			state := row.State.String()
-			err := x.to.Suggestion(library.ImportSuggestion{
+			err := x.to.Suggestion(exchange.ImportSuggestion{
 				ID: rows[i].Key, Content: string(x.id), Branch: row.Branch, Locale: orNilIfEmpty(row.Locale), Title: row.Title, Body: bodies[i],
 				Note: row.Note, Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), State: &state,
 				DecidedBy: orNilIfEmpty(row.DecidedBy), Revision: orNil(row.Revision),
@@ -178,9 +179,9 @@ func (x *exporting) suggestions(ctx context.Context) error {
 	})
 }
 
-// ExportDrafts implements library.Pages.
-func (k keeper) ExportDrafts(ctx context.Context, user principal.ID, to library.ExportSink) error {
-	all, err := k.s.store.ListDrafts(ctx, user)
+// ExportDrafts implements exchange.Pages.
+func (s *Service) ExportDrafts(ctx context.Context, user principal.ID, to exchange.PageSink) error {
+	all, err := s.store.ListDrafts(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -190,12 +191,12 @@ func (k keeper) ExportDrafts(ctx context.Context, user principal.ID, to library.
 		for i, d := range some {
 			names[i] = d.Name
 		}
-		stored, err := k.s.store.ReadDrafts(ctx, user, names)
+		stored, err := s.store.ReadDrafts(ctx, user, names)
 		if err != nil {
 			return err
 		}
 		for _, d := range stored {
-			if err := k.s.exportDraft(ctx, d, to); err != nil {
+			if err := s.exportDraft(ctx, d, to); err != nil {
 				return err
 			}
 		}
@@ -204,7 +205,7 @@ func (k keeper) ExportDrafts(ctx context.Context, user principal.ID, to library.
 }
 
 // exportDraft exports a draft, unless it or its item was deleted.
-func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to library.ExportSink) error {
+func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.PageSink) error {
 	if stored.Name == "" {
 		return nil
 	}
@@ -220,7 +221,7 @@ func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to library.E
 	if err != nil {
 		return err
 	}
-	return to.Draft(library.ImportDraft{
+	return to.Draft(exchange.ImportDraft{
 		Content: string(row.Item), Author: string(stored.User), Branch: row.At.Branch, Locale: orNilIfEmpty(row.At.Locale), Title: row.Title,
 		Body: bodies[0], BaseRevision: orNil(row.Base), Version: &row.Version, UpdatedAt: &row.UpdatedAt,
 	})

@@ -8,6 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/principal"
 )
 
@@ -17,7 +18,7 @@ type lineChecker struct {
 	now clock.Instant
 }
 
-func (k keeper) lineChecker() *lineChecker { return &lineChecker{now: k.s.library.Now()} }
+func (s *Service) lineChecker() *lineChecker { return &lineChecker{now: s.library.Now()} }
 
 // item parses the id of the item.
 func (f *lineChecker) item(given string) library.ContentID {
@@ -71,9 +72,9 @@ func order(given, last int, what string) error {
 	return nil
 }
 
-// ImportBranch implements library.Pages.
-func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (principal.ImportResult, error) {
-	f := k.lineChecker()
+// ImportBranch stores a branch that does not exist yet.
+func (s *Service) ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error) {
+	f := s.lineChecker()
 	id := f.item(in.Content)
 	row := branchRow{CreatedAt: f.past(in.CreatedAt, "createdAt"), By: f.principal(in.CreatedBy, "createdBy")}
 	if in.CopiedFrom != nil {
@@ -85,7 +86,7 @@ func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (prin
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	return k.s.library.ImportEdit(ctx, id, []library.RowKey{branchKey(in.Number)}, func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
+	return s.library.ImportEdit(ctx, id, []library.RowKey{branchKey(in.Number)}, func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
 		head, err := headOf(t.Header)
 		if err != nil {
 			return nil, err
@@ -117,9 +118,9 @@ func (k keeper) ImportBranch(ctx context.Context, in library.ImportBranch) (prin
 	})
 }
 
-// ImportRevision implements library.Pages.
-func (k keeper) ImportRevision(ctx context.Context, in library.ImportRevision) (principal.ImportResult, error) {
-	f := k.lineChecker()
+// ImportRevision stores a revision that does not exist yet. Its item does not move.
+func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error) {
+	f := s.lineChecker()
 	id, locale := f.item(in.Content), checkLocale(&f.List, in.Locale)
 	f.text(in.Title, in.Body, false)
 	if in.Number < 0 {
@@ -137,19 +138,19 @@ func (k keeper) ImportRevision(ctx context.Context, in library.ImportRevision) (
 	}
 	at := branchLocale{in.Branch, locale}
 	key := revisionKey(in.Branch, locale, in.Number)
-	body := &pending{s: k.s, item: id, body: in.Body}
-	return k.s.library.ImportEdit(ctx, id, []library.RowKey{at.line(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-		e, at, l, err := k.s.atLine(ctx, t, &in.Branch, locale)
+	body := &pending{s: s, item: id, body: in.Body}
+	return s.library.ImportEdit(ctx, id, []library.RowKey{at.line(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+		e, at, l, err := s.atLine(ctx, t, &in.Branch, locale)
 		if err != nil {
 			return nil, err
 		}
 		if in.Number <= l.Last {
-			return nil, k.sameRevision(ctx, t.Rows[1].Value, row, &in)
+			return nil, s.sameRevision(ctx, t.Rows[1].Value, row, &in)
 		}
 		if err := order(in.Number, l.Last, "revision"); err != nil {
 			return nil, err
 		}
-		if err := k.s.checkLocales(ctx, id, at, l); err != nil {
+		if err := s.checkLocales(ctx, id, at, l); err != nil {
 			return nil, err
 		}
 		stored := row
@@ -166,12 +167,12 @@ func (k keeper) ImportRevision(ctx context.Context, in library.ImportRevision) (
 }
 
 // sameRevision returns an error if a revision differs from the stored one.
-func (k keeper) sameRevision(ctx context.Context, value []byte, given revisionRow, in *library.ImportRevision) error {
+func (s *Service) sameRevision(ctx context.Context, value []byte, given revisionRow, in *exchange.ImportRevision) error {
 	current, err := decodeRevision(value)
 	if err != nil {
 		return err
 	}
-	bodies, err := k.s.bodies(ctx, []text{current.Text})
+	bodies, err := s.bodies(ctx, []text{current.Text})
 	if err != nil {
 		return err
 	}
@@ -185,9 +186,9 @@ func (k keeper) sameRevision(ctx context.Context, value []byte, given revisionRo
 	return nil
 }
 
-// ImportSuggestion implements library.Pages.
-func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestion) (principal.ImportResult, error) {
-	f := k.lineChecker()
+// ImportSuggestion stores a suggestion that does not exist yet.
+func (s *Service) ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error) {
+	f := s.lineChecker()
 	item, row := f.item(in.Content), f.suggestion(&in)
 	id, ok := ParseTextID(in.ID)
 	if !ok {
@@ -196,14 +197,14 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	texts, err := k.s.store.ReadTexts(ctx, []TextID{id})
+	texts, err := s.store.ReadTexts(ctx, []TextID{id})
 	if err != nil {
 		return principal.Unchanged, err
 	}
 	if stored := texts[0]; stored.Item != "" && (stored.Item != item || stored.Row != suggestionKey(id)) {
 		return principal.Unchanged, principal.DiffersFrom("a suggestion")
 	}
-	result, err := k.s.library.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+	result, err := s.library.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 		head, err := headOf(t.Header)
 		if err != nil {
 			return nil, err
@@ -228,14 +229,14 @@ func (k keeper) ImportSuggestion(ctx context.Context, in library.ImportSuggestio
 	}
 	// The text is stored after the row. Its id may be old, so the scrubber would remove a text without
 	// a row. If the import ends here, a repetition stores the text.
-	if err := k.s.store.PutText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
+	if err := s.store.PutText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
 		return result, fault.Unavailablef(err, "the text of the suggestion was not stored; import it again")
 	}
 	return principal.Created, nil
 }
 
 // suggestion checks the line of a suggestion, and returns its row.
-func (f *lineChecker) suggestion(in *library.ImportSuggestion) suggestionRow {
+func (f *lineChecker) suggestion(in *exchange.ImportSuggestion) suggestionRow {
 	f.text(in.Title, in.Body, false)
 	if in.Note != nil {
 		f.Add(input.CheckText(*in.Note, "a note", maxNote, "\n\r\t"), "note")
@@ -266,7 +267,7 @@ func (f *lineChecker) suggestion(in *library.ImportSuggestion) suggestionRow {
 
 // sameSuggestion returns an error if a suggestion differs from the stored one, apart from what was
 // decided since.
-func sameSuggestion(value []byte, given suggestionRow, body Text, in *library.ImportSuggestion) error {
+func sameSuggestion(value []byte, given suggestionRow, body Text, in *exchange.ImportSuggestion) error {
 	current, err := decodeSuggestion(value)
 	if err != nil {
 		return err
@@ -282,9 +283,9 @@ func sameSuggestion(value []byte, given suggestionRow, body Text, in *library.Im
 	return nil
 }
 
-// ImportDraft implements library.Pages.
-func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (principal.ImportResult, error) {
-	f := k.lineChecker()
+// ImportDraft stores a draft that does not exist yet.
+func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error) {
+	f := s.lineChecker()
 	item, user := f.item(in.Content), f.principal(in.Author, "author")
 	row := draftRow{
 		Item: item, At: branchLocale{in.Branch, checkLocale(&f.List, in.Locale)}, Title: in.Title, Base: f.number(in.BaseRevision),
@@ -296,14 +297,14 @@ func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (princi
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	if err := k.s.library.RequireAll(ctx, []principal.ID{user}); err != nil {
+	if err := s.library.RequireAll(ctx, []principal.ID{user}); err != nil {
 		return principal.Unchanged, err
 	}
-	read, err := k.s.contents.Read(ctx, item, library.ContentQuery{})
+	read, err := s.contents.Read(ctx, item, library.ContentQuery{})
 	if err != nil {
 		return principal.Unchanged, err
 	}
-	if !read.Header.Exists(k.s.library.Now()) {
+	if !read.Header.Exists(s.library.Now()) {
 		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; give it a line before this one", item)
 	}
 	head, err := headOf(&read.Header)
@@ -313,41 +314,41 @@ func (k keeper) ImportDraft(ctx context.Context, in library.ImportDraft) (princi
 	if err := head.requireBranch(in.Branch, "branch"); err != nil {
 		return principal.Unchanged, err
 	}
-	return k.importDraft(ctx, user, row, &in)
+	return s.importDraft(ctx, user, row, &in)
 }
 
 // importDraft stores a draft if there is none with its name. It becomes the newest one of its
 // author.
-func (k keeper) importDraft(ctx context.Context, user principal.ID, row draftRow, in *library.ImportDraft) (principal.ImportResult, error) {
+func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftRow, in *exchange.ImportDraft) (principal.ImportResult, error) {
 	name := draftName(row.Item, row.At)
-	stored, err := k.s.store.ReadDrafts(ctx, user, []string{name})
+	stored, err := s.store.ReadDrafts(ctx, user, []string{name})
 	if err != nil {
 		return principal.Unchanged, err
 	}
 	if stored[0].Name != "" {
-		return principal.Unchanged, k.sameDraft(ctx, stored[0], row, in)
+		return principal.Unchanged, s.sameDraft(ctx, stored[0], row, in)
 	}
-	all, err := k.s.store.ListDrafts(ctx, user)
+	all, err := s.store.ListDrafts(ctx, user)
 	if err != nil {
 		return principal.Unchanged, err
 	}
 	if len(all) >= MaxDrafts {
 		return principal.Unchanged, fault.TooManyf(nil, "%s has %d drafts, and nobody may have more", user, MaxDrafts)
 	}
-	made := k.s.library.StoreNow()
+	made := s.library.StoreNow()
 	if len(all) > 0 {
 		made = max(made, all[0].Token.At().Add(time.Millisecond))
 	}
-	d := DraftRow{User: user, Name: name, Token: newTextID(made, k.s.rt.Random)}
+	d := DraftRow{User: user, Name: name, Token: newTextID(made, s.rt.Random)}
 	row.Text = text{Body: in.Body, Size: len(in.Body)}
 	if len(in.Body) > inline {
-		if err := k.s.putText(ctx, Text{ID: d.Token, Item: row.Item, Row: draftText(user, name), Body: in.Body}); err != nil {
+		if err := s.putText(ctx, Text{ID: d.Token, Item: row.Item, Row: draftText(user, name), Body: in.Body}); err != nil {
 			return principal.Unchanged, err
 		}
 		row.Text = text{ID: d.Token, Size: len(in.Body)}
 	}
 	d.Value = row.encode()
-	current, err := k.s.store.PutDraft(ctx, d, nil)
+	current, err := s.store.PutDraft(ctx, d, nil)
 	if err == nil && current.Token != d.Token {
 		err = principal.DiffersFrom("a draft")
 	}
@@ -358,12 +359,12 @@ func (k keeper) importDraft(ctx context.Context, user principal.ID, row draftRow
 }
 
 // sameDraft returns an error if a draft differs from the stored one.
-func (k keeper) sameDraft(ctx context.Context, stored DraftRow, given draftRow, in *library.ImportDraft) error {
+func (s *Service) sameDraft(ctx context.Context, stored DraftRow, given draftRow, in *exchange.ImportDraft) error {
 	current, err := decodeDraft(stored.Value)
 	if err != nil {
 		return err
 	}
-	bodies, err := k.s.bodies(ctx, []text{current.Text})
+	bodies, err := s.bodies(ctx, []text{current.Text})
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/principal"
 )
 
-// Pages is what package page does for repairs: it knows the texts, and what the further rows of
+// Pages is what package page does for repairs and imports: it knows the texts, and what the further rows of
 // items contain.
 type Pages interface {
 	// ScrubTexts checks the next texts after one, at most limit, and removes those that no row
@@ -19,6 +20,11 @@ type Pages interface {
 	// AuditDrafts calls wrong for each mistake in the drafts of a user, and returns their
 	// number.
 	AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error)
+
+	ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error)
+	ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error)
+	ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error)
+	ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error)
 }
 
 // texts removes texts that no row refers to.

@@ -8,6 +8,7 @@ import (
 	"carrel/core/sched"
 	"carrel/lease"
 	"carrel/library"
+	"carrel/library/exchange"
 	"carrel/library/feed"
 	"carrel/paste"
 	"carrel/principal"
@@ -27,6 +28,7 @@ type Service struct {
 	leases        *lease.Service
 	pastes        *paste.Service
 	pages         Pages
+	exports       *exchange.Exporter
 	rt            sched.Runtime
 	log           *slog.Logger
 
@@ -55,6 +57,7 @@ type Config struct {
 	Leases        *lease.Service
 	Pastes        *paste.Service
 	Pages         Pages
+	Exports       *exchange.Exporter
 	Runtime       sched.Runtime
 	Log           *slog.Logger
 }
@@ -64,7 +67,7 @@ type Config struct {
 func New(c Config) *Service {
 	s := &Service{
 		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
-		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, rt: c.Runtime, log: c.Log,
+		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, exports: c.Exports, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}

@@ -1,4 +1,4 @@
-package library
+package exchange
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"carrel/core/input"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -16,12 +17,12 @@ type memberIterator struct {
 	// read, "" at the end.
 	page func(ctx context.Context, after principal.ID, hs []holder) (_ []holder, last principal.ID, err error)
 	// content is the header that was read with the first page; nil for a group.
-	content *Header
+	content *library.Header
 }
 
-func (s *Service) membersOfGroup(id principal.ID) *memberIterator {
+func (x *Exporter) membersOfGroup(id principal.ID) *memberIterator {
 	return &memberIterator{page: func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
-		page, err := s.people.GroupMembersPage(ctx, id, after, input.MaxList, false)
+		page, err := x.people.GroupMembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
@@ -34,15 +35,15 @@ func (s *Service) membersOfGroup(id principal.ID) *memberIterator {
 		if len(page.Members) < input.MaxList {
 			last = ""
 		}
-		hs, err = s.withoutDeleted(ctx, hs)
+		hs, err = x.withoutDeleted(ctx, hs)
 		return hs, last, err
 	}}
 }
 
-func (s *Service) membersOfContent(id ContentID) *memberIterator {
+func (x *Exporter) membersOfContent(id library.ContentID) *memberIterator {
 	r := &memberIterator{}
 	r.page = func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
-		page, err := s.contents.MembersPage(ctx, id, after, input.MaxList, false)
+		page, err := x.contents.MembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
@@ -52,13 +53,13 @@ func (s *Service) membersOfContent(id ContentID) *memberIterator {
 		last := principal.ID("")
 		for _, m := range page.Members {
 			if last = m.Principal; m.Active() {
-				hs = append(hs, holder{m.Principal, uint8(m.Role), m.Role == Manages})
+				hs = append(hs, holder{m.Principal, uint8(m.Role), m.Role == library.Manages})
 			}
 		}
 		if len(page.Members) < input.MaxList {
 			last = ""
 		}
-		hs, err = s.withoutDeleted(ctx, hs)
+		hs, err = x.withoutDeleted(ctx, hs)
 		return hs, last, err
 	}
 	return r
@@ -124,12 +125,12 @@ func (r *memberIterator) rest(ctx context.Context, own []holder, write func([]ho
 }
 
 // withoutDeleted leaves those of members out that are deleted, and whose rows are being removed.
-func (s *Service) withoutDeleted(ctx context.Context, hs []holder) ([]holder, error) {
+func (x *Exporter) withoutDeleted(ctx context.Context, hs []holder) ([]holder, error) {
 	ps := make([]principal.ID, len(hs))
 	for i, h := range hs {
 		ps[i] = h.principal
 	}
-	gone, err := s.DeletedOf(ctx, ps)
+	gone, err := x.principals.DeletedOf(ctx, ps)
 	if err != nil || len(gone) == 0 {
 		return hs, err
 	}

@@ -1,10 +1,11 @@
-package library
+package exchange
 
 import (
 	"context"
 	"fmt"
 
 	"carrel/core/sched"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -15,17 +16,46 @@ const scanPage = 100
 // same.
 const exportAtOnce = 16
 
-// ExportSink receives the data of an export, one call at a time. Each object has the form of an
+// Sink receives the data of an export, one call at a time. Each object has the form of an
 // import, and follows the objects that it names, as an import requires.
-type ExportSink interface {
+type Sink interface {
 	User(principal.ImportUser) error
 	Group(principal.ImportGroup) error
-	Content(ImportContent) error
-	Members(ImportMembers) error
-	Branch(ImportBranch) error
-	Revision(ImportRevision) error
-	Suggestion(ImportSuggestion) error
-	Draft(ImportDraft) error
+	Content(library.ImportContent) error
+	Members(library.ImportMembers) error
+	PageSink
+}
+
+// Pages is what package page does for exports.
+type Pages interface {
+	// ExportPage exports the branches, the revisions and the suggestions of an item, each after
+	// the objects that it refers to.
+	ExportPage(ctx context.Context, h *library.Header, to PageSink) error
+	// ExportDrafts exports the drafts of a user whose items exist, the oldest first.
+	ExportDrafts(ctx context.Context, user principal.ID, to PageSink) error
+}
+
+// Config contains what an Exporter needs.
+type Config struct {
+	Principals *principal.Service
+	People     principal.Store
+	Contents   library.ContentStore
+	Pages      Pages
+	Runtime    sched.Runtime
+}
+
+// Exporter exports what is stored.
+type Exporter struct {
+	principals *principal.Service
+	people     principal.Store
+	contents   library.ContentStore
+	pages      Pages
+	rt         sched.Runtime
+}
+
+// New returns an Exporter.
+func New(c Config) *Exporter {
+	return &Exporter{principals: c.Principals, people: c.People, contents: c.Contents, pages: c.Pages, rt: c.Runtime}
 }
 
 // Export writes everything that readers can see: users, groups, items, roles, and texts with
@@ -36,30 +66,30 @@ type ExportSink interface {
 // The same state is exported in the same way, each type in the order in which the store lists
 // ids, so that two exports can be compared. Export holds one page of items in memory, whatever
 // the size of the store. The result is one state of the store only if nobody writes meanwhile.
-func (s *Service) Export(ctx context.Context, to ExportSink) error {
-	if err := s.exportUsers(ctx, to); err != nil {
+func (x *Exporter) Export(ctx context.Context, to Sink) error {
+	if err := x.exportUsers(ctx, to); err != nil {
 		return fmt.Errorf("export the users: %w", err)
 	}
-	if err := s.exportGroups(ctx, s.exportGroup(to)); err != nil {
+	if err := x.exportGroups(ctx, x.exportGroup(to)); err != nil {
 		return fmt.Errorf("export the groups: %w", err)
 	}
-	if err := s.exportGroups(ctx, s.exportRestOfGroup(to)); err != nil {
+	if err := x.exportGroups(ctx, x.exportRestOfGroup(to)); err != nil {
 		return fmt.Errorf("export the members of groups: %w", err)
 	}
-	if err := s.exportContents(ctx, to); err != nil {
+	if err := x.exportContents(ctx, to); err != nil {
 		return fmt.Errorf("export the items: %w", err)
 	}
-	if err := s.exportPages(ctx, to); err != nil {
+	if err := x.exportPages(ctx, to); err != nil {
 		return fmt.Errorf("export the texts of items: %w", err)
 	}
-	if err := s.exportDrafts(ctx, to); err != nil {
+	if err := x.exportDrafts(ctx, to); err != nil {
 		return fmt.Errorf("exporting drafts: %w", err)
 	}
 	return nil
 }
 
-func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
-	return s.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+func (x *Exporter) exportUsers(ctx context.Context, to Sink) error {
+	return x.principals.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
 		u := principal.ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
 		if h.Email != "" {
 			u.Email = &h.Email
@@ -68,16 +98,16 @@ func (s *Service) exportUsers(ctx context.Context, to ExportSink) error {
 	})
 }
 
-func (s *Service) exportGroups(ctx context.Context, write func(context.Context, *principal.Header) error) error {
-	return s.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
+func (x *Exporter) exportGroups(ctx context.Context, write func(context.Context, *principal.Header) error) error {
+	return x.principals.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
 }
 
 // exportGroup exports a group with those members that are users. Groups may contain each other,
 // so they can be named as members only after all of them were exported.
-func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.Header) error {
+func (x *Exporter) exportGroup(to Sink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
 		g := principal.ImportGroup{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
-		members, err := s.groupMembers(ctx, h.ID)
+		members, err := x.groupMembers(ctx, h.ID)
 		if err != nil {
 			return err
 		}
@@ -90,14 +120,14 @@ func (s *Service) exportGroup(to ExportSink) func(context.Context, *principal.He
 }
 
 // exportRestOfGroup exports the members that are not in the group's own line.
-func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *principal.Header) error {
+func (x *Exporter) exportRestOfGroup(to Sink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
-		members, err := s.groupMembers(ctx, h.ID)
+		members, err := x.groupMembers(ctx, h.ID)
 		if err != nil {
 			return err
 		}
 		write := func(more []holder) error {
-			return to.Members(ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged})
+			return to.Members(library.ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged})
 		}
 		own := members.own
 		if len(members.follow) > 0 {
@@ -107,7 +137,7 @@ func (s *Service) exportRestOfGroup(to ExportSink) func(context.Context, *princi
 			}
 			own = members.follow
 		}
-		return s.membersOfGroup(h.ID).rest(ctx, own, write)
+		return x.membersOfGroup(h.ID).rest(ctx, own, write)
 	}
 }
 
@@ -119,12 +149,12 @@ type exportedMembers struct {
 	unmanaged bool
 }
 
-func (s *Service) groupMembers(ctx context.Context, group principal.ID) (m exportedMembers, err error) {
+func (x *Exporter) groupMembers(ctx context.Context, group principal.ID) (m exportedMembers, err error) {
 	var managed bool
-	if m.own, managed, err = s.membersOfGroup(group).first(ctx, principal.ID.IsUser); err != nil || managed {
+	if m.own, managed, err = x.membersOfGroup(group).first(ctx, principal.ID.IsUser); err != nil || managed {
 		return m, err
 	}
-	all, managed, err := s.membersOfGroup(group).first(ctx, principal.Any)
+	all, managed, err := x.membersOfGroup(group).first(ctx, principal.Any)
 	if managed {
 		m.follow = all
 	}
@@ -132,25 +162,25 @@ func (s *Service) groupMembers(ctx context.Context, group principal.ID) (m expor
 	return m, err
 }
 
-func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
-	var after ContentID
+func (x *Exporter) exportContents(ctx context.Context, to Sink) error {
+	var after library.ContentID
 	for {
-		ids, err := s.contents.ScanContents(ctx, after, scanPage)
+		ids, err := x.contents.ScanContents(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		after = ids[len(ids)-1]
 		items := make([]exportedItem, len(ids))
-		err = sched.ForEach(ctx, s.rt, len(ids), exportAtOnce, func(i int) error {
+		err = sched.ForEach(ctx, x.rt, len(ids), exportAtOnce, func(i int) error {
 			var err error
-			items[i], err = s.exportedItem(ctx, ids[i])
+			items[i], err = x.exportedItem(ctx, ids[i])
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		for i := range items {
-			if err := s.exportContent(ctx, &items[i], to); err != nil {
+			if err := x.exportContent(ctx, &items[i], to); err != nil {
 				return err
 			}
 		}
@@ -163,28 +193,28 @@ func (s *Service) exportContents(ctx context.Context, to ExportSink) error {
 // exportedItem is an item with the members in its own line. It has no header if there is
 // nothing to export.
 type exportedItem struct {
-	header *Header
+	header *library.Header
 	own    []holder
 	// unmanaged: nobody but administrators manages the item.
 	unmanaged bool
 }
 
-func (s *Service) exportedItem(ctx context.Context, id ContentID) (exportedItem, error) {
-	memberIterator := s.membersOfContent(id)
+func (x *Exporter) exportedItem(ctx context.Context, id library.ContentID) (exportedItem, error) {
+	memberIterator := x.membersOfContent(id)
 	own, managed, err := memberIterator.first(ctx, principal.Any)
-	if err != nil || !memberIterator.content.Exists(s.Now()) {
+	if err != nil || !memberIterator.content.Exists(x.principals.Now()) {
 		return exportedItem{}, err
 	}
 	return exportedItem{header: memberIterator.content, own: own, unmanaged: !managed}, nil
 }
 
-func (s *Service) exportContent(ctx context.Context, item *exportedItem, to ExportSink) error {
+func (x *Exporter) exportContent(ctx context.Context, item *exportedItem, to Sink) error {
 	h := item.header
 	if h == nil {
 		return nil
 	}
 	creator := string(h.Creator)
-	err := to.Content(ImportContent{
+	err := to.Content(library.ImportContent{
 		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link, URL: h.URL(),
 		Visibility: h.Visibility, ExpiresAt: h.ExpiresAt, CreatedAt: &h.CreatedAt, CreatedBy: &creator,
 		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own), Unmanaged: item.unmanaged,
@@ -192,8 +222,8 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Expo
 	if err != nil || h.Members <= len(item.own) {
 		return err
 	}
-	return s.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
-		return to.Members(ImportMembers{ID: string(h.ID), Content: contentChanges(more)})
+	return x.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
+		return to.Members(library.ImportMembers{ID: string(h.ID), Content: contentChanges(more)})
 	})
 }
 
@@ -214,11 +244,11 @@ func groupChanges(hs []holder) []principal.GroupMemberChange {
 	return changes
 }
 
-func contentChanges(hs []holder) []ContentMemberChange {
-	changes := make([]ContentMemberChange, len(hs))
+func contentChanges(hs []holder) []library.ContentMemberChange {
+	changes := make([]library.ContentMemberChange, len(hs))
 	for i, h := range hs {
-		role := ContentRole(h.role)
-		changes[i] = ContentMemberChange{Principal: string(h.principal), Role: &role}
+		role := library.ContentRole(h.role)
+		changes[i] = library.ContentMemberChange{Principal: string(h.principal), Role: &role}
 	}
 	return changes
 }
