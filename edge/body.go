@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"carrel/core/input"
+	"carrel/edge/jsontext"
 )
 
 // params are the known members of a request.
@@ -29,11 +30,11 @@ type params struct {
 // case-sensitive, unknown members are ignored, and of duplicate members the last one counts, in
 // every check. The refusals never quote the body.
 func decodeBody(body []byte, l *Limits) (params, *refusal) {
-	body = bytes.Trim(body, jsonSpace)
-	switch checkJSON(body, l.Values) {
-	case jsonTooMuch:
+	body = bytes.Trim(body, jsontext.Space)
+	switch jsontext.Check(body, l.Values) {
+	case jsontext.TooMuch:
 		return params{}, tooManyValues(l)
-	case jsonInvalid:
+	case jsontext.Invalid:
 		return params{}, badRequest("The request body is not valid JSON.")
 	}
 	switch body[0] {
@@ -44,7 +45,7 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 		return params{}, malformed("The request body is not a JSON object.")
 	}
 	var m members
-	eachMember(body, func(key, value []byte) {
+	jsontext.EachMember(body, func(key, value []byte) {
 		switch string(key) {
 		case "query":
 			m.query = value
@@ -79,22 +80,22 @@ type members struct{ query, documentID, name, variables, extensions []byte }
 func (m members) decode() (params, *refusal) {
 	var p params
 	if m.query != nil {
-		if p.hasQuery = decodeString(m.query, &p.query); !p.hasQuery {
+		if p.hasQuery = jsontext.DecodeString(m.query, &p.query); !p.hasQuery {
 			return p, malformed("The member query is not a string.")
 		}
 	}
-	if present(m.documentID) && !decodeString(m.documentID, &p.documentID) {
+	if jsontext.Present(m.documentID) && !jsontext.DecodeString(m.documentID, &p.documentID) {
 		return p, malformed("The member documentId is neither a string nor null.")
 	}
-	if present(m.name) && !decodeString(m.name, &p.operationName) {
+	if jsontext.Present(m.name) && !jsontext.DecodeString(m.name, &p.operationName) {
 		return p, malformed("The member operationName is neither a string nor null.")
 	}
-	if present(m.extensions) {
+	if jsontext.Present(m.extensions) {
 		if r := p.decodeExtensions(m.extensions); r != nil {
 			return p, r
 		}
 	}
-	if !present(m.variables) {
+	if !jsontext.Present(m.variables) {
 		return p, nil
 	}
 	if m.variables[0] != '{' {
@@ -109,13 +110,13 @@ func (p *params) decodeExtensions(extensions []byte) (r *refusal) {
 	if extensions[0] != '{' {
 		return malformed("The member extensions is neither an object nor null.")
 	}
-	eachMember(extensions, func(key, value []byte) {
+	jsontext.EachMember(extensions, func(key, value []byte) {
 		switch string(key) {
 		case "cost":
 			p.cost = value[0] == 't'
 		case "persistedQuery":
 			p.hash, r = "", nil
-			if present(value) {
+			if jsontext.Present(value) {
 				r = p.decodePersisted(value)
 			}
 		}
@@ -130,12 +131,12 @@ func (p *params) decodePersisted(value []byte) *refusal {
 		return wrong
 	}
 	version, hashed := "", false
-	eachMember(value, func(key, value []byte) {
+	jsontext.EachMember(value, func(key, value []byte) {
 		switch string(key) {
 		case "version":
 			version = string(value)
 		case "sha256Hash":
-			hashed = decodeString(value, &p.hash)
+			hashed = jsontext.DecodeString(value, &p.hash)
 		}
 	})
 	if version != "1" || !hashed || p.hash == "" {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"carrel/edge/jsontext"
 )
 
 // FuzzDecodeBody compares the decoder with encoding/json decoding into a map: which bodies are
@@ -65,7 +67,7 @@ func FuzzDecodeBody(f *testing.F) {
 			p.cost != (want.other["cost"] == true) || want.name != nil && p.operationName != *want.name {
 			t.Fatalf("decoded %+v from %q", p, body)
 		}
-		if p.variables != nil != (want.variables != nil) || p.variables != nil && !bytes.Equal(p.variables, bytes.Trim(members["variables"], jsonSpace)) {
+		if p.variables != nil != (want.variables != nil) || p.variables != nil && !bytes.Equal(p.variables, bytes.Trim(members["variables"], jsontext.Space)) {
 			t.Fatalf("decoded the variables %q from %q", p.variables, body)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"carrel/edge/jsontext"
 )
 
 // decodeURL reads a GET request: the members are parameters of the URL, variables and extensions as
@@ -30,14 +32,14 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 		name string
 		into *[]byte
 	}{{"variables", &m.variables}, {"extensions", &m.extensions}} {
-		text := strings.Trim(last(part.name), jsonSpace)
+		text := strings.Trim(last(part.name), jsontext.Space)
 		if text == "" {
 			continue
 		}
-		switch checkJSON([]byte(text), l.Values) {
-		case jsonTooMuch:
+		switch jsontext.Check([]byte(text), l.Values) {
+		case jsontext.TooMuch:
 			return params{}, tooManyValues(l)
-		case jsonInvalid:
+		case jsontext.Invalid:
 			return params{}, badRequest("The parameter " + part.name + " of the URL is not valid JSON.")
 		}
 		*part.into = []byte(text)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"carrel/edge/jsontext"
 )
 
 // Manifest maps ids to the documents that a gateway answers. It is generated when a client is
@@ -20,7 +22,7 @@ func ParseManifest(b []byte) (Manifest, error) {
 		return nil, errors.New("the manifest is not a JSON object")
 	}
 	m := Manifest{}
-	if list, ok := members["operations"]; ok && strings.HasPrefix(strings.TrimLeft(string(list), jsonSpace), "[") {
+	if list, ok := members["operations"]; ok && strings.HasPrefix(strings.TrimLeft(string(list), jsontext.Space), "[") {
 		var operations []struct{ ID, Body string }
 		if err := json.Unmarshal(list, &operations); err != nil {
 			return nil, errors.New(`its operations are not a list of {"id", "body"}`)

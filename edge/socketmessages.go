@@ -11,29 +11,30 @@ import (
 	"github.com/coder/websocket"
 
 	"carrel/core/fault"
+	"carrel/edge/jsontext"
 )
 
 // receive handles one message of the client. It returns false if the message does not follow the
 // protocol.
 func (s *socket) receive(message []byte) bool {
-	message = bytes.Trim(message, jsonSpace)
-	if checkJSON(message, s.handler.limits.Values) != jsonValid || message[0] != '{' {
+	message = bytes.Trim(message, jsontext.Space)
+	if jsontext.Check(message, s.handler.limits.Values) != jsontext.Valid || message[0] != '{' {
 		return false
 	}
 	var kind, id string
 	var payload []byte
 	good := true
-	eachMember(message, func(key, value []byte) {
+	jsontext.EachMember(message, func(key, value []byte) {
 		switch string(key) {
 		case "type":
-			good = good && decodeString(value, &kind)
+			good = good && jsontext.DecodeString(value, &kind)
 		case "id":
-			good = good && decodeString(value, &id)
+			good = good && jsontext.DecodeString(value, &id)
 		case "payload":
 			payload = value
 		}
 	})
-	if !good || present(payload) && payload[0] != '{' {
+	if !good || jsontext.Present(payload) && payload[0] != '{' {
 		return false
 	}
 	switch kind {
@@ -141,12 +142,12 @@ func (s *socket) awaitExpiry() {
 // missing. It is invalid if it is not a string, or longer than any header can be.
 func authorizationOf(payload []byte, most int) (authorization string, good bool) {
 	good = true
-	if !present(payload) {
+	if !jsontext.Present(payload) {
 		return "", good
 	}
-	eachMember(payload, func(key, value []byte) {
-		if strings.EqualFold(string(key), "authorization") && present(value) {
-			good = len(value) <= most && decodeString(value, &authorization)
+	jsontext.EachMember(payload, func(key, value []byte) {
+		if strings.EqualFold(string(key), "authorization") && jsontext.Present(value) {
+			good = len(value) <= most && jsontext.DecodeString(value, &authorization)
 		}
 	})
 	if authorization != "" && !strings.Contains(authorization, " ") {
@@ -161,7 +162,7 @@ func (s *socket) subscribe(id string, payload []byte) bool {
 		s.close(closeUnauthorized, "Unauthorized")
 		return true
 	}
-	if id == "" || !present(payload) {
+	if id == "" || !jsontext.Present(payload) {
 		return false
 	}
 	s.mu.Lock()

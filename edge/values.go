@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"carrel/edge/jsontext"
 )
 
 // maxWordBytes is the maximal length of the JSON of an id, a cursor, a date or an enum value. Those
@@ -20,7 +22,7 @@ func readVariables(schema *ast.Schema, op *ast.OperationDefinition, object []byt
 	}
 	given := make(map[string]any, len(op.VariableDefinitions))
 	r := valueReader{schema: schema}
-	eachMember(object, func(key, value []byte) {
+	jsontext.EachMember(object, func(key, value []byte) {
 		def := op.VariableDefinitions.ForName(string(key))
 		if def == nil || r.tooLong != "" {
 			return // undeclared variables are ignored
@@ -64,7 +66,7 @@ func (r *valueReader) value(typ *ast.Type) any {
 	case '{':
 		return r.object(typ)
 	case 't', 'f', 'n':
-		end := plainEnd(r.b, r.at)
+		end := jsontext.PlainEnd(r.b, r.at)
 		word := r.b[r.at]
 		r.at = end
 		if word == 'n' {
@@ -72,7 +74,7 @@ func (r *valueReader) value(typ *ast.Type) any {
 		}
 		return word == 't'
 	}
-	end := plainEnd(r.b, r.at)
+	end := jsontext.PlainEnd(r.b, r.at)
 	number := json.Number(r.b[r.at:end])
 	r.at = end
 	return number
@@ -81,8 +83,8 @@ func (r *valueReader) value(typ *ast.Type) any {
 // inside skips the bracket or comma at the current position and moves to the next value of a list
 // or the next member of an object. It returns false after the closing bracket.
 func (r *valueReader) inside(closing byte) bool {
-	if r.at = skipSpace(r.b, r.at); r.b[r.at] != closing {
-		r.at = skipSpace(r.b, r.at+1)
+	if r.at = jsontext.SkipSpace(r.b, r.at); r.b[r.at] != closing {
+		r.at = jsontext.SkipSpace(r.b, r.at+1)
 	}
 	if r.b[r.at] == closing { // at once, or after the last one
 		r.at++
@@ -101,9 +103,9 @@ func (r *valueReader) object(typ *ast.Type) map[string]any {
 	known := def != nil && def.Kind == ast.InputObject
 	members := map[string]any{}
 	for r.inside('}') {
-		end := stringEnd(r.b, r.at)
-		name := string(memberName(r.b[r.at:end]))
-		r.at = skipSpace(r.b, skipSpace(r.b, end)+1) // skip the colon
+		end := jsontext.StringEnd(r.b, r.at)
+		name := string(jsontext.MemberName(r.b[r.at:end]))
+		r.at = jsontext.SkipSpace(r.b, jsontext.SkipSpace(r.b, end)+1) // skip the colon
 		if !known {
 			members[name] = r.value(typ)
 			continue
@@ -113,14 +115,14 @@ func (r *valueReader) object(typ *ast.Type) map[string]any {
 			continue
 		}
 		members[name] = nil
-		r.at = valueEnd(r.b, r.at)
+		r.at = jsontext.ValueEnd(r.b, r.at)
 	}
 	return members
 }
 
 // text decodes a string.
 func (r *valueReader) text(typ *ast.Type) string {
-	end := stringEnd(r.b, r.at)
+	end := jsontext.StringEnd(r.b, r.at)
 	raw := r.b[r.at:end]
 	r.at = end
 	if len(raw) > maxWordBytes && typ != nil {
@@ -134,7 +136,7 @@ func (r *valueReader) text(typ *ast.Type) string {
 	}
 	var s string
 	if r.tooLong == "" {
-		decodeString(raw, &s)
+		jsontext.DecodeString(raw, &s)
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package edge
+package jsontext
 
 import (
 	"bytes"
@@ -7,30 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// The standard decoder takes 4 ms of CPU to validate a megabyte, and 14 ms and 5 MB to decode it,
-// which is as much as a hundred pages cost. Anybody can send bodies, so this file validates them in
-// one pass of 1 ms, and returns values as slices of the body. A fuzz target compares it with the
-// standard decoder.
+// Space is the white space of JSON.
+const Space = " \t\r\n"
 
-// jsonSpace is the white space of JSON.
-const jsonSpace = " \t\r\n"
-
-// jsonVerdict is the result of checkJSON.
-type jsonVerdict uint8
+// Verdict is the result of Check.
+type Verdict uint8
 
 const (
-	jsonValid   jsonVerdict = iota // one JSON value in UTF-8, and nothing else
-	jsonInvalid                    // anything else
-	jsonTooMuch                    // too many values, or nested too deeply; valid or not
+	Valid   Verdict = iota // one JSON value in UTF-8, and nothing else
+	Invalid                // anything else
+	TooMuch                // too many values, or nested too deeply; valid or not
 )
 
-// maxJSONDepth is the deepest nesting of objects and lists, the same as in the standard decoder.
-const maxJSONDepth = 10_000
+// maxDepth is the deepest nesting of objects and lists, the same as in the standard decoder.
+const maxDepth = 10_000
 
-// checkJSON checks whether b is one JSON value in UTF-8, without surrounding white space, and with
+// Check checks whether b is one JSON value in UTF-8, without surrounding white space, and with
 // no more members and items, at all depths, than most.
-func checkJSON(b []byte, most int) jsonVerdict {
-	s := jsonScanner{b: b, most: most}
+func Check(b []byte, most int) Verdict {
+	s := scanner{b: b, most: most}
 	for {
 		if !s.begin() {
 			return s.verdict()
@@ -38,9 +33,9 @@ func checkJSON(b []byte, most int) jsonVerdict {
 		for s.ended {
 			if len(s.open) == 0 {
 				if s.at < len(b) || !utf8.Valid(b) {
-					return jsonInvalid
+					return Invalid
 				}
-				return jsonValid
+				return Valid
 			}
 			if !s.proceed() {
 				return s.verdict()
@@ -49,8 +44,8 @@ func checkJSON(b []byte, most int) jsonVerdict {
 	}
 }
 
-// jsonScanner scans bytes that may be JSON.
-type jsonScanner struct {
+// scanner scans bytes that may be JSON.
+type scanner struct {
 	b    []byte
 	at   int
 	open []byte // the brackets that are open at this position
@@ -59,15 +54,15 @@ type jsonScanner struct {
 	values, most int
 }
 
-func (s *jsonScanner) verdict() jsonVerdict {
-	if s.values > s.most || len(s.open) > maxJSONDepth {
-		return jsonTooMuch
+func (s *scanner) verdict() Verdict {
+	if s.values > s.most || len(s.open) > maxDepth {
+		return TooMuch
 	}
-	return jsonInvalid
+	return Invalid
 }
 
 // next returns the next byte that is not white space, or 0 at the end.
-func (s *jsonScanner) next() byte {
+func (s *scanner) next() byte {
 	for ; s.at < len(s.b); s.at++ {
 		switch c := s.b[s.at]; c {
 		case ' ', '\n', '\t', '\r':
@@ -80,7 +75,7 @@ func (s *jsonScanner) next() byte {
 
 // begin scans a value that contains no other one, or the start of a value up to the first one that
 // it contains.
-func (s *jsonScanner) begin() bool {
+func (s *scanner) begin() bool {
 	c := s.next()
 	s.ended = true
 	switch c {
@@ -96,7 +91,7 @@ func (s *jsonScanner) begin() bool {
 		s.at++
 		s.values++
 		s.open = append(s.open, c)
-		if s.values > s.most || len(s.open) > maxJSONDepth {
+		if s.values > s.most || len(s.open) > maxDepth {
 			return false
 		}
 		if s.next() == c+2 { // an empty object or list: in ASCII, closing brackets are two after opening ones
@@ -110,7 +105,7 @@ func (s *jsonScanner) begin() bool {
 
 // proceed continues after a value inside another one: up to the next value, or past the end of the
 // enclosing one.
-func (s *jsonScanner) proceed() bool {
+func (s *scanner) proceed() bool {
 	around := s.open[len(s.open)-1]
 	switch s.next() {
 	case around + 2:
@@ -127,7 +122,7 @@ func (s *jsonScanner) proceed() bool {
 }
 
 // key scans the name of a member and its colon.
-func (s *jsonScanner) key() bool {
+func (s *scanner) key() bool {
 	if s.next() != '"' || !s.text() || s.next() != ':' {
 		return false
 	}
@@ -135,7 +130,7 @@ func (s *jsonScanner) key() bool {
 	return true
 }
 
-func (s *jsonScanner) word(w string) bool {
+func (s *scanner) word(w string) bool {
 	if len(s.b)-s.at < len(w) || string(s.b[s.at:s.at+len(w)]) != w {
 		return false
 	}
@@ -144,7 +139,7 @@ func (s *jsonScanner) word(w string) bool {
 }
 
 // text scans a string.
-func (s *jsonScanner) text() bool {
+func (s *scanner) text() bool {
 	b := s.b
 	for i := s.at + 1; ; {
 		for i+8 <= len(b) && allPlain(binary.LittleEndian.Uint64(b[i:])) {
@@ -207,7 +202,7 @@ func isHex(c byte) bool {
 }
 
 // number scans a number: a sign, digits without leading zeros, a fraction, an exponent.
-func (s *jsonScanner) number() bool {
+func (s *scanner) number() bool {
 	s.one("-")
 	if !s.one("0") && !s.digits() {
 		return false
@@ -223,7 +218,7 @@ func (s *jsonScanner) number() bool {
 }
 
 // one skips a byte of a set, if there is one.
-func (s *jsonScanner) one(set string) bool {
+func (s *scanner) one(set string) bool {
 	if s.at == len(s.b) {
 		return false
 	}
@@ -236,7 +231,7 @@ func (s *jsonScanner) one(set string) bool {
 	return false
 }
 
-func (s *jsonScanner) digits() bool {
+func (s *scanner) digits() bool {
 	b, from, i := s.b, s.at, s.at
 	for i+8 <= len(b) && allDigits(binary.LittleEndian.Uint64(b[i:])) {
 		i += 8
@@ -250,11 +245,11 @@ func (s *jsonScanner) digits() bool {
 
 // The functions below take valid JSON.
 
-// present reports whether a member was given and is not null.
-func present(value []byte) bool { return value != nil && value[0] != 'n' }
+// Present reports whether a member was given and is not null.
+func Present(value []byte) bool { return value != nil && value[0] != 'n' }
 
-// decodeString decodes a JSON string.
-func decodeString(value []byte, into *string) bool {
+// DecodeString decodes a JSON string.
+func DecodeString(value []byte, into *string) bool {
 	if value[0] != '"' {
 		return false
 	}
@@ -292,26 +287,26 @@ func unescape(b []byte, at int) (text []byte, ok bool) {
 	return append(text, b...), true
 }
 
-// eachMember calls f for every member of the JSON object in b, which has no surrounding white
+// EachMember calls f for every member of the JSON object in b, which has no surrounding white
 // space, with the unescaped key and the bytes of the value. A map would cost more than the rest of
 // the decoding, and the standard decoder matches struct fields case-insensitively.
-func eachMember(b []byte, f func(key, value []byte)) {
-	i := skipSpace(b, 1)
+func EachMember(b []byte, f func(key, value []byte)) {
+	i := SkipSpace(b, 1)
 	for b[i] != '}' {
-		end := stringEnd(b, i)
-		key := memberName(b[i:end])
-		i = skipSpace(b, skipSpace(b, end)+1) // skip the colon
-		end = valueEnd(b, i)
+		end := StringEnd(b, i)
+		key := MemberName(b[i:end])
+		i = SkipSpace(b, SkipSpace(b, end)+1) // skip the colon
+		end = ValueEnd(b, i)
 		f(key, b[i:end])
-		i = skipSpace(b, end)
+		i = SkipSpace(b, end)
 		if b[i] == ',' {
-			i = skipSpace(b, i+1)
+			i = SkipSpace(b, i+1)
 		}
 	}
 }
 
-// memberName returns the unescaped name of a member.
-func memberName(key []byte) []byte {
+// MemberName returns the unescaped name of a member.
+func MemberName(key []byte) []byte {
 	var s string
 	if bytes.IndexByte(key, '\\') < 0 {
 		return key[1 : len(key)-1]
@@ -320,24 +315,25 @@ func memberName(key []byte) []byte {
 	return []byte(s)
 }
 
-func skipSpace(b []byte, i int) int {
+// SkipSpace returns the index of the first byte from i on that is not white space.
+func SkipSpace(b []byte, i int) int {
 	for b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r' {
 		i++
 	}
 	return i
 }
 
-// valueEnd returns the index after the value that starts at i.
-func valueEnd(b []byte, i int) int {
+// ValueEnd returns the index after the value that starts at i.
+func ValueEnd(b []byte, i int) int {
 	switch b[i] {
 	case '"':
-		return stringEnd(b, i)
+		return StringEnd(b, i)
 	case '{', '[':
 		depth := 0
 		for {
 			switch b[i] {
 			case '"':
-				i = stringEnd(b, i) - 1
+				i = StringEnd(b, i) - 1
 			case '{', '[':
 				depth++
 			case '}', ']':
@@ -349,11 +345,11 @@ func valueEnd(b []byte, i int) int {
 			}
 		}
 	}
-	return plainEnd(b, i)
+	return PlainEnd(b, i)
 }
 
-// plainEnd returns the index after the number or the word that starts at i.
-func plainEnd(b []byte, i int) int {
+// PlainEnd returns the index after the number or the word that starts at i.
+func PlainEnd(b []byte, i int) int {
 	for i+8 <= len(b) && allDigits(binary.LittleEndian.Uint64(b[i:])) {
 		i += 8
 	}
@@ -363,9 +359,9 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the index after the string that starts at i, which ends at the first quote that
+// StringEnd returns the index after the string that starts at i, which ends at the first quote that
 // an even number of backslashes precedes.
-func stringEnd(b []byte, i int) int {
+func StringEnd(b []byte, i int) int {
 	for {
 		i += 1 + bytes.IndexByte(b[i+1:], '"')
 		escapes := 0
