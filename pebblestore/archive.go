@@ -223,7 +223,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 		return err
 	}
 	defer s.leave()
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return err
 	}
 	b := s.db.NewBatch()

@@ -42,7 +42,7 @@ func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) 
 			current = before
 			return nil
 		}
-		if err := s.space.checkFree(s.now()); err != nil {
+		if err := s.space.CheckFree(s.now()); err != nil {
 			return err
 		}
 		return b.Set(key, appendClaim(nil, &c), nil)

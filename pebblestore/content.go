@@ -223,7 +223,7 @@ func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	}
 	// Deletions are allowed on a full disk, because they free space.
 	if c.Header.State != commit.Deleted {
-		if err := s.space.checkFree(s.now()); err != nil {
+		if err := s.space.CheckFree(s.now()); err != nil {
 			return commit.Verdict{}, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/library"
+	"carrel/pebblestore/files"
 	"carrel/principal"
 )
 
@@ -94,7 +95,7 @@ func TestOpen_DamagedFiles(t *testing.T) {
 		{"manifest of a closed store", closed, isManifest, "manifest", 100},
 		{"manifest of one that died", died, isManifest, "manifest", 100},
 		{"options", closed, isOptions, "options", 0},
-		{"watermark", died, func(file string) bool { return file == watermarkFileName }, "", 0},
+		{"watermark", died, func(file string) bool { return file == files.WatermarkName }, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names, err := c.fs.List("")
@@ -106,7 +107,7 @@ func TestOpen_DamagedFiles(t *testing.T) {
 				if !c.kind(name) {
 					continue
 				}
-				was, err := readFile(c.fs, name)
+				was, err := files.ReadFile(c.fs, name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -166,7 +167,7 @@ func tablesOf(t *testing.T, fs vfs.FS) func(file string) bool {
 func torn(was, damaged []byte) bool {
 	last := 0
 	for n := range was {
-		if end := wholeRecords(was[:n]); end > last {
+		if end := files.WholeRecords(was[:n]); end > last {
 			last = end
 		}
 	}

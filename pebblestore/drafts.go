@@ -82,7 +82,7 @@ func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID
 			there = before
 			return nil
 		}
-		if err := s.space.checkFree(s.now()); err != nil {
+		if err := s.space.CheckFree(s.now()); err != nil {
 			return err
 		}
 		return b.Set(key, appendDraft(nil, &d), nil)

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/fault"
+	"carrel/pebblestore/files"
 )
 
 // Sizes of the engine. With 10^6 entries the process must stay below 400 MB: 64 MiB of cache and at
@@ -43,7 +44,7 @@ func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 		MemTableSize:                memTableSize,
 		MemTableStopWritesThreshold: memTables,
 		L0CompactionThreshold:       compactFrom,
-		MaxManifestFileSize:         manifestMax,
+		MaxManifestFileSize:         files.ManifestMax,
 		Logger:                      engineLog{s},
 		EventListener:               s.listener(),
 	}

@@ -3,24 +3,12 @@ package pebblestore
 import (
 	"context"
 	"errors"
-	"fmt"
-	iofs "io/fs"
-	"regexp"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/fault"
+	"carrel/pebblestore/files"
 )
-
-// foreign converts an error of Pebble to plain text. Its types must not leave this package, and
-// callers could only log them.
-func foreign(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
-}
 
 // wrapError returns a domain error for a failure. doing names the operation.
 func wrapError(doing string, err error) error {
@@ -31,9 +19,9 @@ func wrapError(doing string, err error) error {
 	case errors.Is(err, errRow), errors.Is(err, errKey), errors.Is(err, errLostRow):
 		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	case pebble.IsCorruptionError(err):
-		return fault.Unavailablef(foreign(err), "%s: %s of the store is damaged", doing, fileKind(err))
+		return fault.Unavailablef(files.Foreign(err), "%s: %s of the store is damaged", doing, files.Kind(err))
 	}
-	return fault.Unavailablef(foreign(err), "%s: the store failed", doing)
+	return fault.Unavailablef(files.Foreign(err), "%s: the store failed", doing)
 }
 
 // contextFault returns the error for a call whose deadline has passed or whose context was canceled
@@ -43,65 +31,4 @@ func contextFault(err error) error {
 		return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time for this request has run out", Err: err, RetryAfter: 1}
 	}
 	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the request was canceled", Err: err, RetryAfter: 1}
-}
-
-// lockFault explains why a directory could not be locked.
-func lockFault(dir string, err error) error {
-	if errors.Is(err, iofs.ErrPermission) && !strings.Contains(err.Error(), "temporarily") {
-		return openFault(dir, err)
-	}
-	var path *iofs.PathError
-	if errors.As(err, &path) {
-		return openFault(dir, err)
-	}
-	return fault.Unavailablef(foreign(err), "pebble:%s is in use by another process", dir)
-}
-
-// openFault explains why a store could not be opened. The message is for the operator who
-// configured dir.
-func openFault(dir string, err error) error {
-	var e *fault.Error
-	if errors.As(err, &e) {
-		return err
-	}
-	if damaged(err) {
-		return fault.Unavailablef(foreign(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, fileKind(err))
-	}
-	return fault.Unavailablef(foreign(err), "pebble:%s cannot be opened", dir)
-}
-
-// damaged reports whether opening failed because of a file's contents rather than the file system.
-func damaged(err error) bool {
-	var path *iofs.PathError
-	if errors.As(err, &path) {
-		return errors.Is(err, iofs.ErrNotExist)
-	}
-	return true
-}
-
-// fileName matches the name of a Pebble file in the text of an error.
-var fileName = regexp.MustCompile(`\b(\d{6,}\.(sst|log|blob)|MANIFEST-\d+|OPTIONS-\d+|marker\.[a-z-]+\.[0-9A-Za-z.-]+)`)
-
-// fileKind returns the kind of file that a Pebble error is about, and the file's name if the error
-// contains it.
-func fileKind(err error) string {
-	text := err.Error()
-	name := fileName.FindString(text)
-	kind := "a file"
-	switch {
-	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"), strings.Contains(text, "table"), strings.Contains(text, ": block "):
-		kind = "a table file"
-	case strings.HasSuffix(name, ".log"), strings.Contains(text, "WAL"), strings.Contains(text, "log file"):
-		kind = "the write-ahead log"
-	case strings.HasPrefix(name, "MANIFEST"), strings.Contains(strings.ToLower(text), "manifest"):
-		kind = "the manifest"
-	case strings.HasPrefix(name, "OPTIONS"), strings.Contains(text, "key=value"), strings.Contains(text, "name from file"):
-		kind = "the options file"
-	case strings.HasPrefix(name, "marker"), strings.Contains(text, "marker"):
-		kind = "a marker file"
-	}
-	if name == "" {
-		return kind
-	}
-	return fmt.Sprintf("%s (%s)", kind, name)
 }

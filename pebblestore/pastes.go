@@ -113,7 +113,7 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 			current = before
 			return nil
 		}
-		if err := s.space.checkFree(s.now()); err != nil {
+		if err := s.space.CheckFree(s.now()); err != nil {
 			return err
 		}
 		return putPaste(b, &r, key)
@@ -230,7 +230,7 @@ func (v *view) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
 
 // PutBody implements paste.Store. The commit that refers to the body syncs it.
 func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return err
 	}
 	return s.writeLater(ctx, "put the body of a paste", func(b *pebble.Batch) error {

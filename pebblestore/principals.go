@@ -173,7 +173,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commi
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return commit.Verdict{}, err
 	}
 	v, err := s.commitPrincipal(c)

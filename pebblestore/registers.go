@@ -45,7 +45,7 @@ func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (current commit
 	if !wanted {
 		return current, false, nil
 	}
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return current, false, err
 	}
 	b := s.db.NewBatch()
@@ -82,7 +82,7 @@ func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 		}
 		return row[1:], nil
 	}
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return nil, err
 	}
 	b := s.db.NewBatch()
@@ -119,7 +119,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 	if size <= 0 || first > math.MaxInt64-size {
 		return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d numbers follows %d", size, first)}
 	}
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return 0, err
 	}
 	b := s.db.NewBatch()

@@ -14,6 +14,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/pebblestore/files"
 	"carrel/principal"
 )
 
@@ -61,14 +62,14 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	}{
 		{"for the first time since the store was opened", func(*testing.T, *Store, *slowFS) {}},
 		{"for the first time since the disk was full", func(t *testing.T, s *Store, f *slowFS) {
-			f.frees(defaultReserve - 1)
+			f.frees(files.DefaultReserve - 1)
 			_, err := commitOf(t.Context(), s, "refused", 1)
 			wantUnavailable(t, err, "disk of the store is almost full")
-			f.frees(defaultReserve)
+			f.frees(files.DefaultReserve)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, now := newSlowFS(defaultReserve), clock.Instant(1)
+			f, now := newSlowFS(files.DefaultReserve), clock.Instant(1)
 			s := openStore(t, "", f.options(func() clock.Instant { return now }))
 			t.Cleanup(f.release)
 			c.before(t, s, f)
@@ -92,14 +93,14 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 // TestSpace_EachRefusalMeasuresOnce checks that freed space is noticed at once, and that no write measures
 // more than once.
 func TestSpace_EachRefusalMeasuresOnce(t *testing.T) {
-	f := newSlowFS(defaultReserve - 1)
+	f := newSlowFS(files.DefaultReserve - 1)
 	s := openStore(t, "", f.options(func() clock.Instant { return 1 }))
 	before := f.looks.Load()
 	for range 3 {
 		_, err := commitOf(t.Context(), s, "refused", 1)
 		wantUnavailable(t, err, "disk of the store is almost full")
 	}
-	f.frees(defaultReserve)
+	f.frees(files.DefaultReserve)
 	for n := range 3 {
 		mustCommit(t, s, fmt.Sprint("item", n), 1)
 	}

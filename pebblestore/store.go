@@ -18,6 +18,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/naming"
+	"carrel/pebblestore/files"
 )
 
 // formatVersion is the format that this code writes. It is raised by a change that older code
@@ -64,11 +65,11 @@ type Store struct {
 	fatal func(msg string)
 
 	locks         locks
-	space         space
+	space         files.Space
 	dead          dead
 	expiry        expiry
 	changes       changes
-	watermarkFile watermarkFile
+	watermark     files.Watermark
 	inFlightLists listStamps
 	views         sync.Pool // of *view
 
@@ -99,16 +100,16 @@ func Open(dir string, opts Options) (*Store, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	fs = markersLast{fs}
-	if err := makeDir(fs, dir); err != nil {
-		return nil, openFault(dir, err)
+	fs = files.MarkersLast{FS: fs}
+	if err := files.MakeDir(fs, dir); err != nil {
+		return nil, files.OpenFault(dir, err)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
-		return nil, lockFault(dir, err)
+		return nil, files.LockFault(dir, err)
 	}
 	s.lock = lock
-	s.space.init(fs, dir, opts.FreeReserve)
+	s.space.Init(fs, dir, opts.FreeReserve)
 	if err := s.openDB(fs); err != nil {
 		closeQuietly(lock)
 		return nil, err
@@ -142,21 +143,50 @@ func (s *Store) openDB(fs vfs.FS) error {
 	}
 	// The watermark file must record that the store is in use before the next step, which writes a
 	// new manifest that does not match the size recorded by the last Close.
-	if err := s.openWatermarkFile(fs); err != nil {
+	if err := s.watermark.Open(); err != nil {
 		return err
 	}
 	db, err := pebble.Open(s.dir, s.engineOptions(fs))
 	if err != nil {
-		closeQuietly(s.watermarkFile.file)
-		return openFault(s.dir, err)
+		closeQuietly(&s.watermark)
+		return files.OpenFault(s.dir, err)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
 		closeQuietly(db)
-		closeQuietly(s.watermarkFile.file)
+		closeQuietly(&s.watermark)
 		return err
 	}
 	return nil
+}
+
+// checkWhole looks for damage that Pebble would take for the effect of a crash. It changes no file.
+func (s *Store) checkWhole(fs vfs.FS) error {
+	reached, err := s.watermark.Check(fs, s.dir)
+	if err != nil || reached == 0 {
+		return err
+	}
+	there, err := s.lastSequence(fs)
+	if err != nil {
+		return files.OpenFault(s.dir, err)
+	}
+	if there < reached {
+		return fault.Unavailablef(nil, "pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d of %d are there); restore it from a copy, nothing was changed", s.dir, there, reached)
+	}
+	return nil
+}
+
+// lastSequence opens the database read-only and returns its last sequence number.
+func (s *Store) lastSequence(fs vfs.FS) (uint64, error) {
+	o := s.engineOptions(fs)
+	o.ReadOnly = true
+	db, err := pebble.Open(s.dir, o)
+	if err != nil {
+		return 0, err
+	}
+	snapshot := db.NewSnapshot()
+	there := uint64(db.Metrics().Snapshots.EarliestSeqNum)
+	return there, errors.Join(snapshot.Close(), db.Close())
 }
 
 // closeQuietly closes a resource after another error. Its own error would add nothing to that one.
@@ -167,7 +197,7 @@ func closeQuietly(c io.Closer) { _ = c.Close() }
 func (s *Store) checkFormat() error {
 	value, found, err := s.get([]byte{tableFormat})
 	if err != nil {
-		return openFault(s.dir, err)
+		return files.OpenFault(s.dir, err)
 	}
 	if found {
 		v, err := strconv.Atoi(string(value))
@@ -181,7 +211,7 @@ func (s *Store) checkFormat() error {
 	}
 	empty, err := s.empty()
 	if err != nil {
-		return openFault(s.dir, err)
+		return files.OpenFault(s.dir, err)
 	}
 	if !empty {
 		return fault.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
@@ -193,7 +223,7 @@ func (s *Store) checkFormat() error {
 func (s *Store) writeFormat() error {
 	err := s.db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion, 10), pebble.Sync)
 	if err != nil {
-		return openFault(s.dir, err)
+		return files.OpenFault(s.dir, err)
 	}
 	return s.failure()
 }
@@ -227,7 +257,7 @@ func (s *Store) Close() error {
 	}
 	// With its memtables flushed the store opens without replaying the log.
 	err := errors.Join(s.db.Flush(), s.db.LogData(nil, pebble.Sync))
-	err = errors.Join(err, s.db.Close(), s.closeWatermarkFile(), s.lock.Close())
+	err = errors.Join(err, s.db.Close(), s.watermark.CloseCleanly(), s.lock.Close())
 	if err != nil {
 		return wrapError("close the store", err)
 	}
@@ -279,7 +309,7 @@ func (s *Store) get(key []byte) ([]byte, bool, error) {
 // commitSynced applies a conditional write and returns when it is durable, with everything written
 // before it. An error is Uncertain, because the log may contain the write.
 func (s *Store) commitSynced(b *pebble.Batch) error {
-	s.space.wrote(b.Len())
+	s.space.Wrote(b.Len())
 	err := s.apply(b, pebble.Sync)
 	if err == nil {
 		// Waiting outside the queue lets many writers share one sync.
@@ -291,13 +321,16 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 	if err != nil {
 		return fault.Uncertain(wrapError("commit", err))
 	}
-	s.acknowledge(b)
+	// Without the watermark, damage may go undetected, but nothing else is affected.
+	if err := s.watermark.Raise(uint64(b.SeqNum()) + uint64(b.Count())); err != nil {
+		s.log.Error("store: cannot write the watermark; damage may go undetected", slog.String("cause", err.Error()))
+	}
 	return nil
 }
 
 // commitLater applies a write that becomes durable with the next synced one.
 func (s *Store) commitLater(b *pebble.Batch) error {
-	s.space.wrote(b.Len())
+	s.space.Wrote(b.Len())
 	err := s.apply(b, pebble.NoSync)
 	if err == nil {
 		err = s.failure()

@@ -15,7 +15,7 @@ func (s *Store) PutText(ctx context.Context, t page.Text) error {
 		return err
 	}
 	defer s.leave()
-	if err := s.space.checkFree(s.now()); err != nil {
+	if err := s.space.CheckFree(s.now()); err != nil {
 		return err
 	}
 	b := s.db.NewBatch()

@@ -1,4 +1,4 @@
-package pebblestore
+package files
 
 import (
 	"errors"
@@ -8,15 +8,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// markersLast is a file system that syncs the directory before it creates a marker file. Pebble
+// MarkersLast is a file system that syncs the directory before it creates a marker file. Pebble
 // uses a marker to point to its manifest, and syncs the directory only after it has created the
 // marker: on a file system that does not keep the order of directory entries, a crash before that
 // sync can leave the marker without the manifest, and a store that cannot be opened. It costs one
 // sync per open. The crash suite shows the loss without it.
-type markersLast struct{ vfs.FS }
+type MarkersLast struct{ vfs.FS }
 
 // Create creates a file.
-func (f markersLast) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f MarkersLast) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(f.PathBase(name), "marker.") {
 		if err := syncDir(f, f.PathDir(name)); err != nil {
 			return nil, err
@@ -26,7 +26,7 @@ func (f markersLast) Create(name string, category vfs.DiskWriteCategory) (vfs.Fi
 }
 
 // Unwrap returns the wrapped file system.
-func (f markersLast) Unwrap() vfs.FS { return f.FS }
+func (f MarkersLast) Unwrap() vfs.FS { return f.FS }
 
 // syncDir makes the entries of a directory durable.
 func syncDir(fs vfs.FS, name string) error {
@@ -37,10 +37,10 @@ func syncDir(fs vfs.FS, name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// makeDir durably creates a directory and its parents, so that a crash cannot remove the directory
+// MakeDir durably creates a directory and its parents, so that a crash cannot remove the directory
 // of a store. Pebble does this only for a directory that it creates itself, but this one must exist
 // before, for the lock file.
-func makeDir(fs vfs.FS, name string) error {
+func MakeDir(fs vfs.FS, name string) error {
 	var parents []string
 	for at := name; ; at = fs.PathDir(at) {
 		_, err := fs.Stat(at)

@@ -1,4 +1,4 @@
-package pebblestore
+package files
 
 import (
 	"sync/atomic"
@@ -10,9 +10,9 @@ import (
 	"carrel/core/fault"
 )
 
-// defaultReserve is the free space below which the store does not grow. It is enough to finish
+// DefaultReserve is the free space below which the store does not grow. It is enough to finish
 // every write that is already decided, to compact files, and for an operator's own work.
-const defaultReserve = 256 << 20
+const DefaultReserve = 256 << 20
 
 // The free space is measured again after this many bytes or this much time. Both are small compared
 // to the reserve.
@@ -21,8 +21,8 @@ const (
 	spaceEvery      = time.Second
 )
 
-// space watches the free space of the disk.
-type space struct {
+// Space watches the free space of the disk.
+type Space struct {
 	fs      vfs.FS
 	dir     string
 	reserve uint64
@@ -32,22 +32,24 @@ type space struct {
 	free    atomic.Uint64
 }
 
-func (s *space) init(fs vfs.FS, dir string, reserve int64) {
+// Init sets the disk: the one that has dir. With a reserve of 0 the default applies; a negative one
+// switches the check off.
+func (s *Space) Init(fs vfs.FS, dir string, reserve int64) {
 	s.fs, s.dir = fs, dir
 	switch {
 	case reserve == 0:
-		s.reserve = defaultReserve
+		s.reserve = DefaultReserve
 	case reserve > 0:
 		s.reserve = uint64(reserve)
 	}
 }
 
-// wrote counts written bytes.
-func (s *space) wrote(bytes int) { s.written.Add(int64(bytes)) }
+// Wrote counts written bytes.
+func (s *Space) Wrote(bytes int) { s.written.Add(int64(bytes)) }
 
-// checkFree refuses, with code Unavailable, a write that grows the store when less than the reserve
+// CheckFree refuses, with code Unavailable, a write that grows the store when less than the reserve
 // is free. If the file system cannot report its free space, nothing is refused.
-func (s *space) checkFree(now clock.Instant) error {
+func (s *Space) CheckFree(now clock.Instant) error {
 	if s.reserve == 0 {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (s *space) checkFree(now clock.Instant) error {
 // look measures the free space. Concurrent callers use the previous measurement if it found enough
 // space. If measurements overlap, an older one may be stored last; like any other it is valid for a
 // second and a limited number of bytes.
-func (s *space) look(now clock.Instant) uint64 {
+func (s *Space) look(now clock.Instant) uint64 {
 	s.written.Store(0)
 	s.looked.Store(int64(now))
 	free := s.reserve

@@ -1,4 +1,4 @@
-package pebblestore
+package files
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 // result of a crash. And if the store was closed cleanly, nothing may be missing. Only after the
 // process died, damage to the last record and a truncated file cannot be detected.
 
-// manifestMax is the size at which Pebble starts a new manifest. It bounds what is read here.
-const manifestMax = 4 << 20
+// ManifestMax is the size at which Pebble starts a new manifest. It bounds what is read here.
+const ManifestMax = 4 << 20
 
 // manifestBlock is the size of the blocks of the file. A record of type 1 never crosses a block
 // boundary.
@@ -48,11 +48,12 @@ func currentManifest(fs vfs.FS, dir string) (name string, b []byte, err error) {
 	if len(parts) != 4 {
 		return "", nil, nil
 	}
-	b, err = readFile(fs, fs.PathJoin(dir, parts[3]))
+	b, err = ReadFile(fs, fs.PathJoin(dir, parts[3]))
 	return parts[3], b, err
 }
 
-func readFile(fs vfs.FS, path string) ([]byte, error) {
+// ReadFile returns the content of a file.
+func ReadFile(fs vfs.FS, path string) ([]byte, error) {
 	f, err := fs.Open(path)
 	if err != nil {
 		return nil, err
@@ -63,16 +64,16 @@ func readFile(fs vfs.FS, path string) ([]byte, error) {
 
 // checkManifest reads the manifest to its end. closed is its size when the store was last closed
 // cleanly, or 0 if it was not.
-func (s *Store) checkManifest(name string, b []byte, closed uint64) error {
-	whole := wholeRecords(b)
+func checkManifest(dir, name string, b []byte, closed uint64) error {
+	whole := WholeRecords(b)
 	if uint64(whole) >= closed && !recordIn(b[whole:], whole) {
 		return nil
 	}
-	return fault.Unavailablef(nil, "pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed", s.dir, name, whole, len(b))
+	return fault.Unavailablef(nil, "pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed", dir, name, whole, len(b))
 }
 
-// wholeRecords returns the size of the leading records that can be read.
-func wholeRecords(b []byte) int {
+// WholeRecords returns the size of the leading records that can be read.
+func WholeRecords(b []byte) int {
 	r := record.NewReader(bytes.NewReader(b), 0)
 	whole := 0
 	for {
