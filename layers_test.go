@@ -101,3 +101,21 @@ func TestTestSupport_IsImportedByTestsOnly(t *testing.T) {
 		}
 	}
 }
+
+// maxPackageLines is the most lines that a package has without its tests. A larger one contains a
+// second concept.
+const maxPackageLines = 6_000
+
+func TestPackages_AreOfOneConcept(t *testing.T) {
+	lines := map[string]int{}
+	for _, s := range projectTree(t).sources {
+		if !s.test && !s.generated() && !strings.HasPrefix(s.path, "test/") {
+			lines[path.Dir(s.path)] += s.lines
+		}
+	}
+	for dir, n := range lines {
+		if n > maxPackageLines {
+			t.Errorf("%s has %d lines without its tests, more than %d: move one concept into a package of its own", dir, n, maxPackageLines)
+		}
+	}
+}
