@@ -332,36 +332,36 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
-	{Name: "../schema.graphqls", Input: `# The API contract. Clients and other subgraphs are written against these
-# names, so nothing here is renamed, retyped or dropped. Every part has a
-# description; a test fails where one is missing.
+	{Name: "../schema.graphqls", Input: `# The API contract. Clients and other subgraphs depend on these names: do not
+# rename, retype or remove any. Everything needs a description; a test checks
+# that.
 
 extend schema
   @link(url: "https://specs.apollo.dev/federation/v2.7", import: ["@key", "@shareable", "@tag", "@inaccessible"])
 
-"A point in time: RFC 3339 in UTC with microseconds, e.g. 2026-11-21T09:30:00.123456Z. Library order is decided by these microseconds. On input any zone is understood, and what is finer than a microsecond is cut off."
+"A point in time: RFC 3339 in UTC with microseconds, e.g. 2026-11-21T09:30:00.123456Z. Libraries are ordered by these microseconds. Input may have any time zone; fractions of a microsecond are cut off."
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time")
 
-"Opaque position in a connection. Only ever passed back to the connection it came from, with the same arguments and viewer class. It has no specification, because only the gateway reads it."
+"An opaque position in a connection. Pass it back only to the connection that returned it, with the same arguments, and for a viewer who sees the same part of it. It has no specification, because only the gateway reads it."
 scalar Cursor
 
 # ---------------------------------------------------------------- global objects
 
-"Something with a global id."
+"An object with a global id."
 interface Node {
   "The global id: u:<tenant>:<name>, g:<tenant>:<name>, c:<tenant>:<name>, or l: or p: and 32 hexadecimal digits."
   id: ID!
 }
 
-"Where a page lies in its connection. Both flags are exact, whichever way one pages."
+"The position of a page in its connection. Both flags are exact in both directions of paging."
 type PageInfo @shareable {
-  "Whether more follows after the last edge."
+  "Whether more edges follow the last edge."
   hasNextPage: Boolean!
-  "Whether something comes before the first edge."
+  "Whether other edges come before the first edge."
   hasPreviousPage: Boolean!
-  "The cursor of the first edge. On an empty page: the place that the page was requested from; null if it was requested without a cursor."
+  "The cursor of the first edge. On an empty page, the position that the page was requested from; null if it was requested without a cursor."
   startCursor: Cursor
-  "The cursor of the last edge; on an empty page as startCursor. The last page of a walk towards newer entries ends with a cursor from which a client gets what has moved since. If the read budget ends before the page is full, the cursor goes on from the last entry scanned."
+  "The cursor of the last edge; on an empty page, the same as startCursor. A client that has read up to the newest entry continues from it later to get the entries that have moved since. If the read budget ends before the page is full, it is the position of the last entry scanned."
   endCursor: Cursor
 }
 
@@ -369,7 +369,7 @@ type PageInfo @shareable {
 enum CountPrecision {
   "The count is exact."
   EXACT
-  "There are at least so many."
+  "There are at least this many."
   AT_LEAST
 }
 
@@ -381,19 +381,19 @@ type Count {
   precision: CountPrecision!
 }
 
-"Who may see a thing: everyone, anyone signed in to its tenant, or only those it was shared with. Administrators see everything of their tenant."
+"Who may see an item, a user or a group: everyone, anyone signed in to its tenant, or only those it was shared with. Administrators see everything in their tenant."
 enum LibraryVisibility {
   "Everyone, signed in or not."
   PUBLIC
-  "Anyone signed in to the thing's tenant."
+  "Anyone signed in to its tenant."
   LOGGEDIN
-  "Content: those with a role on it, direct or through groups. A user: itself. A group: its members."
+  "Content: those with a role on it, direct or through groups. A user: only that user. A group: its members."
   PRIVATE
 }
 
 # ---------------------------------------------------------------- principals
 
-"A user or a group: something that has a library. ids: u:<tenant>:<name>, g:<tenant>:<name>."
+"A user or a group. Each has a library. Its id is u:<tenant>:<name> or g:<tenant>:<name>."
 interface Principal implements Node {
   "The global id: u:<tenant>:<name> or g:<tenant>:<name>, always in lower case."
   id: ID!
@@ -401,33 +401,33 @@ interface Principal implements Node {
   tenant: String!
   "The name to show, 1 to 200 characters."
   displayName: String!
-  "Who may see it, and thereby whether it has a library to be read."
+  "Who may see it and read its library."
   visibility: LibraryVisibility!
   "When it was created."
   createdAt: DateTime!
   """
-  The content shared with this principal, as much of it as the viewer may see. Default page: first 20; at most 100.
-  includeShared: also those private items of it on which the viewer itself has a role.
+  The content shared with this principal that the viewer may see. Default page size: 20; at most 100.
+  includeShared adds private items on which the viewer has a role.
   """
   library(
-    "How many edges from the start, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    "The number of edges from the start, or after a cursor: 0 to 100; 20 if neither first nor last is given. Cannot be combined with last or before."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
-    "How many edges from the end, or before a cursor: 0 to 100. Not together with first or after."
+    "The number of edges from the end, or before a cursor: 0 to 100. Cannot be combined with first or after."
     last: Int
-    "Only what comes before this cursor."
+    "Only edges before this cursor."
     before: Cursor
-    "The order of the edges; it is the same whichever way one pages."
+    "The order of the edges. It is the same in both directions of paging."
     orderBy: LibraryOrder = {field: LAST_MODIFIED, direction: ASC}
-    "Whether private items on which the viewer itself has a role are shown too."
+    "Whether to include private items on which the viewer has a role."
     includeShared: Boolean = false
-    "Which items are shown; null: all of them. It changes neither the order nor the cursors nor the count. A cursor serves with any filter."
+    "Shows only items that match; null shows all. A filter changes neither the order, nor the cursors, nor the count. A cursor is valid with any filter."
     filter: LibraryFilter
   ): LibraryConnection!
 }
 
-"Somebody who signs in."
+"Someone who can sign in."
 type User implements Node & Principal @key(fields: "id") {
   "The global id: u:<tenant>:<name>, always in lower case."
   id: ID!
@@ -435,51 +435,51 @@ type User implements Node & Principal @key(fields: "id") {
   tenant: String!
   "The name to show, 1 to 200 characters."
   displayName: String!
-  "Who may see the user, and thereby whether there is a library to be read."
+  "Who may see the user and read the user's library."
   visibility: LibraryVisibility!
   "When the user was created."
   createdAt: DateTime!
-  "Only for the user itself, administrators of its tenant and global administrators; null for everybody else."
+  "The email address. Only the user, administrators of its tenant and global administrators see it; null for everyone else."
   email: String
   """
-  The content shared with this user, as much of it as the viewer may see. Default page: first 20; at most 100.
-  includeShared: also those private items of it on which the viewer itself has a role.
+  The content shared with this user that the viewer may see. Default page size: 20; at most 100.
+  includeShared adds private items on which the viewer has a role.
   """
   library(
-    "How many edges from the start, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    "The number of edges from the start, or after a cursor: 0 to 100; 20 if neither first nor last is given. Cannot be combined with last or before."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
-    "How many edges from the end, or before a cursor: 0 to 100. Not together with first or after."
+    "The number of edges from the end, or before a cursor: 0 to 100. Cannot be combined with first or after."
     last: Int
-    "Only what comes before this cursor."
+    "Only edges before this cursor."
     before: Cursor
-    "The order of the edges; it is the same whichever way one pages."
+    "The order of the edges. It is the same in both directions of paging."
     orderBy: LibraryOrder = {field: LAST_MODIFIED, direction: ASC}
-    "Whether private items on which the viewer itself has a role are shown too."
+    "Whether to include private items on which the viewer has a role."
     includeShared: Boolean = false
-    "Which items are shown; null: all of them. It changes neither the order nor the cursors nor the count. A cursor serves with any filter."
+    "Shows only items that match; null shows all. A filter changes neither the order, nor the cursors, nor the count. A cursor is valid with any filter."
     filter: LibraryFilter
   ): LibraryConnection!
-  "The groups that the user is a direct member of, as many of them as the viewer may see, by id."
+  "The groups that the user is a direct member of and that the viewer may see, ordered by id."
   groups(
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): GroupConnection!
-  "The user's own unpublished drafts, most recently saved first; empty for everybody else. Drafts of items that the user may not see are omitted."
+  "The user's unpublished drafts, most recently saved first; empty for other viewers. Drafts of items that the user may not see are omitted."
   drafts(
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): DraftConnection!
 }
 
-"What a principal is in a group."
+"The role of a principal in a group."
 enum GroupRole {
-  "It reads the group's library whole, and gets through the group what was shared with the group."
+  "Reads the whole library of the group, and has the group's role on each item shared with the group."
   MEMBER
   "A member that may also change the group and its members."
   MANAGER
@@ -493,35 +493,35 @@ type Group implements Node & Principal @key(fields: "id") {
   tenant: String!
   "The name to show, 1 to 200 characters."
   displayName: String!
-  "Who may see the group, and thereby whether there is a library to be read."
+  "Who may see the group and read its library."
   visibility: LibraryVisibility!
   "When the group was created."
   createdAt: DateTime!
   """
-  The content shared with this group, as much of it as the viewer may see. Default page: first 20; at most 100.
-  includeShared: also those private items of it on which the viewer itself has a role.
+  The content shared with this group that the viewer may see. Default page size: 20; at most 100.
+  includeShared adds private items on which the viewer has a role.
   """
   library(
-    "How many edges from the start, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    "The number of edges from the start, or after a cursor: 0 to 100; 20 if neither first nor last is given. Cannot be combined with last or before."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
-    "How many edges from the end, or before a cursor: 0 to 100. Not together with first or after."
+    "The number of edges from the end, or before a cursor: 0 to 100. Cannot be combined with first or after."
     last: Int
-    "Only what comes before this cursor."
+    "Only edges before this cursor."
     before: Cursor
-    "The order of the edges; it is the same whichever way one pages."
+    "The order of the edges. It is the same in both directions of paging."
     orderBy: LibraryOrder = {field: LAST_MODIFIED, direction: ASC}
-    "Whether private items on which the viewer itself has a role are shown too."
+    "Whether to include private items on which the viewer has a role."
     includeShared: Boolean = false
-    "Which items are shown; null: all of them. It changes neither the order nor the cursors nor the count. A cursor serves with any filter."
+    "Shows only items that match; null shows all. A filter changes neither the order, nor the cursors, nor the count. A cursor is valid with any filter."
     filter: LibraryFilter
   ): LibraryConnection!
-  "Direct members only, as many of them as the viewer may see, by id."
+  "The direct members that the viewer may see, ordered by id."
   members(
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): GroupMemberConnection!
   "The viewer's strongest role in the group, direct or through groups; null if it has none."
@@ -534,19 +534,19 @@ type GroupConnection {
   edges: [GroupEdge!]!
   "The groups of the edges."
   nodes: [Group!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
-  "How many edges the viewer may see in all; null where the list has more than 1,000, which are not counted. It costs 100."
+  "The number of edges that the viewer may see; null if there are more than 1,000, which are not counted. This field costs 100."
   totalCount: Int
 }
 
 "A group that a user is a direct member of."
 type GroupEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The group."
   node: Group!
-  "The user's own role in the group."
+  "The user's direct role in the group."
   role: GroupRole!
 }
 
@@ -556,35 +556,35 @@ type GroupMemberConnection {
   edges: [GroupMemberEdge!]!
   "The principals of the edges."
   nodes: [Principal!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
-  "How many edges the viewer may see in all; null where the list has more than 1,000, which are not counted. It costs 100."
+  "The number of edges that the viewer may see; null if there are more than 1,000, which are not counted. This field costs 100."
   totalCount: Int
 }
 
 "A direct member of a group."
 type GroupMemberEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The member."
   node: Principal!
-  "The member's own role in the group."
+  "The member's direct role in the group."
   role: GroupRole!
 }
 
 "A page of the users and groups of a tenant."
 type PrincipalConnection {
-  "Who was found, with the places."
+  "The users and groups that were found, with their cursors."
   edges: [PrincipalEdge!]!
   "The users and groups of the edges."
   nodes: [Principal!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "A user or a group that was found."
 type PrincipalEdge {
-  "The place of the edge in the connection; bound to tenant, prefix and class of viewer."
+  "The position of the edge in the connection. Valid only with the same tenant and prefix, and for a viewer who sees the same part of it."
   cursor: Cursor!
   "The user or the group."
   node: Principal!
@@ -592,41 +592,41 @@ type PrincipalEdge {
 
 # ---------------------------------------------------------------- library
 
-"What a library can be ordered by."
+"A field by which libraries can be ordered."
 enum LibraryOrderField {
   "By lastModified, then by id."
   LAST_MODIFIED
 }
 
-"Which end comes first."
+"The direction of an order."
 enum OrderDirection {
-  "The smallest, or oldest, first."
+  "Smallest or oldest first."
   ASC
-  "The greatest, or newest, first."
+  "Greatest or newest first."
   DESC
 }
 
 "The order of a library."
 input LibraryOrder {
-  "What it is ordered by."
+  "The field to order by."
   field: LibraryOrderField!
-  "Which end comes first."
+  "The direction of an order."
   direction: OrderDirection!
 }
 
 """
-Narrows what a page of a library shows. An item must meet all conditions that are given. A condition that is null or omitted is met by every item.
-A filtered page scans at most 2,000 entries. It may be short, and even empty, where few of them match: go on from endCursor while hasNextPage, or
-from startCursor while hasPreviousPage.
+Selects which items a page of a library shows. An item must meet all conditions that are given; conditions that are null or omitted are ignored.
+A filtered page scans at most 2,000 entries. If few of them match it may be short, or even empty: continue from endCursor while hasNextPage is
+true, or from startCursor while hasPreviousPage is true.
 """
 input LibraryFilter {
-  "Words, each of which must begin a word of the title or the description, without regard to case and accents. At most 200 characters and 10 words. A text without letters and digits holds for every item."
+  "Each of these words must match the beginning of a word in the title or the description; case and accents are ignored. At most 200 characters and 10 words. A text without letters and digits matches every item."
   text: String
   "The item is of one of these kinds. Not empty."
   kinds: [ContentKind!]
   "The item has one of these visibilities. Not empty."
   visibilities: [LibraryVisibility!]
-  "The id of the user who created the item, as createdBy shows it: an item whose creator the viewer may not see does not match."
+  "The id of the user who created the item. Items whose creator the viewer may not see do not match."
   createdBy: ID
   "The library's owner has one of these roles on the item. Not empty."
   roles: [ContentRole!]
@@ -634,21 +634,21 @@ input LibraryFilter {
 
 "A page of a library."
 type LibraryConnection {
-  "The items with their places and the owner's roles on them."
+  "The items with their cursors and the owner's roles on them."
   edges: [LibraryEdge!]!
   "The items of the edges."
   nodes: [Content!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
-  "The bucket of this library that the viewer reads."
+  "The bucket of this library that the viewer reads: PUBLIC, LOGGEDIN or PRIVATE, which has all items."
   bucket: LibraryVisibility!
-  "Entries in that bucket; counted exactly up to 10,000, AT_LEAST beyond."
+  "The number of entries in that bucket: exact up to 10,000, AT_LEAST above."
   count: Count!
 }
 
 "An item in a library."
 type LibraryEdge {
-  "The place of the edge; different for each edge."
+  "The position of the edge; different for each edge."
   cursor: Cursor!
   "The item."
   node: Content!
@@ -658,17 +658,17 @@ type LibraryEdge {
 
 # ---------------------------------------------------------------- content
 
-"What an item is."
+"The kind of an item."
 enum ContentKind {
-  "It points to something."
+  "A link to a URL."
   LINK
-  "It holds a text of its own."
+  "A text that is stored here."
   NOTE
 }
 
-"What a principal may do with an item. Whatever the role, its holder sees the item."
+"What a principal may do with an item. Every role allows its holder to see the item."
 enum ContentRole {
-  "May see the item, also after it turns PRIVATE."
+  "May see the item, even if it becomes PRIVATE."
   VIEWER
   "A VIEWER that may also change title, description, link and text."
   EDITOR
@@ -676,37 +676,37 @@ enum ContentRole {
   MANAGER
 }
 
-"A shared item. ids: c:<tenant>:<name>."
+"A shared item. Its id is c:<tenant>:<name>."
 type Content implements Node @key(fields: "id") {
   "The global id: c:<tenant>:<name>."
   id: ID!
   "The tenant it belongs to; the middle part of its id."
   tenant: String!
-  "What it is: a link or a note."
+  "The kind of the item: a link or a note."
   kind: ContentKind!
   "Its title, 1 to 1000 characters."
   title: String!
-  "What it is about, at most 10,000 characters."
+  "Its description, at most 10,000 characters."
   description: String
-  "Where a LINK points to."
+  "The target of a LINK."
   link: String
-  "The canonical URL that names the item; unique within its tenant. Null: it is known by its id alone."
+  "The canonical URL that identifies the item, unique within its tenant; null if it has none."
   url: String
-  "Who may see the item beside those it was shared with."
+  "Who may see the item besides those it was shared with."
   visibility: LibraryVisibility!
-  "Null when the creator is gone or may not be seen by the viewer."
+  "The user who created it; null if that user was deleted or the viewer may not see them."
   createdBy: User
   "When it was created."
   createdAt: DateTime!
-  "Moves on every change of title, description, link, visibility or the current revision; decides the place in libraries."
+  "When title, description, link, visibility or the current revision last changed. Libraries are ordered by it."
   lastModified: DateTime!
-  "Goes up by one with every such change; send it as expectedVersion to refuse to overwrite someone else's."
+  "Increases by one with every such change. Send it as expectedVersion so that your change does not overwrite another one."
   version: Int!
-  "Direct members only, as principals see them."
+  "The direct members that the viewer may see, ordered by id. Those who may manage the item see all of them."
   members(
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): ContentMemberConnection!
   "The viewer's strongest role on the item, direct or through groups; null if it has none."
@@ -719,52 +719,52 @@ type Content implements Node @key(fields: "id") {
   viewerCanManage: Boolean!
   "Whether the viewer may delete the item for good: its managers, direct or through groups, and administrators."
   viewerCanDelete: Boolean!
-  "After this instant the item is gone from everywhere; null: it stays."
+  "When the item expires: nobody sees it from then on. Null: it never expires."
   expiresAt: DateTime
-  "A branch of a NOTE; null where there is none that the viewer may see. Visitors, who may not edit the item, see the current one only."
+  "A branch of a NOTE; null if there is none that the viewer may see. Viewers who may not edit the item are called visitors; they see only the current branch."
   branch(
     "The number of the branch. Default: the current branch."
     number: Int
-    "The branch that editors work on, in place of the current one; null for visitors."
+    "Returns the branch that editors work on instead of the current one; null for visitors."
     working: Boolean = false
   ): Branch
-  "The branches of a NOTE, by number; visitors see the current one only. A LINK has none."
+  "The branches of a NOTE, ordered by number; visitors see only the current one. A LINK has none."
   branches(
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): BranchConnection!
   """
-  The text to show: the current revision of the current branch, or the one asked for. Null where there is none that the
-  viewer may see; visitors see current revisions of the current branch only. The first of these locales that has a text
-  is taken: locale, the locales of the request's Accept-Language header, each followed by its language without the
-  country; en; xx; text without a locale.
+  The text to show: the current revision of the current branch, or the revision requested. Null if there is none that the
+  viewer may see; visitors see only current revisions of the current branch. It is in the first of these locales that has
+  a text: locale; the locales of the request's Accept-Language header, each followed by its language without the country;
+  en; xx; no locale.
   """
   revision(
-    "The locale that is preferred, as language or language_COUNTRY: fr or fr_CA. Malformed ones are BAD_USER_INPUT."
+    "The preferred locale, as language or language_COUNTRY: fr or fr_CA. BAD_USER_INPUT if it is malformed."
     locale: String
-    "Take locale and no other; text without a locale where locale is null."
+    "Considers only the locale given, or only text without a locale if locale is null."
     strictLocale: Boolean = false
     "The number of a branch. Default: the current branch."
     branch: Int
     "The number of a revision. Default: the current revision."
     number: Int
-    "The working revision of the working branch, or of the branch that is given, in place of the current one; null for visitors."
+    "Returns the working revision, of the working branch or of the branch given, instead of the current one; null for visitors."
     working: Boolean = false
   ): Revision
-  "The suggestions for a NOTE, the newest first: all of them for its editors and managers, for others their own."
+  "The suggestions for a NOTE, newest first. Editors and managers see all of them; others see their own."
   suggestions(
     "Only suggestions in this state."
     state: SuggestionState
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): SuggestionConnection!
 }
 
-"A line of the text of a NOTE that is independent of others. Branch 1 is there from the start."
+"An independent line of the text of a NOTE. Branch 1 exists from the start."
 type Branch {
   "The key of the branch: <url>#<number>, or <id>#<number> where the item has no URL."
   key: String!
@@ -774,45 +774,45 @@ type Branch {
   isCurrent: Boolean!
   "Whether editors work on this branch."
   isWorking: Boolean!
-  "The number of the branch whose current texts it began with; null: it began empty."
+  "The number of the branch whose current texts were copied into it; null if it began empty."
   copiedFrom: Int
   "When it was created."
   createdAt: DateTime!
-  "The locales of its texts, as far as the viewer sees any; text without a locale is not among them."
+  "The locales of those of its texts that the viewer may see. Text without a locale is not included."
   locales: [String!]!
   """
-  Its revisions: text without a locale first, then locale by locale, and in each the newest first. Visitors see the
-  current revision of each locale only.
+  Its revisions: those without a locale first, then those of each locale, newest first. Visitors see only the current
+  revision of each locale.
   """
   revisions(
     "Only revisions of this locale."
     locale: String
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): RevisionConnection!
 }
 
 "A page of the branches of an item."
 type BranchConnection {
-  "The branches with their places."
+  "The branches with their cursors."
   edges: [BranchEdge!]!
   "The branches of the edges."
   nodes: [Branch!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "A branch in a list."
 type BranchEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The branch."
   node: Branch!
 }
 
-"A version of a text, which never changes. Revisions are numbered from 0 in each locale of each branch."
+"An immutable version of a text. Revisions are numbered from 0 in each locale of each branch."
 type Revision {
   "The key of the revision: <url>#<locale>/<branch>.<number>, without the locale and its slash where it has none."
   key: String!
@@ -820,37 +820,37 @@ type Revision {
   branch: Int!
   "Its number in the locale."
   number: Int!
-  "Its locale, as language or language_COUNTRY; null: the text is not translatable. xx is a text in no language."
+  "Its locale, as language or language_COUNTRY; null if the text is not translatable. xx means that it is in no language."
   locale: String
   "Its title."
   title: String!
-  "The text, at most 512 KiB, in Markdown by convention. It costs 10."
+  "The text, at most 512 KiB, in Markdown by convention. This field costs 10."
   body: String!
-  "Who saved it, or accepted it; null when the user is gone or may not be seen by the viewer."
+  "The user who saved or accepted it; null if that user was deleted or the viewer may not see them."
   author: User
   "When it was saved."
   createdAt: DateTime!
-  "The number of the revision that the text was made from; null if it was not given."
+  "The number of the revision that the text is based on; null if it was not given."
   baseRevision: Int
-  "Whether it is what visitors see if its branch is current."
+  "Whether visitors see it when its branch is current."
   isCurrent: Boolean!
-  "Whether it was saved last in its locale."
+  "Whether it is the last one that was saved in its locale."
   isWorking: Boolean!
 }
 
 "A page of revisions."
 type RevisionConnection {
-  "The revisions with their places."
+  "The revisions with their cursors."
   edges: [RevisionEdge!]!
   "The revisions of the edges."
   nodes: [Revision!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "A revision in a list."
 type RevisionEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The revision."
   node: Revision!
@@ -862,19 +862,19 @@ type Draft {
   key: String!
   "The item."
   content: Content!
-  "Who writes it: the viewer."
+  "Its author, who is the viewer."
   author: User!
   "The number of the branch."
   branch: Int!
-  "The locale; null: the text is not translatable."
+  "The locale; null if the text is not translatable."
   locale: String
-  "Its title; it may be empty, and then cannot be published."
+  "Its title. A draft with an empty title cannot be published."
   title: String!
-  "The text, at most 512 KiB. It costs 10."
+  "The text, at most 512 KiB. This field costs 10."
   body: String!
-  "The number of the revision that the text was made from; null where nothing was current."
+  "The number of the revision that the text is based on; null if there was no current one."
   baseRevision: Int
-  "Goes up by one with every save; send it as expectedVersion to refuse to overwrite what was saved elsewhere."
+  "Increases by one with every save. Send it as expectedVersion so that a save does not overwrite one from elsewhere."
   version: Int!
   "Whether another revision has become current since the draft was begun."
   isStale: Boolean!
@@ -884,25 +884,25 @@ type Draft {
 
 "A page of the drafts of a user."
 type DraftConnection {
-  "The drafts with their places."
+  "The drafts with their cursors."
   edges: [DraftEdge!]!
   "The drafts of the edges."
   nodes: [Draft!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "A draft in a list."
 type DraftEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The draft."
   node: Draft!
 }
 
-"What has become of a suggestion."
+"The state of a suggestion."
 enum SuggestionState {
-  "Nobody has decided it yet."
+  "No decision has been made yet."
   OPEN
   "It has become a revision."
   ACCEPTED
@@ -914,49 +914,49 @@ enum SuggestionState {
 
 "A text that somebody proposes to the editors of an item."
 type Suggestion implements Node {
-  "The global id: 32 hexadecimal digits, with which the key ends too."
+  "The global id: 32 hexadecimal digits. The key ends with them."
   id: ID!
   "The key of the suggestion: <url>#suggestion/<locale>/<branch>.<id>, without the locale and its slash where it has none."
   key: String!
   "The item."
   content: Content!
-  "Who has made it; null when the user is gone or may not be seen by the viewer."
+  "The user who made it; null if that user was deleted or the viewer may not see them."
   author: User
   "The number of the branch that it is for."
   branch: Int!
-  "The locale that it is for; null: the text is not translatable."
+  "The locale that it is for; null if the text is not translatable."
   locale: String
   "The title that it proposes."
   title: String!
-  "The text that it proposes, at most 512 KiB. It costs 10."
+  "The text that it proposes, at most 512 KiB. This field costs 10."
   body: String!
   "A message from its author to the editors, at most 2,000 characters."
   note: String
-  "The revision that was current when it was made; null where nothing was."
+  "The number of the revision that was current when it was made; null if there was none."
   baseRevision: Int
-  "What has become of it."
+  "Its state."
   state: SuggestionState!
   "When it was made."
   createdAt: DateTime!
-  "Who has decided it; null while it is OPEN, and when the user is gone or may not be seen by the viewer."
+  "The user who decided it; null while it is OPEN, and if that user was deleted or the viewer may not see them."
   decidedBy: User
-  "What it has become; null unless it was accepted and the viewer may see the revision."
+  "The revision that was made from it; null unless it was accepted and the viewer may see the revision."
   resultingRevision: Revision
 }
 
 "A page of suggestions."
 type SuggestionConnection {
-  "The suggestions with their places."
+  "The suggestions with their cursors."
   edges: [SuggestionEdge!]!
   "The suggestions of the edges."
   nodes: [Suggestion!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "A suggestion in a list."
 type SuggestionEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The suggestion."
   node: Suggestion!
@@ -968,84 +968,83 @@ type ContentMemberConnection {
   edges: [ContentMemberEdge!]!
   "The principals of the edges."
   nodes: [Principal!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
-  "How many edges the viewer may see in all; null where the list has more than 1,000, which are not counted. It costs 100."
+  "The number of edges that the viewer may see; null if there are more than 1,000, which are not counted. This field costs 100."
   totalCount: Int
 }
 
 "A direct member of an item."
 type ContentMemberEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The member."
   node: Principal!
-  "The member's own role on the item."
+  "The member's direct role on the item."
   role: ContentRole!
 }
 
 # ---------------------------------------------------------------- query
 
-"What can be asked. A thing that the viewer may not see answers like one that does not exist: null."
+"The queries. An object that the viewer may not see is null, like one that does not exist."
 type Query {
   "The signed-in user; null for an anonymous request, and for a token whose user does not exist yet."
   viewer: User
-  "The user, group, content, suggestion or paste of that id. A malformed id is BAD_USER_INPUT."
+  "The user, group, content, suggestion or paste with this id. A malformed id is BAD_USER_INPUT."
   node(
     "A global id."
     id: ID!
   ): Node
-  "As many, in the order asked; null where there is nothing the viewer may see. At most 100."
+  "The objects with these ids, in the same order; null where there is none that the viewer may see. At most 100."
   nodes(
     "Global ids, at most 100; a malformed one is null in its place."
     ids: [ID!]!
   ): [Node]!
-  "The user or group of that id."
+  "The user or group with this id."
   principal(
     "The id of a user or a group."
     id: ID!
   ): Principal
-  "The user of that id."
+  "The user with this id."
   user(
     "The id of a user."
     id: ID!
   ): User
-  "The group of that id."
+  "The group with this id."
   group(
     "The id of a group."
     id: ID!
   ): Group
   """
-  The users and groups of a tenant that the viewer may see and that a prefix finds: look-up for who types a name, in a
-  share dialog say. Only signed-in viewers of that tenant may ask, and global administrators: UNAUTHENTICATED and
-  FORBIDDEN otherwise, whether or not there is such a tenant. They find those whom they could also see by id;
-  who is hidden leaves no gap, but a page whose read budget is used up may be short, as PageInfo says.
+  The users and groups of a tenant that match a prefix and that the viewer may see, for example to complete a name in a
+  share dialog. Only signed-in viewers of that tenant and global administrators may ask; others get UNAUTHENTICATED or
+  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id. A page is not
+  shorter for those that it leaves out, but it may be short if its read budget is used up, as PageInfo says.
 
-  A prefix finds by the beginning of the display name, of each further word of it (a word begins at a letter or a digit
-  behind something else; the first 16 count, and what follows the word belongs to what may be typed: "van d" finds
-  "Ludwig van der Rohe"), or of the name in the id. Upper and lower case, kinds of blanks and invisible characters make
-  no difference, accents do.
+  A prefix matches the beginning of the display name, the rest of the display name from any of its first 16 words on
+  ("van d" finds "Ludwig van der Rohe"), or the beginning of the name in the id. A word begins at a letter or digit that
+  follows another character. Case, kinds of blanks and invisible characters make no difference; accents do.
 
-  The order is that of the least of these that the prefix begins, compared without case by code points (its first 80
-  bytes), then of ids; without a prefix it is that of display names. Each is found once. Who is renamed during a walk
-  may be met again or be missed.
+  Results are ordered by the matching text, the smallest if there are several, then by id; without a prefix, by display
+  name. Texts are compared by code points, without case, in their first 80 bytes. Each principal is found once. One that
+  is renamed while a client pages may be found again or missed.
   """
   principals(
-    "The tenant, in any case. One that could be none is BAD_USER_INPUT, one that nobody is of has nobody."
+    "The tenant, in upper or lower case. BAD_USER_INPUT if it is malformed. A tenant without users and groups has no edges."
     tenant: String!
-    "What was typed: at most 200 characters and no control character, BAD_USER_INPUT otherwise; blanks around it do not count. Left out or empty: everybody."
+    "The text that was typed: at most 200 characters and no control characters, BAD_USER_INPUT otherwise. Blanks around it are ignored. If omitted or empty, everyone matches."
     prefix: String
-    "How many edges, 0 to 100. Default: 20."
+    "The number of edges, 0 to 100. Default: 20."
     first: Int
-    "Only what comes after this cursor."
+    "Only edges after this cursor."
     after: Cursor
   ): PrincipalConnection!
-  "The content of that id."
+  "The content with this id."
   content(
     "The id of a content."
     id: ID!
   ): Content
-  "The content that a URL names in a tenant. Any form of the URL finds it, as described for canonicalUrl; lang, branch and revision in its query select nothing."
+  "The content with a URL in a tenant. Any form of the URL finds it, as described for canonicalUrl; lang, branch and revision in its query are ignored."
   contentByUrl(
     "An http or https URL; BAD_USER_INPUT if it is malformed."
     url: String!
@@ -1053,21 +1052,21 @@ type Query {
     tenant: String
   ): Content
   """
-  The canonical form of a URL, as it names content. Scheme and host are lower-cased, the host is in its ASCII form, the
-  path is resolved, escapes and the order of the query are brought into one form, and the fragment and the selectors
-  lang, branch, revision, rev and working_branch are removed. The canonical form of a canonical form is itself.
-  BAD_USER_INPUT for what is no http or https URL.
+  The canonical form of a URL, by which content is identified. Scheme and host are in lower case, the host is in its ASCII
+  form, the path is resolved, escapes and the order of the query are normalized, and the fragment and the query parameters
+  lang, branch, revision, rev and working_branch are removed. A canonical form stays as it is. BAD_USER_INPUT if the text
+  is not an http or https URL.
   """
   canonicalUrl(
     "An http or https URL; at most 2048 bytes in its canonical form."
     url: String!
   ): String!
-  "The parts of a key, whether or not there is something of that key. BAD_USER_INPUT for what is no key."
+  "The parts of a key, whether or not an object with this key exists. BAD_USER_INPUT if the key is malformed."
   parseKey(
     "The key of a content, a branch, a revision, a draft or a suggestion."
     key: String!
   ): ParsedKey!
-  "What a key names; null where there is nothing that the viewer may see. The key of a content is its URL, or its id."
+  "The object with this key; null if there is none that the viewer may see. The key of a content is its URL or its id."
   byKey(
     "The key; BAD_USER_INPUT if it is malformed."
     key: String!
@@ -1075,39 +1074,39 @@ type Query {
     tenant: String
   ): KeyedObject
   """
-  The public content of a tenant, newest first by creation. An item that becomes PUBLIC later has its place by its
+  The public content of a tenant, most recently created first. An item that becomes PUBLIC later is ordered by its
   creation, too.
   """
   latestContent(
-    "The tenant, in any case. One that could be none is BAD_USER_INPUT, one that has nothing PUBLIC has no edges."
+    "The tenant, in upper or lower case. BAD_USER_INPUT if it is malformed. A tenant without PUBLIC content has no edges."
     tenant: String!
-    "How many edges from the newest, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    "The number of edges from the newest, or after a cursor: 0 to 100; 20 if neither first nor last is given. Cannot be combined with last or before."
     first: Int
-    "Only what is older than this cursor's edge."
+    "Only edges older than that of this cursor."
     after: Cursor
-    "How many edges from the oldest, or before a cursor: 0 to 100. Not together with first or after."
+    "The number of edges from the oldest, or before a cursor: 0 to 100. Cannot be combined with first or after."
     last: Int
-    "Only what is newer than this cursor's edge."
+    "Only edges newer than that of this cursor."
     before: Cursor
   ): LibraryFeedConnection!
-  "The paste of that id, public or private; null where there is none, and after it has expired."
+  "The paste with this id, public or private; null if there is none, and after it has expired."
   paste(
     "The id of a paste; BAD_USER_INPUT if it is malformed."
     id: ID!
   ): Paste
   "The public pastes, newest first."
   latestPastes(
-    "How many edges from the newest, or after a cursor: 0 to 100; 20 when neither first nor last is given. Not together with last or before."
+    "The number of edges from the newest, or after a cursor: 0 to 100; 20 if neither first nor last is given. Cannot be combined with last or before."
     first: Int
-    "Only what is older than this cursor's edge."
+    "Only edges older than that of this cursor."
     after: Cursor
-    "How many edges from the oldest, or before a cursor: 0 to 100. Not together with first or after."
+    "The number of edges from the oldest, or before a cursor: 0 to 100. Cannot be combined with first or after."
     last: Int
-    "Only what is newer than this cursor's edge."
+    "Only edges newer than that of this cursor."
     before: Cursor
   ): PasteConnection!
   """
-  A lease, for whoever has its token; null where there is none of that id. A lease that has ended is forgotten a day after
+  The lease with this id, for whoever has its token; null if there is none. A lease that has ended is removed a day after
   its deadline. FORBIDDEN for another token.
   """
   lease(
@@ -1125,39 +1124,39 @@ type Query {
   limits: Limits!
 }
 
-"The limits in force, so that a client need not find them by hitting them."
+"The limits in force. Clients can read them here instead of discovering them by errors."
 type Limits {
-  "Edges of a page when neither first nor last is given."
+  "The number of edges of a page if neither first nor last is given."
   defaultPageSize: Int!
-  "The most edges that a page can be asked for."
+  "The most edges that a page can have."
   maxPageSize: Int!
-  "The most levels of fields in a document, the leaf counted."
+  "The most levels of fields in a document, including the leaf."
   maxDepth: Int!
-  "The most that an operation may cost; every object field and every description costs 1, and every body 10, times the page size below a connection."
+  "The most that an operation may cost. Every object field and every description costs 1, and every body 10, multiplied by the page size below a connection."
   maxCost: Int!
-  "The most principals that one call of shareContent names."
+  "The most principals that one call of shareContent may have."
   maxShareTargets: Int!
   "The most bytes that the body of a request may have."
   maxBodyBytes: Int!
   "The most bytes that the data of an answer, or of an event, may have; beyond it: ANSWER_TOO_LARGE."
   maxAnswerBytes: Int!
-  "The most members and items, at all depths, that the body of a request may have."
+  "The most JSON object members and array items, at all depths, that the body of a request may have."
   maxValues: Int!
-  "The most bytes that the head of a request may have, its URL included."
+  "The most bytes that the request line and the headers of a request may have together."
   maxHeaderBytes: Int!
-  "How long the head of a request may take to arrive."
+  "How long the headers of a request may take to arrive."
   maxHeaderSeconds: Int!
-  "How long a request may take to arrive, its body included."
+  "How long a request may take to arrive, including its body."
   maxReadSeconds: Int!
-  "How long an answer may take to be made and taken, events and websockets excepted."
+  "How long an answer may take until the client has received it, except events and websockets."
   maxWriteSeconds: Int!
-  "How long a connection is kept without a request."
+  "How long a connection is kept open without a request."
   maxIdleSeconds: Int!
   "The most characters that the text of a document may have."
   maxQueryCharacters: Int!
-  "The most tokens of the language that a document may have."
+  "The most GraphQL tokens that a document may have."
   maxTokens: Int!
-  "The most aliases in an operation, fragments counted each time they are spread."
+  "The most aliases in an operation. Those of a fragment count each time that it is spread."
   maxAliases: Int!
   "The most directives in a document."
   maxDirectives: Int!
@@ -1167,13 +1166,13 @@ type Limits {
   maxRootFields: Int!
   "The most fields at the root of a mutation."
   maxRootMutations: Int!
-  "How often one field may be repeated in a selection set, fragments counted; it must be fewer."
+  "A field must be repeated fewer times than this in a selection set, including its fragments."
   maxRepetitions: Int!
-  "How many pairs of fields or of fragments at the same place of the answer validation may have to compare."
+  "The most pairs of fields or fragments, at the same position of the answer, that validation may have to compare."
   maxOverlap: Int!
   "The most levels of fields below __schema and __type."
   maxIntrospectionDepth: Int!
-  "The most ids, or representations, that one field can be asked for."
+  "The most ids, or representations, that one field may be given."
   maxIds: Int!
   "The most errors in an answer."
   maxErrors: Int!
@@ -1185,83 +1184,83 @@ type Limits {
   maxSubscriptions: Int!
   "The most operations that may run at once over one websocket."
   maxSocketOperations: Int!
-  "The most event streams and websockets that a viewer may have open, and so an address from which nobody has signed in."
+  "The most event streams and websockets that a viewer may have open. For anonymous requests, the same limit applies to each address."
   maxStreams: Int!
-  "How long one event, or one message of a websocket, may take to be taken; whoever takes longer is cut off."
+  "How long a client may take to receive an event or a message of a websocket. A client that takes longer is disconnected."
   maxStreamWriteSeconds: Int!
-  "The most websockets of an address that have sent neither a token nor a connection_init; one more closes the oldest of them."
+  "The most websockets that an address may have open without a token and before connection_init. One more closes the oldest of them."
   maxPendingSockets: Int!
   "How long a websocket may take to send its connection_init."
   maxSocketInitSeconds: Int!
-  "How often an event stream sends a comment, and a websocket a ping, which is to be answered within maxStreamWriteSeconds."
+  "How often an event stream sends a comment, and a websocket a ping. A ping must be answered within maxStreamWriteSeconds."
   pingSeconds: Int!
-  "The bytes of memory, estimated, in which documents are kept that need not be validated again."
+  "The estimated bytes of memory of the cache of validated documents."
   documentCacheBytes: Int!
-  "How many points a signed-in viewer may spend in a minute: a query costs a tenth of its cost, a mutation 10, a hundredth of the libraries it concerns and 1 for each key that it leases or gives up, a wrong secret of a paste 90 more, anything at least 1, and resolving groups 1 for each round of reads and for each 20 groups. Null: as many as it likes."
+  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, a hundredth of the number of libraries that it concerns, and 1 for each key that it leases or gives up; a wrong secret of a paste takes 90 more. Each operation takes at least 1. Resolving the viewer's groups takes 1 for each round of reads and 1 for each 20 groups."
   viewerPointsPerMinute: Int
-  "The same for an address from which nobody has signed in."
+  "The same for the anonymous requests of one address."
   addressPointsPerMinute: Int
-  "How many pastes an address from which nobody has signed in may create in a minute."
+  "How many pastes one address may create in a minute by anonymous requests."
   pastesPerMinute: Int!
 }
 
 # ---------------------------------------------------------------- mutations
 #
-# Payload fields that carry an object are null when userErrors is not empty.
-# Faults of the caller's program or of the service are top-level errors with
-# extensions.code; what a person can put right is a userError.
+# Payload fields with an object are null when userErrors is not empty. An error
+# that a person can correct is a userError. Errors of the client program or of
+# the service are top-level errors with extensions.code.
 
-"A fault that a person can put right."
+"An error that a person can correct."
 type UserError {
   "What is wrong and what to do about it, in English."
   message: String!
-  "Path into the input, e.g. [\"principalIds\", \"1\"]."
+  "The path into the input, for example [\"principalIds\", \"1\"]."
   field: [String!]
-  "What kind of fault it is."
+  "The kind of the error."
   code: UserErrorCode!
-  "The version that an item, a draft or a paste has now, where expectedVersion was another one: CONFLICT. Of a draft that is not stored 0. Null for all other faults."
+  "For CONFLICT, the current version of the item, draft or paste, which differs from expectedVersion; 0 for a draft that is not stored. Null for all other errors."
   currentVersion: Int
 }
 
-"The kinds of faults that a person can put right."
+"The kinds of errors that a person can correct."
 enum UserErrorCode {
   "A value has the wrong form."
   INVALID
-  "There is no such thing, or none that the viewer may see."
+  "The object does not exist, or the viewer may not see it."
   NOT_FOUND
-  "The viewer sees the thing but may not do this with it."
+  "The viewer may see the object but not do this with it."
   FORBIDDEN
-  "Somebody has the name already."
+  "The name, URL or key is already in use."
   TAKEN
-  "The thing has changed since expectedVersion was read."
+  "The object has changed since expectedVersion was read."
   CONFLICT
-  "At least one manager has to stay."
+  "At least one manager must remain."
   LAST_MANAGER
-  "The principal holds nothing that could be taken away."
+  "The principal has no role that could be removed."
   NOT_A_MEMBER
-  "More than a limit allows."
+  "A limit was exceeded."
   TOO_MANY
-  "The time for it has run out."
+  "It has expired."
   EXPIRED
   "It was cancelled before."
   CANCELLED
   "It was confirmed before."
   CONFIRMED
-  "The secret is not the one that was given out."
+  "The secret is wrong."
   WRONG_SECRET
-  "The current revision is not the one that the text was made from."
+  "The current revision is not the one that the text is based on."
   REVISION_CONFLICT
 }
 
-"How far a change has got."
+"Whether a change is complete."
 enum FanOutState {
   "Every library shows it."
   COMPLETE
-  "It is recorded and will be finished, whatever crashes."
+  "It is recorded, and will be finished even after a crash."
   RUNNING
 }
 
-"How far a change has got into the libraries that hold the item. RUNNING: it is recorded and will be finished, whatever crashes."
+"The progress of a change through the libraries that contain the item."
 type FanOut {
   "Whether every library shows the change."
   state: FanOutState!
@@ -1269,14 +1268,14 @@ type FanOut {
   libraries: Int!
 }
 
-"What can be changed. A mutation either happens whole or not at all. clientMutationId is echoed. idempotencyKey: the same key with the same input gives the first answer again, for a day; with other input it is an error."
+"The mutations. Each is applied as a whole or not at all. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input returns the first answer again; with other input it is an error."
 type Mutation {
-  "Creates a user: by an administrator of the tenant, or by the user's own token."
+  "Creates a user. Allowed for administrators of the tenant, and for the holder of a token with the new user's id."
   createUser(
     "The new user."
     input: CreateUserInput!
   ): CreateUserPayload
-  "Changes a user: by the user itself or an administrator."
+  "Changes a user. Allowed for the user and administrators."
   updateUser(
     "The user and what changes."
     input: UpdateUserInput!
@@ -1286,113 +1285,113 @@ type Mutation {
     "The new group."
     input: CreateGroupInput!
   ): CreateGroupPayload
-  "Changes a group: by its managers and administrators."
+  "Changes a group. Allowed for its managers and administrators."
   updateGroup(
     "The group and what changes."
     input: UpdateGroupInput!
   ): UpdateGroupPayload
-  "Adds and removes members of a group and changes their roles: by its managers and administrators. Any member may remove itself."
+  "Adds and removes members of a group and changes their roles. Allowed for its managers and administrators; any member may remove itself."
   setGroupMembers(
     "The group and the changes."
     input: SetGroupMembersInput!
   ): SetGroupMembersPayload
   """
-  Deletes a user for good: by the user itself or an administrator. Nobody sees the user any more from the instant at which
-  this is decided. Its memberships, library, drafts and e-mail address are removed, and its id is not used again. What it
-  created stays; items and groups that it alone managed are managed by the administrators of the tenant.
+  Deletes a user permanently. Allowed for the user and administrators. Nobody sees the user from the instant of the
+  deletion. Its memberships, library, drafts and email address are removed, and its id is not used again. What it created
+  stays; items and groups that it alone managed are managed by the administrators of the tenant.
   """
   deleteUser(
     "The user."
     input: DeleteUserInput!
   ): DeleteUserPayload
   """
-  Deletes a group for good: by its managers and administrators. The rights of its members that rest on the group end at the
-  instant at which this is decided. Its library is removed, and its id is not used again. Items and groups that it alone
-  managed are managed by the administrators of the tenant.
+  Deletes a group permanently. Allowed for its managers and administrators. Its members lose the rights that they have
+  through the group at the instant of the deletion. Its library is removed, and its id is not used again. Items and groups
+  that it alone managed are managed by the administrators of the tenant.
   """
   deleteGroup(
     "The group."
     input: DeleteGroupInput!
   ): DeleteGroupPayload
-  "Creates an item, of which the viewer becomes a manager, and shares it from the start."
+  "Creates an item, of which the viewer becomes a manager, and shares it with its first members."
   createContent(
     "The new item."
     input: CreateContentInput!
   ): CreateContentPayload
-  "Changes an item. Its editors may change title, description and link; visibility and expiresAt need a manager or an administrator."
+  "Changes an item. Its editors may change title, description and link; only managers and administrators may change visibility and expiresAt."
   updateContent(
     "The item and what changes."
     input: UpdateContentInput!
   ): UpdateContentPayload
-  "Puts an item into the libraries of others, or of the viewer itself. Sharing never demotes."
+  "Gives principals, which may include the viewer, a role on an item, and puts the item into their libraries. A principal with a stronger role keeps it."
   shareContent(
     "The item and those it is shared with."
     input: ShareContentInput!
   ): ShareContentPayload
   """
-  Shares up to 100 items with the same principals, each as shareContent does. Each item is a change of its own: what is
-  refused for one of them changes nothing for the others. Where something other than a person's input is in the way, such
-  as the end of the operation's time, the result of that item is null, and errors says why. Repeat the mutation with the
-  same idempotencyKey: items that were changed are answered as before, and the others are changed.
+  Shares up to 100 items with the same principals, each as shareContent does. Each item is a separate change: an error of
+  one of them does not affect the others. If an item fails for a reason that a person cannot correct, such as the timeout of
+  the operation, its result is null and errors says why. Then repeat the mutation with the same idempotencyKey: items that
+  were changed get the same result again, and the others are changed.
   """
   shareContents(
     "The items and those they are shared with."
     input: ShareContentsInput!
   ): ShareContentsPayload
-  "Adds and removes members of an item and changes their roles: by its managers and administrators. Any member may remove itself."
+  "Adds and removes members of an item and changes their roles. Allowed for its managers and administrators; any member may remove itself."
   setContentMembers(
     "The item and the changes."
     input: SetContentMembersInput!
   ): SetContentMembersPayload
-  "Removes an item from a library, and with it the owner's role on the item: by the user itself, a manager of the group, or an administrator."
+  "Removes an item from a library, and with it the owner's role on the item. Allowed for the user, managers of the group, and administrators."
   removeFromLibrary(
     "The library's owner and the item."
     input: RemoveFromLibraryInput!
   ): RemoveFromLibraryPayload
-  "Deletes an item for good: by its managers and administrators."
+  "Deletes an item permanently. Allowed for its managers and administrators."
   deleteContent(
     "The item."
     input: DeleteContentInput!
   ): DeleteContentPayload
-  "Deletes up to 100 items for good, each as deleteContent does, and each by itself, as shareContents."
+  "Deletes up to 100 items permanently, each as deleteContent does. Each item is a separate change, as in shareContents."
   deleteContents(
     "The items."
     input: DeleteContentsInput!
   ): DeleteContentsPayload
   """
-  Gives an item another URL, or takes its URL away: by its managers and administrators. From the instant at which it is
-  decided the item answers to the new URL and no longer to the old one. Neither version nor lastModified changes.
+  Gives an item another URL, or removes its URL. Allowed for its managers and administrators. From the instant of the change
+  the item is found by the new URL and no longer by the old one. Neither version nor lastModified changes.
   """
   moveContent(
     "The item and its URL."
     input: MoveContentInput!
   ): MoveContentPayload
-  "Adds a branch to a NOTE: by its editors and managers. It is neither current nor working."
+  "Adds a branch to a NOTE. Allowed for its editors and managers. The new branch is neither the current nor the working one."
   createBranch(
     "The item and the branch to copy."
     input: CreateBranchInput!
   ): CreateBranchPayload
-  "Shows visitors another branch, or has editors work on another one: by its editors and managers. INVALID for a branch in which nothing was published."
+  "Sets the branch that visitors see, or the one that editors work on. Allowed for the item's editors and managers. INVALID for a branch in which nothing was published."
   setCurrentBranch(
     "The item and the branch."
     input: SetCurrentBranchInput!
   ): SetCurrentBranchPayload
-  "Saves a text of a NOTE as a new revision, and by default makes it the current one: by its editors and managers."
+  "Saves a text of a NOTE as a new revision, and by default makes it the current one. Allowed for its editors and managers."
   saveRevision(
     "The text."
     input: SaveRevisionInput!
   ): SaveRevisionPayload
-  "Makes a revision the current one of its locale and branch: by the item's editors and managers. An older one is a rollback; what was saved last stays the working revision."
+  "Makes a revision the current one of its locale and branch. Allowed for the item's editors and managers. Choose an older revision to roll back; the working revision does not change."
   publishRevision(
     "The revision."
     input: PublishRevisionInput!
   ): PublishRevisionPayload
-  "Keeps a text that is not to be published yet: for editors and managers of the item. It replaces the viewer's draft for the same branch and locale."
+  "Saves a text without publishing it. Allowed for the item's editors and managers. It replaces the viewer's draft for the same branch and locale."
   saveDraft(
     "The text."
     input: SaveDraftInput!
   ): SaveDraftPayload
-  "Saves the viewer's draft as a revision, makes that the current one, and removes the draft. REVISION_CONFLICT where another revision has become current since the draft was begun."
+  "Saves the viewer's draft as a revision, makes it the current one, and removes the draft. REVISION_CONFLICT if another revision has become current since the draft was begun."
   publishDraft(
     "The place of the draft."
     input: PublishDraftInput!
@@ -1402,57 +1401,57 @@ type Mutation {
     "The place of the draft."
     input: DiscardDraftInput!
   ): DiscardDraftPayload
-  "Proposes a text to the editors of a NOTE: by every signed-in viewer who may see it."
+  "Proposes a text to the editors of a NOTE. Allowed for every signed-in viewer who may see it."
   suggestRevision(
     "The text."
     input: SuggestRevisionInput!
   ): SuggestRevisionPayload
-  "Accepts or rejects a suggestion, by editors and managers of the item, or withdraws it, by its author. A decision is final: CONFLICT for a second one."
+  "Accepts, rejects or withdraws a suggestion. The item's editors and managers may accept and reject it; its author may withdraw it. A decision is final: a second one is a CONFLICT."
   decideSuggestion(
     "The suggestion and the decision."
     input: DecideSuggestionInput!
   ): DecideSuggestionPayload
   """
-  Leases all of the keys for ttlMs, or none of them: TAKEN where any is taken, and collidingKeys names all that are. Keys are
-  shared by all tenants. Confirm the lease before it expires to hold the keys for good.
+  Leases all of the keys for ttlMs, or none of them. TAKEN if any key is taken; collidingKeys lists all that are. Keys are
+  shared by all tenants. Confirm the lease before it expires to keep the keys permanently.
   """
   acquireLease(
     "The keys, and for how long."
     input: AcquireLeaseInput!
   ): AcquireLeasePayload
-  "Makes the keys of a lease permanent: by whoever has its token, before it expires. EXPIRED, CANCELLED or CONFIRMED where it is not pending any more."
+  "Makes a lease permanent, before it expires. Requires its token. EXPIRED, CANCELLED or CONFIRMED if it is no longer pending."
   confirmLease(
     "The lease and its token."
     input: ConfirmLeaseInput!
   ): ConfirmLeasePayload
-  "Gives the keys of a lease free at once: by whoever has its token. A lease that has expired stays expired. CANCELLED or CONFIRMED where it is so already."
+  "Releases the keys of a lease immediately. Requires its token. A lease that has expired stays expired. CANCELLED or CONFIRMED if it is so already."
   cancelLease(
     "The lease and its token."
     input: CancelLeaseInput!
   ): CancelLeasePayload
   """
-  Stores a text that anyone may read who has its id. The caller may be anonymous. The secret that is returned changes and
-  deletes the paste; it is given here and nowhere else.
+  Stores a text that anyone who has its id may read. The caller may be anonymous. Changing and deleting the paste requires
+  the secret that is returned; it cannot be read again.
   """
   createPaste(
     "The new paste."
     input: CreatePasteInput!
   ): CreatePastePayload
-  "Changes a paste: by whoever has its secret, WRONG_SECRET for others. Fields that are omitted keep their values. An update that changes nothing touches nothing."
+  "Changes a paste. Requires its secret; WRONG_SECRET for another one. Fields that are omitted keep their values. An update that changes nothing leaves modifiedAt and version as they are."
   updatePaste(
     "The paste, its secret and what changes."
     input: UpdatePasteInput!
   ): UpdatePastePayload
-  "Deletes a paste for good: by whoever has its secret, WRONG_SECRET for others."
+  "Deletes a paste permanently. Requires its secret; WRONG_SECRET for another one."
   deletePaste(
     "The paste and its secret."
     input: DeletePasteInput!
   ): DeletePastePayload
   """
-  Administrators: bring a library back from the record of what was shared with it.
-  A rebuild that takes longer than 8 seconds goes on and is answered UNAVAILABLE:
-  repeat the mutation to learn its outcome. A rebuild that was interrupted, for
-  example by a restart, continues when the mutation is repeated within an hour.
+  Rebuilds a library from the record of what is shared with its owner. Allowed for administrators.
+  A rebuild that takes longer than 8 seconds is answered with UNAVAILABLE and continues:
+  repeat the mutation to get its outcome. A rebuild that was interrupted, for example by
+  a restart, continues when the mutation is repeated within an hour.
   """
   rebuildLibrary(
     "The library's owner."
@@ -1460,13 +1459,13 @@ type Mutation {
   ): RebuildLibraryPayload
 }
 
-"What has become of a lease."
+"The state of a lease."
 enum LeaseState {
   "It holds its keys until it expires."
   PENDING
-  "It holds its keys for good."
+  "It holds its keys permanently."
   CONFIRMED
-  "Its keys were given up."
+  "Its keys were released."
   CANCELLED
   "It was not confirmed in time."
   EXPIRED
@@ -1476,23 +1475,23 @@ enum LeaseState {
 type LeasedDocument {
   "The key."
   key: String!
-  "What was stored with the key; null where nothing was, and after the lease was cancelled or has expired."
+  "The value stored with the key; null if there is none, and after the lease was cancelled or has expired."
   value: String
   "Identifies the confirmed document; null before that."
   etag: String
 }
 
-"Keys that were taken together. Only whoever has its token reads it: node gives null."
+"Keys that are held together. It can be read only with its token: node returns null for it."
 type Lease implements Node {
   "Its global id, l:<32 hexadecimal digits>."
   id: ID!
-  "What has become of it."
+  "Its state."
   state: LeaseState!
-  "Until when it can be confirmed; null when it is confirmed."
+  "When it expires unless it is confirmed; null once it is confirmed."
   expiresAt: DateTime
   "Its keys, in the order of the input."
   documents: [LeasedDocument!]!
-  "Whether it holds its keys for good."
+  "Whether it holds its keys permanently."
   isConfirmed: Boolean!
   "Whether it was cancelled."
   isCancelled: Boolean!
@@ -1502,21 +1501,21 @@ type Lease implements Node {
 
 "A key to lease."
 input LeaseDocumentInput {
-  "1 to 512 bytes, each key once."
+  "The key, 1 to 512 bytes. Each key may be given once."
   key: String!
-  "What to store with the key; the values of a lease have at most 65,536 bytes together."
+  "A value to store with the key. The values of a lease have at most 65,536 bytes together."
   value: String
 }
 
 "The keys of a lease, and for how long."
 input AcquireLeaseInput {
-  "1 to 100 keys."
+  "The keys, 1 to 100."
   documents: [LeaseDocumentInput!]!
   "For how long they are leased, 1000 to 3,600,000 milliseconds."
   ttlMs: Int = 5000
-  "The same key with the same input gives the first lease again, without its token; 1 to 128 characters."
+  "A repetition with the same key and input returns the first lease again, without its token. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1524,11 +1523,11 @@ input AcquireLeaseInput {
 type AcquireLeasePayload {
   "The lease; null when userErrors is not empty."
   lease: Lease
-  "What the lease is confirmed, cancelled and read with. Given here and nowhere else: null when the mutation is repeated with its idempotencyKey, and when userErrors is not empty."
+  "The token that confirms, cancels and reads the lease. It cannot be read again: null when the mutation is repeated with its idempotencyKey, and when userErrors is not empty."
   token: String
   "All keys that were taken, in the order of the input."
   collidingKeys: [String!]!
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1540,7 +1539,7 @@ input ConfirmLeaseInput {
   id: ID!
   "Its token."
   token: String!
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1548,7 +1547,7 @@ input ConfirmLeaseInput {
 type ConfirmLeasePayload {
   "The lease as it is now; null when userErrors is not empty."
   lease: Lease
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1560,7 +1559,7 @@ input CancelLeaseInput {
   id: ID!
   "Its token."
   token: String!
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1568,13 +1567,13 @@ input CancelLeaseInput {
 type CancelLeasePayload {
   "The lease as it is now; null when userErrors is not empty."
   lease: Lease
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"A text that anyone may read who has its id."
+"A text that anyone who has its id may read."
 type Paste implements Node {
   "Its global id, p:<32 hexadecimal digits>."
   id: ID!
@@ -1582,31 +1581,31 @@ type Paste implements Node {
   title: String
   "Its text, 1 byte to 512 KiB."
   body: String!
-  "Whether it is read by its id only, and listed nowhere."
+  "Whether it can be read only by its id, and is not listed."
   isPrivate: Boolean!
-  "When it was created. It never changes, and decides the place in latestPastes."
+  "When it was created. latestPastes is ordered by it."
   createdAt: DateTime!
   "When it was last changed."
   modifiedAt: DateTime!
-  "When it ends; null: never."
+  "When it expires; null: never."
   expiresAt: DateTime
-  "Goes up by one with every change."
+  "Increases by one with every change."
   version: Int!
 }
 
 "A page of pastes."
 type PasteConnection {
-  "The pastes with their places."
+  "The pastes with their cursors."
   edges: [PasteEdge!]!
   "The pastes of the edges."
   nodes: [Paste!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "A paste in a list."
 type PasteEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The paste."
   node: Paste!
@@ -1614,17 +1613,17 @@ type PasteEdge {
 
 "A new paste."
 input CreatePasteInput {
-  "At most 1000 characters, without control characters."
+  "The title, at most 1000 characters, without control characters."
   title: String
-  "1 byte to 512 KiB."
+  "The text, 1 byte to 512 KiB."
   body: String!
-  "Whether the paste is listed nowhere; null is false."
+  "Whether the paste is left out of lists; null means false."
   isPrivate: Boolean = false
   "When the paste expires, in the future. Default: never."
   expiresAt: DateTime
-  "The same key with the same input gives the first paste again, without its secret; 1 to 128 characters. Signed-in callers only."
+  "A repetition with the same key and input returns the first paste again, without its secret. 1 to 128 characters. Only for signed-in callers."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1632,33 +1631,33 @@ input CreatePasteInput {
 type CreatePastePayload {
   "The paste; null when userErrors is not empty."
   paste: Paste
-  "What the paste is changed and deleted with. Given here and nowhere else: null when the mutation is repeated with its idempotencyKey, and when userErrors is not empty."
+  "The secret that changes and deletes the paste. It cannot be read again: null when the mutation is repeated with its idempotencyKey, and when userErrors is not empty."
   secret: String
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What changes of a paste. At least one field besides id and secret is needed."
+"The changes of a paste. At least one field besides id and secret is required."
 input UpdatePasteInput {
   "The id of the paste."
   id: ID!
   "Its secret."
   secret: String!
-  "At most 1000 characters, without control characters; null removes the title."
+  "The title, at most 1000 characters, without control characters; null removes it."
   title: String
-  "1 byte to 512 KiB; it cannot be null."
+  "The text, 1 byte to 512 KiB; it cannot be null."
   body: String
-  "Whether the paste is listed nowhere; null is false."
+  "Whether the paste is left out of lists; null means false."
   isPrivate: Boolean
-  "When the paste ends, in the future; null: never."
+  "When the paste expires, in the future; null: never."
   expiresAt: DateTime
-  "Whether the paste shall never end. Not together with expiresAt."
+  "Whether to remove the expiry. Cannot be combined with expiresAt."
   clearExpiry: Boolean = false
   "CONFLICT unless the paste has this version."
   expectedVersion: Int
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1666,7 +1665,7 @@ input UpdatePasteInput {
 type UpdatePastePayload {
   "The paste as it is now; null when userErrors is not empty."
   paste: Paste
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1678,7 +1677,7 @@ input DeletePasteInput {
   id: ID!
   "Its secret."
   secret: String!
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1686,7 +1685,7 @@ input DeletePasteInput {
 type DeletePastePayload {
   "The id of the paste that was deleted; null when userErrors is not empty."
   deletedPasteId: ID
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1694,23 +1693,23 @@ type DeletePastePayload {
 
 "A page of the public content of a tenant."
 type LibraryFeedConnection {
-  "The items with their places."
+  "The items with their cursors."
   edges: [LibraryFeedEdge!]!
   "The items of the edges."
   nodes: [Content!]!
-  "Where the page lies."
+  "The position of the page in the connection."
   pageInfo: PageInfo!
 }
 
 "An item in the list of a tenant's public content."
 type LibraryFeedEdge {
-  "The place of the edge in the connection."
+  "The position of the edge in the connection."
   cursor: Cursor!
   "The item."
   node: Content!
 }
 
-"What a key names."
+"The kind of object that a key identifies."
 enum KeyKind {
   "An item: its canonical URL, or its id."
   CONTENT
@@ -1724,9 +1723,9 @@ enum KeyKind {
   SUGGESTION
 }
 
-"A key in its parts."
+"The parts of a key."
 type ParsedKey {
-  "What it names."
+  "The kind of object that it identifies."
   kind: KeyKind!
   "The key in its canonical form."
   key: String!
@@ -1744,24 +1743,24 @@ type ParsedKey {
   suggestionId: String
 }
 
-"What can be looked up by its key."
+"An object that can be looked up by its key."
 union KeyedObject = Content | Branch | Revision | Draft | Suggestion
 
 "A new user."
 input CreateUserInput {
   "The tenant it signs in to."
   tenant: String!
-  "Last part of its id; lower-cased."
+  "The last part of its id; converted to lower case."
   name: String!
   "The name to show, 1 to 200 characters."
   displayName: String!
-  "Its address, at most 254 characters; trimmed, lower-cased, the domain in IDNA form."
+  "Its email address, at most 254 characters. Blanks around it are removed, it is converted to lower case, and its domain to ASCII (IDNA)."
   email: String!
   "Who may see it."
   visibility: LibraryVisibility = PUBLIC
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1769,25 +1768,25 @@ input CreateUserInput {
 type CreateUserPayload {
   "The user; null when userErrors is not empty."
   user: User
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What changes of a user. Fields that are omitted keep their values; null is INVALID."
+"The changes of a user. Fields that are omitted keep their values; null is INVALID."
 input UpdateUserInput {
   "The id of the user."
   id: ID!
   "The name to show, 1 to 200 characters."
   displayName: String
-  "Its address, at most 254 characters."
+  "Its email address, at most 254 characters."
   email: String
   "Who may see it."
   visibility: LibraryVisibility
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1795,7 +1794,7 @@ input UpdateUserInput {
 type UpdateUserPayload {
   "The user as it is now; null when userErrors is not empty."
   user: User
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1805,15 +1804,15 @@ type UpdateUserPayload {
 input CreateGroupInput {
   "The tenant it belongs to."
   tenant: String!
-  "Last part of its id; lower-cased."
+  "The last part of its id; converted to lower case."
   name: String!
   "The name to show, 1 to 200 characters."
   displayName: String!
   "Who may see it."
   visibility: LibraryVisibility = PUBLIC
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1821,13 +1820,13 @@ input CreateGroupInput {
 type CreateGroupPayload {
   "The group; null when userErrors is not empty."
   group: Group
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What changes of a group. Fields that are omitted keep their values; null is INVALID."
+"The changes of a group. Fields that are omitted keep their values; null is INVALID."
 input UpdateGroupInput {
   "The id of the group."
   id: ID!
@@ -1835,9 +1834,9 @@ input UpdateGroupInput {
   displayName: String
   "Who may see it."
   visibility: LibraryVisibility
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1845,29 +1844,29 @@ input UpdateGroupInput {
 type UpdateGroupPayload {
   "The group as it is now; null when userErrors is not empty."
   group: Group
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"A change of one principal's role in a group. role null removes the member."
+"A change of one principal's role in a group."
 input GroupMemberChange {
   "The id of the user or group."
   principalId: ID!
-  "Its new role. If null or omitted, it is removed from the group."
+  "Its new role. Null or omitted removes it from the group."
   role: GroupRole
 }
 
-"Changes of the members of a group; all of them happen, or none."
+"Changes of the members of a group. Either all are made, or none."
 input SetGroupMembersInput {
   "The id of the group."
   groupId: ID!
-  "1 to 100 changes, each of another principal."
+  "The changes, 1 to 100, each of a different principal."
   members: [GroupMemberChange!]!
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1875,7 +1874,7 @@ input SetGroupMembersInput {
 type SetGroupMembersPayload {
   "The group as it is now; null when userErrors is not empty, or the viewer may no longer see it."
   group: Group
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1885,9 +1884,9 @@ type SetGroupMembersPayload {
 input DeleteUserInput {
   "The id of the user."
   id: ID!
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1895,9 +1894,9 @@ input DeleteUserInput {
 type DeleteUserPayload {
   "The id of the user; null when userErrors is not empty."
   deletedUserId: ID
-  "RUNNING until everything is removed that belongs to the user."
+  "RUNNING until everything that belongs to the user is removed."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1907,9 +1906,9 @@ type DeleteUserPayload {
 input DeleteGroupInput {
   "The id of the group."
   id: ID!
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1917,9 +1916,9 @@ input DeleteGroupInput {
 type DeleteGroupPayload {
   "The id of the group; null when userErrors is not empty."
   deletedGroupId: ID
-  "RUNNING until everything is removed that belongs to the group."
+  "RUNNING until everything that belongs to the group is removed."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -1931,29 +1930,29 @@ input CreateContentInput {
   tenant: String
   "The last part of the id. Default: a generated name."
   name: String
-  "What it is: a link or a note."
+  "The kind of the item: a link or a note."
   kind: ContentKind!
   "Its title, 1 to 1000 characters."
   title: String!
-  "What it is about, at most 10,000 characters."
+  "Its description, at most 10,000 characters."
   description: String
-  "Where a LINK points to: http or https, at most 2082 characters. A NOTE has none."
+  "The target of a LINK, an http or https URL of at most 2082 characters. A NOTE has none."
   link: String
-  "Who may see the item besides those it is shared with. PRIVATE unless given: a creation publishes nothing by omission."
+  "Who may see the item besides those it is shared with. Default: PRIVATE, so that nothing is published by accident."
   visibility: LibraryVisibility = PRIVATE
   "When the item expires. From then on nobody sees it. Default: never."
   expiresAt: DateTime
-  "Names the item by a canonical URL, of which any form may be given. TAKEN where another item of the tenant has it."
+  "The URL that identifies the item, in any form. TAKEN if another item of the tenant has it."
   url: String
   "The first text of a NOTE, at most 512 KiB: revision 0 of branch 1. If omitted, it has none yet."
   body: String
   "The locale of body, as language or language_COUNTRY. If omitted, the text is not translatable."
   locale: String
-  "Shared with them from the start; the creator is always MANAGER."
+  "The first members, besides the creator, who is always MANAGER."
   members: [ContentMemberChange!]
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1963,25 +1962,25 @@ type CreateContentPayload {
   content: Content
   "Its entry in the viewer's own library."
   libraryEdge: LibraryEdge
-  "How far it has got into the libraries."
+  "The progress of the change through the libraries."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"An item and the URL that names it from now on."
+"An item and its new URL."
 input MoveContentInput {
   "The id of the item."
   id: ID!
   "An http or https URL; null removes the URL. TAKEN if another item of the tenant has it; INVALID if omitted."
   url: String
-  "The version that the viewer has seen; refused with CONFLICT when the item has another."
+  "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -1989,7 +1988,7 @@ input MoveContentInput {
 type MoveContentPayload {
   "The item as it is now; null when userErrors is not empty."
   content: Content
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2001,9 +2000,9 @@ input CreateBranchInput {
   contentId: ID!
   "The number of the branch whose current texts are copied, each as revision 0. If omitted, the branch begins empty."
   copyFrom: Int
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2011,21 +2010,21 @@ input CreateBranchInput {
 type CreateBranchPayload {
   "The branch; null when userErrors is not empty."
   branch: Branch
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"The branch that visitors see, or that editors work on."
+"The new current or working branch of an item."
 input SetCurrentBranchInput {
   "The id of the item, a NOTE."
   contentId: ID!
   "The number of the branch."
   branch: Int!
-  "Sets the branch that editors work on, in place of the one that visitors see."
+  "Whether to set the branch that editors work on instead of the one that visitors see."
   working: Boolean = false
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2035,7 +2034,7 @@ type SetCurrentBranchPayload {
   branch: Branch
   "The item."
   content: Content
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2047,19 +2046,19 @@ input SaveRevisionInput {
   contentId: ID!
   "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the text, as language or language_COUNTRY, in any case, with - or _. If omitted, it is not translatable."
+  "The locale of the text, as language or language_COUNTRY, in upper or lower case, with - or _. If omitted, the text is not translatable."
   locale: String
   "Its title, 1 to 1000 characters."
   title: String!
   "The text, at most 512 KiB."
   body: String!
-  "The number of the revision that the text was made from: REVISION_CONFLICT where another one is current. Left out: nothing is checked."
+  "The number of the revision that the text is based on. REVISION_CONFLICT if another one is current. If omitted, this is not checked."
   baseRevision: Int
   "Whether the revision becomes the current one."
   publish: Boolean = true
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2069,7 +2068,7 @@ type SaveRevisionPayload {
   revision: Revision
   "The item."
   content: Content
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2081,11 +2080,11 @@ input PublishRevisionInput {
   contentId: ID!
   "The number of the branch."
   branch: Int!
-  "The locale of the revision. Default: none."
+  "The locale of the revision. If omitted, text without a locale."
   locale: String
   "The number of the revision."
   number: Int!
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2095,7 +2094,7 @@ type PublishRevisionPayload {
   revision: Revision
   "The item."
   content: Content
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2107,17 +2106,17 @@ input SaveDraftInput {
   contentId: ID!
   "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the text, as language or language_COUNTRY, in any case, with - or _. If omitted, it is not translatable."
+  "The locale of the text, as language or language_COUNTRY, in upper or lower case, with - or _. If omitted, the text is not translatable."
   locale: String
   "Its title, at most 1000 characters; it may be empty."
   title: String!
   "The text, at most 512 KiB."
   body: String!
-  "The number of the revision that the text was made from. Left out: that of the draft stays; a new draft has the current revision."
+  "The number of the revision that the text is based on. If omitted, a stored draft keeps its own, and a new draft gets the current revision."
   baseRevision: Int
-  "The version of the draft that the text was made from, 0 where there was none: CONFLICT where another one is stored. Left out: whatever is stored is replaced."
+  "The version of the draft that the text is based on, 0 if there was none. CONFLICT if another one is stored. If omitted, any stored draft is replaced."
   expectedVersion: Int
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2125,7 +2124,7 @@ input SaveDraftInput {
 type SaveDraftPayload {
   "The draft; null when userErrors is not empty."
   draft: Draft
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2137,11 +2136,11 @@ input PublishDraftInput {
   contentId: ID!
   "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the draft. Default: none."
+  "The locale of the draft. If omitted, text without a locale."
   locale: String
-  "Publish it whatever has become current meanwhile."
+  "Whether to publish it even if another revision has become current since it was begun."
   force: Boolean = false
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2151,7 +2150,7 @@ type PublishDraftPayload {
   revision: Revision
   "The item."
   content: Content
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2163,17 +2162,17 @@ input DiscardDraftInput {
   contentId: ID!
   "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the draft. Default: none."
+  "The locale of the draft. If omitted, text without a locale."
   locale: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
 "The outcome of discardDraft."
 type DiscardDraftPayload {
-  "Whether there was such a draft; null when userErrors is not empty."
+  "Whether there was a draft to remove; null when userErrors is not empty."
   discarded: Boolean
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2185,17 +2184,17 @@ input SuggestRevisionInput {
   contentId: ID!
   "The number of the branch. Default: the current branch."
   branch: Int
-  "The locale of the text, as language or language_COUNTRY, in any case, with - or _. If omitted, it is not translatable."
+  "The locale of the text, as language or language_COUNTRY, in upper or lower case, with - or _. If omitted, the text is not translatable."
   locale: String
   "Its title, 1 to 1000 characters."
   title: String!
   "The text, at most 512 KiB."
   body: String!
-  "What to tell the editors, at most 2,000 characters."
+  "A message to the editors, at most 2,000 characters."
   note: String
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2203,19 +2202,19 @@ input SuggestRevisionInput {
 type SuggestRevisionPayload {
   "The suggestion; null when userErrors is not empty."
   suggestion: Suggestion
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What is decided of a suggestion."
+"A decision on a suggestion."
 enum SuggestionDecision {
-  "It becomes a revision, which is published: by an editor or a manager of the item."
+  "Publishes it as a revision. Allowed for the item's editors and managers."
   ACCEPT
-  "It does not: by an editor or a manager of the item."
+  "Rejects it. Allowed for the item's editors and managers."
   REJECT
-  "Its author takes it back."
+  "Withdraws it. Allowed for its author."
   WITHDRAW
 }
 
@@ -2225,9 +2224,9 @@ input DecideSuggestionInput {
   id: ID!
   "The decision."
   decision: SuggestionDecision!
-  "Accept it although another revision has become current since it was made."
+  "Whether to accept it even if another revision has become current since it was made."
   force: Boolean = false
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2235,33 +2234,33 @@ input DecideSuggestionInput {
 type DecideSuggestionPayload {
   "The suggestion; null when userErrors is not empty."
   suggestion: Suggestion
-  "What it has become; null unless it was accepted."
+  "The revision that was made from it; null unless it was accepted."
   revision: Revision
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What changes of an item. Fields that are omitted keep their values; null clears description and expiresAt, and is INVALID for the others."
+"The changes of an item. Fields that are omitted keep their values; null clears description and expiresAt, and is INVALID for the others."
 input UpdateContentInput {
   "The id of the item."
   id: ID!
   "Its title, 1 to 1000 characters."
   title: String
-  "What it is about, at most 10,000 characters; null clears it."
+  "Its description, at most 10,000 characters; null clears it."
   description: String
-  "Where a LINK points to."
+  "The target of a LINK."
   link: String
-  "Who may see the item besides those it was shared with. Needs a manager."
+  "Who may see the item besides those it was shared with. Only managers may change it."
   visibility: LibraryVisibility
-  "After this instant the item is gone from everywhere; null: it stays. Needs a manager. Moves neither lastModified nor version."
+  "When the item expires: nobody sees it from then on. Null: it never expires. Only managers may change it. It changes neither lastModified nor version."
   expiresAt: DateTime
-  "The version that the change was made from; refused with CONFLICT when the item has another."
+  "The version that the change is based on. CONFLICT if the item has another one."
   expectedVersion: Int
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2269,11 +2268,11 @@ input UpdateContentInput {
 type UpdateContentPayload {
   "The item as it is now; null when userErrors is not empty."
   content: Content
-  "Its entry in the viewer's own library; null when it holds none."
+  "Its entry in the viewer's own library; null if it is not there."
   libraryEdge: LibraryEdge
-  "How far the change has got into the libraries."
+  "The progress of the change through the libraries."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2283,47 +2282,47 @@ type UpdateContentPayload {
 input ShareContentInput {
   "The id of the item."
   contentId: ID!
-  "1 to 100 ids of users and groups; one named twice counts once."
+  "The ids of users and groups, 1 to 100; duplicates count once."
   principalIds: [ID!]!
-  "Their role; who has a stronger one keeps it."
+  "The role that they get. A principal with a stronger role keeps it."
   role: ContentRole = VIEWER
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
-"The outcome of shareContent. Sharing never demotes: a principal that already has the role or a stronger one keeps it."
+"The outcome of shareContent."
 type ShareContentPayload {
   "The item as it is now; null when userErrors is not empty."
   content: Content
-  "One per principal, in its library; cursors for the bucket in which the caller reads it."
+  "The item's entry in the library of each principal, with a cursor that the caller can use there."
   edges: [LibraryEdge!]
-  "How far the change has got into the libraries."
+  "The progress of the change through the libraries."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"A change of one principal's role on an item. role null removes the member."
+"A change of one principal's role on an item."
 input ContentMemberChange {
   "The id of the user or group."
   principalId: ID!
-  "Its new role. If null or omitted, the item is removed from its library."
+  "Its new role. Null or omitted removes its role, and the item from its library."
   role: ContentRole
 }
 
-"Changes of the members of an item; all of them happen, or none."
+"Changes of the members of an item. Either all are made, or none."
 input SetContentMembersInput {
   "The id of the item."
   contentId: ID!
-  "1 to 100 changes, each of another principal."
+  "The changes, 1 to 100, each of a different principal."
   members: [ContentMemberChange!]!
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2331,9 +2330,9 @@ input SetContentMembersInput {
 type SetContentMembersPayload {
   "The item as it is now; null when userErrors is not empty, or the viewer may no longer see it."
   content: Content
-  "How far the change has got into the libraries."
+  "The progress of the change through the libraries."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2345,9 +2344,9 @@ input RemoveFromLibraryInput {
   principalId: ID!
   "The id of the item."
   contentId: ID!
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2357,9 +2356,9 @@ type RemoveFromLibraryPayload {
   removedContentId: ID
   "The library's owner; null when userErrors is not empty, or the viewer may not see it."
   principal: Principal
-  "How far the change has got into the libraries."
+  "The progress of the change through the libraries."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2369,11 +2368,11 @@ type RemoveFromLibraryPayload {
 input DeleteContentInput {
   "The id of the item."
   id: ID!
-  "The version that was looked at; refused with CONFLICT when the item has another."
+  "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
-  "The same key with the same input gives the first answer again; 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2381,9 +2380,9 @@ input DeleteContentInput {
 type DeleteContentPayload {
   "The id of the item; null when userErrors is not empty."
   deletedContentId: ID
-  "How far the change has got into the libraries."
+  "The progress of the change through the libraries."
   fanOut: FanOut
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2397,29 +2396,29 @@ input ShareContentsInput {
   principalIds: [ID!]!
   "The role that they get."
   role: ContentRole = VIEWER
-  "Each item with the same key, principals and role is changed once, and answered as the first time; 1 to 128 characters. The list of items may differ."
+  "An item is changed once for the same key, principals and role; a repetition returns its first result again. The list of items may differ. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
 "The outcome of shareContents."
 type ShareContentsPayload {
-  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why; an answer has at most limits.maxErrors errors."
+  "A result for each item, in their order; null when userErrors is not empty. If a result is null, errors says why; an answer has at most limits.maxErrors errors."
   results: [ShareContentsResult]
-  "All that is wrong with what the items have in common; empty on success."
+  "The errors in the input that concern all items; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What shareContents has done with one item."
+"The result of shareContents for one item."
 type ShareContentsResult {
   "The item; null when userErrors is not empty."
   content: Content
-  "How far the change has got; null when userErrors is not empty."
+  "The progress of the change through the libraries; null when userErrors is not empty."
   fanOut: FanOut
-  "All that is wrong for this item, with paths into the input; empty on success."
+  "The errors of this item, with paths into the input; empty on success."
   userErrors: [UserError!]!
 }
 
@@ -2427,7 +2426,7 @@ type ShareContentsResult {
 input ContentDeletionInput {
   "The id of the item."
   id: ID!
-  "The version that must be the current one: CONFLICT otherwise."
+  "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
 }
 
@@ -2435,29 +2434,29 @@ input ContentDeletionInput {
 input DeleteContentsInput {
   "The items, 1 to 100, each once."
   items: [ContentDeletionInput!]!
-  "Each item with the same key and expectedVersion is deleted once, and answered as the first time; 1 to 128 characters. The list of items may differ."
+  "An item is deleted once for the same key and expectedVersion; a repetition returns its first result again. The list of items may differ. 1 to 128 characters."
   idempotencyKey: String
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
 "The outcome of deleteContents."
 type DeleteContentsPayload {
-  "A result for each item, in their order; null when userErrors is not empty. A result is null where errors says why; an answer has at most limits.maxErrors errors."
+  "A result for each item, in their order; null when userErrors is not empty. If a result is null, errors says why; an answer has at most limits.maxErrors errors."
   results: [DeleteContentsResult]
-  "All that is wrong with the input as a whole; empty on success."
+  "The errors in the input that concern all items; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What deleteContents has done with one item."
+"The result of deleteContents for one item."
 type DeleteContentsResult {
-  "The id of the item that is gone; null when userErrors is not empty."
+  "The id of the deleted item; null when userErrors is not empty."
   deletedContentId: ID
-  "How far the change has got; null when userErrors is not empty."
+  "The progress of the change through the libraries; null when userErrors is not empty."
   fanOut: FanOut
-  "All that is wrong for this item, with paths into the input; empty on success."
+  "The errors of this item, with paths into the input; empty on success."
   userErrors: [UserError!]!
 }
 
@@ -2465,7 +2464,7 @@ type DeleteContentsResult {
 input RebuildLibraryInput {
   "The id of the user or group that the library belongs to."
   principalId: ID!
-  "Echoed in the payload."
+  "Returned in the payload as it was sent."
   clientMutationId: String
 }
 
@@ -2473,11 +2472,11 @@ input RebuildLibraryInput {
 type RebuildLibraryPayload {
   "The library's owner; null when userErrors is not empty."
   principal: Principal
-  "How many entries were missing and are back."
+  "The number of missing entries that were restored."
   restored: Int
-  "How many entries stood where nothing justified them and are gone."
+  "The number of entries that were removed because no role justifies them."
   removed: Int
-  "All that is wrong with the input; empty on success."
+  "The errors in the input; empty on success."
   userErrors: [UserError!]!
   "As it was sent."
   clientMutationId: String
@@ -2488,36 +2487,36 @@ type RebuildLibraryPayload {
 "Events, delivered as they happen by server-sent events or over a websocket."
 type Subscription {
   """
-  The changes of one library, in the part of it that the viewer reads. An event has the state of the item when it is sent; several changes in a row may be one event, and an event may be
-  delivered again, so apply events by the id of the item. Ends with RESYNC if the library must be read again, and with SLOW_CONSUMER if the client does not keep up: resume with the last cursor that was received.
-  A client that reads nothing for limits.maxStreamWriteSeconds is disconnected without an error, and resumes in the same way.
+  The changes of one library, in the bucket that the viewer reads. An event has the state of the item when it is sent. Several changes of an item may be sent as one event, and an
+  event may be sent again: apply events by the id of the item. The subscription ends with RESYNC if the library must be read again, and with SLOW_CONSUMER if the client does not keep
+  up; in that case resume with the last cursor received. A client that reads nothing for limits.maxStreamWriteSeconds is disconnected without an error, and resumes in the same way.
   """
   libraryChanged(
     "The id of the user or group that the library belongs to."
     principalId: ID!
-    "A cursor of the library, of a page or of an event, read within the last hour: events that were missed since are delivered first. Of several pages, use one of the page that was read first. Recent events may be delivered again. Default: from now on."
+    "A cursor from a page or an event of the library, read within the last hour. Events since then are sent first; recent ones may be sent again. If several pages were read, use a cursor of the one that was read first. Default: from now on."
     after: Cursor
   ): LibraryChange!
   """
-  The public pastes that are created, each once. One that is made public later, or private before it is delivered, is
-  omitted. Ends with SLOW_CONSUMER if the client does not keep up: resume after the last paste that was delivered.
+  The public pastes that are created, each once. A paste that becomes public later, or private before it is sent, is
+  omitted. Ends with SLOW_CONSUMER if the client does not keep up: resume after the last paste received.
   """
   pasteCreated(
-    "A cursor of latestPastes: pastes that were created after it come first, in the order of their creation. RESYNC for more than 10,000. Default: from now on."
+    "A cursor of latestPastes. Pastes that were created since then are sent first, in the order of their creation; RESYNC if there are more than 10,000. Default: from now on."
     after: Cursor
   ): Paste!
 }
 
-"Something that has happened to a library."
+"A change of a library."
 union LibraryChange = LibraryEntryPlaced | LibraryEntryRemoved
 
-"The item is new in the library, has moved to this place, or has changed in it."
+"The item is new in the library, has moved to this position, or has changed."
 type LibraryEntryPlaced {
-  "The item, its place and the owner's role on it, as they are now. In the order of the library it takes the place of any earlier edge of the same item."
+  "The item, its position and the owner's role on it, as they are now. It replaces any earlier edge of the same item."
   edge: LibraryEdge!
   "The user who made the change; null if unknown, deleted or not visible to the viewer. For several changes that are delivered as one event, that of the last one."
   by: User
-  "The kind of change; null if unknown: for an item that changes very often, and for a change that another process has finished. For several changes that are delivered as one event, that of the last one."
+  "The kind of change; null if unknown: this happens for an item that changes very often, and for a change that another process has finished. For several changes that are delivered as one event, that of the last one."
   reason: LibraryChangeReason
 }
 
@@ -2531,7 +2530,7 @@ type LibraryEntryRemoved {
   reason: LibraryChangeReason
 }
 
-"How a change of a library came about. Further reasons may be added."
+"The reason of a change of a library. Further reasons may be added."
 enum LibraryChangeReason {
   "The owner was given a role on the item: it was created with the owner as a member, or shared later."
   SHARED
@@ -2539,80 +2538,81 @@ enum LibraryChangeReason {
   ROLE_CHANGED
   "Title, description, link, URL, visibility or expiresAt was changed."
   UPDATED
-  "Readers see another text: a revision or a branch became the current one."
+  "Visitors see another text: a revision or a branch became the current one."
   REVISED
-  "The owner's role was taken away, by removeFromLibrary or setContentMembers."
+  "The owner's role on the item was removed, by removeFromLibrary or setContentMembers."
   REMOVED
   "The item was deleted."
   DELETED
-  "The item has reached its expiresAt. Nobody has done it."
+  "The item has expired."
   EXPIRED
 }
 `, BuiltIn: false},
-	{Name: "../federation.graphqls", Input: `# What Apollo Federation 2.7 adds to the language, and asks of a subgraph. The
-# parser knows none of it, so the definitions are here; the contract itself is
-# schema.graphqls. _service does not contain this file: composers have it.
+	{Name: "../federation.graphqls", Input: `# The directives and types that Apollo Federation 2.7 adds, and the fields that
+# it requires of a subgraph. The parser does not have them, so they are defined
+# here. _service omits this file, because composers have the definitions; it
+# returns schema.graphqls, the contract.
 
-"Declares that the schema uses a specification, here that of federation."
+"Imports a specification into the schema, here that of federation."
 directive @link(
-  "Where the specification is, with its version."
+  "The URL of the specification, with its version."
   url: String!
-  "The prefix of the specification's names in this schema."
+  "The namespace of the specification's names in this schema."
   as: String
-  "The names that are used without a prefix."
+  "The names that are used without the namespace."
   import: [link__Import]
-  "What the specification is needed for; null: composition alone."
+  "The purpose of the specification; null if only composition needs it."
   for: link__Purpose
 ) repeatable on SCHEMA
 
 "A name of a specification, or an object of name and alias."
 scalar link__Import
 
-"What a linked specification is needed for."
+"The purpose of a linked specification."
 enum link__Purpose {
-  "It keeps data from those who may not see it."
+  "It protects data from unauthorized access."
   SECURITY
-  "It changes what an operation does."
+  "It affects how operations are executed."
   EXECUTION
 }
 
 "Names the fields by which other subgraphs refer to an object."
 directive @key(
-  "The fields, as a selection set without its braces."
+  "The fields, as a selection set without the outer braces."
   fields: FieldSet!
   "Whether this subgraph finds the object by them."
   resolvable: Boolean = true
 ) repeatable on OBJECT | INTERFACE
 
-"A selection set without its outer braces."
+"A selection set without the outer braces."
 scalar FieldSet
 
-"Says that other subgraphs may resolve the same field, with the same result."
+"Allows other subgraphs to resolve the same field, with the same result."
 directive @shareable repeatable on OBJECT | FIELD_DEFINITION
 
-"Attaches a name to a part of the schema, for contracts of a router."
+"Attaches a name to a schema element. Contracts of a router select elements by it."
 directive @tag(
   "The name."
   name: String!
 ) repeatable on FIELD_DEFINITION | INTERFACE | OBJECT | UNION | ARGUMENT_DEFINITION | SCALAR | ENUM | ENUM_VALUE | INPUT_OBJECT | INPUT_FIELD_DEFINITION
 
-"Keeps a part of the schema out of what a router shows to its clients."
+"Hides a schema element from the clients of a router."
 directive @inaccessible on FIELD_DEFINITION | OBJECT | INTERFACE | UNION | ARGUMENT_DEFINITION | SCALAR | ENUM | ENUM_VALUE | INPUT_OBJECT | INPUT_FIELD_DEFINITION
 
-"A reference to an object of this subgraph: __typename and the fields of its key. Whatever else it holds is ignored."
+"A reference to an object of this subgraph: __typename and the fields of its key. Other fields are ignored."
 scalar _Any
 
-"What other subgraphs refer to by a key."
+"The types that other subgraphs refer to by a key."
 union _Entity = User | Group | Content
 
-"What composition reads of this subgraph."
+"The part of this subgraph that composition reads."
 type _Service {
-  "The schema in its own language, with descriptions, as composers take it: without node and nodes, which no two subgraphs may have, and without this file's additions. It is available with introspection off, too."
+  "The schema definition (SDL), with descriptions, for composers: without node and nodes, which only one subgraph may have, and without the definitions of federation. It can be read even if introspection is off."
   sdl: String!
 }
 
 extend type Query {
-  "The objects of those references, in their order; null where there is nothing the viewer may see. What is no reference is null too, and an error. At most 100."
+  "The objects of these references, in their order; null where there is none that the viewer may see. A malformed reference is null and an error. At most 100."
   _entities(
     "References, at most 100."
     representations: [_Any!]!
