@@ -2,8 +2,8 @@
 // app/src/operations, with the types of its variables and of its result. An
 // operation that does not fit the gateway's schema is an error.
 //
-// It calls GraphQL Code Generator as a library: its command line would bring 250
-// packages more, to read files that are read here in two lines.
+// It calls GraphQL Code Generator as a library. Its command line would add 250
+// packages, to read files that two lines read here.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { codegen } from '@graphql-codegen/core';
 import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
@@ -17,10 +17,10 @@ const generated = `${root}/app/src/generated`;
 
 const config = {
   useTypeImports: true,
-  // Apollo Client asks for __typename everywhere but in the root types.
+  // Apollo Client adds __typename everywhere but in the root types.
   nonOptionalTypename: true,
   skipTypeNameForRoot: true,
-  // A nullable field of a result is null; one of an input may also be left out.
+  // A nullable field of a result is null; one of an input may also be omitted.
   avoidOptionals: { field: true, inputValue: false },
   strictScalars: true,
   scalars: { ID: 'string', Cursor: 'string', DateTime: 'string' },

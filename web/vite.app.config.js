@@ -1,5 +1,5 @@
-// The reference client. It is a build of its own, in a folder of its own: the
-// gateway serves it in production too, where GraphiQL must not be found.
+// The build of the reference client. It is separate from that of GraphiQL, because
+// the gateway serves the client in production too, but not GraphiQL.
 import { defineConfig } from 'vite';
 import graphiql from './vite.config.js';
 

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vite';
 
-// The Go handler replaces this mark by a fresh nonce in every page it serves;
-// web/page.go knows the same word.
+// The Go handler (web.go) replaces this placeholder by a fresh nonce in every page
+// that it serves.
 const NONCE = 'CARREL-NONCE';
 
 export default defineConfig({
@@ -9,10 +9,10 @@ export default defineConfig({
   html: { cspNonce: NONCE },
   build: {
     outDir: 'dist',
-    // public/.keep comes back with every build: the folder must stay in a
-    // clone that has never built it, or the Go embed directive has no match.
+    // Every build restores .keep from public/: the folder must exist in a clone
+    // without a build, or the Go embed directive has no match.
     emptyOutDir: true,
-    // Nothing is inlined as a data: address that the policy would have to allow.
+    // Inlined assets would be data: URLs, which the policy would have to allow.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
@@ -21,8 +21,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 4096,
     rolldownOptions: {
       onLog(level, log, handle) {
-        // "use client" matters to server rendering, which there is none of
-        // here; two hundred warnings about it would hide a real one.
+        // "use client" only matters to server rendering; hundreds of warnings
+        // about it would hide a real one.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handle(level, log);
       },
     },

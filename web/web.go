@@ -3,11 +3,11 @@
 // for both.
 //
 // It is responsible for the pages, their assets, their cache headers and their content security
-// policies. It must not know how tokens are made or how /graphql answers: tokens come in
-// through Options, and the pages call /graphql.
+// policies. It must not know how tokens are issued or how /graphql answers: Options provides the
+// tokens, and the pages call /graphql.
 //
-// The build is optional: without npm, dist contains only its .keep. Then a plain HTML form
-// replaces GraphiQL, and there is no client.
+// The build is optional. Without it dist contains only .keep, a plain HTML form replaces
+// GraphiQL, and there is no client.
 package web
 
 import (
@@ -33,20 +33,20 @@ var dist embed.FS
 //go:embed form.html
 var form string
 
-// The marks in the pages that are replaced in each answer: by its nonce (vite.config.js writes
-// the same word), by whether there are demo viewers, "demo" or "none" (app/index.html has it),
-// and by which pages are served, of "graphiql app", so that they link only to pages that exist.
+// The placeholders that each answer replaces in the pages: by its nonce (written by
+// vite.config.js), by "demo" or "none", which says whether there are demo viewers, and by the
+// pages that are served, "graphiql app", so that they link only to pages that exist.
 const (
 	nonceMark   = "CARREL-NONCE"
 	viewersMark = "CARREL-VIEWERS"
 	pagesMark   = "CARREL-PAGES"
 )
 
-// appRoot is the path of the reference client: every path below it that is not a file is a
-// place in the client, and is answered with its page.
+// appRoot is the path of the reference client. Every path below it that is not a file is
+// answered with its page.
 const appRoot = "/app"
 
-// Viewer is somebody the page can ask as.
+// Viewer is a demo viewer, as whom a page can send requests.
 type Viewer struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -54,18 +54,18 @@ type Viewer struct {
 	Token string `json:"token"`
 }
 
-// Options configures the handler. What is off is answered with 404.
+// Options configures the handler. Disabled pages are answered with 404.
 type Options struct {
-	// Dev switches GraphiQL and the demo viewers on.
+	// Dev enables GraphiQL and the demo viewers.
 	Dev bool
 	// GraphiQL enables GraphiQL without Dev: by default, production does not explain its schema.
 	GraphiQL bool
-	// App switches the reference client on. It holds no secret and hands out no
+	// App enables the reference client. It contains no secrets and issues no
 	// tokens, so production may serve it.
 	App bool
-	// Viewers mints a token for each demo viewer. It is called for every answer of /dev/viewers,
-	// which is 404 without Dev or if Viewers is nil, and 403 under any host name but the machine's
-	// own, such as localhost.
+	// Viewers returns the demo viewers, each with a fresh token. It is called for every answer of
+	// /dev/viewers, which is 404 without Dev or if Viewers is nil, and 403 under any host name
+	// but localhost and loopback addresses.
 	Viewers func() ([]Viewer, error)
 }
 
@@ -84,7 +84,7 @@ func Handler(opts Options) http.Handler {
 	return handler(opts, built)
 }
 
-// handler is Handler over any build, so that tests need none.
+// handler is Handler with the build as a parameter, for tests.
 func handler(opts Options, built fs.FS) http.Handler {
 	opts.GraphiQL = opts.GraphiQL || opts.Dev
 	s := &site{files: map[string][]byte{}}
@@ -123,8 +123,8 @@ func handler(opts Options, built fs.FS) http.Handler {
 	return s
 }
 
-// takePage takes a page out of the files: it is served under another name, and
-// with its marks replaced.
+// takePage removes a page from the files and returns it: it is served at another
+// path, with its placeholders replaced.
 func (s *site) takePage(name, otherwise string) string {
 	page, ok := s.files[name]
 	if !ok {
@@ -134,7 +134,7 @@ func (s *site) takePage(name, otherwise string) string {
 	return string(page)
 }
 
-// site is the pages with everything they load.
+// site has the pages and the files that they load.
 type site struct {
 	graphiql, app string            // empty: not served
 	files         map[string][]byte // by path
@@ -171,7 +171,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "the page is only read: GET or HEAD", http.StatusMethodNotAllowed)
+		http.Error(w, "only GET and HEAD are allowed", http.StatusMethodNotAllowed)
 	case isFile:
 		serveFile(w, r, file)
 	case isViewers:
@@ -185,9 +185,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// byLoopbackName reports whether the request names this machine as only a
-// program on it can: localhost or a loopback address. A page whose name was
-// made to resolve to 127.0.0.1 (DNS rebinding) sends its own name.
+// byLoopbackName reports whether the host of the request is localhost or a loopback
+// address. A page whose name was made to resolve to 127.0.0.1 (DNS rebinding) sends
+// its own name.
 func byLoopbackName(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -200,8 +200,8 @@ func byLoopbackName(r *http.Request) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// servePage writes the page with a nonce of its own. The answer must not be cached or
-// revalidated: a nonce that is used again could be known beforehand.
+// servePage writes the page with a new nonce. The answer must not be cached or
+// revalidated, because a nonce that is used again can be guessed.
 func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(nonce string) string) {
 	nonce := rand.Text()
 	h := w.Header()
@@ -219,8 +219,8 @@ func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(
 // so the content of a name never changes.
 func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	h := w.Header()
-	// A worker is held to the policy its own script came with, and needs nothing;
-	// nor does a picture that is opened as a page.
+	// This is the policy for workers, which get the one of their script, and for
+	// images that are opened as a page. Neither needs to load anything.
 	h.Set("Content-Security-Policy", outside)
 	h.Set("Content-Type", mediaType(r.URL.Path))
 	h.Set("Cache-Control", "no-cache")
@@ -230,9 +230,9 @@ func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	serveContent(w, r, file)
 }
 
-// serveContent writes a file or a part of it. Several parts in one answer could
-// be the same one a thousand times, and browsers ask for one at most: with more,
-// the answer is the whole file.
+// serveContent writes a file, or the one range of it that was requested. It answers
+// several ranges with the whole file: browsers request one at most, and a thousand
+// times the same range would make a large answer.
 func serveContent(w http.ResponseWriter, r *http.Request, content []byte) {
 	if ranges := r.Header["Range"]; len(ranges) > 1 || len(ranges) == 1 && strings.Contains(ranges[0], ",") {
 		r = r.Clone(r.Context())
@@ -241,8 +241,8 @@ func serveContent(w http.ResponseWriter, r *http.Request, content []byte) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// mediaType is by extension. Fonts are named here because a bare machine's
-// type table does not know them.
+// mediaType returns the media type of a file by its extension. The types of fonts
+// are here because not every system's table has them.
 func mediaType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".ttf":
@@ -257,32 +257,31 @@ func mediaType(name string) string {
 	}
 }
 
-// outside is the policy of everything: it must not be framed, must not send forms or have a
-// base elsewhere, and may load only what is listed.
+// outside is the part that all policies share: pages may not be framed, send forms or set a
+// base URL, and may load only what the rest of the policy lists.
 const outside = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// ofThisAnswer allows scripts and styles only by the nonce of the answer, whatever their
-// origin. Imports of a script with the nonce are allowed too.
+// ofThisAnswer allows scripts and styles only by the nonce of the answer, from any origin,
+// and the imports of these scripts.
 func ofThisAnswer(nonce string) string {
 	return outside + "; connect-src 'self'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
 }
 
-// graphiqlPolicy is wider, as GraphiQL needs: its fonts and Monaco's images are data: addresses
-// inside their style sheets, and Monaco has workers. src/policy.ts makes Monaco's styles need
-// nothing more.
+// graphiqlPolicy also allows what GraphiQL needs: fonts and images as data: URLs in style
+// sheets, and the workers of Monaco. src/policy.ts adapts Monaco's styles to the policy.
 func graphiqlPolicy(nonce string) string {
 	return ofThisAnswer(nonce) + "; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
 }
 
-// appPolicy allows pictures of our origin, and no text to become markup or
-// script, whatever a library holds.
+// appPolicy also allows images from our origin, and forbids turning any text of a
+// library into markup or scripts.
 func appPolicy(nonce string) string {
 	return ofThisAnswer(nonce) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
-// serveViewers answers with tokens, so only the page itself may request them: a browser sends
-// in Sec-Fetch-Site whether another site's page does, and in Host the name under which this
-// page was opened.
+// serveViewers writes the demo viewers with their tokens. Only the pages themselves may request
+// them: Sec-Fetch-Site shows requests from other sites, and Host the name under which the page
+// was opened.
 func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -297,7 +296,7 @@ func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 	}
 	viewers, err := s.viewers()
 	if err != nil {
-		http.Error(w, "the demo viewers' tokens could not be made", http.StatusInternalServerError)
+		http.Error(w, "the tokens of the demo viewers could not be created", http.StatusInternalServerError)
 		return
 	}
 	if viewers == nil {
@@ -305,7 +304,7 @@ func (s *site) serveViewers(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := json.Marshal(map[string][]Viewer{"viewers": viewers})
 	if err != nil {
-		http.Error(w, "the demo viewers could not be written", http.StatusInternalServerError)
+		http.Error(w, "the demo viewers could not be encoded", http.StatusInternalServerError)
 		return
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// built returns what vite makes of the page.
+// built returns a build as vite writes it.
 func built() fstest.MapFS {
 	return fstest.MapFS{
 		".keep":                      {},
@@ -77,13 +77,13 @@ func TestHandler_StatusTypeAndCaching(t *testing.T) {
 		{name: "icon of the client", method: "GET", path: "/app/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
 		{name: "post to the client", method: "POST", path: "/app/find", status: 405, allow: "GET, HEAD"},
 		{name: "unknown asset of the client", method: "GET", path: "/app/assets/none.js", status: 404},
-		{name: "what only begins like the client", method: "GET", path: "/apple", status: 404},
+		{name: "path with a similar beginning", method: "GET", path: "/apple", status: 404},
 		{name: "post to the page", method: "POST", path: "/", status: 405, allow: "GET, HEAD"},
 		{name: "post to the viewers", method: "POST", path: "/dev/viewers", status: 405, allow: "GET, HEAD"},
 		{name: "the page by its file name", method: "GET", path: "/index.html", status: 404},
 		{name: "folder", method: "GET", path: "/assets/", status: 404},
 		{name: "hidden file", method: "GET", path: "/.keep", status: 404},
-		{name: "way out", method: "GET", path: "/assets/../web.go", status: 404},
+		{name: "path out of the folder", method: "GET", path: "/assets/../web.go", status: 404},
 		{name: "unknown", method: "GET", path: "/assets/none.js", status: 404},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -126,9 +126,9 @@ func TestHandler_DisabledPagesAreNotFound(t *testing.T) {
 		there, not []string
 	}{
 		"nothing":        {Options{Viewers: demoViewers}, nil, append(ofApp, ofGraphiQL...)},
-		"client alone":   {Options{App: true, Viewers: demoViewers}, ofApp, ofGraphiQL},
+		"only client":    {Options{App: true, Viewers: demoViewers}, ofApp, ofGraphiQL},
 		"without client": {Options{Dev: true, Viewers: demoViewers}, ofGraphiQL[:4], ofApp},
-		"GraphiQL alone": {Options{GraphiQL: true, Viewers: demoViewers}, []string{"/", "/assets/index-Ab12.js", "/favicon.svg"}, append(ofApp, "/dev/viewers", "/index.html")},
+		"only GraphiQL":  {Options{GraphiQL: true, Viewers: demoViewers}, []string{"/", "/assets/index-Ab12.js", "/favicon.svg"}, append(ofApp, "/dev/viewers", "/index.html")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := handler(tc.opts, built())
@@ -195,7 +195,7 @@ func TestPolicy_OfTheClientIsTheStrictest(t *testing.T) {
 		t.Errorf("too wide: %s", policy)
 	}
 	if nonce := nonceOf(t, policy); !strings.Contains(body, `nonce="`+nonce+`"`) {
-		t.Errorf("the script has not the nonce of %s:\n%s", policy, body)
+		t.Errorf("the script does not have the nonce of %s:\n%s", policy, body)
 	}
 }
 
@@ -205,23 +205,23 @@ func TestHandler_DevelopmentServesTheBuiltPage(t *testing.T) {
 		t.Fatalf("answered %d: %s", answer.StatusCode, body)
 	}
 	if strings.Contains(body, nonceMark) {
-		t.Error("the nonce's mark was left in the page")
+		t.Error("the page still has the placeholder of the nonce")
 	}
 }
 
 var nonceInPolicy = regexp.MustCompile(`; script-src 'nonce-([A-Z2-7]+)'; style-src 'nonce-([A-Z2-7]+)'(;|$)`)
 
-// nonceOf returns what allows scripts and styles: the nonce, and nothing else.
+// nonceOf returns the nonce, which must be all that allows scripts and styles.
 func nonceOf(t *testing.T, policy string) string {
 	t.Helper()
 	nonces := nonceInPolicy.FindStringSubmatch(policy)
 	if nonces == nil || nonces[1] != nonces[2] {
-		t.Fatalf("not by one nonce alone: %s", policy)
+		t.Fatalf("the policy does not have exactly one nonce: %s", policy)
 	}
 	return nonces[1]
 }
 
-// TestNonce_CannotBeGuessed: 26 letters of 32 each, at any position, have 130 bits.
+// TestNonce_CannotBeGuessed: 26 letters out of 32 have 130 bits.
 func TestNonce_CannotBeGuessed(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app"} {
@@ -247,8 +247,8 @@ func TestNonce_CannotBeGuessed(t *testing.T) {
 				t.Errorf("%d nonces in %d answers", len(seen), answers)
 			}
 			for i, found := range at {
-				// That one of 32 letters is missing in 512 draws happens; that
-				// half of them are does not.
+				// In 512 answers, one of the 32 letters may be missing, but not
+				// half of them.
 				if len(found) < 16 {
 					t.Errorf("only %d letters were ever found at %d", len(found), i)
 				}
@@ -257,17 +257,17 @@ func TestNonce_CannotBeGuessed(t *testing.T) {
 	}
 }
 
-// TestPages_AreNotCached: an answer that were kept, or confirmed as still good, would bring its
-// nonce again.
+// TestPages_AreNotCached: an answer that is cached or revalidated would have a nonce that was
+// used before.
 func TestPages_AreNotCached(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, page := range []string{"/", "/app", "/app/groups"} {
 		first, _ := ask(t, h, "GET", page, nil)
 		for name, header := range map[string]http.Header{
-			"whatever is there": {"If-None-Match": {"*"}},
-			"by its tag":        {"If-None-Match": {first.Header.Get("ETag")}},
-			"by its time":       {"If-Modified-Since": {"Fri, 31 Dec 9999 23:59:59 GMT"}},
-			"a part of it":      {"Range": {"bytes=0-3"}},
+			"by any tag":   {"If-None-Match": {"*"}},
+			"by its tag":   {"If-None-Match": {first.Header.Get("ETag")}},
+			"by its time":  {"If-Modified-Since": {"Fri, 31 Dec 9999 23:59:59 GMT"}},
+			"a part of it": {"Range": {"bytes=0-3"}},
 		} {
 			answer, body := ask(t, h, "GET", page, header)
 			if answer.StatusCode != http.StatusOK || !strings.Contains(body, nonceOf(t, answer.Header.Get("Content-Security-Policy"))) {
@@ -307,8 +307,8 @@ func TestPolicy_RestrictsThePageToItsOrigin(t *testing.T) {
 	}
 }
 
-// TestPolicy_FilesMayLoadNothing: a worker has the policy of its own file, and so has a picture
-// that somebody opens as a page.
+// TestPolicy_FilesMayLoadNothing: the policy of a file applies to a worker, and to an image that
+// is opened as a page.
 func TestPolicy_FilesMayLoadNothing(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, file := range []string{"/assets/json.worker-Gh78.js", "/favicon.svg", "/app/favicon.svg"} {
@@ -353,7 +353,7 @@ func TestViewers(t *testing.T) {
 		}
 	}
 	if calls != 2 {
-		t.Errorf("tokens were minted %d times for 2 answers: they must be fresh", calls)
+		t.Errorf("tokens were issued %d times for 2 answers: each must have fresh ones", calls)
 	}
 }
 
@@ -391,8 +391,8 @@ func TestViewers_OnlyUnderALoopbackName(t *testing.T) {
 	}
 }
 
-// TestFiles_SeveralRangesAnswerTheWholeFile: a header of a thousand ranges does
-// not make an answer longer than the file; one range is answered.
+// TestFiles_SeveralRangesAnswerTheWholeFile: a header with a thousand ranges does
+// not make the answer longer than the file. A single range is answered.
 func TestFiles_SeveralRangesAnswerTheWholeFile(t *testing.T) {
 	h := handler(Options{Dev: true, Viewers: demoViewers}, built())
 	for name, tc := range map[string]struct {

@@ -1,6 +1,6 @@
-// Takes the pictures of the reference client for README, docs/pages.md and docs/pastes.md, from
-// a gateway with fresh demo data. `npm run pictures` takes all of them, after `make build`;
-// arguments select some by name.
+// Takes the screenshots of the reference client for README, docs/pages.md and docs/pastes.md, from
+// a gateway with fresh demo data. `npm run pictures` takes all of them, after `make build`.
+// Arguments select some of them by name.
 //
 //   .ci/with-gateway node web/e2e/app-pictures.mjs docs [NAME...]
 import { baseAddress, expect, start } from './browser.mjs';
@@ -117,7 +117,7 @@ async function branches() {
   await openDialog(page, 'Branches…');
   await dialog(page).getByRole('button', { name: 'Create branch' }).click();
   const second = dialog(page).getByRole('listitem', { name: 'Branch 2' });
-  await second.getByRole('button', { name: 'Make working' }).click();
+  await second.getByRole('button', { name: 'Set as working' }).click();
   await second.getByText('Working', { exact: true }).waitFor();
   await second.getByRole('button', { name: 'Show texts' }).click();
   await noteOf(page).getByText('This is branch 2.').waitFor();
@@ -128,7 +128,7 @@ async function branches() {
   await page.context().close();
 }
 
-// paste shows a new paste. Its secret opens nothing elsewhere.
+// paste shows a new paste. Its secret is valid only in this gateway.
 async function paste() {
   const page = await openAs(null, { path: '/app/pastes', viewport: { width: 1100, height: 860 } });
   await page.getByRole('button', { name: 'New paste' }).click();
@@ -154,11 +154,11 @@ func work(jobs <-chan int) {
 `;
 
 const pictures = { library: beside, share, conflict, phone, text, history, suggestions, editing, branches, paste };
-expect(names.filter((name) => !(name in pictures)), [], 'pictures that there are not');
+expect(names.filter((name) => !(name in pictures)), [], 'unknown pictures');
 
 try {
   for (const [name, picture] of Object.entries(pictures)) if (names.length === 0 || names.includes(name)) await picture();
-  if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
+  if (faults.length > 0) throw new Error(`the page had errors:\n${faults.join('\n')}`);
 } finally {
   await browser.close();
 }

@@ -1,8 +1,8 @@
-// Drives the reference client in a real browser, as its users would: it reads in both
-// directions, shares and edits items, resolves edit conflicts between two users, and does so by
-// keyboard, on a phone and without a network. Exits with 1 and a message if anything fails,
-// including a violation of the page's content security policy and a request to another origin.
-// The gateway must serve the demo data, which the scenes change.
+// Tests the reference client in a real browser: it reads in both directions, shares and edits
+// items, and resolves edit conflicts between two users, also by keyboard, on a phone and without
+// a network. Exits with 1 and a message if anything fails, including a violation of the page's
+// content security policy and a request to another origin. The gateway must serve the demo data,
+// which the scenes change.
 //
 //   BASE_URL=http://127.0.0.1:8080 NEWCOMER=TOKEN node e2e/app.mjs [SCENE...]
 //
@@ -35,12 +35,12 @@ for (const [name, scene] of Object.entries(scenes)) {
   fixture.faults.length = 0;
   try {
     await scene(fixture);
-    if (fixture.faults.length > 0) throw new Error(`the page complained:\n${fixture.faults.join('\n')}`);
+    if (fixture.faults.length > 0) throw new Error(`the page had errors:\n${fixture.faults.join('\n')}`);
     console.log(`${name}: well, in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   } catch (fault) {
     failed += 1;
     console.error(`${name}: ${fault.message ?? fault}`);
-    if (fixture.faults.length > 0) console.error(`the page complained:\n${fixture.faults.join('\n')}`);
+    if (fixture.faults.length > 0) console.error(`the page had errors:\n${fixture.faults.join('\n')}`);
     await Promise.all(browser.contexts().map((context) => context.close()));
   }
 }

@@ -2,13 +2,13 @@
 // do.
 import { chromium } from 'playwright-core';
 
-// patience bounds every wait, in milliseconds. It is far more than anything takes on a busy
-// machine, so it ends only tests that would wait forever. PATIENCE sets a shorter one for test
-// authors.
+// patience is the timeout of every wait, in milliseconds. It is far longer than anything takes on
+// a busy machine, so it only ends tests that would wait forever. PATIENCE sets a shorter one while
+// writing tests.
 export const patience = Number(process.env.PATIENCE ?? 180_000);
 
-// start opens the browser. The browser's own network traffic is switched off, so that every
-// request comes from the page.
+// start opens the browser. The browser's own network traffic is disabled, so that every request
+// comes from the page.
 export function start() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',

@@ -1,7 +1,6 @@
-// Runs every example of GraphiQL against a gateway, in their order and as the viewer that each
-// names, and takes the variables that come from earlier ones out of their answers. Exits with 1 and
-// says why where one does not answer as it should. The gateway must hold the demo data and be
-// started with --dev; the examples change it.
+// Runs every example of GraphiQL against a gateway, in order and as its viewer, with variables
+// from the answers of earlier examples. Exits with 1 and a message if an answer is wrong. The
+// gateway must serve the demo data, which the examples change, and run with --dev.
 //
 //   BASE_URL=http://127.0.0.1:8080 node --import ./app/test/typescript.mjs e2e/examples.mjs
 import { examples } from '../src/examples.ts';
@@ -9,9 +8,9 @@ import { nameOf } from '../src/examples/task.ts';
 import { baseAddress, patience } from './browser.mjs';
 
 const base = baseAddress();
-// What is null for the viewer of an example, as its comment says.
+// The fields that are null for the viewer of an example, as its comment says.
 const hidden = { WhoSeesWhat: ['privateGroup', 'otherTenant'] };
-// Lists that are empty when all is well.
+// The lists that are empty on success.
 const empty = ['userErrors', 'collidingKeys'];
 
 const answers = {};
@@ -62,8 +61,7 @@ async function firstEvent({ body }) {
   throw new Error(`the stream ended before an event: ${text}`);
 }
 
-// check fails where an answer has an error, a root field of it is null that should not be, or a
-// list in it is empty.
+// check throws if an answer has an error, an empty list, or a root field that should not be null.
 function check({ data, errors }, mayBeHidden) {
   if (errors) throw new Error(JSON.stringify(errors));
   for (const [field, value] of Object.entries(data)) {

@@ -1,6 +1,6 @@
-// Drives GraphiQL in a real browser, with the keyboard where users would: it chooses a viewer,
-// runs the first example, waits for its answer, takes a picture, opens every panel and dialog,
-// runs the other examples, and follows a library. Exits with 1 and a message if anything fails,
+// Tests GraphiQL in a real browser, mostly by keyboard: it chooses a viewer, runs the first
+// example, waits for its answer, takes a picture, opens every panel and dialog, runs the other
+// examples, and follows a library. Exits with 1 and a message if anything fails,
 // including a violation of the page's content security policy and a request to another origin.
 // The gateway must serve the demo data, which some examples change.
 //
@@ -55,7 +55,7 @@ async function drive(page) {
     await links(page, base);
     await panels(page);
   }
-  if (faults.length > 0) throw new Error(`the page complained:\n${faults.join('\n')}`);
+  if (faults.length > 0) throw new Error(`the page had errors:\n${faults.join('\n')}`);
 }
 
 // tour runs the other examples as the viewers they are meant for.
@@ -81,8 +81,8 @@ async function tour(page) {
   await openTab(page, 'Update');
   expect(codes((await run(page, 'Update', 'Cleo')).data.updateContent), ['FORBIDDEN'], "faults of Cleo's update");
   await openTab(page, 'Remove');
-  expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), [], 'faults of the removal');
-  expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), ['NOT_A_MEMBER'], 'faults of removing it again');
+  expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), [], 'errors of the removal');
+  expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), ['NOT_A_MEMBER'], 'errors of removing it again');
 
   await openTab(page, 'WhoSeesWhat');
   for (const [name, sees] of Object.entries({
@@ -108,7 +108,7 @@ async function run(page, operation, name) {
   await page.keyboard.press('Control+Enter');
   const response = await answered.catch(async (fault) => {
     const shown = await page.locator('.graphiql-response .view-lines').textContent();
-    throw new Error(`${operation} as ${name} was not asked; the page shows ${shown.slice(0, 500)} (${fault.message})`);
+    throw new Error(`${operation} as ${name} was not sent; the page shows ${shown.slice(0, 500)} (${fault.message})`);
   });
   // Until GraphiQL has shown the answer, the same keys would stop the operation.
   await page.getByRole('button', { name: /execute query/i }).waitFor();

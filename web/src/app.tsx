@@ -11,14 +11,14 @@ import { asksForDocs, readLink } from './link.ts';
 
 const CHOICE = 'carrel.viewer';
 const servesApp = (document.documentElement.dataset.pages ?? '').split(' ').includes('app');
-// GraphiQL wants the same plugins each time that it is drawn. The documentation comes by itself.
+// GraphiQL needs the same plugins each time that it renders. It adds the documentation itself.
 const plugins = [HISTORY_PLUGIN, examplesPlugin, explorerPlugin()];
 const ANONYMOUS: Viewer = { name: 'Anonymous', description: 'Not signed in.', token: '' };
 
 export function App() {
   const { viewers, state, chosen, choose, renew } = useViewers();
   // The fetcher must stay the same object, or GraphiQL would read the schema
-  // again at every change of viewer; so it looks the token up when it sends.
+  // again at every change of viewer. So it reads the token when it sends.
   const token = useRef('');
   token.current = chosen.token;
   const renewing = useRef(renew);
@@ -38,7 +38,7 @@ export function App() {
   }, []);
   // A subscription keeps the viewer with which it started, so a change of the viewer ends it.
   const change = (name: string) => {
-    end(`Ended, because ${name} is asking now instead of ${chosen.name}. Run it again to listen as ${name}.`);
+    end(`Ended, because ${name} is the viewer now instead of ${chosen.name}. Run it again to listen as ${name}.`);
     choose(name);
   };
   const linked = useMemo(() => readLink(location.search), []);
@@ -101,7 +101,7 @@ interface ViewerMenuProps {
 function ViewerMenu({ viewers, state, chosen, choose }: ViewerMenuProps) {
   return (
     <div className="carrel-viewer">
-      <label htmlFor="viewer">Ask as</label>
+      <label htmlFor="viewer">Run as</label>
       <select
         id="viewer"
         value={chosen.name}
@@ -124,7 +124,7 @@ function ViewerMenu({ viewers, state, chosen, choose }: ViewerMenuProps) {
 
 function about(state: State, chosen: Viewer): string {
   if (state === 'loading') return 'Loading...';
-  if (state === 'failed') return 'No demo viewers here. Put a token of your own into Headers: {"authorization": "Bearer …"}';
+  if (state === 'failed') return 'There are no demo viewers. Set a token under Headers: {"authorization": "Bearer …"}';
   return chosen.description;
 }
 

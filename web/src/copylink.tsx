@@ -22,7 +22,7 @@ export function CopyLink({ say }: { say: (words: string) => void }) {
       await navigator.clipboard.writeText(made.link);
       say(`Link copied${without}.`);
     } catch {
-      // A page that did not come over https may not write to the clipboard.
+      // Only a page that was loaded over HTTPS may write to the clipboard.
       history.replaceState(null, '', made.link);
       say(`The link is in the address bar${without}.`);
     }

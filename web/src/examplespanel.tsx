@@ -18,7 +18,7 @@ function ExamplesPanel() {
   return (
     <section className="carrel-examples" aria-label="Examples">
       <h2>Examples</h2>
-      <p>Each opens in a tab. They fit the demo data.</p>
+      <p>Each opens in a tab. They use the demo data.</p>
       {tasks.map((task) => (
         <section key={task.title}>
           <h3>{task.title}</h3>

@@ -1,5 +1,5 @@
-// Links into GraphiQL: /?query=...&variables=...&operationName=... opens a tab with an operation,
-// which nobody but the user runs; /?docs opens the documentation.
+// Links to GraphiQL: /?query=...&variables=...&operationName=... opens a tab with an operation
+// and does not run it; /?docs opens the documentation.
 import { parse, visit, type ASTNode, type DocumentNode } from 'graphql';
 
 export interface Link {
@@ -8,7 +8,7 @@ export interface Link {
   operationName: string;
 }
 
-// readLink returns the operation that an address holds, or null.
+// readLink returns the operation in an address, or null.
 export function readLink(search: string): Link | null {
   const params = new URLSearchParams(search);
   const query = params.get('query');
@@ -33,10 +33,10 @@ function tidy(text: string): string {
   }
 }
 
-// Made is a link, with the names of the values that were omitted, or why there is none.
+// Made is a link and the names of the values that it omits, or the reason why there is no link.
 export type Made = { link: string; leftOut: string[] } | { refused: string };
 
-// maxLink is the maximum length of an address for servers and chat programs, in characters.
+// maxLink is the most characters that servers and chat programs accept in an address.
 export const maxLink = 8000;
 
 // makeLink returns a link that opens the operation at the address of the page. It contains no
@@ -48,22 +48,22 @@ export function makeLink(page: string, { query, variables, operationName }: Link
   try {
     document = parse(query);
   } catch {
-    return { refused: 'There is no link to a document with a syntax error.' };
+    return { refused: 'Cannot copy a link: the document has a syntax error.' };
   }
   const params = new URLSearchParams({ query: withoutSecrets(query, document, leftOut) });
   if (variables.trim() !== '') {
     try {
       params.set('variables', JSON.stringify(JSON.parse(variables, (name, value) => withoutSecret(name, value, leftOut))));
     } catch {
-      return { refused: 'There is no link to variables that are no JSON.' };
+      return { refused: 'Cannot copy a link: the variables are not valid JSON.' };
     }
   }
   if (operationName !== '' && document.definitions.length > 1) params.set('operationName', operationName);
   if ([...params.values()].some((text) => token.test(text))) {
-    return { refused: 'There is no link to an operation with a token in it.' };
+    return { refused: 'Cannot copy a link: the operation contains a token.' };
   }
   const link = new URL(`/?${params}`, page).href;
-  if (link.length > maxLink) return { refused: `There is no link to an operation of this size: it would have ${link.length} characters, at most ${maxLink} work everywhere.` };
+  if (link.length > maxLink) return { refused: `Cannot copy a link: it would have ${link.length} characters, and more than ${maxLink} do not work everywhere.` };
   return { link, leftOut: [...leftOut] };
 }
 

@@ -1,6 +1,6 @@
-// The policy of the page (web.go) allows style elements only with the nonce of this answer, and
-// no style attribute from markup. Monaco does not support either: it creates style elements
-// without a nonce, and draws its lines as markup with style attributes. This module adapts
+// The page's content security policy (web.go) allows style elements only with the nonce of this
+// answer, and no style attributes in markup. Monaco violates both: it creates style elements
+// without a nonce, and renders its lines as markup with style attributes. This module adapts
 // Monaco to the policy, so that the policy need not be relaxed for everything else in the page.
 // ADR 23 gives the reasons. It must be loaded before Monaco.
 
@@ -51,8 +51,8 @@ const tags = /<[a-z][^<>]*>/gi;
 const attribute = / style="([^"]*)"/i;
 const kept = 'data-drawn';
 
-// nodesOf is a drawing as nodes. Its styles are set one by one from here, which
-// is a script's right, and not read by the parser.
+// nodesOf returns the nodes of a drawing. It sets their styles by script, which
+// the policy allows, instead of leaving them to the parser.
 function nodesOf(drawing: Drawing): Node {
   const template = document.createElement('template');
   template.innerHTML = drawing.markup.replace(tags, (tag) => tag.replace(attribute, ` ${kept}="$1"`));

@@ -1,5 +1,5 @@
-// Subscriptions of GraphiQL. Each has a websocket of its own: the next one may be of
-// another viewer, and a socket keeps the token that it was opened with.
+// Subscriptions of GraphiQL. Each has its own websocket, because a socket keeps the
+// token that it was opened with, and the next subscription may be for another viewer.
 import { getOperationAST, parse } from 'graphql';
 import { createClient, type ExecutionResult, type FormattedExecutionResult } from 'graphql-ws';
 import type { GraphiQLProps } from 'graphiql';
@@ -8,8 +8,8 @@ export type Fetcher = GraphiQLProps['fetcher'];
 export type Params = Parameters<Fetcher>[0];
 export type Headers = Record<string, string>;
 
-// Observable is GraphiQL's type of the answers to a subscription. Of the ways to subscribe that
-// it allows, GraphiQL uses the one with a sink.
+// Observable is GraphiQL's type for the results of a subscription. GraphiQL always subscribes
+// with a sink.
 type Observable = Extract<Awaited<ReturnType<Fetcher>>, { subscribe: unknown }>;
 
 interface Sink {
@@ -17,8 +17,8 @@ interface Sink {
   complete: () => void;
 }
 
-// Opening contains the headers with which a socket is opened: first, and, if the gateway
-// refuses the token before any event, renewed; null if there is no other token.
+// Opening contains the headers with which a socket is opened: first, and then renewed() if the
+// gateway refuses the token before any event. renewed returns null if there is no other token.
 interface Opening {
   first: Headers;
   renewed: () => Promise<Headers | null>;
@@ -29,8 +29,8 @@ export interface Listener {
   end(why: string): void;
 }
 
-// isSubscription reports whether the chosen operation is a subscription. Text that cannot be
-// parsed is none: the gateway reports what is wrong with it.
+// isSubscription reports whether the chosen operation is a subscription. It returns false for
+// text that cannot be parsed: the gateway reports the error.
 export function isSubscription({ query, operationName }: Params): boolean {
   try {
     return getOperationAST(parse(query), operationName)?.operation === 'subscription';
@@ -39,7 +39,7 @@ export function isSubscription({ query, operationName }: Params): boolean {
   }
 }
 
-// The code that closes a socket whose token is not, or no longer, valid.
+// The close code of a socket whose token is not valid, or no longer.
 const FORBIDDEN = 4403;
 
 // End ends one subscription, with a last answer to show or with none.
@@ -116,8 +116,8 @@ async function again({ renewed }: Opening): Promise<Headers | null> {
   }
 }
 
-// connect opens a socket for one operation, which closes with it, and answers
-// with a way to leave.
+// connect opens a socket for one operation, which closes when the operation ends.
+// It returns a function that ends the operation.
 interface Events {
   opened(): void;
   next(result: ExecutionResult): void;
@@ -129,7 +129,7 @@ function connect(params: Params, payload: Headers, { opened, next, failed, compl
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: payload,
-    // Resuming needs the newest cursor, which only the reader of the events knows.
+    // To resume takes the newest cursor, which the socket does not have.
     retryAttempts: 0,
     on: { connected: opened },
   });
@@ -142,13 +142,13 @@ interface Closing {
   message?: string;
 }
 
-// closing returns how a socket was closed, as far as the error says.
+// closing returns the code and reason with which a socket was closed, if the error has them.
 function closing(fault: unknown): Closing {
   return (fault ?? {}) as Closing;
 }
 
-// failure is an end as an answer shows it: the errors of the operation, or how
-// the socket was closed.
+// failure returns the last result of a subscription that failed: the errors of the
+// operation, or how the socket was closed.
 function failure(fault: unknown): ExecutionResult {
   if (Array.isArray(fault)) return { errors: fault };
   const { code, reason, message: text } = closing(fault);
@@ -160,9 +160,9 @@ function failure(fault: unknown): ExecutionResult {
   );
 }
 
-// failed is an answer that is an error alone: thrown, it would be shown with a
-// stack of bundled code. It is as it comes from the gateway: the
-// type means errors that were thrown here.
+// failed returns a result with one error. GraphiQL would show a thrown error with a
+// stack trace of bundled code. The error is plain, as from the gateway, although
+// the type requires an instance of GraphQLError.
 export function failed(message: string): ExecutionResult {
   const answer: FormattedExecutionResult = { errors: [{ message }] };
   return answer as ExecutionResult;

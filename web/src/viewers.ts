@@ -1,5 +1,5 @@
-// The viewers. The server mints a fresh token for each demo viewer. It does so in development
-// only; elsewhere /dev/viewers does not exist.
+// The demo viewers. The gateway issues a fresh token for each of them, only in development:
+// otherwise /dev/viewers does not exist.
 import { failed, isSubscription, type Fetcher, type Headers, type Listener, type Params } from './subscriptions.ts';
 
 export interface Viewer {
@@ -44,7 +44,7 @@ export function createFetcher({ currentToken, renewToken, listen }: Asking): Fet
     const token = own ? '' : currentToken();
     const renewed = async () => ({ ...bearer(await renewToken()), ...typed });
     if (isSubscription(params)) {
-      // Websockets of a browser have no headers: they are the init's payload.
+      // Browsers send no headers with a websocket, so they are in the payload of connection_init.
       return listen(params, { first: { ...bearer(token), ...typed }, renewed: async () => (token ? renewed() : null) });
     }
     try {
@@ -57,8 +57,8 @@ export function createFetcher({ currentToken, renewToken, listen }: Asking): Fet
   };
 }
 
-// namedInQuery leaves out an operation name that the query does not hold. For a
-// moment after a change of tabs GraphiQL still sends the name of the tab before.
+// namedInQuery removes an operation name that is not in the query. Shortly after a
+// change of tabs, GraphiQL still sends the name from the previous tab.
 function namedInQuery({ operationName, ...rest }: Params): Params {
   const held = operationName && new RegExp(`\\b${operationName}\\b`).test(rest.query);
   return held ? { operationName, ...rest } : rest;

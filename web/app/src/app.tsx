@@ -1,4 +1,4 @@
-// The frame around the pages: the viewer, the navigation, and what is wrong with the network.
+// The frame around the pages: the navigation, the viewer, and warnings about the connection.
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import type { ModifierDetails } from '@apollo/client/cache';
@@ -27,7 +27,7 @@ import { PastePage } from './pages/paste.tsx';
 import { PastesPage } from './pages/pastes.tsx';
 import { DeleteAccount } from './pages/delete-principal.tsx';
 import { EditProfile } from './pages/profile.tsx';
-import { Introduce, SignIn } from './pages/sign-in.tsx';
+import { CreateProfile, SignIn } from './pages/sign-in.tsx';
 
 export function App() {
   const { place, go } = useNavigation();
@@ -49,7 +49,7 @@ export function App() {
     // If the library is shown, it gets an event or reads the item; if not, it is read again.
     client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library } });
     setMade(item.id);
-    // If the reader has moved on meanwhile, nothing is opened.
+    // If the reader has closed the dialog meanwhile, the item is not opened.
     if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
     say(group ? `“${item.title}” is in your library, and shared with ${group.displayName}.` : `“${item.title}” is in your library.`);
   };
@@ -64,7 +64,7 @@ export function App() {
       <Warnings expired={expired} onSignIn={askToSignIn} />
       <main id="main" ref={main} tabIndex={-1}>
         {claims && me === null && place.name === 'home' ? (
-          <Introduce claims={claims} />
+          <CreateProfile claims={claims} />
         ) : (
           <PasteSecretsProvider>
             <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />

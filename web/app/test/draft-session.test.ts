@@ -5,9 +5,9 @@ import { draftSession, whyNot } from '../src/data/draft-session.ts';
 
 const fault = (code: string) => [{ code, message: 'no', field: null }];
 
-// shop stores revisions and one draft by the rules of the gateway. lose(name) loses the next
-// answer to a call after it was carried out.
-function shop(first?: string) {
+// fixture stores revisions and one draft by the rules of the gateway. lose(name) loses the next
+// answer to a call, after the call was executed.
+function fixture(first?: string) {
   const revisions: Published[] = first === undefined ? [] : [{ number: 0, title: 'T', body: first }];
   let draft: (PlainText & { version: number; baseRevision: number | null }) | null = null;
   let losing = '';
@@ -62,7 +62,7 @@ function shop(first?: string) {
 }
 
 test('quick keystrokes are saved once, over the stored version', async () => {
-  const { session, sent, due } = shop('old');
+  const { session, sent, due } = fixture('old');
   await session.open();
   assert.equal(session.state().saving, 'unchanged');
   session.edit({ body: 'a' });
@@ -80,7 +80,7 @@ test('quick keystrokes are saved once, over the stored version', async () => {
 });
 
 test('text typed while a draft is saved is saved afterwards', async () => {
-  const { session, stored } = shop('old');
+  const { session, stored } = fixture('old');
   await session.open();
   session.edit({ body: 'first' });
   const saving = session.flush();
@@ -91,7 +91,7 @@ test('text typed while a draft is saved is saved afterwards', async () => {
 });
 
 test('a lost answer does not cause a conflict with oneself', async () => {
-  const { session, stored, lose } = shop('old');
+  const { session, stored, lose } = fixture('old');
   await session.open();
   session.edit({ body: 'first' });
   lose('save');
@@ -105,7 +105,7 @@ test('a lost answer does not cause a conflict with oneself', async () => {
 });
 
 test('a draft that was saved elsewhere is kept until the author chooses', async () => {
-  const { session, stored, elsewhere } = shop('old');
+  const { session, stored, elsewhere } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   elsewhere('other');
@@ -123,8 +123,8 @@ test('a draft that was saved elsewhere is kept until the author chooses', async 
   assert.deepEqual([session.state().text.body, session.state().saving], ['third', 'saved']);
 });
 
-test('a draft that is gone is started anew', async () => {
-  const { session, stored, gateway } = shop('old');
+test('a draft that is gone is created again', async () => {
+  const { session, stored, gateway } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   await session.flush();
@@ -135,7 +135,7 @@ test('a draft that is gone is started anew', async () => {
 });
 
 test('a text that others have published meanwhile is merged before publishing', async () => {
-  const { session, revisions, others } = shop('old');
+  const { session, revisions, others } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   await session.flush();
@@ -153,7 +153,7 @@ test('a text that others have published meanwhile is merged before publishing', 
 });
 
 test('merging while the text is saved is not undone by the answer', async () => {
-  const { session, revisions, others } = shop('old');
+  const { session, revisions, others } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   await session.flush();
@@ -169,7 +169,7 @@ test('merging while the text is saved is not undone by the answer', async () => 
 });
 
 test('the first text is compared with one that was published earlier', async () => {
-  const { session, others, revisions } = shop();
+  const { session, others, revisions } = fixture();
   await session.open();
   session.edit({ body: 'mine' });
   others('theirs');
@@ -190,7 +190,7 @@ test('the first text is compared with one that was published earlier', async () 
 });
 
 test('an unedited text follows the published one', async () => {
-  const { session, others } = shop('old');
+  const { session, others } = fixture('old');
   await session.open();
   others('theirs');
   await session.refresh();
@@ -202,7 +202,7 @@ test('an unedited text follows the published one', async () => {
 });
 
 test('publishing whose answer was lost is not repeated', async () => {
-  const { session, revisions, lose } = shop('old');
+  const { session, revisions, lose } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   lose('publish');
@@ -213,7 +213,7 @@ test('publishing whose answer was lost is not repeated', async () => {
 });
 
 test('a discarded draft is not saved again', async () => {
-  const { session, stored, due } = shop('old');
+  const { session, stored, due } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   await session.flush();
@@ -225,7 +225,7 @@ test('a discarded draft is not saved again', async () => {
 });
 
 test('a draft that was discarded elsewhere is not published', async () => {
-  const { session, gateway, revisions } = shop('old');
+  const { session, gateway, revisions } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   await session.flush();

@@ -7,7 +7,7 @@ type Entry = Edge & { node: { lastModified: string } };
 const time = (n: number) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
 const edge = (key: string, at: number): Entry & { time: string } => ({ cursor: `${key}@${at}`, key, time: time(at), node: { lastModified: time(at) } });
 const ids = (held: Page<Entry>) => held.edges.map((e) => e.key);
-// page returns a page of edges; open ends are those of the library.
+// page returns a page of edges. By default no others come before or after them.
 interface Ends {
   previous?: boolean;
   next?: boolean;
@@ -76,7 +76,7 @@ test('an empty page of a read that was cut short continues where it ended', () =
   assert.equal(held.pageInfo.hasNextPage, true);
 });
 
-test('an item read twice is held once, nearer the newest end', () => {
+test('an item that is read twice appears once, nearer the newest end', () => {
   const first = joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc);
   assert.deepEqual(ids(joinPage(first, page([edge('c', 3), edge('a', 4)]), { ...asc, after: 'b@2' })), ['b', 'c', 'a']);
   const newest = joinPage(undefined, page([edge('a', 9), edge('b', 2)], { next: true }), desc);
@@ -157,7 +157,7 @@ test('nothing is skipped when an entry is removed: the stretch ends before it', 
   assert.equal(up.pageInfo.startCursor, 'd@6');
 });
 
-test('a stretch that was emptied starts again at the next entry, and is read on from it at both ends', () => {
+test('a stretch that became empty starts again at the next entry, from which both ends are read', () => {
   const cases: [way: Asked, ends: Ends, at: number][] = [
     [desc, { next: true }, 9],
     [desc, { next: true }, 2], // shared later, and older than what is not read yet
@@ -174,7 +174,7 @@ test('a stretch that was emptied starts again at the next entry, and is read on 
   }
 });
 
-test('the only entry held stays when it moves to the newest end, and that end is read already', () => {
+test('the only entry stays if it moves to a newest end that is loaded', () => {
   const held = joinPage(undefined, page([edge('c', 5)], { next: true }), desc);
   const moved = placeEntry(held, edge('c', 9));
   assert.deepEqual(ids(moved), ['c']);
@@ -235,7 +235,7 @@ test('the first entry of an empty library', () => {
   assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: false, startCursor: 'a@1', endCursor: 'a@1' });
 });
 
-test('a removed entry is gone, and its cursor still leads on', () => {
+test('a removed entry is gone, and its cursor is still valid', () => {
   const held = dropEntry(joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc), 'b');
   assert.deepEqual(ids(held), ['a']);
   assert.equal(held.pageInfo.endCursor, 'b@2');

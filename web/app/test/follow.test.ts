@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { codesOf, follow, longestPause, type Sink } from '../src/data/follow.ts';
 
-// stage is a follow with a socket, a clock and a store that the test controls.
+// stage calls follow with a socket, a clock and a store that the test controls.
 interface Stage {
   newest?: () => string | null;
   reread?: () => Promise<void>;

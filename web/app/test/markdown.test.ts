@@ -125,7 +125,7 @@ test('addresses are safe by their scheme, as a browser reads it', () => {
   for (const address of ['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)', 'data:,x', '//example.org', '/app', 'app', '', null, undefined]) assert.equal(safeAddress(address), null, String(address));
 });
 
-test('an excerpt is the text without its marks', () => {
+test('an excerpt is the text without its markup', () => {
   assert.equal(excerpt('# A\n\n- **b** [c](https://example.org)\n- `d`\n\n![e](https://example.org/e.png)'), 'A b c d e');
   assert.equal(excerpt('a\nb'), 'a b');
   assert.equal(excerpt('x'.repeat(301)), `${'x'.repeat(300)}...`);

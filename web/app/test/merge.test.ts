@@ -33,7 +33,7 @@ test('a conflict is resolved either way, and a later change conflicts again', ()
 test('a field that was typed back to what is stored follows the stored value again', () => {
   const edits = type(type({}, before, 'title', 'Other'), before, 'title', 'Title');
   assert.deepEqual(edits, {});
-  // Typed back to the value before another user's change: only the reader knows what is meant.
+  // Typed back to the value before another user's change: the reader has to choose.
   const overtaken = type(type({}, before, 'title', 'Other'), { ...before, title: 'Theirs' }, 'title', 'Title');
   assert.deepEqual(merge(overtaken, { ...before, title: 'Theirs' }).conflicts, ['title']);
 });
@@ -81,7 +81,7 @@ function store(theirs: Partial<Stored>[]) {
 const mergeWith = (edits: Edits<Texts>) => (item: Stored) => merge<Texts>(edits, { title: item.title, description: item.description });
 const mine = type({}, before, 'description', 'Mine');
 
-test('only changed fields are sent, and sent again when another user was faster', async () => {
+test('only changed fields are sent, and sent again if another user changed the item first', async () => {
   const { stored, sent, send, reread } = store([{ title: 'Theirs' }]);
   const payload = await saveMerged({ item: { ...stored }, mergeWith: mergeWith(mine), send, reread });
   assert.deepEqual(payload.userErrors, []);

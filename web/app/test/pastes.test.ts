@@ -10,7 +10,7 @@ test('pastes are listed by creation, the newest first, each once', () => {
   assert.equal(ids(joinPastes([paste('b', 3), paste('a', 1)], [paste('c', 2), paste('b', 3)])), 'bca');
   assert.equal(ids(joinPastes([paste('a', 1), paste('c', 1)], [paste('b', 1)])), 'cba');
   const [joined] = joinPastes([paste('a', 1)], [paste('a', 1, 'later')]);
-  assert.equal(joined?.expiresAt, 'later', 'what was read last counts');
+  assert.equal(joined?.expiresAt, 'later', 'the version that was read last');
 });
 
 test('a paste has expired at the instant of its expiry', () => {

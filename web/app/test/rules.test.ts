@@ -4,11 +4,11 @@ import { explain, faultsByField, faultsByIndex, sentence } from '../src/data/fau
 import { noFilter } from '../src/data/filter.ts';
 import { addressOf, readAddress, samePage, type Place } from '../src/data/routes.ts';
 import type { GroupRole } from '../src/generated/operations.ts';
-import { administers, claimsOf, mayKeepGroup, mayTakeOut } from '../src/data/tokens.ts';
+import { administers, claimsOf, mayManageGroup, mayRemoveFrom } from '../src/data/tokens.ts';
 
 const jwt = (claims: unknown) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 
-test('addresses lead back to where they were made', () => {
+test('the address of a place leads back to it', () => {
   const places: Place[] = [
     { name: 'home' },
     { name: 'groups' },
@@ -61,7 +61,7 @@ test('another item of the same library is the same page', () => {
   assert.equal(samePage({ name: 'library', id: 'a' }, { name: 'library', id: 'b' }), false);
 });
 
-test('a token names its holder', () => {
+test('a token contains the id of its holder', () => {
   assert.deepEqual(claimsOf(` ${jwt({ sub: 'U:demo:Ann', roles: ['admin'] })} `), { id: 'u:demo:ann', tenant: 'demo', admin: true, globalAdmin: false });
   for (const bad of ['', 'a.b', 'a.b.c', jwt({ sub: 'g:demo:x' }), jwt({}), jwt(null)]) assert.equal(claimsOf(bad), null);
 });
@@ -71,16 +71,16 @@ test('who may remove from a library, and manage a group', () => {
   const dora = { ...ann, id: 'u:demo:dora', admin: true };
   const root = { ...ann, id: 'u:ops:root', tenant: 'ops', globalAdmin: true };
   const group = (viewerRole: GroupRole | null, tenant = 'demo') => ({ id: `g:${tenant}:x`, tenant, viewerRole });
-  assert.equal(mayTakeOut(ann, { id: 'u:demo:ann', tenant: 'demo' }), true);
-  assert.equal(mayTakeOut(ann, { id: 'u:demo:ben', tenant: 'demo' }), false);
-  assert.equal(mayTakeOut(ann, group('MEMBER')), false);
-  assert.equal(mayTakeOut(ann, group('MANAGER')), true);
-  assert.equal(mayTakeOut(dora, group(null)), true);
-  assert.equal(mayTakeOut(dora, group(null, 'acme')), false);
-  assert.equal(mayTakeOut(root, group(null, 'acme')), true);
-  assert.equal(mayTakeOut(null, group('MANAGER')), false);
-  assert.equal(mayKeepGroup(ann, group('MANAGER')), true);
-  assert.equal(mayKeepGroup(ann, group('MEMBER')), false);
+  assert.equal(mayRemoveFrom(ann, { id: 'u:demo:ann', tenant: 'demo' }), true);
+  assert.equal(mayRemoveFrom(ann, { id: 'u:demo:ben', tenant: 'demo' }), false);
+  assert.equal(mayRemoveFrom(ann, group('MEMBER')), false);
+  assert.equal(mayRemoveFrom(ann, group('MANAGER')), true);
+  assert.equal(mayRemoveFrom(dora, group(null)), true);
+  assert.equal(mayRemoveFrom(dora, group(null, 'acme')), false);
+  assert.equal(mayRemoveFrom(root, group(null, 'acme')), true);
+  assert.equal(mayRemoveFrom(null, group('MANAGER')), false);
+  assert.equal(mayManageGroup(ann, group('MANAGER')), true);
+  assert.equal(mayManageGroup(ann, group('MEMBER')), false);
   assert.equal(administers(null, 'demo'), false);
 });
 
@@ -102,19 +102,19 @@ test('faults are shown at the fields they name', () => {
 
 test('errors become texts', () => {
   const of = (code: string, more?: object) => ({ errors: [{ message: 'm', extensions: { code, ...more } }] });
-  assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'passing', text: 'The service is temporarily unavailable.' });
+  assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'temporary', text: 'The service is temporarily unavailable.' });
   assert.deepEqual(explain(of('RATE_LIMITED', { retryAfter: 2.2 })).text, 'Too many requests in a short time. Try again in 3 s.');
   assert.equal(explain(of('UNAUTHENTICATED')).kind, 'signedOut');
-  assert.equal(explain(of('BAD_CURSOR')).kind, 'place');
+  assert.equal(explain(of('BAD_CURSOR')).kind, 'cursor');
   assert.deepEqual(explain(of('IDEMPOTENCY_MISMATCH')), { kind: 'other', text: 'M.' });
   assert.deepEqual(explain({ errors: [{ message: 'Internal error.' }] }), { kind: 'other', text: 'Internal error.' });
   assert.equal(explain({ statusCode: 401 }).kind, 'signedOut');
-  assert.equal(explain({ statusCode: 503 }).kind, 'passing');
-  assert.deepEqual(explain({ statusCode: 500 }), { kind: 'passing', text: 'The gateway failed (HTTP 500).' });
-  assert.deepEqual(explain({ statusCode: 502 }, { online: false }), { kind: 'passing', text: 'The gateway failed (HTTP 502).' });
+  assert.equal(explain({ statusCode: 503 }).kind, 'temporary');
+  assert.deepEqual(explain({ statusCode: 500 }), { kind: 'temporary', text: 'The gateway failed (HTTP 500).' });
+  assert.deepEqual(explain({ statusCode: 502 }, { online: false }), { kind: 'temporary', text: 'The gateway failed (HTTP 502).' });
   assert.deepEqual(explain({ statusCode: 403 }), { kind: 'other', text: 'The gateway failed (HTTP 403).' });
   assert.deepEqual(explain({ statusCode: 200 }), { kind: 'other', text: 'The response did not come from the gateway (HTTP 200).' });
-  assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'passing', text: 'The gateway could not be reached.' });
+  assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'temporary', text: 'The gateway could not be reached.' });
   assert.deepEqual(explain(new TypeError('Failed to fetch'), { online: false }), { kind: 'offline', text: 'You are offline.' });
-  assert.equal(sentence(' '), 'The gateway gave no reason.');
+  assert.equal(sentence(' '), 'The gateway did not give a reason.');
 });

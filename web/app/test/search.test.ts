@@ -37,7 +37,7 @@ test('a search continues over short pages until it has found enough', async () =
   assert.deepEqual(s.reports.at(-1), { edges: ['a', 'b'], endCursor: '3', more: true, full: 0, cut: 3 });
 });
 
-test('what is removed while pages are read stays away, also what was found before', async () => {
+test('items that are removed while pages are read are left out, even if they were found before', async () => {
   const s = searcher(page(['a'], '1', true), page(['b'], '2', true), page(['c'], '3', false));
   await s.run(nothingFound);
   s.gone.add('a').add('c');

@@ -1,11 +1,11 @@
-// Lets node import TypeScript, for the tests: Vite's compiler strips the types, as
-// it does for the pages. Types are checked by `make lint`.
+// Lets node import TypeScript in tests: Vite's compiler strips the types, as it does
+// for the pages. `make lint` checks the types.
 import { register } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-// Node runs the hooks in a thread of their own, which loads this file too.
+// Node runs the hooks in a separate thread, which loads this file too.
 if (isMainThread) register(import.meta.url);
 
 export async function load(url, context, next) {

@@ -5,8 +5,7 @@ import { parseSync } from 'vite';
 import type { LibraryVisibility } from '../src/generated/operations.ts';
 import { accessTo, countOf, newUpdates, roleName, visibilityMeaning, visibilityName } from '../src/ui/words.ts';
 
-// One word for each concept: on the left what the client must not say, on the right the word it
-// uses.
+// One word for each concept: on the left what the client must not say, on the right what it says.
 const synonyms: [pattern: RegExp, say: string][] = [
   [/\breaders?\b/i, 'Viewer, or user'],
   [/\bshel(f|ves)\b/i, 'library'],
@@ -27,7 +26,7 @@ const synonyms: [pattern: RegExp, say: string][] = [
   [/…$/, '... (but … at the end of a button that opens a dialog)'],
 ];
 
-// SyntaxNode contains the parts of a parser's node that are read: the name of an attribute, the
+// SyntaxNode has the fields of a parser's node that are read: the name of an attribute, and the
 // value of a text.
 interface SyntaxNode {
   type: string;
@@ -62,7 +61,7 @@ function textsOf(path: string): string[] {
 const root = new URL('../src/', import.meta.url);
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name) && !/generated|graphiql\.ts/.test(name));
 
-test('every text of the client uses the one vocabulary', () => {
+test('every text of the client uses the same vocabulary', () => {
   let seen = 0;
   for (const name of files) {
     for (const text of textsOf(new URL(name, root).pathname)) {
@@ -77,7 +76,7 @@ test('every text of the client uses the one vocabulary', () => {
   assert.ok(seen > 150, `only ${seen} texts were found`);
 });
 
-test('the terms of the API have one word each', () => {
+test('each term of the API has one word', () => {
   const visibilities: LibraryVisibility[] = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'];
   assert.deepEqual(roleName, { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager', MEMBER: 'Member' });
   assert.deepEqual(visibilities.map((one) => visibilityName(one, 'demo', 'item')), ['Public', 'All of demo', 'Private']);

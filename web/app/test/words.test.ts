@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { dayOf, foundOf, noText, spotName, untilTomorrow } from '../src/ui/words.ts';
+import { dayOf, foundOf, noText, textHeading, untilTomorrow } from '../src/ui/words.ts';
 
 // Versions of ICU differ in the comma after the day.
 const dateAlone = (text: string) => text.replace(',', '');
@@ -31,10 +31,10 @@ test('a page of results says when there are more', () => {
 });
 
 test('titles of dialogs name the language and the branch', () => {
-  assert.equal(spotName('History', { locale: null, branch: 1 }), 'History');
-  assert.equal(spotName('History', { locale: 'de', branch: 1 }), 'History: German');
-  assert.equal(spotName('History', { locale: null, branch: 2 }), 'History: branch 2');
-  assert.equal(spotName('History', { locale: 'de_CH', branch: 12 }), 'History: Swiss High German, branch 12');
+  assert.equal(textHeading('History', { locale: null, branch: 1 }), 'History');
+  assert.equal(textHeading('History', { locale: 'de', branch: 1 }), 'History: German');
+  assert.equal(textHeading('History', { locale: null, branch: 2 }), 'History: branch 2');
+  assert.equal(textHeading('History', { locale: 'de_CH', branch: 12 }), 'History: Swiss High German, branch 12');
 });
 
 test('why there is no text', () => {

@@ -39,17 +39,17 @@ export async function branches({ api, openAs }) {
   await openDialog(ann, 'Branches…');
   await line(ann, 1).waitFor();
   expect(await badgesOf(ann, 1), ['Current', 'Working'], 'the first branch');
-  expect(await line(ann, 1).getByRole('button').allTextContents(), ['Show texts'], 'what can be done with the first branch');
-  expect(await chosenCopy(ann), 'Copy of branch 1 (current)', 'what is copied without a choice');
+  expect(await line(ann, 1).getByRole('button').allTextContents(), ['Show texts'], 'the buttons of the first branch');
+  expect(await chosenCopy(ann), 'Copy of branch 1 (current)', 'what is copied by default');
   await button(ann, 'Create branch').click();
   await says(ann, 'Branch 2 was created.');
   await line(ann, 2).getByText('Copied from branch 1').waitFor();
   await create(ann, 'Empty');
   await says(ann, 'Branch 3 was created.');
   await line(ann, 3).getByText('Created').waitFor();
-  await line(ann, 3).getByRole('button', { name: 'Make current' }).click();
+  await line(ann, 3).getByRole('button', { name: 'Set as current' }).click();
   await line(ann, 3).getByRole('alert').getByText('Branch 3 is empty: publish a revision in it first.').waitFor();
-  expect(await line(ann, 2).locator('.fault').count(), 0, 'faults of another branch');
+  expect(await line(ann, 2).locator('.fault').count(), 0, 'errors at another branch');
   expect((await branchesOf(api, id)).branches, [[1, true, true, null], [2, false, false, 1], [3, false, false, null]], 'the branches');
   await line(ann, 2).getByRole('button', { name: 'Show texts' }).click();
   await noteOf(ann).getByText('This is branch 2. Visitors see branch 1.').waitFor();
@@ -75,12 +75,12 @@ export async function branches({ api, openAs }) {
 // prepare lets both editors write in branch 2 at the same time.
 async function prepare(api, { id, ann, cleo }) {
   await openDialog(cleo, 'Branches…');
-  await line(cleo, 2).getByRole('button', { name: 'Make working' }).click();
+  await line(cleo, 2).getByRole('button', { name: 'Set as working' }).click();
   await says(cleo, 'Editors work on branch 2 now.');
   await line(cleo, 2).getByText('Working', { exact: true }).waitFor();
   await line(cleo, 2).getByRole('button', { name: 'Show texts' }).and(cleo.locator(':focus')).waitFor();
   expect([await badgesOf(cleo, 1), await badgesOf(cleo, 2)], [['Current'], ['Working']], 'the branches of another editor');
-  expect(await chosenCopy(cleo), 'Copy of branch 1 (current)', 'what is copied where editors work on another branch');
+  expect(await chosenCopy(cleo), 'Copy of branch 1 (current)', 'what is copied by default when editors work on another branch');
   await cleo.keyboard.press('Escape');
   await noteOf(cleo).getByText('Editors work on branch 2.').waitFor();
   await noteOf(cleo).getByRole('button', { name: 'Show branch 2' }).click();
@@ -111,13 +111,13 @@ async function show({ ann, cleo, ben }) {
   expect(await ben.getByText('beans').count(), 0, 'what a visitor has seen of branch 2');
   await openDialog(ann, 'Branches…');
   await line(ann, 2).getByText('Shown now').waitFor();
-  await line(ann, 2).getByRole('button', { name: 'Make current' }).click();
+  await line(ann, 2).getByRole('button', { name: 'Set as current' }).click();
   await says(ann, 'Visitors see branch 2 now.');
   await line(ann, 2).getByText('Current', { exact: true }).waitFor();
   await line(cleo, 2).getByText('Current', { exact: true }).waitFor();
-  expect(await line(cleo, 1).getByRole('button').allTextContents(), ['Show texts', 'Make working', 'Make current'], 'what can be done with the branch from before');
+  expect(await line(cleo, 1).getByRole('button').allTextContents(), ['Show texts', 'Set as working', 'Set as current'], 'the buttons of the former current branch');
   await noteOf(item(ben)).getByText('beans').waitFor();
-  expect(await noteOf(ben).getByText('branch').count(), 0, 'mentions of branches for a visitor');
+  expect(await noteOf(ben).getByText('branch').count(), 0, 'texts about branches that a visitor sees');
   expect(await chosenCopy(ann), 'Copy of branch 2 (current)', 'what is copied now');
   await create(ann, 'Copy of branch 2 (current)');
   await line(ann, 4).getByText('Copied from branch 2').waitFor();
@@ -144,17 +144,17 @@ async function show({ ann, cleo, ben }) {
   await noteOf(cleo).getByText('chard').waitFor();
   // A reader of the current branch sees the new one when another one becomes current.
   await openDialog(ann, 'Branches…');
-  await line(ann, 1).getByRole('button', { name: 'Make current' }).click();
+  await line(ann, 1).getByRole('button', { name: 'Set as current' }).click();
   await says(ann, 'Visitors see branch 1 now.');
   await noteOf(ben).getByText('lentils').waitFor();
   await noteOf(cleo).getByText('lentils').waitFor();
-  expect(await noteOf(cleo).getByText('This is branch').count(), 0, 'the branch that is followed is not marked');
+  expect(await noteOf(cleo).getByText('This is branch').count(), 0, 'the branch that became current is not marked');
 }
 
 const setMembers = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
 
-// branchFaults: refusals of the gateway are shown where they belong, and a user who may no
-// longer edit sees only the current branch.
+// branchFaults: errors from the gateway are shown next to the action that failed, and a user who
+// may no longer edit sees only the current branch.
 export async function branchFaults({ api, openAs }) {
   const id = await makeNote(api, 'Risotto', { members, body: 'rice' });
   const cleo = await openAs('Cleo');
@@ -168,7 +168,7 @@ export async function branchFaults({ api, openAs }) {
   await dialog(cleo).getByRole('button', { name: 'Try again' }).click();
   await line(cleo, 1).waitFor();
 
-  // A branch that does not exist cannot be chosen, so the request is changed on its way.
+  // The form does not offer a branch that does not exist, so the test changes the request.
   let other = 99;
   await cleo.route('**/graphql', (route) => {
     const body = route.request().postDataJSON();
@@ -179,7 +179,7 @@ export async function branchFaults({ api, openAs }) {
   await button(cleo, 'Create branch').click();
   const choice = dialog(cleo).getByRole('combobox', { name: 'New branch' });
   await choice.and(cleo.locator('[aria-invalid="true"]')).and(cleo.locator(':focus')).waitFor();
-  expect(await choice.evaluate((element) => document.getElementById(element.getAttribute('aria-describedby')).textContent), 'There is no branch 99; the branches of this item are 1 to 1.', 'what is wrong with the choice');
+  expect(await choice.evaluate((element) => document.getElementById(element.getAttribute('aria-describedby')).textContent), 'There is no branch 99; the branches of this item are 1 to 1.', 'the error at the choice');
   other = null;
 
   // The answer is lost after the branch was created: it is not created twice.
@@ -202,13 +202,13 @@ export async function branchFaults({ api, openAs }) {
   await openDialog(cleo, 'Branches…');
   await line(cleo, 2).waitFor();
   await api('Ann', setMembers, { id, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] });
-  await line(cleo, 2).getByRole('button', { name: 'Make current' }).click();
+  await line(cleo, 2).getByRole('button', { name: 'Set as current' }).click();
   await line(cleo, 2).getByRole('alert').getByText('Only an editor or a manager of the item may do this.').waitFor();
   expect((await branchesOf(api, id)).revision.branch, 1, 'the branch that visitors see');
   await cleo.keyboard.press('Escape');
   await noteOf(cleo).getByText('rice').waitFor();
-  expect(await noteOf(cleo).getByText('branch').count(), 0, 'mentions of branches after the role was lost');
-  expect(await noteOf(cleo).getByRole('button', { name: /Branches|History|language/ }).count(), 0, 'what is offered to somebody who may not edit any more');
+  expect(await noteOf(cleo).getByText('branch').count(), 0, 'texts about branches after the role was lost');
+  expect(await noteOf(cleo).getByRole('button', { name: /Branches|History|language/ }).count(), 0, 'buttons for a user who may no longer edit');
   await cleo.context().close();
 }
 
@@ -270,7 +270,7 @@ export async function languages({ api, openAs }) {
   expect(await field(ann, 'Text').inputValue(), 'Kartoffeln', 'the draft of a language');
   await conflict.getByRole('button', { name: 'Use the current text' }).click();
   await conflict.waitFor({ state: 'detached' });
-  expect(await field(ann, 'Text').inputValue(), 'Härdöpfel', 'the text that was taken');
+  expect(await field(ann, 'Text').inputValue(), 'Härdöpfel', 'the text that was chosen');
   await Promise.all([ann, cleo].map((page) => page.context().close()));
 
   // The first text of all may be in a language; a branch has languages of its own.

@@ -43,12 +43,12 @@ export async function mergedEdits(fixture) {
   await dialog(ann).getByRole('textbox', { name: 'Title' }).fill('Theirs');
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await dialog(ann).waitFor({ state: 'detached' });
-  expect(sent.length, 2, 'changes sent where nothing was changed');
+  expect(sent.length, 2, 'requests sent after no change');
   await ann.context().close();
 }
 
-// editConflicts: another user is faster in each dialog. Their changes are not overwritten, and the
-// item is not deleted, without a question.
+// editConflicts: another user changes the item first, in each dialog. The dialog asks before it
+// overwrites their changes or deletes the item.
 export async function editConflicts(fixture) {
   const { api } = fixture;
   const { ann, id } = await open(fixture, 'Edited twice');
@@ -61,7 +61,7 @@ export async function editConflicts(fixture) {
   await button('Change').click();
   const versions = dialog(ann).getByRole('group', { name: /^Two versions: / });
   await versions.getByText('All of demo').waitFor();
-  expect(await focused(ann), 'Keep my visibility', 'what has focus when there is something to choose');
+  expect(await focused(ann), 'Keep my visibility', 'what has focus when the reader has to choose');
   await button('Keep my visibility').click();
   await button('Change').click();
   await says(ann, 'Changed the visibility.');
@@ -86,10 +86,10 @@ export async function editConflicts(fixture) {
   // Each field has its own question, and both versions can be read.
   await versions.filter({ hasText: 'Their title' }).waitFor();
   await versions.filter({ hasText: 'Their text.' }).waitFor();
-  expect(await description.inputValue(), 'My text.', 'the text of the reader beside that of the other');
+  expect(await description.inputValue(), 'My text.', 'the text of the reader next to that of the other user');
   await button('Use their title').click();
   await button('Keep my description').click();
-  expect(await title.inputValue(), 'Their title', 'the title that was taken');
+  expect(await title.inputValue(), 'Their title', 'the title that was chosen');
   await button('Save').click();
   await says(ann, 'Saved.');
   ({ content } = await api('Ann', item, { id }));
@@ -100,7 +100,7 @@ export async function editConflicts(fixture) {
   await button('Delete').click();
   await dialog(ann).getByText('Not deleted: somebody else has changed this item.').waitFor();
   await dialog(ann).getByText('Not to be lost.').waitFor();
-  await button('I have seen it').click();
+  await button('I have seen the changes').click();
   await ann.keyboard.press('Enter');
   await says(ann, '“Their title” was deleted.');
   await ann.context().close();

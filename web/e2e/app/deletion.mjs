@@ -13,7 +13,7 @@ export async function deletedGroup({ api, openAs }) {
   const cleo = await openAs('Cleo', { path: '/app/groups' });
   await cleo.getByRole('link', { name: 'Passing circle', exact: true }).click();
   await cleo.getByRole('heading', { level: 1, name: 'Passing circle' }).waitFor();
-  expect(await cleo.getByRole('button', { name: 'Delete group…' }).count(), 0, 'ways to delete a group for a member who does not manage it');
+  expect(await cleo.getByRole('button', { name: 'Delete group…' }).count(), 0, 'Delete buttons for a member who is not a manager');
 
   const ann = await openAs('Ann', { path: `/app/members/${id}` });
   await ann.getByRole('button', { name: 'Delete group…' }).click();
@@ -25,7 +25,7 @@ export async function deletedGroup({ api, openAs }) {
   await dialog(ann).getByRole('button', { name: 'Delete group' }).click();
   await says(ann, 'Passing circle was deleted.');
   await ann.getByRole('heading', { level: 1, name: 'My groups' }).waitFor();
-  expect(await ann.getByRole('link', { name: 'Passing circle', exact: true }).count(), 0, 'deleted groups among mine');
+  expect(await ann.getByRole('link', { name: 'Passing circle', exact: true }).count(), 0, 'deleted groups in My groups');
 
   await cleo.reload();
   await cleo.getByRole('heading', { name: 'Not found' }).waitFor();

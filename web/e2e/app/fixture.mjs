@@ -1,8 +1,8 @@
-// Users in a browser with the reference client, and actions that they do. Everything waits for
-// what the page shows, never for time.
+// Users of the reference client in a browser, and their actions. Every wait is for something that
+// the page shows, never for a time.
 import { expect, patience, watch } from '../browser.mjs';
 
-// openFixture creates users. faults collects everything that their pages must not do.
+// openFixture returns functions that open pages. faults collects everything that pages must not do.
 export async function openFixture(browser, base) {
   const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
   const faults = [];
@@ -20,7 +20,7 @@ export async function openFixture(browser, base) {
     return data;
   };
 
-  // openAs opens the client in a browser context of its own, as a viewer or anonymously.
+  // openAs opens the client in a separate browser context, as a viewer or anonymously.
   const openAs = async (name, { path = '/app', ...options } = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(patience);
@@ -55,14 +55,13 @@ export function live(page) {
   return page.getByText('Changes by others appear here as they happen.').waitFor({ state: 'attached' });
 }
 
-// discard answers the question of a dialog before typed text is lost.
+// discard confirms that typed text may be discarded.
 export async function discard(page) {
   await page.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Discard' }).click();
   await dialog(page).waitFor({ state: 'detached' });
 }
 
-// confirm answers the question before something is removed, once focus is on a button that
-// Enter may press safely.
+// confirm confirms an action, once focus is on a button that is safe to press with Enter.
 export async function confirm(page, title, verb) {
   const asked = page.getByRole('dialog', { name: title });
   await asked.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
@@ -103,8 +102,8 @@ export async function scrollTo(page, end) {
   await there?.waitFor();
 }
 
-// takeNotice records, in the page, the messages at its foot. They are shown only for seconds,
-// which may pass before the test reads them.
+// takeNotice records, in the page, the notices at its foot. They are only shown for a few
+// seconds, which may pass before the test reads them.
 function takeNotice() {
   globalThis.noticed = [];
   new MutationObserver((changes) => {
@@ -121,11 +120,11 @@ export function says(page, words) {
   }, words, { polling: 50 });
 }
 
-// offered returns a user in the list under a search field, once the list belongs to the text in
-// the field.
+// offered returns a user in the list of a search field, once the list matches the text in the
+// field.
 export const offered = (page, name) => page.locator('.picker-list[aria-busy="false"]').getByRole('option', { name });
 
-// choose walks the list under the field to a user.
+// choose selects a user in the list with the arrow keys.
 export async function choose(page, name) {
   await offered(page, name).waitFor();
   for (let steps = await page.getByRole('option').count(); steps > 0; steps -= 1) {

@@ -35,7 +35,7 @@ export async function copyLink({ api, openAs, base }) {
   await copy('Copy link');
   await byHand('Link').and(ann.locator(':focus')).waitFor();
   expect(await selected(), `${base}/app/item/${id}`, 'what is selected without a clipboard');
-  expect(await byHand('Canonical link').count(), 0, 'the field from before');
+  expect(await byHand('Canonical link').count(), 0, 'the field of the former link');
   await ann.evaluate(() => delete navigator.clipboard && delete navigator.clipboard.writeText);
   await copy('Copy canonical link');
   await says(ann, 'Canonical link copied.');
@@ -71,7 +71,7 @@ export async function openByUrl({ api, openAs }) {
   await ann.getByRole('link', { name: 'Search' }).click();
   await ann.getByRole('searchbox').fill(' HTTPS://Kitchen.example:443//ramen/#broth');
   await ann.getByRole('link', { name: 'Open the item with this URL' }).waitFor();
-  expect(await ann.getByText('No matches').count(), 0, 'people of that name');
+  expect(await ann.getByText('No matches').count(), 0, 'messages that no person matches');
   await ann.keyboard.press('Enter');
   await isThere(ann);
   await ann.waitForURL(`**/app/item/${id}`);
@@ -101,7 +101,7 @@ export async function openByUrl({ api, openAs }) {
   await ann.getByRole('button', { name: 'Keyboard shortcuts' }).and(ann.locator(':focus')).waitFor();
   await open(ann, 'https://kitchen.example/ramen');
   await field(ann, 'Tenant').and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
-  expect(await field(ann, 'URL of an item').getAttribute('aria-invalid'), 'false', 'the URL beside a bad tenant');
+  expect(await field(ann, 'URL of an item').getAttribute('aria-invalid'), 'false', 'the URL when the tenant is malformed');
   await field(ann, 'Tenant').fill('acme');
   await open(ann, 'https://Kitchen.example/ramen/');
   await ann.getByText('No item of acme has the URL https://kitchen.example/ramen, or you do not have access to it.').waitFor();

@@ -1,11 +1,11 @@
-// How libraries and items look: days, density, avatars, Markdown, the keys.
+// The appearance of libraries and items (days, density, avatars, Markdown), and the shortcut keys.
 import { dialog, entriesOf, entry, expect, fits, focused, item, live, openEntry } from './fixture.mjs';
 
 const largest = 'g:demo:standard-library';
 
 const create = async (api, name, input) => {
   const { createContent } = await api(name, 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
-  expect(createContent.userErrors, [], 'faults of a new item');
+  expect(createContent.userErrors, [], 'errors of a new item');
   return createContent.content.id;
 };
 
@@ -27,7 +27,7 @@ export async function jumpToNewest({ api, openAs, base }) {
   const page = await openAs('Ann', { viewport: { width: 1000, height: 600 } });
   await page.locator('[data-entry]').first().waitFor();
   const jump = page.getByRole('button', { name: 'Jump to newest' });
-  expect(await jump.count(), 0, 'ways to the newest, from the newest');
+  expect(await jump.count(), 0, 'buttons to the newest entry when it is in view');
   await page.locator('[data-entry]').nth(20).scrollIntoViewIfNeeded();
   await jump.waitFor();
   const bar = await jump.boundingBox();
@@ -143,8 +143,8 @@ export async function markdown({ api, openAs, base }) {
     'the links',
   );
   await text.getByText('<img src="https://evil.example/a.png').waitFor();
-  expect(await page.locator('main img, main script, main iframe, main style').count(), 0, 'elements out of the text');
-  expect(await page.evaluate(() => globalThis.hit ?? null), null, 'what has run');
+  expect(await page.locator('main img, main script, main iframe, main style').count(), 0, 'elements from the text');
+  expect(await page.evaluate(() => globalThis.hit ?? null), null, 'scripts that have run');
   await page.goto(`${base}/app/item/${id}`);
   await page.getByRole('heading', { level: 3, name: 'Heading' }).waitFor();
   await page.setViewportSize({ width: 360, height: 740 });
@@ -192,7 +192,7 @@ export async function shortcutKeys({ openAs, base }) {
   await search.and(page.locator(':focus')).waitFor();
   await page.keyboard.type('j/k?');
   expect(await search.inputValue(), 'j/k?', 'what was typed');
-  expect(await dialog(page).count(), 0, 'dialogs that typing has opened');
+  expect(await dialog(page).count(), 0, 'dialogs opened by typing');
   await search.fill('e');
   const found = page.locator('.principals li');
   await found.nth(1).waitFor();
@@ -207,7 +207,7 @@ export async function shortcutKeys({ openAs, base }) {
   await page.keyboard.press('Control+/');
   await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
   await dialog(page).getByText('Next item', { exact: true }).waitFor();
-  expect(new URL(page.url()).pathname, '/app/groups', 'where Control and / lead');
+  expect(new URL(page.url()).pathname, '/app/groups', 'the page after Control and /');
   await page.context().close();
 }
 
@@ -280,7 +280,7 @@ export async function expiry({ api, openAs }) {
   await dialog(page).getByRole('radio', { name: 'Never' }).check();
   await save();
   await dialog(page).waitFor({ state: 'detached' });
-  expect((await read()).expiresAt, null, 'the expiry that was taken back');
+  expect((await read()).expiresAt, null, 'the expiry that was removed');
   await page.getByText('1 January 2099').waitFor({ state: 'detached' });
   await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
   await page.context().close();

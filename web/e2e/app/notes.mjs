@@ -1,4 +1,4 @@
-// The text of a note: read in several languages, edited by two at the same time.
+// The text of a note, in several languages, and edited by two users at the same time.
 import { confirm, dialog, expect, item, live, openEntry, says } from './fixture.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
@@ -22,8 +22,8 @@ export const noteOf = (page) => page.getByRole('region', { name: 'Text', exact: 
 
 const body = '# Flour\n\nTake **three** cups.\n\n- sift\n- rest\n\n<img src=x onerror="document.title=1"> [bad](javascript:alert(1)) [good](https://example.org/flour)';
 
-// noteTexts: Markdown becomes elements and nothing else, a switch changes the language, and an
-// empty note says that it is empty.
+// noteTexts: Markdown becomes only elements, a menu changes the language, and an empty note says
+// that it is empty.
 export async function noteTexts({ api, openAs }) {
   const id = await makeNote(api, 'Bread', { body, locale: 'en' });
   const cleo = await openAs('Cleo');
@@ -33,10 +33,10 @@ export async function noteTexts({ api, openAs }) {
   await note.getByRole('heading', { name: 'Flour' }).waitFor();
   expect(await note.locator('strong').textContent(), 'three', 'what is bold');
   expect(await note.getByRole('listitem').allTextContents(), ['sift', 'rest'], 'the list');
-  expect(await note.locator('.markdown a').evaluateAll((all) => all.map((one) => one.getAttribute('href'))), ['https://example.org/flour'], 'where links lead');
+  expect(await note.locator('.markdown a').evaluateAll((all) => all.map((one) => one.getAttribute('href'))), ['https://example.org/flour'], 'the targets of links');
   expect(await note.locator('img, script').count(), 0, 'elements that a text must not have');
   await note.getByText('<img src=x').waitFor();
-  expect(await note.getByRole('combobox', { name: 'Language' }).count(), 0, 'a switch for one language');
+  expect(await note.getByRole('combobox', { name: 'Language' }).count(), 0, 'language menus for a text in one language');
   await note.getByText('Revision 0, by Ann').waitFor();
 
   // Another language appears while the note is open, and can be chosen.
@@ -123,7 +123,7 @@ export async function drafts({ api, openAs }) {
   await field(ann, 'Title').fill('Soup of the day');
   await ann.keyboard.press('Enter');
   await savedAsDraft(ann);
-  expect((await textOf(api, id)).revision, null, 'what Enter in the title has published');
+  expect((await textOf(api, id)).revision, null, 'what is published after Enter in the title');
   await button(ann, 'Publish').click();
   await says(ann, 'Published.');
   await noteOf(ann).getByText('Boil water. Add salt.').waitFor();
@@ -142,7 +142,7 @@ export async function drafts({ api, openAs }) {
   // A user without the right to edit sees no button for it.
   const cleo = await openAs('Cleo', { path });
   await noteOf(cleo).getByText('Boil water. Add salt.').waitFor();
-  expect(await noteOf(cleo).getByRole('button', { name: /text…/ }).count(), 0, 'ways to edit for a viewer');
+  expect(await noteOf(cleo).getByRole('button', { name: /text…/ }).count(), 0, 'Edit buttons for a viewer');
   await cleo.context().close();
 }
 
@@ -195,12 +195,12 @@ export async function textConflict({ api, openAs }) {
   expect((await draftsOf(api, 'Ann', id)).map(({ body }) => body), ['second window'], 'the draft that was kept');
   await field(ann, 'Text').fill('first window again');
   await button(ann, 'Use the other version').click();
-  expect(await field(ann, 'Text').inputValue(), 'second window', 'the draft that was taken');
+  expect(await field(ann, 'Text').inputValue(), 'second window', 'the draft that was chosen');
   await Promise.all([ann, cleo, other].map((page) => page.context().close()));
 }
 
-// history: every revision with its author, the differences between two of them,
-// and a way back to an earlier one.
+// history: it shows every revision with its author and the differences between
+// two of them, and makes an earlier one current.
 export async function history({ api, openAs }) {
   const id = await makeNote(api, 'Pie', { role: 'EDITOR', body: 'apples\nsugar' });
   await saveText(api, 'Cleo', id, { title: 'Pie', body: 'pears\nsugar' });
@@ -233,13 +233,13 @@ export async function history({ api, openAs }) {
   await dialog(ann).getByText('sugar 31').waitFor();
   expect(await changes(), [['apples', 'sugar'], ['plums', 'sugar 31']], 'revision 0 and 31');
 
-  await line(1).getByRole('button', { name: 'Make current' }).click();
+  await line(1).getByRole('button', { name: 'Set as current' }).click();
   await says(ann, 'Revision 1 is current now.');
-  await line(31).getByRole('button', { name: 'Make current' }).waitFor();
+  await line(31).getByRole('button', { name: 'Set as current' }).waitFor();
   await line(1).getByText('Current').waitFor();
   await line(1).getByRole('button', { name: 'Show changes' }).and(ann.locator(':focus')).waitFor();
   if (process.env.PICTURES) await ann.screenshot({ path: `${process.env.PICTURES}/history.png` });
-  expect((await textOf(api, id)).revision, { number: 1, title: 'Pie', body: 'pears\nsugar' }, 'the text after going back');
+  expect((await textOf(api, id)).revision, { number: 1, title: 'Pie', body: 'pears\nsugar' }, 'the text after an earlier revision became current');
   await ann.keyboard.press('Escape');
   await noteOf(ann).getByText('pears').waitFor();
   await ann.context().close();

@@ -85,8 +85,8 @@ export async function visitorPaste({ openAs, base }) {
 
 const createMutation = 'mutation ($input: CreatePasteInput!) { createPaste(input: $input) { paste { id } secret userErrors { message } } }';
 
-// pastesArrive shows pastes that others create: at once at the top of the list, and behind a
-// button further down. Private and expired pastes are not shown.
+// pastesArrive: pastes that others create appear immediately if the list is at its top, and
+// otherwise after a click on a button. Private and expired pastes are not shown.
 export async function pastesArrive({ openAs, api }) {
   const make = async (input) => (await api('Ann', createMutation, { input: { body: 'text', ...input } })).createPaste;
   const page = await openPastes(openAs, 'Cleo');
@@ -103,7 +103,7 @@ export async function pastesArrive({ openAs, api }) {
   if (before < 300) throw new Error(`the list is too short to scroll: ${before}`);
   await make({ title: 'second arrival' });
   await page.getByRole('button', { name: '1 new paste' }).waitFor();
-  expect(await row(page, 'second arrival').count(), 0, 'rows that moved what is being read');
+  expect(await row(page, 'second arrival').count(), 0, 'rows that were added above the view');
   await page.getByRole('button', { name: '1 new paste' }).click();
   await row(page, 'second arrival').waitFor();
   await page.waitForFunction(() => scrollY === 0);
@@ -215,6 +215,6 @@ export async function newestItems({ openAs, api }) {
   await visitor.goto(visitor.url().replace('demo', 'nobody-here'));
   await visitor.getByText('nobody-here has no public items.').waitFor();
   await visitor.goto(visitor.url().replace('nobody-here', 'not a tenant'));
-  await visitor.getByText('cannot be the name of a tenant').waitFor();
+  await visitor.getByText('is not a valid name of a tenant').waitFor();
   await visitor.context().close();
 }

@@ -45,7 +45,7 @@ export async function groups({ openAs, base }) {
   await confirm(ann, 'Remove Zed Zhou?', 'Remove');
   await says(ann, 'Zed Zhou was removed.');
   await ann.getByText('u:acme:zed').waitFor({ state: 'detached' });
-  expect(await focused(ann), 'Members', 'what has focus when a member is taken out');
+  expect(await focused(ann), 'Members', 'what has focus after a member was removed');
   await ann.getByRole('button', { name: 'Edit group…' }).click();
   await dialog(ann).getByLabel('Name', { exact: true }).fill('Evening circle');
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
@@ -66,7 +66,7 @@ export async function groups({ openAs, base }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
-// largeGroup is a group with more members than one page contains: two, here.
+// largeGroup is a group with more members than a page, which has two here.
 export async function largeGroup({ api, openAs }) {
   const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "crowd", displayName: "Crowd", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
@@ -95,7 +95,7 @@ export async function largeGroup({ api, openAs }) {
   await role.focus();
   await role.selectOption('MANAGER');
   await ann.waitForFunction(() => document.activeElement.value === 'MANAGER');
-  expect(await focused(ann), 'Role of Eli Evans', 'what has focus in a list that was read anew');
+  expect(await focused(ann), 'Role of Eli Evans', 'what has focus in a list that was read again');
   await ann.context().close();
 }
 
@@ -105,10 +105,10 @@ export async function find({ openAs }) {
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
   await page.waitForFunction(() => location.search === '?q=cart');
-  // Here too, the link leads to the start of the list.
+  // Here too, the skip link moves focus to the start of the list.
   await page.getByRole('link', { name: 'Search', exact: true }).click();
   await page.waitForFunction(() => document.querySelector('#find').value === '' && location.search === '');
-  // A page that was cut short does not say what follows it.
+  // A page that was cut short does not show that nothing matches.
   await page.route('**/graphql', (route) => {
     if (route.request().postDataJSON().variables?.prefix !== 'cut short') return route.fallback();
     const pageInfo = { __typename: 'PageInfo', hasNextPage: true, endCursor: 'scanned' };
@@ -116,7 +116,7 @@ export async function find({ openAs }) {
   });
   await page.getByRole('searchbox').fill('cut short');
   await page.getByText('None found so far').waitFor({ state: 'attached' });
-  expect(await page.getByText('No matches').count(), 0, 'verdicts on what was not looked through');
+  expect(await page.getByText('No matches').count(), 0, 'messages that nothing matches');
   await page.getByRole('button', { name: 'Show more' }).waitFor();
   await page.getByRole('searchbox').fill('nobody at all');
   await page.getByText('No matches').waitFor();
@@ -129,7 +129,7 @@ export async function find({ openAs }) {
   expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
   await page.getByRole('checkbox', { name: 'Include private items shared with me' }).check();
   await entry(page, 'internal/poll').waitFor();
-  expect((await focused(page)).trim(), 'Include private items shared with me', 'what has focus when more is shown');
+  expect((await focused(page)).trim(), 'Include private items shared with me', 'what has focus after the checkbox was checked');
   await page.context().close();
 }
 

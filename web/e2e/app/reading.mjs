@@ -1,5 +1,4 @@
-// Reading: both directions through a library, addresses that lead back, the keyboard, and
-// network failures.
+// Reading: paging in both directions, addresses of positions, the keyboard, and network failures.
 import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './fixture.mjs';
 
 const largest = 'g:demo:standard-library';
@@ -14,7 +13,7 @@ export async function pagingBothWays({ api, openAs }) {
   await page.getByRole('heading', { level: 1, name: 'The standard library' }).waitFor();
   await page.getByText(`${want.length} items · public items only`).waitFor();
   await page.locator('[data-entry]').first().waitFor();
-  if ((await entriesOf(page)).length > 60) throw new Error('more was read than is near the view');
+  if ((await entriesOf(page)).length > 60) throw new Error('entries far from the view were read');
   await scrollTo(page, 'bottom');
   expect(await entriesOf(page), want, 'the library, newest first');
 
@@ -31,11 +30,11 @@ export async function pagingBothWays({ api, openAs }) {
   await page.getByRole('heading', { level: 1, name: 'Search', exact: true }).waitFor();
   await page.goBack();
   await inView(page, middle);
-  expect(pages, 0, 'pages that were read again on the way back');
+  expect(pages, 0, 'pages that were read again after going back');
   await page.reload();
   await page.locator(`[data-entry="${middle}"]`).waitFor();
   const [first] = await entriesOf(page);
-  if (first === want[0]) throw new Error('the page began at the beginning again');
+  if (first === want[0]) throw new Error('the page starts at the beginning of the library');
   // Entries that are added above the view do not move it.
   await page.waitForFunction(() => scrollY > 0);
   await scrollTo(page, 'top');
@@ -71,14 +70,14 @@ export async function keyboard({ openAs, base }) {
     expect(await focused(page), 'Skip to content', `the first stop of the Tab key at ${page.url()}`);
   }
   await page.keyboard.press('Enter');
-  expect(await page.evaluate(() => document.activeElement.id), 'main', 'where the skip link leads');
+  expect(await page.evaluate(() => document.activeElement.id), 'main', 'the focus after the skip link');
 
   await page.locator('[data-entry] a').first().focus();
   const titles = await page.locator('[data-entry] h3').allTextContents();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
   expect(await focused(page), titles[2], 'two entries down');
-  expect(await page.locator('[data-entry] a[tabindex="0"]').count(), 1, 'entries in the order of the Tab key');
+  expect(await page.locator('[data-entry] a[tabindex="0"]').count(), 1, 'entries that the Tab key reaches');
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   await item(page).getByRole('heading', { level: 2, name: titles[1], exact: true }).waitFor();
@@ -108,7 +107,7 @@ export async function keyboard({ openAs, base }) {
   await page.context().close();
 }
 
-// errorMessages: the page says what is wrong, and tries again.
+// errorMessages: the page shows what failed, and retries.
 export async function errorMessages({ openAs, base }) {
   const page = await openAs(null);
   let broken = true;
@@ -186,7 +185,7 @@ export async function storeDown({ openAs, base }) {
   await page.context().close();
 }
 
-// phone reads on a small screen, in the dark, and returns to the same position.
+// phone reads on a small screen with the dark theme, and returns to the same position.
 export async function phone({ openAs, base }) {
   const page = await openAs('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
   await page.locator('[data-entry]').first().waitFor();

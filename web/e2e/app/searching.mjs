@@ -63,8 +63,8 @@ export async function searching({ api, openAs }) {
   expect(await page.evaluate(() => history.length), steps, 'the history after the same search again');
 
   await field(page).fill('one two three four five six seven eight nine ten eleven');
-  await page.getByRole('heading', { name: 'This search is too long' }).waitFor();
-  expect(await page.getByRole('button', { name: 'Try again' }).count(), 0, 'buttons that repeat what cannot succeed');
+  await page.getByRole('heading', { name: 'The search is too long' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Try again' }).count(), 0, 'Try again buttons for a search that cannot succeed');
 
   // Buttons that go away leave the focus in the search.
   await field(page).fill('nosuchword');
@@ -110,7 +110,7 @@ export async function searching({ api, openAs }) {
   await phone.context().close();
 }
 
-// searchProgress shows how far a search in a large library is, stops it, and goes on.
+// searchProgress shows the progress of a search in a large library, stops it, and continues it.
 export async function searchProgress({ openAs }) {
   const page = await openAs(null, { path: `/app/library/${largest}` });
   await page.locator('[data-entry]').first().waitFor();
@@ -151,8 +151,8 @@ export async function searchProgress({ openAs }) {
   await page.context().close();
 }
 
-// searchAgain repeats a search: a fault in between does not bring the former results back, and
-// a search that nothing has outdated says so.
+// searchAgain repeats a search: a failure does not bring former results back, and results that are
+// up to date are not reported as outdated.
 export async function searchAgain({ api, openAs }) {
   const create = async (title) => {
     const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {

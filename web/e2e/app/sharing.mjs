@@ -4,8 +4,8 @@ import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item
 // title is the title of an item that only this test uses.
 const title = 'On carrels';
 
-// itemLifecycle is the life of one item as two users see it: it is created, shared with two users
-// and a group, changed, edited by both at once, removed and deleted.
+// itemLifecycle: two users see an item that is created, shared with two users and a group, changed,
+// edited by both at once, removed and deleted.
 export async function itemLifecycle(fixture) {
   const ann = await fixture.openAs('Ann');
   const cleo = await fixture.openAs('Cleo');
@@ -25,7 +25,7 @@ export async function itemLifecycle(fixture) {
   await edit(ann, cleo);
   await conflict(fixture, ann, id);
   await visibility(fixture, ann, cleo, id);
-  await takeOut(fixture, cleo, id);
+  await removeFromLibrary(fixture, cleo, id);
   await remove(ann, id);
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
@@ -38,7 +38,7 @@ async function create(page) {
   // Each fault is shown at its field, and focus moves to the first of them.
   await page.getByRole('textbox', { name: 'Title' }).and(page.locator('[aria-invalid="true"]')).waitFor();
   await page.getByRole('textbox', { name: 'Link' }).and(page.locator('[aria-invalid="true"]')).waitFor();
-  expect(await focused(page), 'Title', 'the field that is led to');
+  expect(await focused(page), 'Title', 'the field that gets focus');
   await page.getByRole('textbox', { name: 'Title' }).fill(title);
   await page.getByRole('textbox', { name: 'Link' }).fill('https://example.org/carrels');
   await page.getByRole('textbox', { name: 'Description' }).fill('A fixture with high sides.');
@@ -57,7 +57,7 @@ async function shareByKeyboard(page) {
   await dialog(page).waitFor();
   const field = page.getByRole('combobox', { name: 'People and groups' });
 
-  // Choosing nobody is a fault, shown at the field, which has focus from the start.
+  // Choosing nobody is an error, shown at the field, where focus starts.
   await field.and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Enter');
   await page.getByText('Choose at least one person or group.').waitFor();
@@ -84,7 +84,7 @@ async function shareByKeyboard(page) {
   await page.keyboard.press('ArrowDown');
   await dialog(page).getByRole('radio', { name: 'Editor' }).and(page.locator(':checked')).waitFor();
   await page.keyboard.press('Tab');
-  expect(await focused(page), 'Cancel', 'after the roles');
+  expect(await focused(page), 'Cancel', 'focus after the roles');
   await page.keyboard.press('Tab');
   expect(await focused(page), 'Share', 'the last button');
   await page.keyboard.press('Enter');
@@ -139,9 +139,9 @@ async function visibility({ api, openAs }, ann, cleo, id) {
   await stranger.context().close();
 }
 
-async function takeOut({ api }, cleo, id) {
+async function removeFromLibrary({ api }, cleo, id) {
   await item(cleo).getByRole('button', { name: 'Remove from my library…' }).click();
-  await dialog(cleo).getByText('You give up your role on it.').waitFor();
+  await dialog(cleo).getByText('You lose your role on it.').waitFor();
   await confirm(cleo, 'Remove from your library?', 'Remove');
   await says(cleo, `“${title}” was removed from your library.`);
   await entry(cleo, title).waitFor({ state: 'detached' });
@@ -151,7 +151,7 @@ async function takeOut({ api }, cleo, id) {
   const { content } = await api('Cleo', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id });
   if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo still has the item');
 
-  // Public access can be withdrawn by the owner alone, and that is visible at once, too.
+  // When only the owner keeps access, other users see that immediately.
   await cleo.goto(`${new URL(cleo.url()).origin}/app/item/${id}`);
   await cleo.getByRole('button', { name: 'Add to my library' }).click();
   await says(cleo, 'Added to your library.');
@@ -189,7 +189,7 @@ export async function shareSuggestions({ api, openAs }) {
   await field.fill('eli');
   await asked;
   await field.press('Enter');
-  expect(await chips.count(), 0, 'people chosen of a list that was found by another text');
+  expect(await chips.count(), 0, 'people chosen from the results of a former text');
   for (const route of held) await route.continue();
   await choose(ann, 'Eli Evans');
   await field.press('Backspace');
@@ -205,7 +205,7 @@ export async function shareSuggestions({ api, openAs }) {
     const [box, last] = [list, list.lastElementChild].map((element) => element.getBoundingClientRect());
     return list.scrollHeight > list.clientHeight && last.top >= box.top && last.bottom <= box.bottom;
   });
-  expect((await field.boundingBox()).y, before.y, 'position of the field when a list opens below it');
+  expect((await field.boundingBox()).y, before.y, 'the position of the field when a list opens below it');
 
   await field.fill('zed');
   await ann.locator('.picker-none').getByText('No matches in demo.').waitFor();
@@ -227,13 +227,13 @@ export async function shareSuggestions({ api, openAs }) {
   await (await late).finished();
   await field.fill('u:acme:zed');
   await offered(ann, 'u:acme:zed').waitFor();
-  expect(await chips.count(), 1, 'people chosen, of whom one was looked up too late');
+  expect(await chips.count(), 1, 'people chosen when a look-up ended too late');
   await field.press('Enter');
   await ann.getByRole('button', { name: 'Remove Zed Zhou' }).waitFor();
   await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
   await says(ann, 'Shared with Cleo Carter, Zed Zhou.');
   const { content } = await api('Zed', 'query ($id: ID!) { content(id: $id) { viewerRole } }', { id });
-  expect(content, { viewerRole: 'VIEWER' }, 'what Zed has of it');
+  expect(content, { viewerRole: 'VIEWER' }, "Zed's role");
   await ann.context().close();
 }
 
@@ -269,7 +269,7 @@ export async function newEntries({ api, openAs }) {
   if (moved > 1) throw new Error(`the entry in view has moved by ${moved} pixels`);
   await ann.getByRole('button', { name: '1 new update' }).click();
   await ann.waitForFunction(() => scrollY === 0 && !location.search);
-  expect(await focused(ann), 'Fresh from the press', 'what the button leads to');
+  expect(await focused(ann), 'Fresh from the press', 'what has focus after the button');
 
   // If the start has to be read but cannot be, the button stays.
   await far.evaluate((element) => element.scrollIntoView({ block: 'center' }));

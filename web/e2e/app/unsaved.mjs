@@ -1,5 +1,5 @@
-// Typed text is not lost: not by a key, not by changes of others, not by a token that expires
-// or a network that fails.
+// Typed text is not lost by a key, by changes of others, by a token that expires, or by a network
+// failure.
 import { dialog, discard, entriesOf, entry, expect, focused, item, live, openEntry, says, scrollTo } from './fixture.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
@@ -43,12 +43,12 @@ export async function discardedEdits({ api, openAs }) {
   };
   await ann.keyboard.press('Escape');
   await kept('Escape');
-  // At a second Escape, browsers close a dialog without asking.
+  // On a second Escape, browsers close a dialog without asking.
   await ann.keyboard.press('Escape');
   await ann.keyboard.press('Escape');
   await asked.waitFor({ state: 'detached' });
   expect(await text.inputValue(), 'Not saved yet.', 'what was typed, after Escape twice');
-  // They may also close it without a key, for example at a back gesture.
+  // They may also close it without a key, for example on a back gesture.
   await edit.evaluate((element) => element.close());
   await kept('a close by the browser');
   await edit.getByRole('button', { name: 'Close' }).click();
@@ -148,7 +148,7 @@ export async function removedFromGroup({ api, openAs }) {
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Of the group alone"}) { userErrors { message } } }', { id: content });
   await cleo.getByText('There is no such library').waitFor();
   await dialog(cleo).getByText('This item was deleted, or you no longer have access to it.').waitFor();
-  expect(await dialog(cleo).getByRole('textbox', { name: 'Description' }).inputValue(), 'By a member.', 'what was typed by somebody who was taken out');
+  expect(await dialog(cleo).getByRole('textbox', { name: 'Description' }).inputValue(), 'By a member.', 'what was typed by a removed member');
   await dialog(cleo).getByRole('button', { name: 'Create as new item' }).click();
   await says(cleo, '“Of the group” was created in your library.');
   await cleo.context().close();
@@ -257,7 +257,7 @@ export async function offline({ api, openAs, faults }) {
   await ann.context().setOffline(false);
   await ann.getByRole('link', { name: 'Cleo Carter' }).waitFor();
 
-  // If the browser wrongly reports to be offline, an answer of the gateway counts more.
+  // If the browser wrongly reports that it is offline, an answer from the gateway corrects that.
   await ann.evaluate(() => dispatchEvent(new Event('offline')));
   const warning = ann.getByText('You are offline. What you see may have changed since.');
   await warning.waitFor();
@@ -330,7 +330,7 @@ export async function itemForGroup({ api, openAs }) {
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await entry(ann, 'For me').waitFor();
   const { group } = await api('Ann', '{ group(id: "g:demo:library-team") { library(first: 5, orderBy: {field: LAST_MODIFIED, direction: DESC}) { nodes { title } } } }');
-  expect(group.library.nodes.map(({ title }) => title).filter((title) => /^For (me|the team)$/.test(title)), ['For the team'], 'what the group got');
+  expect(group.library.nodes.map(({ title }) => title).filter((title) => /^For (me|the team)$/.test(title)), ['For the team'], 'the items of the group');
 
   await ann.goto(new URL('/app/find', ann.url()).href);
   await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
@@ -354,8 +354,8 @@ export async function smallScreen({ openAs }) {
   await button.click();
   await dialog(ann).getByRole('alert').getByText('Check Title and Link.').waitFor();
   await inView('when fields are wrong');
-  expect(await focused(ann), 'Title', 'the field that is led to');
+  expect(await focused(ann), 'Title', 'the field that gets focus');
   await dialog(ann).getByRole('alert').getByRole('button', { name: 'Link' }).click();
-  expect(await focused(ann), 'Link', 'the field that the summary leads to');
+  expect(await focused(ann), 'Link', 'the field that gets focus from the summary');
   await ann.context().close();
 }

@@ -1,4 +1,4 @@
-// Links into GraphiQL: what is copied, what it opens, and that it never contains a token.
+// Links to GraphiQL: copying and opening them, and that they never contain a token.
 import { expect } from '../browser.mjs';
 import { activeTab, askAs, editorShows, openTab, paste } from './page.mjs';
 
@@ -16,7 +16,7 @@ export async function links(page, base) {
   await paste(page, `${variables} .graphiql-editor:not(.hidden)`, '{}');
   await page.getByRole('button', { name: 'Variables', exact: true }).click();
   expect(/hush|bearer|eyJ/i.test(decodeURIComponent(link)), false, `a token in ${link}`);
-  expect([...new URL(link).searchParams.keys()], ['query', 'variables'], 'what a link holds');
+  expect([...new URL(link).searchParams.keys()], ['query', 'variables'], 'the parameters of a link');
 
   await page.getByRole('button', { name: 'New tab' }).click();
   await paste(page, query, 'query One { viewer { id } } query Two($token: String = "hush", $id: ID!) { lease(id: $id, token: $token) { id } }');

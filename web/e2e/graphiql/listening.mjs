@@ -7,7 +7,7 @@ const library = 'g:demo:standard-library';
 const item = 'c:demo:encoding-json';
 const answer = '.graphiql-response';
 
-// listening goes through the life of a subscription, twice.
+// listening starts and ends a subscription, twice.
 export async function listening(page, base) {
   const world = await outside(base);
   const sockets = watchSockets(page);
@@ -23,18 +23,18 @@ export async function listening(page, base) {
   await editorShows(page, answer, 'Heard by Cleo.');
   await world.change('Heard by Cleo again.');
   await editorShows(page, answer, 'Heard by Cleo again.');
-  expect(sockets.map(({ as }) => as), ['u:demo:cleo'], 'whose sockets there are');
+  expect(sockets.map(({ as }) => as), ['u:demo:cleo'], 'the users of the sockets');
 
   // Choosing another viewer ends it; the next run is for the new viewer.
   await askAs(page, 'Ben');
-  await editorShows(page, answer, 'Ended, because Ben is asking now instead of Cleo.');
+  await editorShows(page, answer, 'Ended, because Ben is the viewer now instead of Cleo.');
   await ended(page, sockets[0]);
   await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: await world.newest('Ben') }));
   await press(page, 'Execute');
   await begun(page);
   await world.change('Heard by Ben.');
   await editorShows(page, answer, 'Heard by Ben.');
-  expect(sockets.map(({ as }) => as), ['u:demo:cleo', 'u:demo:ben'], 'whose sockets there are');
+  expect(sockets.map(({ as }) => as), ['u:demo:cleo', 'u:demo:ben'], 'the users of the sockets');
 
   await press(page, 'Stop');
   await ended(page, sockets[1]);
@@ -62,8 +62,8 @@ async function refusals(page) {
   await page.getByRole('button', { name: 'Variables', exact: true }).click();
 }
 
-// interruption: the page reports the interruption, and what to do about it. Sockets are
-// interrupted by loading another page under them.
+// interruption: the page reports a lost connection, and what to do. The test ends the sockets by
+// loading another page.
 async function interruption(page) {
   const held = [];
   await page.routeWebSocket('**/graphql', (socket) => {
@@ -122,7 +122,7 @@ function userOf(authorization) {
   return claims && JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))).sub;
 }
 
-// outside is the API, used without the page.
+// outside sends requests without the page.
 async function outside(base) {
   const { viewers } = await (await fetch(new URL('/dev/viewers', base))).json();
   const token = (name) => viewers.find((viewer) => viewer.name === name).token;
@@ -147,7 +147,7 @@ async function outside(base) {
         'mutation ($id: ID!, $description: String!) { updateContent(input: {id: $id, description: $description}) { userErrors { code } } }',
         { id: item, description },
       );
-      expect(updateContent.userErrors, [], 'faults of the change');
+      expect(updateContent.userErrors, [], 'errors of the change');
     },
   };
 }

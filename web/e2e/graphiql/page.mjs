@@ -2,7 +2,7 @@
 
 // askAs chooses a viewer in the menu.
 export function askAs(page, name) {
-  return page.getByLabel('Ask as').selectOption(name);
+  return page.getByLabel('Run as').selectOption(name);
 }
 
 export async function openTab(page, name) {
@@ -16,8 +16,8 @@ export function activeTab(page, name) {
   return page.getByRole('tab', { selected: true }).filter({ hasText: name });
 }
 
-// paste replaces the content of an editor. If it were typed, Monaco would close every quote and
-// brace once more.
+// paste replaces the content of an editor. If the text were typed, Monaco would add a second
+// closing quote or brace to each.
 export async function paste(page, editor, text) {
   await page.locator(`${editor} .monaco-editor`).first().click();
   await page.keyboard.press('Control+A');
@@ -29,7 +29,7 @@ export async function paste(page, editor, text) {
   await editorShows(page, editor, text);
 }
 
-// editorShows waits until Monaco shows the words. Monaco renders spaces as non-breaking ones.
+// editorShows waits until Monaco shows a text. Monaco renders spaces as non-breaking spaces.
 export function editorShows(page, editor, words) {
   return page.waitForFunction(
     ([selector, wanted]) => document.querySelector(`${selector} .view-lines`)?.textContent.replaceAll('\u00a0', ' ').includes(wanted),

@@ -1,4 +1,4 @@
-// Carrel's own panels: examples by task, and the explorer, which writes an operation.
+// The panels of examples, and the explorer, which builds an operation.
 import { activeTab, editorShows } from './page.mjs';
 
 const query = '.graphiql-query-editor';

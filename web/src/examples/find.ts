@@ -1,7 +1,7 @@
 import type { Task } from './task.ts';
 
-const latest = `# What is new in a tenant, for everyone: its PUBLIC
-# items, newest first.
+const latest = `# The newest items of a tenant that are PUBLIC, and
+# so visible to everyone.
 query Latest {
   latestContent(tenant: "demo", first: 5) {
     edges {
@@ -23,8 +23,8 @@ query Latest {
 `;
 
 const people = `# Look up people and groups while a name is typed.
-# A prefix finds by each word of a name. Only those
-# signed in to the tenant may ask.
+# A prefix matches each word of a name. Only viewers
+# signed in to the tenant may run this.
 query FindPeople($prefix: String) {
   principals(tenant: "demo", prefix: $prefix, first: 5) {
     nodes {
@@ -36,7 +36,7 @@ query FindPeople($prefix: String) {
 }
 `;
 
-const byUrl = `# An item by its URL; any form of it will do.
+const byUrl = `# An item by its URL, in any form.
 query ByUrl {
   contentByUrl(
     url: "HTTPS://demo.example/notes/./welcome#top"
@@ -50,8 +50,9 @@ query ByUrl {
 }
 `;
 
-const whoSeesWhat = `# Run this as each viewer in turn. What may not be
-# seen is null, as if it did not exist.
+const whoSeesWhat = `# Run this as each viewer in turn. Objects that the
+# viewer may not see are null, as if they did not
+# exist.
 query WhoSeesWhat {
   viewer {
     id
@@ -101,8 +102,8 @@ fragment Item on Content {
 }
 `;
 
-const limits = `# How large requests may be, so that a client need
-# not find out by hitting a limit.
+const limits = `# The limits of requests. Clients can read them here
+# instead of discovering them by errors.
 query Limits {
   limits {
     defaultPageSize
@@ -112,7 +113,7 @@ query Limits {
 `;
 
 export const find: Task = {
-  title: 'Find your way',
+  title: 'Find items and people',
   examples: [
     { query: latest, as: 'Anonymous' },
     { query: people, variables: '{\n  "prefix": "an"\n}', as: 'Cleo' },

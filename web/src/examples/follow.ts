@@ -2,8 +2,8 @@ import type { Task } from './task.ts';
 
 const libraryChanged = `# Run it and leave it open: it returns each change of
 # a library as it happens. Change something in a
-# second window (Update, as Ann). Its square button,
-# or another viewer in the bar, ends it. With a cursor
+# second window (Update, as Ann). The square button,
+# or choosing another viewer, ends it. With a cursor
 # as "after" it first returns the changes since then.
 subscription LibraryChanged($after: Cursor) {
   libraryChanged(

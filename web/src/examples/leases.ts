@@ -1,9 +1,9 @@
 import type { Example, Task } from './task.ts';
 
-const acquire = `# Take two keys together, or neither. Keep the id
-# and the token: the token is given here only, and
-# whoever has it confirms, cancels or reads the lease.
-# Within a minute, or the keys are free again.
+const acquire = `# Lease two keys together, or neither. Keep the id and
+# the token: the token cannot be read again, and it
+# confirms, cancels and reads the lease. Confirm it
+# within a minute, or the keys are free again.
 mutation AcquireLease {
   acquireLease(
     input: {
@@ -50,8 +50,8 @@ query ReadLease($id: ID!, $token: String!) {
 }
 `;
 
-const cancel = `# Give the keys up. confirmLease takes the same
-# input, and keeps them for good.
+const cancel = `# Release the keys. confirmLease takes the same input
+# and keeps them permanently.
 mutation CancelLease($id: ID!, $token: String!) {
   cancelLease(input: { id: $id, token: $token }) {
     lease {

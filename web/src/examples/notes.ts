@@ -1,8 +1,8 @@
 import type { Example, Task } from './task.ts';
 
-const readNote = `# A note in the language that is asked for, and
-# which others it has. Without locale the gateway
-# goes by the browser's Accept-Language.
+const readNote = `# A note in a language, and the other languages it
+# has. Without a locale the gateway uses the browser's
+# Accept-Language header.
 query ReadNote($locale: String) {
   content(id: "c:demo:welcome") {
     title
@@ -19,9 +19,9 @@ query ReadNote($locale: String) {
 }
 `;
 
-const createNote = `# As Ann: a note with its first text, which is
-# revision 0. The other examples below are about it;
-# their contentId is the id from here.
+const createNote = `# As Ann: create a note with its first text, which is
+# revision 0. The examples below use it: their
+# contentId is the id from here.
 mutation CreateNote {
   createContent(
     input: {
@@ -45,8 +45,8 @@ mutation CreateNote {
 }
 `;
 
-const saveDraft = `# As Ann: save what is not finished. Nobody else
-# sees it, and it can be saved as often as one likes.
+const saveDraft = `# As Ann: save an unfinished text. Nobody else sees
+# it, and you can save it as often as you like.
 mutation SaveDraft($contentId: ID!) {
   saveDraft(
     input: {
@@ -87,8 +87,8 @@ mutation PublishDraft($contentId: ID!) {
 }
 `;
 
-const suggest = `# As Cleo, who may read the note and not change it:
-# suggest another text to those who may.
+const suggest = `# As Cleo, who may read the note but not edit it:
+# suggest another text to its editors.
 mutation Suggest($contentId: ID!) {
   suggestRevision(
     input: {
@@ -134,7 +134,8 @@ mutation Accept($id: ID!) {
 `;
 
 const history = `# As Ann: the revisions of the note, newest first.
-# Who may not edit it sees the current one only.
+# Viewers who may not edit it see only the current
+# one.
 query History($contentId: ID!) {
   content(id: $contentId) {
     branch {

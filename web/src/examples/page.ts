@@ -1,10 +1,10 @@
 import type { Task } from './task.ts';
 
-const libraryPage = `# One page of the largest library, last changed
-# first. Choose who asks in the bar above, then run
-# it (Ctrl-Enter): anonymous readers see what is
-# PUBLIC, those signed in to its tenant LOGGEDIN
-# items too, members of the group everything.
+const libraryPage = `# One page of the largest library, most recently
+# changed first. Choose a viewer in the bar above and
+# run it (Ctrl-Enter). Anonymous viewers see PUBLIC
+# items, users of its tenant LOGGEDIN items too, and
+# members of the group all items.
 query LibraryPage($id: ID!, $first: Int) {
   principal(id: $id) {
     displayName
@@ -40,10 +40,10 @@ query LibraryPage($id: ID!, $first: Int) {
 `;
 
 const nextPage = `# Run it, copy pageInfo.endCursor into the variable
-# "after", run it again: the next page. The way back
-# is (last: 5, before: ...) with a startCursor. A
-# cursor serves everyone who reads the same bucket,
-# in this order only.
+# "after", and run it again for the next page. For the
+# page before, use last: 5 and before: startCursor. A
+# cursor is valid for everyone who reads the same
+# bucket, in the same order.
 query NextPage($after: Cursor) {
   principal(id: "g:demo:standard-library") {
     library(
@@ -66,8 +66,8 @@ query NextPage($after: Cursor) {
 }
 `;
 
-const oldest = `# The other end: the entries that have not changed
-# for longest, read backwards from the end.
+const oldest = `# The entries that have not changed for the longest
+# time, read backwards from the end.
 query Oldest {
   principal(id: "g:demo:standard-library") {
     library(

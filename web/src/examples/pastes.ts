@@ -20,9 +20,9 @@ query LatestPastes {
 }
 `;
 
-const create = `# Paste a text, signed in or not. Keep the secret:
-# it is given here only, and whoever has it may change
-# and delete the paste.
+const create = `# Create a paste, signed in or not. Keep the secret:
+# it cannot be read again, and whoever has it may
+# change and delete the paste.
 mutation CreatePaste {
   createPaste(
     input: {
@@ -46,7 +46,7 @@ mutation CreatePaste {
 
 const created = `# Run it and leave it open: it returns each new
 # public paste. With a cursor from LatestPastes as
-# "after", those since then come first.
+# "after" it first returns the pastes since then.
 subscription PasteCreated($after: Cursor) {
   pasteCreated(after: $after) {
     id
@@ -56,8 +56,8 @@ subscription PasteCreated($after: Cursor) {
 }
 `;
 
-const update = `# Change the paste: it is listed nowhere from now on,
-# and read by its id only.
+const update = `# Make the paste private: from now on it is in no
+# list, and can be read only by its id.
 mutation UpdatePaste($id: ID!, $secret: String!) {
   updatePaste(
     input: { id: $id, secret: $secret, isPrivate: true }
@@ -95,7 +95,7 @@ const itsPaste = {
 const aboutIt = '{\n  "id": "",\n  "secret": ""\n}';
 
 export const pastes: Task = {
-  title: 'Paste texts',
+  title: 'Create pastes',
   examples: [
     { query: latest, as: 'Anonymous' },
     { query: create, as: 'Anonymous' },

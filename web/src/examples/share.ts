@@ -1,7 +1,7 @@
 import type { Task } from './task.ts';
 
-const addLink = `# As Ann: a link for everyone who is signed in. It
-# is in her library at once.
+const addLink = `# As Ann: create a link for everyone who is signed in.
+# It appears in her library immediately.
 mutation AddLink {
   createContent(
     input: {
@@ -25,9 +25,9 @@ mutation AddLink {
 }
 `;
 
-const shareItem = `# As Ann: put an item into Cleo's library. Cleo can
-# do that herself with whatever she may see. Sharing
-# twice changes nothing and succeeds.
+const shareItem = `# As Ann: put an item into Cleo's library. Cleo can do
+# that herself with any item that she may share.
+# Sharing again succeeds and changes nothing.
 mutation Share {
   shareContent(
     input: {
@@ -85,9 +85,10 @@ mutation SetRoles($contentId: ID!) {
 }
 `;
 
-const update = `# As Ann, who manages it: change an item. It moves
-# to the newest end of every library that holds it;
-# run the first tab again. Anyone else is FORBIDDEN.
+const update = `# As Ann, who manages the item: change it. It moves to
+# the newest end of every library that contains it:
+# run the first tab again to see that. Other viewers
+# get FORBIDDEN.
 mutation Update {
   updateContent(
     input: {
@@ -114,7 +115,7 @@ mutation Update {
 }
 `;
 
-const remove = `# As Cleo: take an item out of one's own library. A
+const remove = `# As Cleo: remove an item from her own library. The
 # second time there is nothing to remove, and
 # userErrors says so.
 mutation Remove {

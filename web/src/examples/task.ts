@@ -1,5 +1,5 @@
-// The type of the examples. All of them fit the data of `make run` (package demo), and a test
-// runs each against a gateway with these data.
+// The types of the examples. All examples use the data of `make run` (package demo), and a test
+// runs each of them against a gateway with that data.
 
 // An Example is one operation.
 export interface Example {
@@ -13,13 +13,13 @@ export interface Example {
   from?: Record<string, [example: string, ...path: (string | number)[]]>;
 }
 
-// A Task is a task of a user, with the operations for it in their order.
+// A Task is something that a user wants to do, with the operations for it in order.
 export interface Task {
   title: string;
   examples: Example[];
 }
 
-// nameOf is the name of the operation of an example.
+// nameOf returns the name of the operation of an example.
 export function nameOf({ query }: Example): string {
   return /^(?:query|mutation|subscription) (\w+)/m.exec(query)?.[1] ?? '';
 }

@@ -1,4 +1,4 @@
-// What can be said of the examples without a gateway; e2e/examples.mjs runs them.
+// Checks of the examples that need no gateway. e2e/examples.mjs runs the examples.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ test('each example has a unique name and a comment, and fits the schema', () => 
   for (const example of examples) {
     const name = nameOf(example);
     assert.match(name, /^[A-Z]/);
-    assert.ok(!names.has(name), `${name} is there twice`);
+    assert.ok(!names.has(name), `there are two examples ${name}`);
     names.add(name);
     assert.match(example.query, /^# /, name);
     assert.deepEqual(validate(schema, parse(example.query)), [], name);

@@ -1,4 +1,4 @@
-// What a link into GraphiQL holds, and what it never holds.
+// Links to GraphiQL: what they contain, and that they never contain secrets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asksForDocs, makeLink, maxLink, readLink, type Link } from '../link.ts';
@@ -10,7 +10,7 @@ function linkTo(parts: Partial<Link>) {
   return makeLink(page, { query: '{ viewer { id } }', variables: '', operationName: '', ...parts });
 }
 
-// made is the link, where there must be one.
+// made returns a link that must exist.
 function made(parts: Partial<Link>) {
   const result = linkTo(parts);
   assert.ok('link' in result, JSON.stringify(result));
@@ -72,7 +72,7 @@ mutation ($secret: String = "", $id: ID = "p:1") {
 
 test('a token elsewhere prevents the link', () => {
   for (const parts of [{ query: `# ${jwt}\n{ viewer { id } }` }, { variables: `{"${jwt}": 1}` }]) {
-    assert.deepEqual(linkTo(parts), { refused: 'There is no link to an operation with a token in it.' });
+    assert.deepEqual(linkTo(parts), { refused: 'Cannot copy a link: the operation contains a token.' });
   }
 });
 

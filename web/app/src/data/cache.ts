@@ -1,5 +1,5 @@
-// How data that was read is cached: one record for each user, group and item, so that a change
-// shows wherever the item does, and one stretch of entries for each library and view.
+// The cache of what was read: one record for each user, group and item, so that a change shows
+// wherever the item does, and one stretch of entries for each library and view.
 import { InMemoryCache, type ApolloCache, type FieldPolicy, type Reference } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { dropEntry, joinPage, placeEntry, settle, type Asked, type Edge, type Stretch } from './entries.ts';
@@ -49,7 +49,7 @@ export function createCache() {
   });
 }
 
-// known answers a look-up by id with the record that another query has read.
+// known resolves a look-up by id to the record that another query has read.
 function known(typename: (id: string) => string): FieldPolicy<Reference> {
   return {
     read(existing, { args, toReference, canRead }) {
@@ -145,7 +145,7 @@ export function forgetItem(cache: ApolloCache, id: string) {
   cache.gc();
 }
 
-// writeNewer keeps a record unless a newer one was read in the meantime.
+// writeNewer stores a record unless the cache has a newer version of it.
 function writeNewer(cache: ApolloCache, node: EntryFragment) {
   const id = keyOf(cache, node.id);
   const held = cache.readFragment({ id, fragment: EntryFragmentDoc });

@@ -1,6 +1,6 @@
 // The connection of one session to the gateway: operations over HTTP, changes over a websocket,
-// and the cache. Another session has another, so that nothing one viewer has read is ever shown
-// to the next.
+// and the cache. Each session has its own, so that nothing that one viewer has read is shown to
+// another.
 import { ApolloClient, HttpLink } from '@apollo/client';
 import { print } from 'graphql';
 import { createClient as createSocket } from 'graphql-ws';
@@ -10,11 +10,11 @@ import type { Sink } from './follow.ts';
 import { LibraryChangedDocument, PasteCreatedDocument, type LibraryChangedSubscription, type PasteCreatedSubscription, type PasteSummaryFragment } from '../generated/operations.ts';
 import { answered } from './network.ts';
 
-// What a socket is closed with when its token is missing or no longer good.
+// The close codes of a socket whose token is missing or no longer accepted.
 const refusedToken = new Set<unknown>([4401, 4403]);
 
-// unauthenticated is the error of a refused socket if there is no other token, in the form of
-// an operation's error: it is not retried.
+// unauthenticated is the error of a socket whose token was refused and cannot be renewed. It has
+// the form of an operation's error, and is not retried.
 const unauthenticated = [{ message: 'The token is not accepted.', extensions: { code: 'UNAUTHENTICATED' } }];
 
 interface Access {
@@ -80,21 +80,21 @@ export function connect({ token, renew, expired }: Access): Connection {
   };
 }
 
-// closeCode is the code that a socket was closed with, if that is the fault.
+// closeCode returns the code that a socket was closed with, or undefined for another error.
 function closeCode(fault: unknown): unknown {
   return (fault as { code?: unknown } | null)?.code;
 }
 
-// openSocket connects when somebody first listens, and stays open a little
-// after the last one stops: the next library is often one click away.
+// openSocket connects for the first subscription, and stays open for a few seconds after the
+// last one has ended: the reader often opens another library next.
 function openSocket(token: Access['token']) {
   let connected = false;
   const waiting = new Set<() => void>();
   const client = createSocket({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: () => (token() ? { authorization: `Bearer ${token()}` } : {}),
-    // Taking a subscription up again needs the newest cursor, which the socket
-    // does not know: follow.js does it.
+    // To resume a subscription takes the newest cursor, which the socket does not
+    // have: follow.ts does it.
     retryAttempts: 0,
     lazyCloseTimeout: 3000,
     keepAlive: 20_000,
@@ -111,8 +111,8 @@ function openSocket(token: Access['token']) {
   });
   return {
     client,
-    // onceConnected calls back when the socket is open, at once if it is, and
-    // answers with a way to call that off.
+    // onceConnected calls notify once the socket is open. It returns a function
+    // that cancels the call.
     onceConnected(notify: () => void): () => void {
       if (connected) {
         queueMicrotask(notify);
@@ -151,8 +151,8 @@ function authorized({ token, renew, expired }: Access): typeof fetch {
   };
 }
 
-// newKey is an idempotency key: 128 random bits. crypto.randomUUID would ask
-// for HTTPS.
+// newKey returns an idempotency key of 128 random bits. crypto.randomUUID would
+// require HTTPS.
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,6 +1,6 @@
-// Colours source text. The highlighter returns a tree of tokens, from which
-// elements are made: no HTML is, so markup in a text stays text (ADR 35). This
-// module is loaded when the first text is shown.
+// Syntax highlighting. The highlighter returns a tree of tokens, which become
+// elements and never HTML, so markup in a text stays text (ADR 35). This module
+// is loaded when the first text is shown.
 import { createLowlight } from 'lowlight';
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';
@@ -29,21 +29,21 @@ import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { longestColoured } from './languages.ts';
 
-// A token is a text, or tokens that a class colours.
+// A token is a text, or tokens in an element whose class sets the colour.
 export type ColourToken = string | { className: string; children: ColourToken[] };
 
 const grammars = { bash, c, cpp, csharp, css, diff, dockerfile, go, graphql, ini, java, javascript, json, kotlin, makefile, markdown, php, python, ruby, rust, sql, swift, typescript, xml, yaml };
 const lowlight = createLowlight(grammars);
 
-// sampled is how many characters of a text are read to guess its language, and
-// leastRelevance how sure the guess has to be. Prose has words that are keywords
-// somewhere, but few of the marks of code.
+// sampled is the number of characters that are read to guess the language of a
+// text, and leastRelevance the confidence that a guess needs. Prose contains
+// keywords of some languages, but little of the punctuation of code.
 const sampled = 2000;
 const leastRelevance = 5;
 const marks = /[{}()[\];=<>]/g;
 const leastMarks = 0.02;
 
-// guessLanguage returns the language that a text seems to be in, null if there is none.
+// guessLanguage returns the language that a text is probably in, or null if it is prose.
 export function guessLanguage(text: string): string | null {
   const sample = text.slice(0, sampled);
   if ((sample.match(marks)?.length ?? 0) < leastMarks * sample.length) return null;
@@ -51,8 +51,8 @@ export function guessLanguage(text: string): string | null {
   return data?.language && (data.relevance ?? 0) >= leastRelevance ? data.language : null;
 }
 
-// colour returns the tokens of a text. One that is too long, or in an unknown
-// language, is one token.
+// colour returns the tokens of a text. A text that is too long, or in an unknown
+// language, is a single token.
 export function colour(text: string, language: string | null): ColourToken[] {
   if (language === null || !lowlight.registered(language) || text.length > longestColoured) return [text];
   return tokensOf(lowlight.highlight(language, text).children);

@@ -6,8 +6,8 @@ interface Connection<Edge> {
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
-// hasNone reports whether a connection is known to be empty. A page that the read budget cut
-// short may be empty while more follows.
+// hasNone reports whether a connection is empty. An empty page alone does not show that: the
+// gateway may have used up its read budget before it found an edge.
 export function hasNone({ edges, pageInfo }: Connection<unknown>): boolean {
   return edges.length === 0 && !pageInfo.hasNextPage;
 }

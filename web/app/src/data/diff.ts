@@ -1,7 +1,7 @@
 // The differences between two texts, line by line.
 
-// Row is a line of a comparison, side by side: before is null for a line that was
-// added, after for one that was removed.
+// Row is a row of a comparison side by side: before is null for a line that was
+// added, and after is null for one that was removed.
 export interface Row {
   before: string | null;
   after: string | null;
@@ -52,11 +52,11 @@ function middle(a: string[], b: string[]): Row[] {
   return rows;
 }
 
-// common returns the positions of a longest common subsequence, in both texts.
+// common returns the positions, in both texts, of the lines of a longest common subsequence.
 function common(a: string[], b: string[]): [number, number][] {
   const width = b.length + 1;
   if ((a.length + 1) * width > maxCells) return [];
-  // length[i * width + j] is how long it is for the rest of a from i and of b from j.
+  // length[i * width + j] is its length for the lines of a from i on and of b from j on.
   const length = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number) => length[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i -= 1) {
@@ -71,7 +71,7 @@ function common(a: string[], b: string[]): [number, number][] {
   return pairs;
 }
 
-// fold leaves out the lines that are the same, except some around each change.
+// fold replaces unchanged lines by their number, except those near a change.
 export function fold(rows: readonly Row[], around = 2): (Row | Fold)[] {
   const near = new Uint8Array(rows.length);
   rows.forEach((row, index) => {

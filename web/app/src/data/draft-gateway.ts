@@ -1,4 +1,4 @@
-// The drafts of the gateway, as far as editing a text needs them.
+// The calls of the gateway that editing a draft needs.
 
 export interface PlainText {
   title: string;
@@ -28,8 +28,7 @@ interface DraftInput extends PlainText {
   expectedVersion: number;
 }
 
-// DraftGateway are the calls of the gateway that a session needs, for one branch and locale of
-// an item.
+// DraftGateway reads and changes the draft of one branch and locale of an item.
 export interface DraftGateway<Revision extends Published> {
   read(): Promise<{ draft: StoredDraft | null; current: Revision | null }>;
   revision(number: number): Promise<Revision | null>;
@@ -41,5 +40,5 @@ export interface DraftGateway<Revision extends Published> {
 // hasCode reports whether one of the faults has a code.
 export const hasCode = (faults: readonly DraftFault[], code: string) => faults.some((fault) => fault.code === code);
 
-// sameText reports whether two texts are equal; no text equals nothing.
+// sameText reports whether two texts are equal. null equals no text, not even null.
 export const sameText = (a: PlainText | null, b: PlainText | null) => a !== null && b !== null && a.title === b.title && a.body === b.body;

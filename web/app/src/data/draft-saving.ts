@@ -1,22 +1,21 @@
-// Saving a text as a draft: a moment after the last key, one save at a time, and
-// over no version but the one that this session knows.
+// Saving a text as a draft: shortly after the last keystroke, one save at a time,
+// and never over a version of the draft that this session does not know.
 import { hasCode, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
 import type { DraftStore } from './draft-state.ts';
 
-// delay is how long after the last key a draft is saved, in milliseconds.
+// delay is how long after the last keystroke a draft is saved, in milliseconds.
 export const delay = 800;
 
-// Later calls a function after some milliseconds, unless the function it returns is called
-// before.
+// Later calls a function after some milliseconds. The function that it returns cancels the call.
 export type Later = (act: () => void, ms: number) => () => void;
 
 export interface DraftSaving {
   edit(change: Partial<PlainText>): void;
   // flush saves the typed text, and returns whether all of it is saved.
   flush(): Promise<boolean>;
-  // resave stores the text once more, with another base or over another version.
+  // resave saves the text again, with another base or over another version.
   resave(): Promise<boolean>;
-  // unschedule forgets the save that waits for a pause in typing.
+  // unschedule cancels the save that waits for a pause in typing.
   unschedule(): void;
   // running is the save under way, if any.
   running(): Promise<boolean> | null;
@@ -49,7 +48,7 @@ export function draftSaving<Revision extends Published>(store: DraftStore<Revisi
   };
 }
 
-// saveAll saves until nothing typed meanwhile is unsaved, and returns whether it has succeeded.
+// saveAll saves until all that was typed meanwhile is saved too. It returns whether it succeeded.
 async function saveAll<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
   try {
     while (store.isDirty()) {
@@ -74,7 +73,7 @@ async function saveOnce<Revision extends Published>(store: DraftStore<Revision>,
     stored.unanswered = text;
     throw error;
   });
-  if (hasCode(userErrors, 'CONFLICT')) return mayGoOn(store, gateway);
+  if (hasCode(userErrors, 'CONFLICT')) return handleConflict(store, gateway);
   if (!draft) {
     store.set({ saving: 'failed', faults: userErrors });
     return false;
@@ -89,17 +88,17 @@ async function saveOnce<Revision extends Published>(store: DraftStore<Revision>,
   return true;
 }
 
-// mayGoOn handles a draft that has another version than expected, and returns whether saving
-// continues.
-async function mayGoOn<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
+// handleConflict handles a draft whose version is not the expected one. It returns whether
+// saving may continue.
+async function handleConflict<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
   const { stored } = store;
   const { draft, current } = await gateway.read();
   if (draft && !sameText(draft, stored.unanswered) && !sameText(draft, store.state().text)) {
     store.set({ elsewhere: draft, saving: 'failed' });
     return false;
   }
-  // This session has stored it, or the draft was published or discarded elsewhere: then the
-  // text starts another one.
+  // Either this session has stored the draft itself, or it was published or discarded elsewhere,
+  // and the text begins a new draft.
   stored.version = draft?.version ?? 0;
   store.set({ current, hasDraft: draft !== null });
   return true;

@@ -1,6 +1,5 @@
-// A text while it is edited. It is saved as a draft a moment after the last key, and published
-// on request. What others save or publish meanwhile is noticed and never overwritten without
-// asking.
+// Editing a text. It is saved as a draft shortly after the last keystroke, and published on
+// request. What others save or publish meanwhile is never overwritten without asking.
 import { hasCode, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
 import { draftSaving, type Later } from './draft-saving.ts';
 import { draftStore, type DraftState, type DraftStore } from './draft-state.ts';
@@ -69,8 +68,8 @@ export function draftSession<Revision extends Published>(gateway: DraftGateway<R
   };
 }
 
-// readCurrent notices a revision that has become current: an untouched text
-// follows it, any other one is compared with it.
+// readCurrent reads the current revision. If it is another one than before, it
+// replaces a text that was not edited, and is compared with one that was.
 async function readCurrent<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<void> {
   const { draft, current } = await gateway.read();
   const number = current?.number ?? null;
@@ -79,7 +78,7 @@ async function readCurrent<Revision extends Published>(store: DraftStore<Revisio
   else if (number !== store.stored.base) await store.compareWith(current);
 }
 
-// whileBusy publishes or discards. It returns whether that was done.
+// whileBusy runs act, which publishes or discards, and returns whether it succeeded.
 async function whileBusy<Revision>(store: DraftStore<Revision>, act: () => Promise<boolean>): Promise<boolean> {
   store.set({ busy: true, faults: [], error: null });
   try {
@@ -100,8 +99,8 @@ async function publish<Revision extends Published>(store: DraftStore<Revision>, 
   return false;
 }
 
-// wasPublished reports whether an earlier attempt to publish has succeeded whose
-// answer was lost.
+// wasPublished reports whether an earlier attempt to publish succeeded although
+// its answer was lost.
 async function wasPublished<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
   const { draft, current } = await gateway.read();
   if (draft === null && sameText(current, store.state().text) && current?.number !== store.stored.base) return true;
@@ -118,7 +117,7 @@ async function discard<Revision extends Published>(store: DraftStore<Revision>, 
   return true;
 }
 
-// whyNot is why a text was not saved, in a sentence.
+// whyNot returns a sentence that says why a text was not saved; '' if it was.
 export function whyNot({ faults, error }: Pick<DraftState<unknown>, 'faults' | 'error'>): string {
   if (faults.length > 0) return faults.map(({ message }) => message).join(' ');
   return error ? explain(error, { online: isOnline() }).text : '';

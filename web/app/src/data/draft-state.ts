@@ -1,22 +1,22 @@
-// The state of a text while it is edited: what the editor shows, and what the
-// gateway has stored of it.
+// The state of a text that is edited: what the editor shows, and what the gateway
+// has stored.
 import { sameText, type DraftFault, type DraftGateway, type PlainText, type Published, type StoredDraft } from './draft-gateway.ts';
 
 export interface DraftState<Revision> {
-  // Until the text was read there is nothing to edit.
+  // false until the text was read.
   ready: boolean;
   text: PlainText;
   // unchanged: there is no draft, and nothing was typed.
   saving: 'unchanged' | 'pending' | 'saving' | 'saved' | 'failed';
-  // publishing or discarding.
+  // Whether the draft is being published or discarded.
   busy: boolean;
   faults: readonly DraftFault[];
   error: unknown;
   hasDraft: boolean;
-  // The text that visitors see, and the one that this text was made from.
+  // The text that visitors see, and the one that this text is based on.
   current: Revision | null;
   base: Revision | null;
-  // Another revision has become current since: publishing waits for a decision.
+  // Another revision has become current since: the reader has to decide before publishing.
   stale: boolean;
   // The draft that was saved in another window, if it differs from this text.
   elsewhere: StoredDraft | null;
@@ -25,11 +25,11 @@ export interface DraftState<Revision> {
 // StoredText is what the gateway has stored, as far as this session knows.
 export interface StoredText {
   text: PlainText | null;
-  // unanswered is a text that was sent and whose answer was lost: it may be stored.
+  // unanswered is a text that was sent but whose answer was lost: it may have been stored.
   unanswered: PlainText | null;
   // The version of the draft; 0: there is none.
   version: number;
-  // The number of the revision that the text was made from.
+  // The number of the revision that the text is based on.
   base: number | null;
 }
 
@@ -42,11 +42,11 @@ export interface DraftStore<Revision> {
   isDirty(): boolean;
   // begin starts to edit a draft, or else the current revision.
   begin(draft: StoredDraft | null, current: Revision | null): void;
-  // compareWith shows the revision that is current now beside the text and its base.
+  // compareWith shows the current revision next to the text and its base.
   compareWith(current: Revision | null): Promise<void>;
 }
 
-// draftStore holds the state of a text that has not been read yet.
+// draftStore returns the state of a text that has not been read yet.
 export function draftStore<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string): DraftStore<Revision> {
   const empty = { title: emptyTitle, body: '' };
   const stored: StoredText = { text: null, unanswered: null, version: 0, base: null };

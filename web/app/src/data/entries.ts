@@ -1,9 +1,9 @@
-// The entries of one library that a client has: a stretch without gaps, in the order of its
-// connection. Pages are joined at either end; events of the gateway move entries within it.
-// This module knows neither GraphQL nor Apollo, so that every rule can be tested without them.
+// A stretch: the entries of one library that a client has read, without gaps, in the order of
+// the library. Pages are added at either end; events from the gateway move entries within it.
+// This module uses neither GraphQL nor Apollo, so that every rule can be tested without them.
 //
 // A stretch is { direction, edges, pageInfo, newest } and is never modified in place. newest is
-// the cursor that was made last, from which the gateway returns what has happened since.
+// the cursor that the gateway made last; a subscription resumes from it.
 //
 // In addition to the fields from the gateway, an edge has the key of its item, and the time of
 // the item's last change when the edge was made. The item is a record that is shared with other
@@ -43,12 +43,12 @@ export interface Asked {
   before?: string | null | undefined;
 }
 
-// mostHeld is how many entries a stretch keeps: a page far down stays fast, and entries that
-// were dropped are read again on the way back.
+// mostHeld is the number of entries that a stretch keeps, so that a long list stays fast.
+// Entries that were dropped are read again when the reader scrolls back.
 export const mostHeld = 300;
 
-// joinPage adds a page that was read after the stretch's end or before its start. Any other
-// page, or one without a cursor, starts a new stretch. An item that is in both is kept once.
+// joinPage adds a page that was read after the end of a stretch or before its start. Any other
+// page, or one without a cursor, starts a new stretch. An item that is in both appears once.
 export function joinPage<E extends Edge>(held: Stretch<E> | undefined, page: Page<E>, { direction, after = null, before = null }: Asked): Stretch<E> {
   const { edges, pageInfo } = page;
   const incoming = { direction, edges, pageInfo, newest: pageInfo.endCursor };
@@ -60,11 +60,11 @@ export function joinPage<E extends Edge>(held: Stretch<E> | undefined, page: Pag
 
 type Side = 'start' | 'end';
 
-// join joins two stretches and cuts the excess from one side. A page that is joined later does
-// not make the stretch as a whole any newer.
+// join joins two stretches and cuts the excess from one side. It leaves newest to the caller,
+// because one newer page does not make the whole stretch newer.
 function join<E extends Edge>(first: Stretch<E>, second: Stretch<E>, cutAt: Side): Omit<Stretch<E>, 'newest'> {
   const { direction } = first;
-  const edges = withoutTwins([...first.edges, ...second.edges], direction);
+  const edges = withoutDuplicates([...first.edges, ...second.edges], direction);
   const pageInfo = {
     ...first.pageInfo,
     hasPreviousPage: first.pageInfo.hasPreviousPage || (cutAt === 'end' && isOpen(first, direction === 'DESC')),
@@ -75,16 +75,16 @@ function join<E extends Edge>(first: Stretch<E>, second: Stretch<E>, cutAt: Side
   return cut({ direction, edges, pageInfo }, cutAt);
 }
 
-// isOpen reports whether there may be more after a page that says it is the last one. A walk
-// towards the newest end omits what has moved there since it started; that can be read from its
-// last page on, until a page is empty.
+// isOpen reports whether more entries may follow a page that is the last one. Entries that move
+// to the newest end while it is being read are not in its pages; they follow the last page,
+// until a page is empty.
 function isOpen(page: Page<Edge>, towardsNewest: boolean): boolean {
   return towardsNewest && page.edges.length > 0;
 }
 
-// withoutTwins keeps, of an item met twice, the entry nearer the newest end:
-// entries move that way only.
-function withoutTwins<E extends Edge>(edges: readonly E[], direction: Direction): readonly E[] {
+// withoutDuplicates keeps one entry of each item: the one nearer the newest end,
+// because entries only move in that direction.
+function withoutDuplicates<E extends Edge>(edges: readonly E[], direction: Direction): readonly E[] {
   const kept = new Map<string, E>();
   for (const edge of edges) {
     if (direction === 'ASC' || !kept.has(edge.key)) kept.set(edge.key, edge);
@@ -106,10 +106,10 @@ function cut<E extends Edge, Held extends Page<E>>(held: Held, side: Side): Held
 const startOf = (edges: readonly Edge[]) => edges[0]?.cursor ?? null;
 const endOf = (edges: readonly Edge[]) => edges.at(-1)?.cursor ?? null;
 
-// placeEntry moves an entry to its present position. One that belongs beyond an end that is not
-// the library's own is removed, and the stretch ends before it: it is read when the reader
-// scrolls there. If it was the only one, the stretch keeps its position: what lies between is
-// read from there. Old events, and events of entries that have not moved, move nothing.
+// placeEntry moves an entry to its present position. An entry that belongs beyond an end of the
+// stretch that is not an end of the library is removed, and read when the reader scrolls there.
+// If it was the only entry, the stretch keeps its position, and is read from there. Old events,
+// and events of entries that have not moved, change nothing.
 export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, edge: E & { time: string }): Held {
   const current =  { ...held, newest: edge.cursor };
   const before = held.edges.find(({ key }) => key === edge.key);
@@ -148,21 +148,21 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// settle writes down the times of edges that have none yet.
+// settle sets the times of edges that have none yet.
 export function settle<Held extends Page<Edge>>(held: Held, timeOf: (key: string) => string | undefined): Held {
   if (held.edges.every(({ time }) => time)) return held;
   return { ...held, edges: held.edges.map((edge) => (edge.time ? edge : { ...edge, time: timeOf(edge.key) })) };
 }
 
-// dropEntry removes an item. The cursors at the ends are kept: the position of a removed item
-// is still a position.
+// dropEntry removes an item. The cursors at the ends stay, because a cursor is valid even after
+// its item was removed.
 export function dropEntry<Held extends Page<Edge>>(held: Held, key: string): Held {
   const edges = held.edges.filter((edge) => edge.key !== key);
   return edges.length === held.edges.length ? held : { ...held, edges };
 }
 
-// holdsPlace reports whether a stretch can be shown from the position after a cursor; without
-// one, from the beginning of the library.
+// holdsPlace reports whether a stretch contains the position after a cursor, or for null the
+// beginning of the library.
 export function holdsPlace(held: Page<Edge> | undefined, after: string | null): boolean {
   if (!held) return false;
   if (!after) return !held.pageInfo.hasPreviousPage;

@@ -1,7 +1,7 @@
-// What a person reads when an operation fails: first the errors of the input, which a person
-// can correct, then all others.
+// The messages that a person reads when an operation fails: for errors in the input, which a
+// person can correct, and for all others.
 
-// UserFault is a fault of the input: a userError of a mutation.
+// UserFault is an error in the input: a userError of a mutation.
 export interface UserFault {
   message: string;
   field: readonly string[] | null;
@@ -32,10 +32,10 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
   return found;
 }
 
-// sentence turns a message into a sentence of its own.
+// sentence adds a capital letter and a full stop to a message.
 export function sentence(message: string): string {
   const text = message.trim();
-  if (text === '') return 'The gateway gave no reason.';
+  if (text === '') return 'The gateway did not give a reason.';
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 
@@ -50,18 +50,18 @@ const texts: Record<string, string> = {
 };
 
 export interface Explanation {
-  kind: 'offline' | 'signedOut' | 'place' | 'passing' | 'other';
+  kind: 'offline' | 'signedOut' | 'cursor' | 'temporary' | 'other';
   text: string;
 }
 
-// Failure are the parts of an error that explain reads, whatever has thrown it.
+// Failure has the fields of errors that explain reads.
 interface Failure {
   errors?: readonly { message: string; extensions?: { code?: string; retryAfter?: unknown } }[];
   statusCode?: number;
 }
 
 // explain returns { kind, text } for any error that a query or a mutation throws. kind is
-// "offline", "signedOut", "place" (a cursor led nowhere), "passing" (retrying may help) or
+// "offline", "signedOut", "cursor" (a cursor is not valid), "temporary" (retrying may help) or
 // "other".
 export function explain(error: unknown, { online = true } = {}): Explanation {
   const { errors, statusCode } = (error ?? {}) as Failure;
@@ -75,7 +75,7 @@ export function explain(error: unknown, { online = true } = {}): Explanation {
   if (first) return { kind: 'other', text: sentence(first.message) };
   if (statusCode) return answered(statusCode);
   if (!online) return { kind: 'offline', text: 'You are offline.' };
-  return { kind: 'passing', text: 'The gateway could not be reached.' };
+  return { kind: 'temporary', text: 'The gateway could not be reached.' };
 }
 
 // isBadInput reports whether a query was refused for its arguments.
@@ -83,11 +83,11 @@ export function isBadInput(error: unknown): boolean {
   return Boolean(((error ?? {}) as Failure).errors?.some(({ extensions }) => extensions?.code === 'BAD_USER_INPUT'));
 }
 
-// answered explains an answer over HTTP without GraphQL errors: that of a proxy in between, or
-// of a broken gateway.
+// answered explains an HTTP answer without GraphQL errors: from a proxy, or from a gateway that
+// failed.
 function answered(status: number): Explanation {
   if (status < 400) return { kind: 'other', text: `The response did not come from the gateway (HTTP ${status}).` };
-  return { kind: status >= 500 ? 'passing' : 'other', text: `The gateway failed (HTTP ${status}).` };
+  return { kind: status >= 500 ? 'temporary' : 'other', text: `The gateway failed (HTTP ${status}).` };
 }
 
 const codes: Record<number, string> = { 401: 'UNAUTHENTICATED', 408: 'TIMEOUT', 429: 'RATE_LIMITED', 503: 'UNAVAILABLE', 504: 'TIMEOUT' };
@@ -98,6 +98,6 @@ function codeOfStatus(status: number | undefined): string | undefined {
 
 function kindOf(code: string): Explanation['kind'] {
   if (code === 'UNAUTHENTICATED') return 'signedOut';
-  if (code === 'BAD_CURSOR') return 'place';
-  return ['RATE_LIMITED', 'TIMEOUT', 'UNAVAILABLE', 'CONTENTION'].includes(code) ? 'passing' : 'other';
+  if (code === 'BAD_CURSOR') return 'cursor';
+  return ['RATE_LIMITED', 'TIMEOUT', 'UNAVAILABLE', 'CONTENTION'].includes(code) ? 'temporary' : 'other';
 }

@@ -1,4 +1,4 @@
-// The filter of a library: what the address says of it, and what the gateway takes.
+// The filter of a library, in the address of the page and in the input of the gateway.
 import type { ContentKind, ContentRole, LibraryFilter, LibraryVisibility } from '../generated/operations.ts';
 
 // Filter narrows what is shown of a library. An empty text or list restricts nothing.
@@ -16,15 +16,15 @@ export const allKinds: ContentKind[] = ['LINK', 'NOTE'];
 export const allVisibilities: LibraryVisibility[] = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'];
 export const allRoles: ContentRole[] = ['MANAGER', 'EDITOR', 'VIEWER'];
 
-// longestText is the number of characters that a search may have.
+// longestText is the most characters that a search may have.
 export const longestText = 200;
 
-// mostWords is the number of words that a search may have.
+// mostWords is the most words that a search may have.
 export const mostWords = 10;
 
 const userId = /^u:[a-z0-9][a-z0-9-]{0,31}:[a-z0-9._~@/-]{1,128}$/;
 
-// readFilter returns the filter in the query of an address. It leaves out what it does not know.
+// readFilter returns the filter in the query of an address. It ignores unknown values.
 export function readFilter(params: URLSearchParams): Filter {
   const creator = params.get('by')?.toLowerCase() ?? '';
   return {
@@ -53,8 +53,8 @@ export function isNarrow(filter: Filter): boolean {
   return text.trim() !== '' || kinds.length + visibilities.length + roles.length > 0 || createdBy !== null;
 }
 
-// filterInput returns a filter as the gateway takes it. A list that names every value restricts
-// nothing, like one that names none.
+// filterInput returns the gateway's input for a filter. An empty list restricts nothing, and is
+// left out.
 export function filterInput({ text, kinds, visibilities, roles, createdBy }: Filter): LibraryFilter {
   return {
     text: text.trim() || undefined,

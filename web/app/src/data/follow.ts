@@ -1,15 +1,14 @@
 // Keeps a subscription open while a page needs it. After an interruption it resumes at the
-// newest cursor that was received, so that nothing in between is missed; if the gateway no
-// longer knows that far back, the library is read again. Sockets, clocks and stores are the
-// caller's.
+// newest cursor that was received, so that nothing is missed. If the gateway no longer has the
+// changes since that cursor, the library is read again. The caller provides the socket, the
+// clock and the store.
 
-// Codes with which a subscription ends permanently: the request is at fault, and retrying would
-// not help.
-const hopeless = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']);
+// Codes with which a subscription ends permanently: the request is wrong, and retrying would not
+// help.
+const permanent = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']);
 
-// longestPause, in milliseconds, is how long an attempt waits at most. A connection that lasted
-// longer was a good one: when it is lost the count of attempts starts again, even if nothing
-// happened in the library meanwhile.
+// longestPause is the longest wait before an attempt, in milliseconds. After a connection that
+// lasted longer, the count of attempts starts again, even if it delivered no event.
 export const longestPause = 15_000;
 
 export type LiveState = 'live' | 'waiting' | 'off';
@@ -32,7 +31,7 @@ interface Following<Change> {
   onState(state: LiveState): void;
 }
 
-// follow(…) starts, and returns a function that ends it.
+// follow(…) starts to follow, and returns a function that stops it.
 //
 //   subscribe(after, { opened, next, error, complete })  starts a subscription, returns a stop
 //   newest()        the newest cursor that is known, or null
@@ -58,9 +57,9 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
       open = false;
       failed(codes);
     };
-    // Without a cursor to resume from, changes are missed while there is no subscription, and
-    // have to be read. The socket is open a little before the gateway listens: reading once
-    // more covers the time in between.
+    // Without a cursor to resume from, the changes before the subscription have to be read. The
+    // socket opens shortly before the gateway starts the subscription: a second read, a little
+    // later, covers the time in between.
     const catchUp = async () => {
       try {
         await reread();
@@ -88,17 +87,17 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
   };
 
   const failed = async (codes: string[]) => {
-    // A subscription may still be open after an error of an answer or of a reading.
+    // A subscription may still be open after an error in one event or while reading again.
     stop();
     stop = () => {};
-    if (codes.some((code) => hopeless.has(code))) {
+    if (codes.some((code) => permanent.has(code))) {
       onState('off');
       return;
     }
     if (now() - openedAt > longestPause) failures = 0;
     failures += 1;
     onState('waiting');
-    // What cannot be read now is requested again: the cursor is still too old.
+    // If this fails, the cursor stays too old, and the next attempt reads again.
     if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread().catch(() => {});
     await pause(failures);
     listen();
@@ -111,7 +110,7 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
   };
 }
 
-// codesOf returns the codes of a list of GraphQL errors. The end of a socket has none.
+// codesOf returns the codes of a list of GraphQL errors, or [] for the end of a socket.
 export function codesOf(fault: unknown): string[] {
   const errors: { extensions?: { code?: string } }[] = Array.isArray(fault) ? fault : [];
   return errors.map((error) => error.extensions?.code).filter((code) => code !== undefined);

@@ -1,14 +1,14 @@
-// Opening an item by its URL: which of the two fields an answer is about.
+// Opening an item by its URL: the field of the form to which an error belongs.
 import { sentence, type Faults } from './faults.ts';
 
-// Refusal is what is read of an error that a query throws.
+// Refusal has the fields of a query's error that are read here.
 interface Refusal {
   errors?: readonly { message: string; path?: readonly (string | number)[] | undefined; extensions?: { code?: string } }[];
 }
 
-// faultsOfLookup returns what is wrong with the URL or the tenant of a look-up. It
-// returns null for an error that is about neither. What is wrong with the URL is
-// found by canonicalUrl too, which takes no tenant.
+// faultsOfLookup returns the errors of the URL or the tenant of a look-up, or null
+// for an error of neither. If canonicalUrl, which takes no tenant, failed as well,
+// the error is in the URL.
 export function faultsOfLookup(error: unknown): Faults<'url' | 'tenant'> | null {
   const refused = ((error ?? {}) as Refusal).errors?.filter(({ extensions }) => extensions?.code === 'BAD_USER_INPUT') ?? [];
   const ofUrl = refused.find(({ path }) => path?.[0] === 'canonicalUrl');

@@ -1,5 +1,5 @@
-// A page that is read again replaces everything that was known of a library. It may lack changes
-// that arrive while it is being read, and they would be lost.
+// Reading a page again replaces the stretch of a library. The page may lack changes that arrive
+// while it is being read; without this module they would be lost.
 //
 // keepUp() returns
 //

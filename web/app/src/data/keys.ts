@@ -1,12 +1,12 @@
 // Keyboard shortcuts: what each key does, and when keys are not shortcuts.
 
-// shortcuts are shown in this order by the dialog that lists them.
+// shortcuts are the keyboard shortcuts, in the order in which the dialog lists them.
 export const shortcuts = [
   { name: 'search', keys: ['/'], meaning: 'Search' },
   { name: 'next', keys: ['j'], meaning: 'Next item' },
   { name: 'previous', keys: ['k'], meaning: 'Previous item' },
   { name: 'open', keys: ['Enter'], meaning: 'Open the selected item' },
-  { name: 'close', keys: ['Esc'], meaning: 'Close an item or a dialog' },
+  { name: 'close', keys: ['Esc'], meaning: 'Close the item or dialog' },
   { name: 'move', keys: ['↑', '↓', 'Home', 'End'], meaning: 'Move in a list' },
   { name: 'help', keys: ['?'], meaning: 'Show this list' },
 ];
@@ -16,7 +16,7 @@ export type Shortcut = 'search' | 'next' | 'previous' | 'help';
 const names: Record<string, Shortcut> = { '/': 'search', j: 'next', k: 'previous', '?': 'help' };
 const notTyped = new Set(['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit']);
 
-// Field is what is asked of an element that may take text.
+// Field has the properties of an element that isTyping reads.
 interface Field {
   tagName?: string;
   type?: string;
@@ -41,7 +41,7 @@ export function shortcutOf(event: Keystroke): Shortcut | null {
   return isTyping(target) ? null : (names[key] ?? null);
 }
 
-// isTyping reports whether an element takes text, or chooses by letters.
+// isTyping reports whether an element accepts text, or selects an option by typed letters.
 export function isTyping(element: EventTarget | Field | null): boolean {
   const { tagName, type, isContentEditable } = (element ?? {}) as Field;
   const name = tagName?.toLowerCase();

@@ -1,10 +1,10 @@
-// The languages that a text can be coloured as.
+// The languages of syntax highlighting.
 
-// longestColoured is how many characters a text may have to be coloured: longer
-// ones would keep the page from answering for a while.
+// longestColoured is the most characters of a text that is coloured: a longer one
+// would block the page for a while.
 export const longestColoured = 100_000;
 
-// languageNames are the names of the languages, by those that the highlighter knows.
+// languageNames are the names of the languages, by their ids in the highlighter.
 export const languageNames: Readonly<Record<string, string>> = {
   bash: 'Shell',
   c: 'C',

@@ -1,4 +1,4 @@
-// Locales of texts, as people write them.
+// Locales as people type them.
 
 // readLocale returns the form in which the gateway stores a locale: a language of two letters,
 // or with a country as in de_CH; xx is a text in no language. It accepts any case, and -

@@ -1,9 +1,9 @@
-// Markdown as a tree that contains nothing but text and known elements. No HTML
-// is made from it, so there is none to clean: markup in a text stays text (ADR
+// Markdown as a tree that contains only text and known elements. It never becomes
+// HTML, so nothing needs to be sanitized, and markup in a text stays text (ADR
 // 27). Images are not loaded; they become links.
 //
-// A node is a string or { tag, children }, with tag null for a mere group, and
-// with href for "a", start for "ol" and align for "th" and "td".
+// A node is a string or { tag, children }. tag is null for children without an
+// element of their own. An "a" has href, an "ol" start, and "th" and "td" align.
 import MarkdownIt, { type Token } from 'markdown-it';
 
 export interface MarkdownElement {
@@ -15,19 +15,19 @@ export interface MarkdownElement {
 }
 export type MarkdownNode = string | MarkdownElement;
 
-// ParserToken is what is read of a token of the parser.
+// ParserToken has the fields of the parser's tokens that are read here.
 export type ParserToken = Pick<Token, 'type' | 'tag' | 'nesting' | 'content' | 'attrGet'> & { hidden?: boolean; children?: ParserToken[] | null };
 
-// attributeOf is an attribute of a token as text, or null.
+// attributeOf returns an attribute of a token as text, or null.
 function attributeOf(token: ParserToken, name: string): string | null {
   const value = token.attrGet(name);
   return value === null ? null : String(value);
 }
 
 const markdown = new MarkdownIt('default', { html: false, linkify: true, breaks: true })
-  // Texts that are indented are rarely meant as code.
+  // Indented text is rarely meant as code.
   .disable('code');
-// Only whole addresses are links: "readme.md" is no host.
+// Only addresses with a scheme become links: "readme.md" is not a host.
 markdown.linkify.set({ fuzzyLink: false });
 
 const blocks = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td']);
@@ -41,15 +41,15 @@ export function parse(text: string): MarkdownNode[] {
   return nodesOf(markdown.parse(text, {}));
 }
 
-// excerpt returns the beginning of a text without its marks, on one line.
+// excerpt returns the beginning of a text without its markup, on one line.
 export function excerpt(text: string, length = 300): string {
-  // Marks take up characters too.
+  // Markup takes up characters too.
   const flat = flatten(parse(text.slice(0, 2 * length))).replaceAll(/\s+/g, ' ').trim();
   return flat.length > length ? `${flat.slice(0, length).trimEnd()}...` : flat;
 }
 
-// safeAddress returns an address that a link may lead to, or null. It is read as
-// the browser reads it, which skips blanks and line breaks within.
+// safeAddress returns an address if a link may lead to it, and otherwise null. It
+// is parsed as browsers do, which ignores blanks and line breaks inside it.
 export function safeAddress(address: string | null | undefined): string | null {
   if (!address) return null;
   try {

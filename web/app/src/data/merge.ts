@@ -1,5 +1,5 @@
-// Three-way merge for forms: what the reader typed, what the field held when the
-// reader began to type, and what is stored now.
+// Three-way merge for forms: of the typed text, the value that the field had when
+// the reader began to type, and the value that is stored now.
 //
 // edits maps a field to { text, base }: the typed text, and the stored value that
 // it replaces. A field that nobody typed into has no edit.
@@ -12,7 +12,7 @@ export interface Merged<Values> {
   conflicts: (keyof Values)[];
 }
 
-// merge compares edits with the stored values. It answers with
+// merge compares edits with the stored values. It returns
 //
 //   shown      the value of each field: the typed text, or else the stored value
 //   changes    the typed values that have to be sent
@@ -33,7 +33,7 @@ export function merge<Values extends object>(edits: Edits<Values>, stored: Value
   return { shown, changes, conflicts };
 }
 
-// type is the edits after a field was given a text.
+// type returns the edits after a text was typed into a field.
 export function type<Values extends object, Field extends keyof Values>(edits: Edits<Values>, stored: Values, field: Field, text: Values[Field]): Edits<Values> {
   if (text === stored[field]) return takeTheirs(edits, field);
   const earlier = edits[field];
@@ -78,13 +78,13 @@ export const maxAttempts = 4;
 // Errors of a change whose item is not what it was when it was read.
 const outdated = new Set<string>(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN']);
 
-// saveMerged sends the typed values. If somebody else was faster (CONFLICT) it reads the item
+// saveMerged sends the typed values. If somebody else changed the item first (CONFLICT) it reads it
 // again, merges, and sends what does not conflict. It returns the mutation's payload, or {
 // userErrors: [], conflicts } if the reader has to choose, or { userErrors: [], unchanged: true
 // } if nothing remains to send.
 //
 //   mergeWith(item)  the merge of the edits with an item
-//   send(input)      sends the mutation, answers with its payload
+//   send(input)      sends the mutation and returns its payload
 //   reread()         reads the item again: null if it is gone
 export async function saveMerged<Item extends Versioned, Changes extends object, Reply extends Payload>({ item, mergeWith, send, reread }: Saving<Item, Changes, Reply>): Promise<Saved<Reply>> {
   let current = item;

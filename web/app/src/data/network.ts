@@ -1,5 +1,5 @@
-// Whether there is a network. Browsers report it, but may be wrong about a gateway in the
-// reader's own network: an answer of the gateway is the better evidence.
+// Whether the browser is online. What a browser reports may be wrong, for example about a gateway
+// in the local network: an answer from the gateway proves that it is online.
 import { longestPause } from './follow.ts';
 
 const listeners = new Set<() => void>();
@@ -16,11 +16,11 @@ globalThis.addEventListener?.('offline', () => set(false));
 
 export const isOnline = () => online;
 
-// answered notes that the gateway has answered.
+// answered records that the gateway has answered.
 export const answered = () => set(true);
 
-// onNetworkChange calls back when the network is lost or back, and answers with a
-// way to call that off.
+// onNetworkChange calls notify when the browser goes offline or online. It returns
+// a function that ends this.
 export function onNetworkChange(notify: () => void): () => void {
   listeners.add(notify);
   return () => listeners.delete(notify);
@@ -28,8 +28,8 @@ export function onNetworkChange(notify: () => void): () => void {
 
 const firstPause = 1000;
 
-// pause is for attempts to connect again: it is longer after each, and over at once
-// when the network is back.
+// pause waits before an attempt to reconnect: longer with each attempt, and only
+// until the network is back.
 export function pause(attempt: number): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {

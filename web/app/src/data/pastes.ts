@@ -1,5 +1,5 @@
-// The newest public pastes as a list: in its order, each once, and without those
-// that have expired.
+// The list of the newest public pastes: how lists are merged, and when pastes
+// expire.
 
 export interface Listed {
   id: string;
@@ -19,7 +19,7 @@ export function joinPastes<Paste extends Listed>(held: readonly Paste[], more: r
   return [...byId.values()].sort((a, b) => compare(b.createdAt, a.createdAt) || compare(b.id, a.id));
 }
 
-// Times have one form with a fixed number of digits, so their text has their order.
+// Times have a fixed number of digits, so they compare as text.
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
 export function hasExpired({ expiresAt }: Pick<Listed, 'expiresAt'>, now: number): boolean {
@@ -43,14 +43,14 @@ export const lifetimes = [
   { value: '30d', label: 'In 30 days', seconds: 2_592_000 },
 ] as const;
 
-// expiryAfter returns the instant at which a paste expires that is kept for a
-// lifetime from now on, null for never.
+// expiryAfter returns the instant at which a paste with a lifetime from now on
+// expires; null for never.
 export function expiryAfter(lifetime: string, now: number): string | null {
   const seconds = lifetimes.find(({ value }) => value === lifetime)?.seconds ?? null;
   return seconds === null ? null : new Date(now + seconds * 1000).toISOString();
 }
 
-// longestBody is how many bytes a paste has at most.
+// longestBody is the most bytes that a paste may have.
 export const longestBody = 512 * 1024;
 
 // bytesOf returns how many bytes a text has in UTF-8.

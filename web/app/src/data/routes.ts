@@ -3,12 +3,11 @@
 import { filterParams, noFilter, readFilter, type Filter } from './filter.ts';
 import { pasteId } from './pastes.ts';
 
-// Place is where a reader is: a page, and what it shows. at is the cursor that the
-// entries of a library are shown from, item the id of the item beside them, filter what a
-// search in the library looks for.
+// Place is a page and what it shows. For a library, at is the cursor from which its entries
+// are shown, item the id of the item next to them, and filter the filter of its search.
 export type Place = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | LibraryPlace;
 
-// Destination is a place to go to. What it leaves out of a library is the default.
+// Destination is a place to go to. What a library's destination omits has its default.
 export type Destination = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
 
 interface PlainPlace {
@@ -89,8 +88,8 @@ export function readAddress(path: string, query = ''): Place {
   return { name: 'unknown' };
 }
 
-// split parts a path below the root into its first step and the rest, which is
-// an id and may hold slashes of its own.
+// split splits a path below the root into its first segment and the rest, which
+// is an id and may contain slashes.
 function split(path: string): [string, string] {
   const below = path.replace(/\/+$/, '');
   if (below === root || !below.startsWith(`${root}/`)) return [below === root ? '' : '?', ''];
@@ -116,24 +115,24 @@ export function addressOf(place: Destination): string {
     case 'pastes':
       return `${root}/pastes`;
     case 'paste':
-      return `${root}/pastes/${stepsOf(place.id)}`;
+      return `${root}/pastes/${segmentsOf(place.id)}`;
     case 'item':
-      return `${root}/item/${stepsOf(place.id)}`;
+      return `${root}/item/${segmentsOf(place.id)}`;
     case 'members':
-      return `${root}/members/${stepsOf(place.id)}`;
+      return `${root}/members/${segmentsOf(place.id)}`;
     case 'library': {
       const { oldestFirst, shared, at, item, filter = noFilter } = place;
       const query = queryOf({ order: oldestFirst && 'oldest', shared: shared && '1', ...filterParams(filter), item, at });
-      return `${root}/library/${stepsOf(place.id)}${query}`;
+      return `${root}/library/${segmentsOf(place.id)}${query}`;
     }
     default:
       return root;
   }
 }
 
-// stepsOf writes an id into a path. Slashes stay readable, unless a browser
-// would take one of the steps for a way up or leave it out.
-function stepsOf(id: string): string {
+// segmentsOf encodes an id for a path. Slashes stay as they are, unless a segment
+// is empty, "." or "..", which browsers would resolve.
+function segmentsOf(id: string): string {
   const steps = id.split('/');
   const plain = steps.every((step) => step !== '' && step !== '.' && step !== '..');
   return steps.map((step) => encodeURIComponent(step).replaceAll('%3A', ':').replaceAll('%40', '@')).join(plain ? '/' : '%2F');
@@ -148,8 +147,7 @@ function queryOf(values: Record<string, string | false | null | undefined>): str
   return text && `?${text}`;
 }
 
-// samePage reports whether going from one place to the other stays on the page: then focus
-// stays too.
+// samePage reports whether two places are on the same page, between which focus stays.
 export function samePage(a: Destination, b: Destination): boolean {
   return a.name === b.name && a.id === b.id;
 }

@@ -1,8 +1,8 @@
-// A search in a library. The gateway reads a bounded number of entries for each page, so a
-// search is a row of requests: it goes on until enough is found, the library ends, or the
-// reader stops it.
+// A search in a library. The gateway reads a limited number of entries for each page, so a
+// search is a series of requests, until enough is found, the library ends, or the reader stops
+// it.
 
-// scanned is the number of entries that the gateway reads for one page at most.
+// scanned is the most entries that the gateway reads for one page.
 export const scanned = 2000;
 
 // SearchPage is one answer of the gateway.
@@ -11,8 +11,8 @@ export interface SearchPage<Edge> {
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
-// Found is the result of a search so far. endCursor is where it continues; full counts the
-// requests whose page was full, cut those whose page the gateway cut short.
+// Found is the result of a search so far. endCursor is where it continues. full is the number of
+// full pages, and cut the number of pages that the gateway cut short.
 export interface Found<Edge> {
   edges: readonly Edge[];
   endCursor: string | null;
@@ -29,14 +29,14 @@ interface Search<Edge> {
   wanted: number;
   pageSize: number;
   read: (after: string | null, first: number) => Promise<SearchPage<Edge>>;
-  // isGone reports whether an item was removed meanwhile: a page may be older than that.
+  // isGone reports whether an item was removed after its page was read.
   isGone: (edge: Edge) => boolean;
   onFound: (found: Found<Edge>) => void;
   stopped: () => boolean;
 }
 
-// searchOn reads pages until it has found enough, and reports each of them. What was found
-// before a request fails was reported, and the search can continue from there.
+// searchOn reads pages until it has found enough, and calls onFound after each. If a request
+// fails, the search can continue from what was reported last.
 export async function searchOn<Edge>({ from, wanted, pageSize, read, isGone, onFound, stopped }: Search<Edge>): Promise<void> {
   let found = from;
   const enough = from.edges.length + wanted;
@@ -44,7 +44,7 @@ export async function searchOn<Edge>({ from, wanted, pageSize, read, isGone, onF
     const page = await read(found.endCursor, pageSize);
     if (stopped()) return;
     const { hasNextPage, endCursor } = page.pageInfo;
-    // A page that ends where it started would be read forever.
+    // A page that ends where it started would be read again and again.
     const stuck = hasNextPage && endCursor === found.endCursor;
     if (stuck) throw new Error('the search does not advance');
     const isFull = page.edges.length >= pageSize;
@@ -59,8 +59,8 @@ export async function searchOn<Edge>({ from, wanted, pageSize, read, isGone, onF
   }
 }
 
-// progressOf returns the part of a library that was searched at least, from 0 to 1; null if
-// that says nothing yet.
+// progressOf returns a lower bound of the part of a library that was searched, from 0 to 1; null
+// if it is not known yet.
 export function progressOf({ cut, edges, more }: Found<unknown>, count: number): number | null {
   if (!more) return 1;
   const least = cut * scanned + edges.length;

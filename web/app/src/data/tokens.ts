@@ -1,7 +1,7 @@
 import type { GroupRole } from '../generated/operations.ts';
 
-// What a bearer token says about its holder. Only the gateway verifies a token; a client reads
-// it only to know in which tenant to search people, and what to offer.
+// The claims of a bearer token. Only the gateway verifies a token; a client reads it to know in
+// which tenant to search for people, and which actions to offer.
 
 export interface Claims {
   id: string;
@@ -43,14 +43,14 @@ export function administers(claims: Claims | null, tenant: string): boolean {
   return Boolean(claims && (claims.globalAdmin || (claims.admin && claims.tenant === tenant)));
 }
 
-// mayTakeOut reports whether a user may remove items from a principal's library: its owner, a
+// mayRemoveFrom reports whether a user may remove items from a principal's library: its owner, a
 // manager of the group, or an administrator of its tenant.
-export function mayTakeOut(claims: Claims | null, principal: Principal | null): boolean {
+export function mayRemoveFrom(claims: Claims | null, principal: Principal | null): boolean {
   if (!claims || !principal) return false;
   return principal.id === claims.id || principal.viewerRole === 'MANAGER' || administers(claims, principal.tenant);
 }
 
-// mayKeepGroup reports whether a user may change a group and its members.
-export function mayKeepGroup(claims: Claims | null, group: Principal): boolean {
+// mayManageGroup reports whether a user may change a group and its members.
+export function mayManageGroup(claims: Claims | null, group: Principal): boolean {
   return claims !== null && (group.viewerRole === 'MANAGER' || administers(claims, group.tenant));
 }

@@ -1,5 +1,5 @@
-// Adding a language to the text of a note: its code is checked, and the text is
-// then written in the editor.
+// Adding a language to a note: the dialog checks the code of the language, and the
+// editor then opens for its text.
 import { useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { explain } from '../data/faults.ts';
@@ -45,7 +45,7 @@ export function AddLanguage({ contentId, branch, known, onClose, onChosen }: Add
       <Form onSubmit={() => void choose()} submission={state} actions={<Actions submission={state} verb="Write the text" />}>
         <TextField
           label="Language"
-          hint="Two letters, such as de for German, or with a country, such as de_CH. xx is a text in no language."
+          hint="Two letters, such as de for German, or with a country, such as de_CH. Use xx for text in no language."
           placeholder="de"
           autoCapitalize="none"
           spellCheck={false}

@@ -1,5 +1,5 @@
 // The branches of a note, for its editors: which one visitors see, which one
-// editors work on, and a way to create another one.
+// editors work on, and creating another one.
 import { useEffect, useId, useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { CreateBranchDocument, NoteBranchesDocument, SetCurrentBranchDocument, type BranchHeadFragment } from '../generated/operations.ts';
@@ -17,7 +17,7 @@ interface BranchesProps {
   // The number of the branch that the page shows.
   shown: number;
   onClose: () => void;
-  // onShow is given null for the current branch, whichever it will be.
+  // onShow is called with null for the current branch.
   onShow: (branch: number | null) => void;
   onChanged: () => void;
 }
@@ -37,7 +37,7 @@ export function Branches({ contentId, version, shown, onClose, onShow, onChanged
   return (
     <Dialog title="Branches" onClose={onClose} wide>
       <div className="dialog-text">
-        <p>A branch has texts and a history of its own. Visitors see the current branch. Editors prepare new texts in the working branch, and make it current when it is ready.</p>
+        <p>Each branch has its own texts and history. Visitors see the current branch. Editors prepare new texts in the working branch, and set it as current when it is ready.</p>
         {!nodes && (error === undefined ? <Loading what="Loading the branches..." /> : <Failed error={error} onRetry={reread} heading="Could not load the branches" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
         {nodes && (
@@ -84,7 +84,7 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
     await onChanged();
     return true;
   };
-  // The button goes when it has done its work: focus moves to the first one of the line.
+  // The button disappears after a success: focus moves to the first button of the line.
   const act = ({ currentTarget }: MouseEvent<Element>, working: boolean, done: string) => {
     const first = currentTarget.closest('li')?.querySelector('button');
     if (submission.busy) return;
@@ -113,8 +113,8 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
       <button type="button" className="button button-quiet" onClick={() => onShow(isCurrent ? null : number)}>
         Show texts
       </button>
-      {!isWorking && button('Make working', true, `Editors work on branch ${number} now.`)}
-      {!isCurrent && button('Make current', false, `Visitors see branch ${number} now.`)}
+      {!isWorking && button('Set as working', true, `Editors work on branch ${number} now.`)}
+      {!isCurrent && button('Set as current', false, `Visitors see branch ${number} now.`)}
       <ActionFaults submission={submission} id={`${id}-fault`} className="branch-fault" />
     </li>
   );
@@ -135,7 +135,7 @@ interface NewBranchProps {
 function NewBranch({ contentId, branches, onCreated }: NewBranchProps) {
   const say = useSay();
   const submission = useSubmit(CreateBranchDocument, ['copyFrom']);
-  // Without a choice it is a copy of what visitors see.
+  // By default it is a copy of the current branch.
   const [chosen, setChosen] = useState<string | null>(null);
   const source = chosen ?? String(branches.find(({ isCurrent }) => isCurrent)?.number ?? '');
   const create = async () => {

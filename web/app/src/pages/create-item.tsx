@@ -18,8 +18,8 @@ interface CreateItemProps {
   onDone: (item: CreatedItem, group: GroupName | null) => void;
 }
 
-// CreateItem makes an item. groupId is the group whose page the reader came from,
-// or null: then the item goes to the reader's own library alone.
+// CreateItem creates an item. groupId is the group whose page the reader came from.
+// If it is null, the item is only put into the reader's own library.
 export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps) {
   const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'visibility', 'members']);
   const group = useGroup(groupId);
@@ -27,7 +27,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
   const [text, setText] = useState(empty);
   const [visibility, setVisibility] = useState<LibraryVisibility>('PRIVATE');
   const [chosen, setChosen] = useState<boolean | null>(null);
-  // A member of the group shares with it by default; others have to choose it.
+  // Members of the group share with it by default; others have to choose to.
   const shared = group !== null && (chosen ?? Boolean(group.viewerRole));
   const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setText({ ...text, [name]: event.target.value });
 
@@ -69,7 +69,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
   );
 }
 
-// useGroup is the group with an id, once it is known, or null.
+// useGroup returns the group with an id, or null until it was read.
 function useGroup(id: string | null): GroupName | null {
   const { data } = useQuery(GroupNameDocument, { variables: { id: id ?? '' }, skip: !id });
   return (id && data?.group) || null;

@@ -24,7 +24,7 @@ export function DeleteAccount({ id, onClose, onDone }: Omit<DeleteProps, 'displa
       <ul className="consequences">
         <li>Your profile, email address, library, drafts and memberships are removed.</li>
         <li>You lose access to everything that was shared with you or with your groups.</li>
-        <li>Items that you created stay in the libraries of others, without your name. Delete them first if they should not.</li>
+        <li>Items that you created stay in the libraries of others, without your name. If you do not want that, delete them first.</li>
         <li>Items and groups that only you manage are managed by the administrators of your tenant.</li>
       </ul>
       <NameField name={name} />
@@ -38,7 +38,7 @@ export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
   const name = useTypedName(id, submission);
   const remove = async () => {
     if (!name.check() || !(await submission.send({ id }))) return;
-    // What members could read through the group is removed from every page.
+    // Pages may show items that were readable only through the group.
     await client.clearStore();
     onDone();
   };
@@ -47,7 +47,7 @@ export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
       <p>This cannot be undone, and nobody can use the id {id} again.</p>
       <ul className="consequences">
         <li>The group, its library and its memberships are removed.</li>
-        <li>Its members lose access to everything that is shared with this group alone.</li>
+        <li>Its members lose access to everything that is shared only with this group.</li>
         <li>The items in its library stay in other libraries. Items that only this group manages are managed by the administrators of their tenant.</li>
       </ul>
       <NameField name={name} />

@@ -1,4 +1,5 @@
-// Editing an item's texts, also while others edit them or after the item is gone.
+// Editing the title, link and description of an item, even while others edit them or after the
+// item was deleted.
 import { useEffect, useState, type MouseEvent } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import {
@@ -47,7 +48,7 @@ export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemPro
   const typed = Object.keys(changes).length > 0 || conflicts.length > 0;
   const lost = gone ? goneText : item.viewerCanEdit ? '' : forbiddenText;
   const submission = lost ? create : update;
-  useEndWithout(lost !== '' && !typed, onClose, lost);
+  useCloseWhen(lost !== '' && !typed, onClose, lost);
 
   const saveChanges = async () => {
     const payload = await save();
@@ -80,8 +81,8 @@ export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemPro
 const goneText = 'This item was deleted, or you no longer have access to it.';
 const forbiddenText = 'You may no longer edit this item.';
 
-// useEndWithout closes a dialog that has lost its item and holds nothing typed.
-export function useEndWithout(ended: boolean, onClose: () => void, text: string) {
+// useCloseWhen closes a dialog when ended becomes true, and shows text.
+export function useCloseWhen(ended: boolean, onClose: () => void, text: string) {
   const say = useSay();
   useEffect(() => {
     if (!ended) return;
@@ -94,12 +95,12 @@ function textOf({ kind, title, link, description }: ItemFragment): Texts {
   return { title, description: description ?? '', ...(kind === 'LINK' && { link: link ?? '' }) };
 }
 
-// sentText is what typed texts are in an input: an empty description is none.
+// sentText converts typed texts to an input, in which an empty description is null.
 function sentText(changes: Partial<Texts>): Partial<UpdateContentInput> {
   return changes.description === '' ? { ...changes, description: null } : changes;
 }
 
-// EditableValues are what forms may change of an item.
+// EditableValues are the values of an item that forms may change.
 type EditableValues = Partial<Texts & { visibility: LibraryVisibility }>;
 
 interface MergedForm<Values> extends Merged<Values> {
@@ -155,7 +156,7 @@ export function useMergedForm<Values extends EditableValues>(
   };
 }
 
-// Overtaken names the fields that show what somebody else has just written.
+// Overtaken lists the fields that show what somebody else has just written.
 function Overtaken({ fields: names }: { fields: (keyof Texts)[] }) {
   return (
     <div role="status" className="overtaken-status">
@@ -165,7 +166,7 @@ function Overtaken({ fields: names }: { fields: (keyof Texts)[] }) {
 }
 
 // FieldConflict lets the reader choose between two versions of one field. The
-// reader's own stays in the field above, where both can still be joined by hand.
+// reader's own stays in the field above, where it can still be edited.
 interface FieldConflictProps {
   label: string;
   theirs: string | undefined;
@@ -200,7 +201,7 @@ export function FieldConflict({ label, theirs, onKeep, onTake }: FieldConflictPr
   );
 }
 
-// Lost reports that an item cannot be saved any more.
+// Lost says that an item can no longer be saved.
 function Lost({ text }: { text: string }) {
   return (
     <div role="alert">

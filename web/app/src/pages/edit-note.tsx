@@ -1,5 +1,5 @@
-// Editing the text of a note: kept as a draft while it is typed, and published
-// when its author says so.
+// Editing the text of a note: it is saved as a draft while it is typed, and
+// published on request.
 import { useEffect, useRef, useState } from 'react';
 import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
 import { faultsByField } from '../data/faults.ts';
@@ -12,25 +12,25 @@ import { Form, TextField } from '../ui/forms.tsx';
 import { Markdown } from '../ui/markdown.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
-import { dateOf, noText, spotName } from '../ui/words.ts';
-import { useDraft, type Spot } from './use-draft.ts';
+import { dateOf, noText, textHeading } from '../ui/words.ts';
+import { useDraft, type TextId } from './use-draft.ts';
 
 type Session = DraftSession<RevisionTextFragment>;
 type State = DraftState<RevisionTextFragment>;
 
 interface EditNoteProps {
   item: ItemFragment;
-  spot: Spot;
+  textId: TextId;
   userId: string;
-  // Whether visitors do not see the branch that is written in.
+  // Whether the branch is one that visitors do not see.
   hidden: boolean;
   onClose: () => void;
   onPublished: () => void;
   onDiscarded: () => void;
 }
 
-export function EditNote({ item, spot, userId, hidden, onClose, onPublished, onDiscarded }: EditNoteProps) {
-  const { session, state, error, open } = useDraft(spot, userId, item.title, item.version);
+export function EditNote({ item, textId, userId, hidden, onClose, onPublished, onDiscarded }: EditNoteProps) {
+  const { session, state, error, open } = useDraft(textId, userId, item.title, item.version);
   const [discarding, setDiscarding] = useState(false);
   const [waiting, setWaiting] = useState(false);
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
@@ -54,7 +54,7 @@ export function EditNote({ item, spot, userId, hidden, onClose, onPublished, onD
     else setDiscarding(false);
   };
   return (
-    <Dialog title={spotName('Edit the text', spot)} onClose={state.saving === 'failed' ? onClose : () => leave()} unsaved={state.saving === 'failed'} wide>
+    <Dialog title={textHeading('Edit the text', textId)} onClose={state.saving === 'failed' ? onClose : () => leave()} unsaved={state.saving === 'failed'} wide>
       {!state.ready && (error === undefined ? <Loading what="Loading the text..." /> : <Failed error={error} onRetry={open} heading="Could not load the text" />)}
       {state.ready && (
         <Form
@@ -65,8 +65,8 @@ export function EditNote({ item, spot, userId, hidden, onClose, onPublished, onD
         >
           <Elsewhere state={state} session={session} />
           <Stale state={state} session={session} asked={waiting} />
-          {hidden && <p>Visitors do not see branch {spot.branch}. They see what you publish here once the branch is made current.</p>}
-          {!state.current && <p className="note-empty">{noText(spot.locale, hidden ? spot.branch : null)} You write the first one.</p>}
+          {hidden && <p>Visitors do not see branch {textId.branch}. They see what you publish here once you set the branch as current.</p>}
+          {!state.current && <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>}
           <Fields state={state} session={session} />
           <SavingStatus state={state} onRetry={() => void session.flush()} />
         </Form>
@@ -167,9 +167,9 @@ function Elsewhere({ state: { elsewhere, text }, session }: { state: State; sess
 
 type Pair = 'mine' | 'theirs' | 'own';
 
-// Stale shows three texts if somebody else has published meanwhile: the one from which the
-// draft was made, the current one, and the draft. The draft stays in the editor, where they are
-// merged.
+// Stale compares three texts if somebody else has published meanwhile: the one that the draft is
+// based on, the current one, and the draft. The draft stays in the editor, where the author
+// merges them.
 function Stale({ state, session, asked }: { state: State; session: Session; asked: boolean }) {
   const { stale, current, base, text } = state;
   const group = useRef<HTMLDivElement>(null);

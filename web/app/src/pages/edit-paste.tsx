@@ -69,7 +69,7 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
         <SecretField value={secret} onChange={setSecret} faults={faults.secret} autoFocus={secret === ''} />
         <PasteFields text={text} faults={faults} onChange={setText} autoFocus={secret !== ''} />
         <SelectField label="Expires" value={lifetime} onChange={setLifetime} faults={faults.expiresAt}>
-          <option value={kept}>{before.expiresAt ? `As before: ${dateOf(before.expiresAt)}` : 'As before: never'}</option>
+          <option value={kept}>{before.expiresAt ? `Unchanged: ${dateOf(before.expiresAt)}` : 'Unchanged: never'}</option>
           {lifetimes
             .filter(({ seconds }) => seconds !== null || before.expiresAt)
             .map(({ value, label }) => (

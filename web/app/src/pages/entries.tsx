@@ -1,5 +1,5 @@
-// The entries of a library under the days of their last change. One of them is
-// in the order of the Tab key; the arrow keys go to the others.
+// The entries of a library under the days of their last change. The Tab key
+// reaches one of them, and the arrow keys the others.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
 import { byDay } from '../data/entries.ts';
 import { excerpt } from '../data/markdown.ts';
@@ -9,11 +9,11 @@ import { VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation } from '../ui/navigation.tsx';
 import { clockOf, dayOf, kindName, untilTomorrow, visibilityName } from '../ui/words.ts';
 import type { EndState, Ends, LibraryEdges, Side } from './use-library.ts';
-import { elementOf, reveal, useFirstInView, useNearing, useStillness } from './use-scroll.ts';
+import { elementOf, reveal, useFirstInView, useNearView, useScrollAnchor } from './use-scroll.ts';
 
 interface EntriesProps {
   place: LibraryPlace;
-  // fixed: the address does not follow the entry that is in view.
+  // fixed: scrolling does not change the address.
   fixed?: boolean;
   library: LibraryEdges;
   ends: Ends;
@@ -35,8 +35,8 @@ export function Entries({ place, fixed = false, library, ends, extend, fresh, on
   const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
   const inOrder = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
 
-  useBeginAt(list, place.at, edges);
-  useStillness(list, !pageInfo.hasPreviousPage);
+  useInitialScroll(list, place.at, edges);
+  useScrollAnchor(list, !pageInfo.hasPreviousPage);
   useFirstInView(list, (id) => {
     const at = placeBefore(library, id, place.at);
     if (!fixed && at !== place.at) go({ ...place, at }, { replace: true });
@@ -144,7 +144,7 @@ function End({ side, state, extend, changes }: { side: Side; state: EndState; ex
   const onNear = () => {
     if (state === 'idle') extend(side);
   };
-  useNearing(end, onNear, changes);
+  useNearView(end, onNear, changes);
   if (state === 'done') return side === 'next' ? <p className="colophon">No more items</p> : null;
   return (
     <div ref={end} className={`end end-${side}`}>
@@ -162,10 +162,10 @@ function End({ side, state, extend, changes }: { side: Side; state: EndState; ex
   );
 }
 
-// useBeginAt shows, once, the entry after the cursor that the address names.
+// useInitialScroll scrolls, once, to the entry after the cursor in the address.
 type List = RefObject<HTMLElement | null>;
 
-function useBeginAt(list: List, at: string | null, edges: LibraryEdges['edges']) {
+function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['edges']) {
   const begun = useRef(false);
   useLayoutEffect(() => {
     if (begun.current) return;
@@ -176,9 +176,9 @@ function useBeginAt(list: List, at: string | null, edges: LibraryEdges['edges'])
   });
 }
 
-// placeBefore is the cursor after which an entry comes first; null at the
-// beginning of the library. Of the first entry held nothing comes before, and
-// the address stays as it is.
+// placeBefore returns the cursor of the entry before an entry, from which the list
+// starts with it; null at the beginning of the library. If the entry before it was
+// not read, it returns otherwise.
 function placeBefore({ edges, pageInfo }: LibraryEdges, id: string, otherwise: string | null): string | null {
   const index = edges.findIndex(({ node }) => node.id === id);
   const before = edges[index - 1];

@@ -42,7 +42,7 @@ export function ChangeExpiry({ item, onClose, onDone }: ChangeExpiryProps) {
           onChange={(choice) => setExpires(choice === 'date')}
           options={[
             { value: 'never', label: 'Never', meaning: 'The item stays until somebody deletes it.' },
-            { value: 'date', label: 'On a date', meaning: 'The item is then deleted for everyone. This cannot be undone.' },
+            { value: 'date', label: 'On a date', meaning: 'The item is deleted for everyone on that date. This cannot be undone.' },
           ]}
           autoFocus
         />

@@ -1,5 +1,5 @@
-// Searches for users and groups: by the beginning of a name, or by an id. Leads on
-// to items, which have a URL.
+// Searches for users and groups by the beginning of a name, or opens one by its id.
+// Items are opened by their URL.
 import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { hasNone } from '../data/connections.ts';
@@ -53,7 +53,7 @@ export function FindPage({ q }: { q: string }) {
           else if (isUrl(text)) go(itemOf(text));
         }}
       >
-        <label htmlFor="find">{signedIn ? `Users and groups of ${claims.tenant} by name, or any by id` : 'Id of a user or group'}</label>
+        <label htmlFor="find">{signedIn ? `Name of a user or group in ${claims.tenant}, or any id` : 'Id of a user or group'}</label>
         <div className="search-box">
           <Search />
           <input

@@ -14,7 +14,7 @@ import type { Owner } from './library-head.tsx';
 import type { LibraryEdges } from './use-library.ts';
 import { useSearch, type Search } from './use-search.ts';
 
-// FoundHandle has the functions of search results for other components.
+// FoundHandle has the functions of the search results that other components call.
 export interface FoundHandle {
   changed(gone?: string): void;
 }
@@ -28,7 +28,7 @@ interface FoundEntriesProps {
   onLive: (live: LiveState | '') => void;
 }
 
-// FieldRef is the search field, which has the focus after a button has gone away.
+// FieldRef is the search field. It gets focus when a focused button disappears.
 type FieldRef = RefObject<HTMLInputElement | null>;
 
 const none = new Set<string>();
@@ -95,8 +95,8 @@ function Progress({ search, principal, field }: { search: Search; principal: Own
   );
 }
 
-// PassingButton is a button that goes away by itself. If it has the focus then, the search
-// field gets it.
+// PassingButton is a button that disappears by itself. If it has focus then, focus moves to the
+// search field.
 function PassingButton({ field, onClick, children }: { field: FieldRef; onClick: () => void; children: string }) {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
@@ -112,12 +112,12 @@ function PassingButton({ field, onClick, children }: { field: FieldRef; onClick:
   );
 }
 
-// TooLong replaces the results of a search that the gateway does not accept. What else is in a
-// filter of an address, readFilter checks.
+// TooLong is shown instead of results if the gateway refuses a search: readFilter has checked
+// everything but the number of words.
 function TooLong() {
   return (
     <div role="alert">
-      <Empty heading="This search is too long">
+      <Empty heading="The search is too long">
         <p>
           A search has at most {mostWords} words and {longestText} characters.
         </p>

@@ -18,7 +18,7 @@ import {
 } from '../generated/operations.ts';
 import { hasNone, someEdge } from '../data/connections.ts';
 import { merge, type, type Edits } from '../data/merge.ts';
-import { mayKeepGroup } from '../data/tokens.ts';
+import { mayManageGroup } from '../data/tokens.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Dialog, useOpening } from '../ui/dialog.tsx';
 import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
@@ -48,7 +48,7 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
   useTitle('My groups');
   if (!signedIn) return <Unseen what="list" onSignIn={onSignIn} />;
 
-  // A token whose user does not exist yet is in no group.
+  // A user that does not exist yet is in no group.
   const known = data ?? previousData;
   const groups = known && (known.viewer?.groups ?? nowhere);
   return (
@@ -90,7 +90,7 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
           onClose={close}
           onDone={(group) => {
             refetch().catch(() => {});
-            // If the reader has moved on meanwhile, nothing is opened.
+            // If the reader has closed the dialog meanwhile, the group is not opened.
             if (close()) go({ name: 'members', id: group.id });
             else say(`Created ${group.displayName}.`);
           }}
@@ -160,7 +160,7 @@ export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (group === null) return <Unseen what="group" onSignIn={onSignIn} />;
   if (!isWhole(group)) return <Loading what="Loading..." />;
-  const keeps = mayKeepGroup(claims, group);
+  const mayManage = mayManageGroup(claims, group);
   return (
     <article className="page">
       <header className="library-head">
@@ -174,19 +174,19 @@ export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void
         <LibraryTabs id={id} />
       </header>
       {error && <Outdated error={error} onRetry={() => refetch()} />}
-      <GroupMembers group={group} keeps={keeps} />
+      <GroupMembers group={group} mayManage={mayManage} />
     </article>
   );
 }
 
-// isWhole reports whether all of a group has been read: its members come last.
+// isWhole reports whether all of a group has been read. Its members are read last.
 function isWhole(group: PartialGroup): group is GroupWithMembersFragment {
   return Boolean(group?.members);
 }
 
 type PartialGroup = DeepPartial<GroupQuery>['group'];
 
-function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps: boolean }) {
+function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; mayManage: boolean }) {
   const client = useApolloClient();
   const me = useMe();
   const say = useSay();
@@ -197,12 +197,12 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
   const more = () => client.query({ query: MoreGroupMembersDocument, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
-  const removal = ({ displayName }: Person) => `${displayName} loses access to everything that is shared with ${group.displayName} alone. You can add them again.`;
+  const removal = ({ displayName }: Person) => `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`;
   const leave = async () => {
     if (!me || !(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
     close();
     say(`You have left ${group.displayName}.`);
-    // What the membership gave access to is not shown any more, anywhere.
+    // Pages may show items that were readable only through the membership.
     await client.clearStore();
     go({ name: 'groups' });
   };
@@ -212,14 +212,14 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
   };
   return (
     <>
-      <Members heading="Members" none="No members that you can see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={keeps} onSet={set} onMore={more} submission={submission} removal={removal}>
+      <Members heading="Members" none="No members that you can see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}>
         <div className="actions">
-          {keeps && (
+          {mayManage && (
             <button type="button" className="button button-main" onClick={() => show('add')}>
               Add people…
             </button>
           )}
-          {keeps && (
+          {mayManage && (
             <button type="button" className="button" onClick={() => show('edit')}>
               Edit group…
             </button>
@@ -229,7 +229,7 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
               Leave…
             </button>
           )}
-          {keeps && (
+          {mayManage && (
             <button type="button" className="button button-danger" onClick={() => show('delete')}>
               Delete group…
             </button>
@@ -238,7 +238,7 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
       </Members>
       {open === 'leave' && (
         <Confirm title={`Leave ${group.displayName}?`} verb="Leave" submission={leaving} onConfirm={leave} onClose={close}>
-          <p>You lose access to everything that is shared with this group alone. Only one of its managers can add you again.</p>
+          <p>You lose access to everything that is shared only with this group. Only one of its managers can add you again.</p>
         </Confirm>
       )}
       {open === 'delete' && (
@@ -258,9 +258,8 @@ function GroupMembers({ group, keeps }: { group: GroupWithMembersFragment; keeps
   );
 }
 
-// useAmIn reports whether the reader is a direct member, and so can leave. If there are many
-// members, and those that were read do not include the reader, it reads the reader's own
-// groups.
+// useAmIn reports whether the reader is a direct member, and so can leave. If not all members
+// were read, and the reader is not among those that were, it reads the reader's groups.
 function useAmIn(group: GroupWithMembersFragment): boolean {
   const client = useApolloClient();
   const me = useMe();

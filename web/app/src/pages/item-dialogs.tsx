@@ -91,7 +91,7 @@ export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone
   const submission = useSubmit(DeleteContentDocument);
   const [seen, setSeen] = useState(item);
   const [refused, setRefused] = useState(false);
-  // While an answer is on its way the item may be gone already.
+  // Until the answer arrives, the item may be deleted already.
   const changed = !submission.busy && item.version > seen.version ? changesOf(seen, item) : null;
 
   const remove = async () => {
@@ -113,12 +113,12 @@ export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone
     <Confirm title="Delete for everyone?" verb="Delete" submission={submission} onConfirm={remove} onClose={onClose}>
       <p className="about">{item.title}</p>
       <Overtaken changed={changed} refused={refused} onSeen={acknowledge} />
-      <p>It is removed from every library, and cannot be brought back.</p>
+      <p>It is removed from every library. This cannot be undone.</p>
     </Confirm>
   );
 }
 
-// changesOf returns what differs between two versions of an item: [name, new value].
+// changesOf returns the differences between two versions of an item, as [name, new value].
 type NewValue = [name: string, value: string | null];
 
 function changesOf(before: ItemFragment, now: ItemFragment): NewValue[] {
@@ -147,7 +147,7 @@ function Overtaken({ changed, refused, onSeen }: { changed: NewValue[] | null; r
       )}
       <div className="overtaken-actions">
         <button type="button" className="button" onClick={onSeen}>
-          I have seen it
+          I have seen the changes
         </button>
       </div>
     </div>
@@ -178,8 +178,8 @@ export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps &
 
 function removalMeaning({ visibility }: ItemFragment, { id, mine, displayName }: ItemLibrary): string {
   const open = visibility === 'PUBLIC';
-  if (mine && open) return 'You give up your role on it. It is public: you can still read it, and add it again.';
-  if (mine) return 'You give up your role on it. Unless you also have access in another way, you can no longer open it, and only one of its managers can share it with you again.';
+  if (mine && open) return 'You lose your role on it. It is public, so you can still read it and add it again.';
+  if (mine) return 'You lose your role on it. Unless you have access in another way, you can no longer open it, and only its managers can share it with you again.';
   const who = id.startsWith('g:') ? `The members of ${displayName}` : displayName;
-  return open ? `${who} can still read it, because it is public.` : `${who} can no longer open it, unless they also have access in another way.`;
+  return open ? `${who} can still read it, because it is public.` : `${who} can no longer open it, unless they have access in another way.`;
 }

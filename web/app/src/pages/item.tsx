@@ -33,17 +33,17 @@ import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem, type ItemLibrary }
 
 type DialogName = 'edit' | 'expiry' | 'visibility' | 'share' | 'remove' | 'delete';
 
-// Beside is the library in which an item is shown.
-interface Beside {
+// ShownIn is the library in which an item is shown.
+interface ShownIn {
   id: string;
   displayName: string;
-  mayTakeOut: boolean;
+  mayRemove: boolean;
 }
 
 interface ItemProps {
   id: string;
   heading: Heading;
-  library?: Beside | null;
+  library?: ShownIn | null;
   onChanged: (gone?: string) => void;
   onGone: () => void;
   focusTitle?: boolean;
@@ -52,8 +52,8 @@ interface ItemProps {
 type Heading = 'h1' | 'h2';
 type PartialItem = DeepPartial<ItemQuery>['content'];
 
-// isEntry reports whether as much of an item has been read as a list shows, isWhole whether all
-// of it: its members come last.
+// isEntry reports whether the part of an item that a list shows has been read, isWhole whether
+// all of it has. Its members are read last.
 function isEntry(item: PartialItem): item is EntryFragment {
   return item?.title !== undefined;
 }
@@ -73,7 +73,7 @@ export function ItemPage({ id }: { id: string }) {
 }
 
 // Item shows an item and its actions. library is the library in which it is shown, if any, with
-// mayTakeOut; onChanged is called for changes that move entries, onGone when there is nothing
+// mayRemove; onChanged is called for changes that move entries, onGone when there is nothing
 // to show any more.
 export function Item({ id, heading, library = null, onChanged, onGone, focusTitle = false }: ItemProps) {
   const { data, previousData, error, refetch } = useQuery(ItemDocument, {
@@ -95,7 +95,7 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
     // Once for each item: a change of its title must not interrupt typing.
   }, [id, focusTitle, shownTitle === undefined]);
 
-  // A dialog outlives its item, so that typed text is not lost.
+  // A dialog stays open when its item is gone, so that typed text is not lost.
   const opening = useOpening<DialogName>();
   const whole = useRef<ItemFragment>(null);
   if (isWhole(item)) whole.current = item;
@@ -150,13 +150,13 @@ function Texts({ item, heading: Heading, title }: { item: EntryFragment; heading
         {item.title}
       </Heading>
       {item.description && <Markdown text={item.description} />}
-      <Outside link={item.link} />
+      <ItemLink link={item.link} />
     </>
   );
 }
 
-// Outside links out of the library, only to addresses that a browser loads as a page.
-function Outside({ link }: { link: string | null }) {
+// ItemLink links to the target of an item, if it is an http or https URL.
+function ItemLink({ link }: { link: string | null }) {
   if (!link || !/^https?:\/\//i.test(link)) return null;
   return (
     <p className="item-link">
@@ -211,7 +211,7 @@ function Facts({ item }: { item: ItemFragment }) {
 
 interface ItemActionsProps {
   item: ItemFragment;
-  library: Beside | null;
+  library: ShownIn | null;
   show: (name: DialogName) => void;
   onChanged: () => void;
 }
@@ -220,8 +220,8 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
   const me = useMe();
   const say = useSay();
   const take = useSubmit(ShareContentDocument);
-  // If there are many members, not all are read: then it may be offered to a user who has it
-  // already, which changes nothing, because sharing never demotes.
+  // If there are many members, not all are read. Then the action may be offered to a user who has
+  // the item already; it changes nothing, because sharing never demotes.
   const mine = me && item.members.edges.some(({ node }) => node.id === me.id);
   const takeForMe = async () => {
     if (me && (await take.send({ contentId: item.id, principalIds: [me.id], role: 'VIEWER' }))) {
@@ -242,7 +242,7 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
       <div className="actions actions-quiet">
-        {library?.mayTakeOut && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
+        {library?.mayRemove && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
         <Action onClick={copyLink} name="Copy link" look="button-quiet" />
         {url && <Action onClick={() => copy('Canonical link', url)} name="Copy canonical link" look="button-quiet" />}
         {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
@@ -256,13 +256,13 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
 interface ItemDialogsProps {
   item: ItemFragment;
   gone: boolean;
-  library: Beside | null;
+  library: ShownIn | null;
   opening: Opening<DialogName>;
   onChanged: (gone?: string) => void;
   onGone: () => void;
 }
 
-// ItemDialogs shows the open dialog, if any, and does what follows it.
+// ItemDialogs shows the open dialog, if any, and handles its outcome.
 function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDialogsProps) {
   const me = useMe();
   const { claims } = useSession();
@@ -271,7 +271,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   const { go } = useNavigation();
   const { open, close } = opening;
   const from = library && { ...library, mine: library.id === me?.id };
-  // If the reader has opened another item before the answer came, nothing is closed.
+  // If the reader has opened another item before the answer arrives, that one stays open.
   const leave = useWhileShown(onGone);
   const changed = (text: string) => {
     close();
@@ -282,7 +282,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     if (unchanged) close();
     else changed(text);
   };
-  // The dialog goes with the item, so that focus does not return to its button.
+  // The dialog is removed together with the item, so that focus does not return to its button.
   const removed = ({ mine, displayName }: ItemLibrary) => {
     say(`“${item.title}” was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`);
     onChanged(item.id);
@@ -316,7 +316,8 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   }
 }
 
-// useWhileShown is a function that does nothing once its part of the page is gone.
+// useWhileShown returns a function that calls act, and does nothing once its component was
+// removed.
 function useWhileShown(act: () => void): () => void {
   const latest = useRef(act);
   useEffect(() => {
@@ -343,8 +344,8 @@ function ItemMembers({ item }: { item: ItemFragment }) {
   const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
   const more = () => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
   const removal = ({ id, displayName }: Person) => {
-    if (id === me?.id) return 'You give up your own role on this item, and it leaves your library. You may not be able to undo this yourself.';
-    return `The item is removed from the library of ${displayName}. Access through this role ends.`;
+    if (id === me?.id) return 'You lose your role on this item, and it is removed from your library. You may not be able to undo this yourself.';
+    return `The item is removed from the library of ${displayName}, who loses this role on it.`;
   };
   return (
     <Members

@@ -1,4 +1,4 @@
-// Whose library it is, how much of it the viewer sees, and how it is listed.
+// The head of a library: its owner, how much of it the viewer sees, and the order of the list.
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { useQuery } from '@apollo/client/react';
 import type { LiveState } from '../data/follow.ts';
@@ -75,15 +75,15 @@ export function LibraryTabs({ id }: { id: string }) {
   );
 }
 
-// Jump is the way to the newest end of a list.
+// Jump is the state of a list that the button to its newest end needs.
 interface Jump {
   away: boolean;
   updates: number;
   toNewest: () => void;
 }
 
-// LibraryBar stays at the top of the window: how the list looks, and the way to
-// its newest end. jump is { away, updates, toNewest } of the list below it.
+// LibraryBar stays at the top of the window. It sets the order and density of the
+// list below it, and has the button to its newest end.
 export function LibraryBar({ principal, place, jump }: { principal: Owner; place: LibraryPlace; jump: Jump }) {
   const mine = useMe()?.id === principal.id;
   const { go } = useNavigation();
@@ -137,8 +137,8 @@ const orders = [
   [true, 'Oldest first'],
 ] as const;
 
-// fromTheStart changes how a library is looked at: a position in one view means
-// nothing in another.
+// fromTheStart changes the view of a library. A position in one view is not valid
+// in another, so the list starts at its beginning.
 function fromTheStart(place: LibraryPlace, change: Partial<LibraryPlace>): LibraryPlace {
   return { ...place, ...change, at: null };
 }

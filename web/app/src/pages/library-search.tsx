@@ -24,7 +24,7 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   const settled = useSettled(text.trim());
   const change = (next: Partial<Filter>) => go({ ...place, at: null, filter: { ...filter, text: text.trim(), ...next } }, { replace: isNarrow(filter) });
 
-  // clear changes a filter by a button that goes away with it.
+  // clear changes a filter by a button that disappears with it.
   const clear = (next: Partial<Filter>) => {
     change(next);
     field.current?.focus({ preventScroll: true });
@@ -46,7 +46,7 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
 
   const { bucket } = principal.library;
   const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared);
-  // A filter from the address can be switched off, also if it finds nothing here.
+  // A filter from the address can be switched off, even if it matches nothing here.
   const visibilities = allVisibilities.filter((visibility) => possible.includes(visibility) || filter.visibilities.includes(visibility));
   const creator = filter.createdBy;
   return (
@@ -90,7 +90,7 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
           <Chip
             key={role}
             label={`Role: ${roleName[role].toLowerCase()}`}
-            title={`Items on which ${principal.displayName} is ${roleName[role].toLowerCase()}`}
+            title={`Items on which ${principal.displayName} has the role ${roleName[role].toLowerCase()}`}
             on={filter.roles.includes(role)}
             onToggle={() => change({ roles: toggle(filter.roles, role) })}
           />

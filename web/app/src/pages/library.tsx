@@ -6,7 +6,7 @@ import type { LiveState } from '../data/follow.ts';
 import { isNarrow } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { explain } from '../data/faults.ts';
-import { mayTakeOut } from '../data/tokens.ts';
+import { mayRemoveFrom } from '../data/tokens.ts';
 import { Close } from '../ui/icons.tsx';
 import { useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useOnline, useSay } from '../ui/notices.tsx';
@@ -38,7 +38,7 @@ export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProp
   const lost = !principal && error && 'Could not load the library';
   useTitle(place.item && principal ? undefined : lost || (mine ? 'My library' : principal?.displayName));
 
-  // An item that is open may hold typed text: it outlives its library.
+  // An open item may contain typed text, so it stays when its library is gone.
   const seen = useRef<Owner>(null);
   if (principal) seen.current = principal;
   const unseen = principal === null && <Unseen what="library" onSignIn={onSignIn} />;
@@ -49,8 +49,8 @@ export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProp
 }
 
 // Library has a head, the shelf with the entries below it, and the open item next to both.
-// Another view of the library shows another shelf; the rest stays, and keeps focus. unseen
-// replaces a library that the reader may not see any more.
+// Another view of the library replaces only the shelf, so that focus stays. unseen is shown
+// instead of a library that the reader may no longer see.
 interface LibraryProps {
   place: LibraryPlace;
   principal: Owner;
@@ -114,12 +114,12 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
   );
 }
 
-// viewOf returns the view of a place on its library.
+// viewOf returns the view of the library that a place shows.
 function viewOf(place: LibraryPlace): View {
   return { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
 }
 
-// ShelfHandle has the functions of a shelf for other components.
+// ShelfHandle has the functions of the list that other components call.
 interface ShelfHandle {
   changed(gone?: string): void;
   toNewest(): Promise<void>;
@@ -138,8 +138,8 @@ interface ShelfProps {
   onCreate: () => void;
 }
 
-// Shelf shows the entries, in one order. A component that changes an item calls changed(), with
-// the item's id if it has left this library.
+// Shelf is the list of the entries in one view. A component that changes an item calls
+// changed(), with the item's id if it has left this library.
 function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refetchHead, onCreate }: ShelfProps) {
   const client = useApolloClient();
   const say = useSay();
@@ -154,7 +154,7 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
   }, [lostPlace, say]);
 
   const notRead = (fault: unknown) => say(`Could not reload the library. ${explain(fault, { online }).text}`);
-  // The reader's own changes are treated like those of others, if they can be delivered.
+  // While live, the reader's own changes arrive as events, like those of others.
   const changed = (gone?: string) => {
     if (gone) takeOut(client.cache, view, gone);
     if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
@@ -211,14 +211,13 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   const back = useCallback(
     (entry: HTMLElement | null) => {
       close({ ...place, item: null });
-      // The list is inert until it is drawn again.
+      // The list is inert until it is rendered again.
       requestAnimationFrame(() => (entry?.isConnected ? entry : document.querySelector('main'))?.focus({ preventScroll: true }));
     },
     [close, place],
   );
   const leave = useCallback(() => back(elementOf(list.current, id)?.querySelector('a') ?? null), [back, list, id]);
-  // The entry of a removed item may be shown for a moment longer, and would lose focus when it
-  // goes.
+  // The entry of a removed item may be shown for a moment longer, and would lose focus then.
   const gone = useCallback(() => back(null), [back]);
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -233,7 +232,7 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
       <Item
         id={id}
         heading="h2"
-        library={{ id: principal.id, displayName: principal.displayName, mayTakeOut: mayTakeOut(claims, principal) }}
+        library={{ id: principal.id, displayName: principal.displayName, mayRemove: mayRemoveFrom(claims, principal) }}
         focusTitle
         onChanged={onChanged}
         onGone={gone}
@@ -242,8 +241,8 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   );
 }
 
-// useUpdates remembers which entries have just moved, and how many changes were made at the
-// beginning while it was out of view.
+// useUpdates keeps which entries have just moved, and the number of changes at the beginning of
+// the list while it was out of view.
 function useUpdates(place: LibraryPlace, atBeginning: boolean) {
   const [fresh, setFresh] = useState(new Set<string>());
   const [count, setCount] = useState(0);

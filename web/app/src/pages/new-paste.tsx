@@ -11,18 +11,18 @@ const empty: PasteText = { title: '', body: '', isPrivate: false };
 
 interface NewPasteProps {
   onClose: () => void;
-  // secret is '' if its answer was lost, and the paste was found by a repetition.
+  // secret is '' if the first answer was lost: a repetition does not return it.
   onDone: (paste: WholePasteFragment, secret: string) => void;
 }
 
 export function NewPaste({ onClose, onDone }: NewPasteProps) {
   const { signedIn } = useSession();
-  // A repetition is recognized by its key, which only signed-in viewers have.
+  // Only signed-in viewers may send an idempotency key.
   const submission = useSubmit(CreatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt'], { keyed: signedIn });
   const [text, setText] = useState(empty);
   const [lifetime, setLifetime] = useState('never');
   const [wrong, setWrong] = useState<{ body: string[] } | null>(null);
-  // An expiry that is sent again is the same instant, or it would be another paste.
+  // A repetition sends the same expiry: with another input the gateway would refuse its key.
   const [expiry, setExpiry] = useState<{ lifetime: string; at: string | null } | null>(null);
 
   const save = async () => {

@@ -41,7 +41,7 @@ function AskTenant() {
   return (
     <section className="open-url">
       <Form onSubmit={show} submission={{ busy: false, faults }} actions={<Submit>Show</Submit>}>
-        <TextField label="Tenant" hint="The organisation whose items you want to see." autoCapitalize="none" spellCheck={false} value={tenant} onChange={(event) => setTenant(event.target.value)} faults={faults.tenant} autoFocus />
+        <TextField label="Tenant" hint="The organisation whose public items to show." autoCapitalize="none" spellCheck={false} value={tenant} onChange={(event) => setTenant(event.target.value)} faults={faults.tenant} autoFocus />
       </Form>
     </section>
   );
@@ -61,7 +61,7 @@ function Newest({ tenant }: { tenant: string }) {
   if (!nodes && isBadInput(error)) {
     return (
       <Empty heading="No such tenant">
-        <p>“{tenant}” cannot be the name of a tenant. A tenant has letters, digits and hyphens.</p>
+        <p>“{tenant}” is not a valid name of a tenant. Names contain letters, digits and hyphens.</p>
         <AskTenant />
       </Empty>
     );

@@ -1,5 +1,5 @@
-// The revisions of a text: who has saved which and when, the differences between two of them,
-// and which one is current.
+// The revisions of a text: who saved each and when, which one is current, and the differences
+// between two of them.
 import { useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
@@ -8,21 +8,21 @@ import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
-import { dateOf, spotName } from '../ui/words.ts';
+import { dateOf, textHeading } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
-import type { Spot } from './use-draft.ts';
+import type { TextId } from './use-draft.ts';
 
 interface NoteHistoryProps {
-  spot: Spot;
+  textId: TextId;
   mayEdit: boolean;
   onClose: () => void;
   onChanged: () => void;
 }
 
-export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryProps) {
+export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistoryProps) {
   const say = useSay();
   const list = useRef<HTMLOListElement>(null);
-  const { nodes, error, hasMore, more, reread } = useHistory(spot);
+  const { nodes, error, hasMore, more, reread } = useHistory(textId);
   const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
   const [made, setMade] = useState<number | null>(null);
   const [chosen, setChosen] = useState<{ from: number; to: number } | null>(null);
@@ -30,18 +30,18 @@ export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryPr
   const pair = chosen ?? { from: Math.max(0, newest - 1), to: newest };
 
   const makeCurrent = async ({ number }: RevisionHeadFragment) => {
-    const { contentId, branch, locale } = spot;
+    const { contentId, branch, locale } = textId;
     if (!(await submission.send({ contentId, branch, locale, number }))) return;
     say(`Revision ${number} is current now.`);
     setMade(number);
     onChanged();
   };
   return (
-    <Dialog title={spotName('History', spot)} onClose={onClose} wide>
+    <Dialog title={textHeading('History', textId)} onClose={onClose} wide>
       <div className="dialog-text">
         {!nodes && (error === undefined ? <Loading what="Loading the history..." /> : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
-        {nodes?.length === 0 && <p>There are no revisions yet. The first one is made when a text is published.</p>}
+        {nodes?.length === 0 && <p>There are no revisions yet. Publishing a text creates the first one.</p>}
         {nodes && nodes.length > 0 && (
           <>
             <ol className="revisions" ref={list} aria-label="Revisions">
@@ -51,7 +51,7 @@ export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryPr
             </ol>
             {hasMore && <ShowMore list={list} onMore={more} />}
             <ActionFaults submission={submission} />
-            <Comparison spot={spot} numbers={Array.from({ length: newest + 1 }, (_, n) => newest - n)} pair={pair} onChoose={setChosen} />
+            <Comparison textId={textId} numbers={Array.from({ length: newest + 1 }, (_, n) => newest - n)} pair={pair} onChoose={setChosen} />
           </>
         )}
       </div>
@@ -59,9 +59,9 @@ export function NoteHistory({ spot, mayEdit, onClose, onChanged }: NoteHistoryPr
   );
 }
 
-// useHistory is the list of the revisions of a text, the newest first. Of texts
-// without a locale the gateway has no list by itself: they come before all others.
-function useHistory({ contentId, branch, locale }: Spot) {
+// useHistory reads the revisions of a text, newest first. The gateway has no list
+// of only the texts without a locale: they are the first ones of the list of all.
+function useHistory({ contentId, branch, locale }: TextId) {
   const client = useApolloClient();
   return usePages(`${contentId} ${branch} ${locale}`, async (after) => {
     const { data } = await client.query({ query: NoteHistoryDocument, variables: { id: contentId, branch, locale, after }, fetchPolicy: 'no-cache' });
@@ -81,7 +81,7 @@ interface RevisionLineProps {
 
 function RevisionLine({ revision, busy, onCompare, onMakeCurrent }: RevisionLineProps) {
   const { number, title, author, createdAt, isCurrent } = revision;
-  // The button goes when the revision is current: focus moves to the one before it.
+  // The button disappears when the revision is current: focus moves to the one before it.
   const make = ({ currentTarget }: MouseEvent<Element>) => {
     const beside = currentTarget.closest('li')?.querySelector('button');
     void onMakeCurrent?.(revision).then(() => {
@@ -102,7 +102,7 @@ function RevisionLine({ revision, busy, onCompare, onMakeCurrent }: RevisionLine
       </button>
       {onMakeCurrent && !isCurrent && (
         <button type="button" className="button" aria-disabled={busy} onClick={(event) => !busy && make(event)}>
-          Make current
+          Set as current
         </button>
       )}
     </li>
@@ -110,15 +110,15 @@ function RevisionLine({ revision, busy, onCompare, onMakeCurrent }: RevisionLine
 }
 
 interface ComparisonProps {
-  spot: Spot;
+  textId: TextId;
   numbers: number[];
   pair: { from: number; to: number };
   onChoose: (pair: { from: number; to: number }) => void;
 }
 
 // Comparison shows the differences between two revisions that can be chosen.
-function Comparison({ spot, numbers, pair, onChoose }: ComparisonProps) {
-  const [from, to] = [useRevision(spot, pair.from), useRevision(spot, pair.to)];
+function Comparison({ textId, numbers, pair, onChoose }: ComparisonProps) {
+  const [from, to] = [useRevision(textId, pair.from), useRevision(textId, pair.to)];
   const choice = (label: string, value: number, choose: (number: number) => void) => (
     <label className="note-language">
       <span>{label}</span>
@@ -150,7 +150,7 @@ function Comparison({ spot, numbers, pair, onChoose }: ComparisonProps) {
 }
 
 // useRevision reads a revision by its number, and the current one for null.
-export function useRevision({ contentId, branch, locale }: Spot, number: number | null) {
+export function useRevision({ contentId, branch, locale }: TextId, number: number | null) {
   const { data, loading, error, refetch } = useQuery(RevisionDocument, { variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
   return { revision: data?.content?.revision ?? null, loading, error, refetch };
 }

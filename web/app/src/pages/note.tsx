@@ -1,4 +1,4 @@
-// The text of a note: in the language that suits the viewer, or in the one that
+// The text of a note, in the preferred language of the viewer or in the one that
 // was chosen.
 import { useEffect, useId, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
@@ -16,13 +16,13 @@ import { EditNote } from './edit-note.tsx';
 import { NoteHistory } from './note-history.tsx';
 import { Suggest } from './suggest.tsx';
 import { Suggestions } from './suggestions.tsx';
-import type { Spot } from './use-draft.ts';
+import type { TextId } from './use-draft.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
 
 type DialogName = 'edit' | 'history' | 'suggest' | 'suggestions' | 'branches' | 'language';
 
-// Shown is the chosen text: a branch, null for the one that visitors see, and a locale,
+// Shown is the text to show: its branch, null for the current one, and its locale,
 // undefined if none was chosen.
 interface Shown {
   branch: number | null;
@@ -31,8 +31,8 @@ interface Shown {
 
 const byDefault: Shown = { branch: null, locale: undefined };
 
-// Note is the section of an item that shows its text. shown is false while the
-// item is gone: then only an open dialog stays, which may hold typed text.
+// Note is the section of an item that shows its text. If the item is gone, shown
+// is false, and only an open dialog stays, which may contain typed text.
 export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   const [choice, choose] = useState(byDefault);
   // A reader who may no longer edit the item sees the current branch again.
@@ -46,11 +46,11 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   const start = (name: DialogName) => {
     if (!content) return;
     const locale = chosen.locale === undefined ? (revision?.locale ?? null) : chosen.locale;
-    setOpened({ spot: { contentId: item.id, branch: content.branch?.number ?? 1, locale }, locales: localesOf(content) });
+    setOpened({ textId: { contentId: item.id, branch: content.branch?.number ?? 1, locale }, locales: localesOf(content) });
     show(name);
   };
-  const write = (spot: Spot) => {
-    setOpened({ spot, locales: [] });
+  const write = (textId: TextId) => {
+    setOpened({ textId, locales: [] });
     show('edit');
   };
   return (
@@ -97,7 +97,7 @@ function NoteActions({ item, content, onOpen }: NoteActionsProps) {
 
 // Opened is the text for which a dialog was opened, and the locales of its branch.
 interface Opened {
-  spot: Spot;
+  textId: TextId;
   locales: (string | null)[];
 }
 
@@ -110,14 +110,14 @@ interface NoteDialogProps {
   close: () => void;
   reread: () => Promise<unknown>;
   onChoose: (shown: Shown) => void;
-  onWrite: (spot: Spot) => void;
+  onWrite: (textId: TextId) => void;
 }
 
-// NoteDialog shows the open dialog, if any, and does what follows it.
-function NoteDialog({ item, opened: { spot, locales }, current, open, close, reread, onChoose, onWrite }: NoteDialogProps) {
+// NoteDialog shows the open dialog, if any, and handles its outcome.
+function NoteDialog({ item, opened: { textId, locales }, current, open, close, reread, onChoose, onWrite }: NoteDialogProps) {
   const me = useMe();
   const say = useSay();
-  const hidden = current !== undefined && current !== spot.branch;
+  const hidden = current !== undefined && current !== textId.branch;
   const changed = () => void reread().catch(() => {});
   const done = (text: string) => {
     close();
@@ -126,21 +126,21 @@ function NoteDialog({ item, opened: { spot, locales }, current, open, close, rer
   };
   switch (open) {
     case 'history':
-      return <NoteHistory spot={spot} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
+      return <NoteHistory textId={textId} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
     case 'suggest':
-      return <Suggest spot={spot} itemTitle={item.title} onClose={close} onSuggested={() => done('Suggestion sent.')} />;
+      return <Suggest textId={textId} itemTitle={item.title} onClose={close} onSuggested={() => done('Suggestion sent.')} />;
     case 'suggestions':
       return <Suggestions contentId={item.id} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
     case 'branches': {
       const show = (branch: number | null) => (close(), onChoose({ ...byDefault, branch }));
-      return <Branches contentId={item.id} version={item.version} shown={spot.branch} onClose={close} onShow={show} onChanged={changed} />;
+      return <Branches contentId={item.id} version={item.version} shown={textId.branch} onClose={close} onShow={show} onChanged={changed} />;
     }
     case 'language': {
-      const write = (locale: string) => (onChoose({ branch: hidden ? spot.branch : null, locale }), onWrite({ ...spot, locale }));
-      return <AddLanguage contentId={item.id} branch={spot.branch} known={locales} onClose={close} onChosen={write} />;
+      const write = (locale: string) => (onChoose({ branch: hidden ? textId.branch : null, locale }), onWrite({ ...textId, locale }));
+      return <AddLanguage contentId={item.id} branch={textId.branch} known={locales} onClose={close} onChosen={write} />;
     }
     case 'edit':
-      return me && <EditNote item={item} spot={spot} userId={me.id} hidden={hidden} onClose={close} onPublished={() => done(hidden ? `Published in branch ${spot.branch}.` : 'Published.')} onDiscarded={() => done('Draft discarded.')} />;
+      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} onClose={close} onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')} onDiscarded={() => done('Draft discarded.')} />;
     default:
       return null;
   }
@@ -170,7 +170,7 @@ function BranchBar({ content, onShow }: { content: NoteContent; onShow: (branch:
   );
 }
 
-// openOf is how many suggestions are open, for the name of a button.
+// openOf returns the number of open suggestions, for the name of a button.
 function openOf({ suggestions: { nodes, pageInfo } }: NoteContent): string {
   if (nodes.length === 0) return '';
   return ` (${nodes.length}${pageInfo.hasNextPage ? '+' : ''} open)`;
@@ -201,7 +201,7 @@ function useNoteText(item: ItemFragment, { branch, locale }: Shown) {
   return { content: (data ?? previousData)?.content, error, reread: () => refetch() };
 }
 
-// localesOf are the locales of the texts that can be chosen; null is the text
+// localesOf returns the locales of the texts that can be chosen; null is the text
 // without a locale.
 function localesOf({ branch, unlocalized }: NoteContent): (string | null)[] {
   return [...(unlocalized ? [null] : []), ...(branch?.locales ?? [])];
@@ -213,8 +213,8 @@ interface LanguageSwitchProps {
   onChoose: (locale: string | null) => void;
 }
 
-// LanguageSwitch offers the languages of the text, and the one that was chosen to
-// be written.
+// LanguageSwitch selects the language of the text. It includes a language that was
+// added and has no text yet.
 function LanguageSwitch({ content, chosen, onChoose }: LanguageSwitchProps) {
   const there = localesOf(content);
   const shown = chosen === undefined ? (content.revision?.locale ?? null) : chosen;

@@ -1,4 +1,4 @@
-// Opening an item by its URL, in any form of it.
+// Opening an item by its URL, in any form.
 import { useEffect, useMemo, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { faultsOfLookup } from '../data/item-by-url.ts';
@@ -30,7 +30,7 @@ export function OpenPage({ place, onSignIn }: OpenPageProps) {
     if (found) go({ name: 'item', id: found }, { replace: true });
   }, [found, go]);
 
-  // The form leads to a field at fault once an answer, not with each key.
+  // The form moves focus to a field with an error once for each answer, not with each keystroke.
   const faults = useMemo(() => faultsOfLookup(error), [error]);
   const open = (url: string, tenant: string) => {
     // The same request is repeated: the item may exist by now.
@@ -75,7 +75,7 @@ function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
       <Form onSubmit={submit} submission={{ busy, faults }} actions={<Submit busy={busy}>Open</Submit>}>
         <TextField
           label="URL of an item"
-          hint="Any form of the URL finds the item: upper case in the host, a fragment or a final slash make no difference."
+          hint="Any form of the URL works: upper case in the host, a fragment or a trailing slash make no difference."
           placeholder="https://example.com/page"
           inputMode="url"
           autoCapitalize="none"
@@ -99,7 +99,7 @@ function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
   );
 }
 
-// NotFound is shown for what does not exist and for what the viewer may not see: the gateway
+// NotFound says that there is no item with a URL, or none that the viewer may see: the gateway
 // does not reveal which.
 function NotFound({ url, tenant, onSignIn }: { url: string; tenant: string; onSignIn: () => void }) {
   const { signedIn, claims } = useSession();

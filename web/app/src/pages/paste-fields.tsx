@@ -1,4 +1,4 @@
-// The fields that the forms of a new paste and of a changed one share.
+// The fields that the forms for creating and editing a paste share.
 import type { ChangeEvent } from 'react';
 import { bytesOf, longestBody } from '../data/pastes.ts';
 import type { Faults } from '../data/faults.ts';
@@ -23,7 +23,7 @@ export function PasteFields({ text, faults, onChange, autoFocus = false }: Paste
   const edit = (name: 'title' | 'body') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange({ ...text, [name]: event.target.value });
   return (
     <>
-      <TextField label="Title" hint="Optional. The name of a file, such as main.go, also chooses the colours of the text." value={text.title} onChange={edit('title')} faults={faults.title} />
+      <TextField label="Title" hint="Optional. A file name, such as main.go, also selects the syntax highlighting." value={text.title} onChange={edit('title')} faults={faults.title} />
       <div className="paste-body">
         <TextField label="Text" rows={14} spellCheck={false} autoCapitalize="none" value={text.body} onChange={edit('body')} faults={faults.body} autoFocus={autoFocus} />
       </div>
@@ -42,7 +42,7 @@ export function PasteFields({ text, faults, onChange, autoFocus = false }: Paste
   );
 }
 
-// bodyFaults returns what is wrong with a text before it is sent, undefined for nothing.
+// bodyFaults checks a text before it is sent. It returns its errors, or undefined.
 export function bodyFaults(body: string): string[] | undefined {
   if (body === '') return ['Enter the text of the paste.'];
   const bytes = bytesOf(body);

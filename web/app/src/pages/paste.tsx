@@ -116,7 +116,7 @@ function Facts({ paste }: { paste: WholePasteFragment }) {
   );
 }
 
-// Created shows the link and the secret of a paste that was just created, once.
+// Created shows, once, the link and the secret of a paste that was just created.
 function Created({ id }: { id: string }) {
   const { of, keep } = usePasteSecrets();
   const { copy, byHand } = useCopyLink();
@@ -168,8 +168,8 @@ function Created({ id }: { id: string }) {
 const automatic = 'automatic';
 const none = 'none';
 
-// Text is the text in the colours of its language: that of its title, or the one
-// that it seems to be, or the one that is chosen.
+// Text shows the text with syntax highlighting, in the language of its title, in
+// the language that is guessed, or in the one that the reader chooses.
 function Text({ paste }: { paste: WholePasteFragment }) {
   const [chosen, setChosen] = useState(automatic);
   const named = languageOfTitle(paste.title) ?? undefined;

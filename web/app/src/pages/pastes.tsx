@@ -1,4 +1,4 @@
-// The newest public pastes, and the way to a new one.
+// The newest public pastes, and creating a new one.
 import { useCallback, useRef } from 'react';
 import type { LiveState } from '../data/follow.ts';
 import { Plus } from '../ui/icons.tsx';

@@ -32,7 +32,7 @@ export function EditProfile({ id, onClose, onDone, onDelete }: Closing & { id: s
 
 function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonNullable<ProfileQuery['user']> }) {
   const submission = useSubmit(UpdateUserDocument, fields);
-  // Changes by others do not change what is typed here.
+  // The initial values: changes by others do not change the form.
   const [before] = useState((): Profile => ({ displayName: user.displayName, email: user.email ?? '', visibility: user.visibility }));
   const [after, setAfter] = useState(before);
   const edit = (name: 'displayName' | 'email') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setAfter({ ...after, [name]: event.target.value });

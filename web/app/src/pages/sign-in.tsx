@@ -15,7 +15,7 @@ type Act = () => void;
 export function SignIn({ onClose, onProfile }: { onClose: () => void; onProfile: (() => void) | undefined }) {
   const session = useSession();
   const { viewers, name, demo, signedIn, expired, claims, signInAs, signOut } = session;
-  // Another viewer gets another page: what was typed on this one would be lost.
+  // Signing in as another viewer renders a new page: what was typed would be lost.
   const leave = (act: Act) => {
     const guard = unsavedGuard();
     if (guard) guard(act);
@@ -90,7 +90,7 @@ function TokenForm({ onClose, leave, autoFocus }: { onClose: () => void; leave: 
     <Form onSubmit={signIn} submission={state} actions={<Submit busy={state.busy}>Sign in</Submit>}>
       <TextField
         label="Access token"
-        hint="A bearer token of your identity provider. It is kept until this tab is closed."
+        hint="A bearer token from your identity provider. It is kept until you close this tab."
         rows={3}
         spellCheck={false}
         autoCapitalize="none"
@@ -103,8 +103,8 @@ function TokenForm({ onClose, leave, autoFocus }: { onClose: () => void; leave: 
   );
 }
 
-// Introduce lets the holder of a token whose user is not stored yet become one.
-export function Introduce({ claims }: { claims: Claims }) {
+// CreateProfile creates the user of a token that has none yet.
+export function CreateProfile({ claims }: { claims: Claims }) {
   const client = useApolloClient();
   const submission = useSubmit(CreateUserDocument, ['displayName', 'email', 'visibility', 'name']);
   const [displayName, setDisplayName] = useState('');
@@ -119,7 +119,7 @@ export function Introduce({ claims }: { claims: Claims }) {
     <article className="page">
       <h1>Welcome</h1>
       <p>
-        You are signed in as {claims.id}, which has no profile yet. Create one to get a library of your own. Until then you can only view.
+        You are signed in as {claims.id}, which has no profile yet. Create one to get a library of your own. Until then you can only read.
       </p>
       <Form onSubmit={save} submission={submission} actions={<Submit busy={submission.busy}>Create my profile</Submit>}>
         <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={[...(submission.faults.displayName ?? []), ...(submission.faults.name ?? [])]} />

@@ -4,21 +4,21 @@ import { SuggestRevisionDocument } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit } from '../ui/forms.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
-import { spotName } from '../ui/words.ts';
+import { textHeading } from '../ui/words.ts';
 import { useRevision } from './note-history.tsx';
-import type { Spot } from './use-draft.ts';
+import type { TextId } from './use-draft.ts';
 
 interface SuggestProps {
-  spot: Spot;
+  textId: TextId;
   itemTitle: string;
   onClose: () => void;
   onSuggested: () => void;
 }
 
-export function Suggest({ spot, itemTitle, onClose, onSuggested }: SuggestProps) {
+export function Suggest({ textId, itemTitle, onClose, onSuggested }: SuggestProps) {
   const submission = useSubmit(SuggestRevisionDocument, ['title', 'body', 'note']);
-  const { revision, loading, error, refetch } = useRevision(spot, null);
-  // The text that is changed is that at the beginning: it does not change under the fingers.
+  const { revision, loading, error, refetch } = useRevision(textId, null);
+  // The text as it was first read: it does not change while the reader types.
   const [start, setStart] = useState<{ title: string; body: string } | null>(null);
   const [typed, setTyped] = useState<{ title?: string; body?: string; note?: string }>({});
   useEffect(() => {
@@ -36,10 +36,10 @@ export function Suggest({ spot, itemTitle, onClose, onSuggested }: SuggestProps)
     setSame(!changed);
     if (!changed) return;
     const { title, body, note } = text;
-    if (await submission.send({ ...spot, title, body, ...(note.trim() && { note }) })) onSuggested();
+    if (await submission.send({ ...textId, title, body, ...(note.trim() && { note }) })) onSuggested();
   };
   return (
-    <Dialog title={spotName('Suggest a change', spot)} onClose={onClose} unsaved={changed || text.note !== ''} wide>
+    <Dialog title={textHeading('Suggest a change', textId)} onClose={onClose} unsaved={changed || text.note !== ''} wide>
       {error && !start && <Failed error={error} onRetry={() => refetch()} heading="Could not load the text" />}
       {!error && !start && <Loading what="Loading the text..." />}
       {start && (

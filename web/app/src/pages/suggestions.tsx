@@ -1,5 +1,5 @@
-// The suggestions for a note: all of them for its editors, who decide them, and for others only
-// their own, which they can withdraw.
+// The suggestions for a note. Editors see all of them, and accept or reject them; others see only
+// their own, and can withdraw them.
 import { useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState, type SuggestionTextFragment } from '../generated/operations.ts';
@@ -25,7 +25,7 @@ interface SuggestionsProps {
 
 export function Suggestions({ contentId, mayEdit, onClose, onChanged }: SuggestionsProps) {
   const client = useApolloClient();
-  // Editors need those to decide; others want to know the results of theirs.
+  // Editors want the open ones, to decide on; others the results of their own.
   const [state, setState] = useState<SuggestionState | null>(mayEdit ? 'OPEN' : null);
   const list = useRef<HTMLUListElement>(null);
   const heading = useRef<HTMLParagraphElement>(null);
@@ -91,7 +91,7 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
   const decide = async (decision: DecideSuggestionInput['decision'], done: string) => {
     const payload = await submission.run(async (post) => {
       const answer = await post({ id, decision, force: decision === 'ACCEPT' && overtaken });
-      // What was decided or published meanwhile is shown before the question is repeated.
+      // Another revision was published meanwhile: it is shown before the editor decides again.
       if (answer.userErrors.some(({ code }) => code === 'REVISION_CONFLICT')) await current.refetch();
       return answer;
     });

@@ -1,12 +1,11 @@
-// The newest end of a library: whether the reader is away from it, and the way
-// there.
+// The newest end of a library: whether it is out of view, and scrolling to it.
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import type { LibraryPlace } from '../data/routes.ts';
 import { useNavigation } from '../ui/navigation.tsx';
 import type { LibraryEdges, Reread } from './use-library.ts';
 
-// useAway reports whether the newest end of a list is out of view, by half a
-// window at least.
+// useAway reports whether the newest end of a list is out of view by at least half
+// the height of the window.
 export function useAway(library: LibraryEdges | undefined, oldestFirst: boolean): boolean {
   const [away, setAway] = useState(false);
   const unread = Boolean(oldestFirst ? library?.pageInfo.hasNextPage : library?.pageInfo.hasPreviousPage);
@@ -27,8 +26,8 @@ export function useAway(library: LibraryEdges | undefined, oldestFirst: boolean)
   return Boolean(library) && away;
 }
 
-// useJump returns a function that shows the newest end of a list and focuses the
-// item there. The end is read first if it is not held.
+// useJump returns a function that scrolls to the newest end of a list and focuses
+// the item there. If the end is not loaded, it is read first.
 interface Jumping {
   place: LibraryPlace;
   library: LibraryEdges | undefined;
@@ -52,7 +51,7 @@ export function useJump({ place, library, reread, list, onArrived, onFailed }: J
     const links = list.current?.querySelectorAll<HTMLElement>('[data-entry] a');
     links?.[oldestFirst ? links.length - 1 : 0]?.focus({ preventScroll: true });
   };
-  // The data that was read is drawn first.
+  // The data that was read is rendered first.
   useLayoutEffect(() => {
     if (waiting.current && held) arrive();
   });

@@ -12,8 +12,8 @@ import { keepUp, type Keeping } from '../data/keep-up.ts';
 import { pause } from '../data/network.ts';
 import { useConnection } from '../ui/session.tsx';
 
-// pageSize is how many entries are read at once: two screens of a desktop computer, four of a
-// phone.
+// pageSize is the number of entries that are read at once: about two screens on a desktop
+// computer, and four on a phone.
 const pageSize = 30;
 
 // LibraryEdges is the stretch of a library that is shown.
@@ -37,10 +37,10 @@ export function useEntries(view: View, at: string | null) {
     fetchPolicy: begin.held ? 'cache-first' : 'network-only',
     nextFetchPolicy: 'cache-first',
   });
-  const wanderedOff = error && explain(error).kind === 'place' && !lostPlace;
+  const hasBadCursor = error && explain(error).kind === 'cursor' && !lostPlace;
   useEffect(() => {
-    if (wanderedOff) setLostPlace(true);
-  }, [wanderedOff]);
+    if (hasBadCursor) setLostPlace(true);
+  }, [hasBadCursor]);
 
   // reread reads one page again and replaces all entries: the page at the reader's position
   // ("here"), or the one at the start or the end of the library. If that fails the stretch is
@@ -56,7 +56,7 @@ export function useEntries(view: View, at: string | null) {
         try {
           return await read({ first: pageSize, after: (from === 'here' && here.current) || undefined });
         } catch (error) {
-          if (explain(error).kind !== 'place') throw error;
+          if (explain(error).kind !== 'cursor') throw error;
           return read({ first: pageSize });
         }
       });
@@ -69,7 +69,7 @@ export function useEntries(view: View, at: string | null) {
     if (library) settleView(client.cache, { id, direction, shared });
   }, [client, library, id, direction, shared]);
   const ends = useEnds({ view, library, reread });
-  return { library, error: wanderedOff ? null : error, lostPlace, retry: () => refetch(), reread, keeping, ...ends };
+  return { library, error: hasBadCursor ? null : error, lostPlace, retry: () => refetch(), reread, keeping, ...ends };
 }
 
 // useEnds extends a stretch: extend('next') and extend('previous'). ends.next and ends.previous
@@ -87,7 +87,7 @@ function useEnds({ view, library, reread }: { view: View; library: LibraryEdges 
       busy.current[side] = true;
       setGoing((all) => ({ ...all, [side]: 'loading' }));
       const lostPlace = (error: unknown) => {
-        if (explain(error).kind !== 'place') throw error;
+        if (explain(error).kind !== 'cursor') throw error;
         return reread();
       };
       let state: EndState = 'idle';
@@ -109,8 +109,8 @@ function useEnds({ view, library, reread }: { view: View; library: LibraryEdges 
   return { extend, ends };
 }
 
-// readOn reads the page beyond an end of a stretch and joins it, unless the
-// stretch ends elsewhere by then: changes come while a page is on its way.
+// readOn reads the page beyond an end of a stretch and joins it, unless a change
+// has moved that end meanwhile.
 async function readOn(client: ApolloClient, view: View, side: Side) {
   const endOf = (): { first?: number; after?: string | null; last?: number; before?: string | null } => {
     const pageInfo = heldView(client.cache, view)?.pageInfo;
@@ -155,8 +155,8 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
         counter.changed();
         latest.current(outcome);
       }
-      // A private item that leaves the bucket may stay among those shared with
-      // the viewer; only the gateway knows.
+      // An item that leaves the bucket because it became private may still be
+      // shared with the viewer; only the gateway knows.
       return shared && change.__typename === 'LibraryEntryRemoved';
     };
     const end = follow<LibraryChange>({
@@ -166,7 +166,7 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
         if (keeping.receive(change)) reread().catch(() => {});
       },
       reread() {
-        // The cause may be a change of what the reader may see of the library.
+        // What the reader may see of the library may have changed.
         counter.changed();
         return reread();
       },
@@ -186,8 +186,8 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
   }, [client, listen, id, direction, shared, ready, reread, keeping, onLive]);
 }
 
-// countAfterChanges reads the number of entries, and the item that is open,
-// again once a flurry of changes is over.
+// countAfterChanges reads the number of entries and the open item again, once
+// after several changes in quick succession.
 function countAfterChanges(client: ApolloClient) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return {

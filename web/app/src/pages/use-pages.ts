@@ -1,4 +1,4 @@
-// A list that is read page by page past the cache, as one that others change
+// A list that is read page by page without the cache, because others may change it
 // while it is open.
 import { useCallback, useEffect, useRef, useState } from 'react';
 
@@ -16,14 +16,15 @@ export interface Pages<Node> {
   reread: () => Promise<unknown>;
 }
 
-// usePages reads the first page at once, and again when key changes. read(after)
-// is a promise of the page behind a cursor, and of the first one for null.
+// usePages reads the first page immediately, and again when key changes.
+// read(after) returns a promise of the page after a cursor, or of the first page
+// for null.
 export function usePages<Node>(key: string, read: (after: string | null) => Promise<Page<Node>>): Pages<Node> {
   const [held, setHeld] = useState<Page<Node> | null>(null);
   const [error, setError] = useState<unknown>(undefined);
   const reading = useRef(read);
   reading.current = read;
-  // An answer that comes after a later request is ignored.
+  // The answer to a request is ignored once a later one was sent.
   const asked = useRef(0);
 
   const load = useCallback(async (before: Page<Node> | null) => {

@@ -8,7 +8,7 @@ import { LatestPastesDocument, type PasteSummaryFragment } from '../generated/op
 import { useConnection } from '../ui/session.tsx';
 
 const pageSize = 30;
-// longestTimer is the longest that a timer of a browser can be set for.
+// longestTimer is the longest delay of a browser's timer, in milliseconds.
 const longestTimer = 2 ** 31 - 1;
 
 interface Held {
@@ -30,8 +30,8 @@ export interface Pastes {
   more: (() => Promise<unknown>) | null;
 }
 
-// usePastes reads the newest pastes. New ones are added at once while atTop() returns true;
-// otherwise they wait, so that the text that is being read does not move.
+// usePastes reads the newest pastes. New ones are added immediately if atTop() returns true;
+// otherwise they wait, so that the list does not move while it is being read.
 export function usePastes(atTop: () => boolean): Pastes {
   const client = useApolloClient();
   const { listenPastes } = useConnection();
@@ -103,7 +103,7 @@ export function usePastes(atTop: () => boolean): Pastes {
   return { pastes: shown, waiting: waiting.length, show, live, error, reread, more: after === null ? null : more };
 }
 
-// useNow returns the time, as of the last moment at which one of the pastes expired.
+// useNow returns the current time. It is updated when one of the pastes expires.
 export function useNow(pastes: readonly { expiresAt: string | null }[]): number {
   const [now, setNow] = useState(() => Date.now());
   const next = nextExpiry(pastes, now);

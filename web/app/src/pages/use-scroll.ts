@@ -1,15 +1,14 @@
 // Scrolling in a list that grows at both ends: the entries in view keep their position, and the
-// address contains it.
+// first of them is in the address.
 import { useCallback, useEffect, useLayoutEffect, useRef, type RefObject } from 'react';
 
 type List = RefObject<HTMLElement | null>;
 
 const settledAfter = 150;
 
-// useStillness keeps the entries in view at their position when others are added or removed
-// above them. At the very beginning of a library the view moves: there the reader wants to see
-// what is new.
-export function useStillness(list: List, atBeginning: boolean) {
+// useScrollAnchor keeps the entries in view at their position when others are added or removed
+// above them. At the very beginning of a library it does not, so that new entries are seen.
+export function useScrollAnchor(list: List, atBeginning: boolean) {
   const seen = useRef<{ id: string; onPage: number }[]>([]);
   const held = useRef(!atBeginning);
 
@@ -66,9 +65,9 @@ export function useFirstInView(list: List, onSettled: (id: string) => void) {
   }, [list]);
 }
 
-// useNearing calls back while an end of the list is near the view, again each
-// time that something about the end has changed.
-export function useNearing(end: RefObject<HTMLElement | null>, onNear: () => void, changes: string) {
+// useNearView calls onNear when an end of the list is near the view, and again
+// each time that changes has another value while it is.
+export function useNearView(end: RefObject<HTMLElement | null>, onNear: () => void, changes: string) {
   const latest = useRef(onNear);
   latest.current = onNear;
   useEffect(() => {
@@ -85,19 +84,19 @@ export function useNearing(end: RefObject<HTMLElement | null>, onNear: () => voi
   }, [end, changes]);
 }
 
-// coveredAbove returns the height at the top of the window that headings cover:
-// the style sheet keeps entries out of it when they are scrolled to.
+// coveredAbove returns the height at the top of the window that headings cover.
+// The style sheet sets it as the scroll margin of entries.
 function coveredAbove(element: Element): number {
   return Number.parseFloat(getComputedStyle(element).scrollMarginTop) || 0;
 }
 
-// reveal focuses an entry, and scrolls no further than is needed to see it whole.
+// reveal focuses an entry, and scrolls only as far as necessary to show all of it.
 export function reveal(element: HTMLElement) {
   element.querySelector('a')?.focus({ preventScroll: true });
   element.scrollIntoView({ block: 'nearest' });
 }
 
-// firstInView returns the first of some elements that no heading covers.
+// firstInView returns the first element that no heading covers.
 export function firstInView(elements: HTMLElement[]): HTMLElement | undefined {
   return elements.find((element) => element.getBoundingClientRect().top >= coveredAbove(element) - 1);
 }

@@ -36,8 +36,8 @@ export interface Search {
   changed: (gone?: string) => void;
 }
 
-// useSearch searches a view for what matches a filter. It starts at once, and pauses when it
-// has found a page. Each filter and each view needs a component of its own (a React key).
+// useSearch searches a view for the items that match a filter. It starts immediately, and pauses
+// when it has found a page. Each filter and each view needs its own component (a React key).
 export function useSearch(view: View, filter: Filter): Search {
   const client = useApolloClient();
   const [found, setFound] = useState<Found<Edge>>(nothingFound);
@@ -46,9 +46,9 @@ export function useSearch(view: View, filter: Filter): Search {
   const [outdated, setOutdated] = useState(false);
   const [live, setLive] = useState<LiveState | ''>('');
   const { listen } = useConnection();
-  // Each run has a number; an answer for another run than the last one is dropped.
+  // Each run has a number; answers for earlier runs are ignored.
   const run = useRef(0);
-  // What the last run has reached: from here it continues.
+  // The result of the last run so far, from which the search continues.
   const reached = useRef<Found<Edge>>(nothingFound);
   const gone = useRef(new Set<string>());
   // The state of the newest item when the search began; '' if the library was empty, and null if
@@ -128,8 +128,8 @@ export function useSearch(view: View, filter: Filter): Search {
 
   useEffect(() => {
     let interrupted = false;
-    // The last change before the search may be reported when the subscription begins. Of a
-    // change of roles only the gateway knows whether it concerns the search.
+    // The subscription may begin with the last change before the search, which the results
+    // contain. Whether a change of roles concerns the search, only the gateway knows.
     const placed = async (item: State) => {
       if (byRole || stateOf(item) !== (await newest.current)) setOutdated(true);
     };
@@ -139,15 +139,15 @@ export function useSearch(view: View, filter: Filter): Search {
       apply(change) {
         if (change.__typename === 'LibraryEntryRemoved') {
           drop(change.contentId);
-          // A private item that leaves the bucket may stay among those shared with the viewer;
-          // only the gateway knows.
+          // An item that leaves the bucket because it became private may still be shared with
+          // the viewer; only the gateway knows.
           if (shared) setOutdated(true);
         } else {
           void placed(change.edge.node);
         }
       },
-      // Something may have happened before the subscription began. After an interruption only
-      // the gateway knows what: an entry that was removed then leaves no trace.
+      // The library may have changed before the subscription began. After an interruption the
+      // newest item does not show that: an entry may have been removed.
       async reread() {
         const before = await newest.current;
         if (interrupted || before === null || before !== (await readNewest())) setOutdated(true);

@@ -2,13 +2,13 @@
 import { memo, useEffect, useMemo, useState, type ReactNode } from 'react';
 import type { ColourToken } from '../data/colour.ts';
 
-// mostNumbered is how many lines are numbered at most.
+// mostNumbered is the most lines of a text whose lines are numbered.
 const mostNumbered = 20_000;
 
 const loadColour = () => import('../data/colour.ts');
 
-// useColours returns the tokens of a text once the highlighter is loaded, and the language. An
-// undefined language is guessed; null is none.
+// useColours returns the tokens of a text, coloured once the highlighter is loaded, and the
+// language. It guesses the language if that is undefined; null means no language.
 export function useColours(text: string, language: string | null | undefined): { tokens: ColourToken[]; language: string | null } {
   const [colours, setColours] = useState<Awaited<ReturnType<typeof loadColour>> | null>(null);
   useEffect(() => {
@@ -30,7 +30,7 @@ export const Code = memo(function Code({ text, tokens }: { text: string; tokens:
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
     return lines > mostNumbered ? null : Array.from({ length: lines }, (_, i) => i + 1).join('\n');
   }, [text]);
-  // It scrolls by itself, by keyboard too.
+  // tabIndex lets the keyboard scroll it.
   return (
     <div className="code" role="region" aria-label="Text" tabIndex={0}>
       {numbers && (

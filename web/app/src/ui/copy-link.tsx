@@ -1,5 +1,5 @@
-// Copying a link: to the clipboard or, if the browser refuses that, by hand from a field in
-// which the link is selected.
+// Copying a link to the clipboard or, if the browser refuses that, from a field in which the link
+// is selected.
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { useSay } from './notices.tsx';
 
@@ -14,8 +14,8 @@ interface Copying {
   byHand: ReactNode;
 }
 
-// useCopyLink copies links; name is the word for a link on the page. Pages that were not loaded
-// over HTTPS have no clipboard.
+// useCopyLink copies links to the clipboard, which only pages loaded over HTTPS have. name is the
+// link's name in messages.
 export function useCopyLink(): Copying {
   const say = useSay();
   const [refused, setRefused] = useState<Refused | null>(null);

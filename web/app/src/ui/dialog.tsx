@@ -1,5 +1,5 @@
-// A dialog is the browser's own: it keeps focus inside, closes with Escape, and
-// makes the rest of the page inert.
+// Dialogs, as <dialog> elements: the browser keeps focus inside, closes them with
+// Escape, and makes the rest of the page inert.
 import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject, type SyntheticEvent } from 'react';
 import { Close } from './icons.tsx';
 import { useUnsaved } from './unsaved.ts';
@@ -23,8 +23,8 @@ interface DialogProps {
   returnTo?: FocusTarget | undefined;
 }
 
-// Dialog shows a modal dialog. With unsaved it contains typed text, and asks before it closes.
-// The element with data-autofocus has focus at first; afterwards focus returns to the element
+// Dialog shows a modal dialog. If unsaved is set it contains typed text, and asks before it
+// closes. Focus starts on the element with data-autofocus; afterwards it returns to the element
 // that opened the dialog or, if that no longer exists, to returnTo.
 export function Dialog({ title, onClose, children, unsaved = false, wide = false, returnTo }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -40,7 +40,7 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
     onClose();
     discarding?.proceed();
   };
-  // Browsers take a second Escape for a decision and close the dialog unasked.
+  // Browsers close a dialog on a second Escape, even if the first was prevented.
   const closedByBrowser = (event: SyntheticEvent) => {
     if (event.target !== dialog.current || !dialog.current?.isConnected) return;
     dialog.current.showModal();
@@ -103,7 +103,7 @@ function focusOn(element: Element | null) {
   if (element instanceof HTMLElement) element.focus({ preventScroll: true });
 }
 
-// Discard asks whether typed text may be lost.
+// Discard asks whether to discard typed text.
 function Discard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
   return (
     <Dialog title="Discard what you typed?" onClose={onKeep}>
@@ -124,9 +124,9 @@ function Discard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => v
 
 const none = { name: '' as const };
 
-// useOpening is which of several dialogs is open: its name, or ''. An answer may
-// come after its dialog was closed and another one opened: the close() it holds
-// closes none but its own, and answers whether that was still open.
+// useOpening holds which of several dialogs is open: its name, or ''. close() closes
+// only the dialog that was open when it was returned, because an answer may arrive
+// after another dialog was opened. It returns whether that dialog was still open.
 export interface Opening<Name extends string> {
   open: Name | '';
   show: (name: Name) => void;

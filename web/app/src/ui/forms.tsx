@@ -39,10 +39,10 @@ export interface Submission<Input, Reply, Field extends string = never> extends 
 
 const idle = { busy: false, faults: {}, userErrors: [], error: null };
 
-// useSubmit sends a mutation. send(input) returns the payload, or null if something is wrong;
-// the errors are in the state. run(work) does the same for work(post), which may send more than
-// once. A form that is sent again after its answer was lost has the same idempotency key, so
-// that nothing is done twice. Inputs without such a key are sent with keyed: false.
+// useSubmit sends a mutation. send(input) returns the payload, or null after an error, which is in
+// the state. run(work) does the same for work(post), which may send more than once. A form that
+// is sent again after its answer was lost has the same idempotency key, so that nothing is done
+// twice. For inputs without such a key, keyed is false.
 export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
   document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
   fields: readonly Field[] = [],
@@ -78,8 +78,8 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
   return { ...state, error: useCurrent(state.error), run, send: (input: Input) => run((post) => post(input)), clear: () => setState(idle) };
 }
 
-// useCurrent returns an error while its cause lasts, as far as the client knows: the network
-// may return, and an expired token is replaced.
+// useCurrent returns an error until the client knows that its cause is over: the network is
+// back, or an expired token was replaced.
 function useCurrent(error: Explanation | null): Explanation | null {
   const online = useOnline();
   const { expired } = useSession();
@@ -88,7 +88,7 @@ function useCurrent(error: Explanation | null): Explanation | null {
   return error;
 }
 
-// Form sends with Enter, and leads to the first field that is at fault.
+// Form submits with Enter, and moves focus to the first field with an error.
 interface FormProps {
   onSubmit: () => void;
   submission: FormState;
@@ -291,7 +291,7 @@ interface ChoiceProps<Value extends string> {
   autoFocus?: boolean | undefined;
 }
 
-// Choice is a group of radio buttons, each with its meaning.
+// Choice is a group of radio buttons, each with a description.
 export function Choice<Value extends string>({ label, name, value, onChange, options, faults = [], autoFocus = false }: ChoiceProps<Value>) {
   const id = useId();
   return (

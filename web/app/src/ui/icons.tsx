@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { LibraryVisibility } from '../generated/operations.ts';
 
-// Small drawings in the colour of the text. They repeat the words next to them, and are hidden
-// from screen readers.
+// Icons in the colour of the text. Screen readers skip them, because the text next to them says
+// the same.
 function Icon({ children }: { children: ReactNode }) {
   return (
     <svg className="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true" focusable="false">

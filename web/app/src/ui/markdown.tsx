@@ -1,5 +1,4 @@
-// A text in Markdown, as elements: never as HTML, which the policy of the page
-// would refuse in any case.
+// Markdown as React elements, never as HTML: markup in a text stays text.
 import { createElement, Fragment, memo, type ReactNode } from 'react';
 import { parse, type MarkdownElement, type MarkdownNode } from '../data/markdown.ts';
 
@@ -19,7 +18,7 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
     case 'a':
       return <AwayLink href={href}>{inside}</AwayLink>;
     case 'table':
-      // It scrolls by itself, by keyboard too.
+      // tabIndex lets the keyboard scroll it.
       return (
         <div className="markdown-table" role="region" aria-label="Table" tabIndex={0}>
           <table>{inside}</table>
@@ -33,7 +32,7 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
   }
 }
 
-// AwayLink leads to another site, which learns nothing of this one.
+// AwayLink links to another site, without sending it the address of this page.
 export function AwayLink({ href, children }: { href: string | undefined; children: ReactNode }) {
   return (
     <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">

@@ -33,10 +33,11 @@ interface MembersProps<Role> {
   children?: ReactNode;
 }
 
-// roles are the roles that can be set, the weakest first. onSet(id, role) sets one, and with
-// null removes the member. removal(node) describes the effect of a removal.
+// Members lists members and lets managers change them. roles are the roles that can be set,
+// weakest first. onSet(id, role) sets a role, or removes the member for null. removal(node)
+// describes the effect of a removal.
 export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet, onMore, submission, removal, children }: MembersProps<Role>) {
-  const { shown, more } = useAsMany(connection, onMore);
+  const { shown, more } = useKeptLength(connection, onMore);
   const { edges, pageInfo } = shown;
   const head = useRef<HTMLHeadingElement>(null);
   const list = useRef<HTMLUListElement>(null);
@@ -103,10 +104,10 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   );
 }
 
-// useAsMany keeps a list as long as its reader has made it. When its first page is read again,
-// as after every change, the pages after it are gone: they are read again, and until then the
-// list stays as it was.
-function useAsMany<Role>(connection: Connection<Role>, onMore: () => Promise<unknown>) {
+// useKeptLength keeps a list as long as the reader has extended it. Each change reads its first
+// page again and drops the pages after it; this hook reads them again, and shows the former list
+// until then.
+function useKeptLength<Role>(connection: Connection<Role>, onMore: () => Promise<unknown>) {
   const [wanted, setWanted] = useState(0);
   const last = useRef(connection);
   const short = connection.edges.length < wanted && connection.pageInfo.hasNextPage;

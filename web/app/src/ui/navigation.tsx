@@ -1,4 +1,4 @@
-// The place where the reader is: only the address bar stores it.
+// Navigation. The address bar is the only store of the current place.
 import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from 'react';
 import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
 import { useProvided } from './provided.ts';
@@ -17,12 +17,12 @@ interface NavigationValue {
 
 const Navigation = createContext<NavigationValue | null>(null);
 
-// here returns the present place, for answers that come late.
+// here returns the current place, for callbacks that run later.
 export const here = () => readAddress(location.pathname, location.search);
 
 export function NavigationProvider({ children }: { children: ReactNode }) {
   const [place, setPlace] = useState(here);
-  // The position of the reader in the browser's history.
+  // The position in the browser's history.
   const step = useRef(history.state?.step ?? 0);
   const returning = useRef(false);
 
@@ -36,7 +36,7 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
       const back = step.current - (history.state?.step ?? 0);
       const guard = unsavedGuard();
       if (guard && back !== 0) {
-        // The browser has moved already: it goes back, and on if the reader says so.
+        // The browser has moved already. It returns, and moves again if the reader confirms.
         returning.current = true;
         history.go(back);
         guard(() => history.go(-back));
@@ -44,7 +44,7 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
       }
       step.current -= back;
       setPlace((from) => {
-        // A library to which the reader returns scrolls to its position by itself.
+        // Within the same page, a library restores its own scroll position.
         if (!samePage(from, here())) scrollTo(0, 0);
         return here();
       });

@@ -1,4 +1,5 @@
-// Messages about what happened, shown once: at the foot of the page, and to screen readers.
+// Notices of what happened, shown for a few seconds at the foot of the page, and announced by
+// screen readers.
 import { createContext, use, useCallback, useEffect, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { isOnline, onNetworkChange } from '../data/network.ts';
 
@@ -32,7 +33,7 @@ export function useSay(): Say {
   return use(Notices);
 }
 
-// useOnline reports whether there is a network.
+// useOnline reports whether the browser is online.
 export function useOnline() {
   return useSyncExternalStore(onNetworkChange, isOnline);
 }

@@ -1,6 +1,5 @@
-// The secrets of the pastes that were created, or changed, since the page was loaded. They are
-// kept in memory only: after loading the page again, or signing in as another user, they have
-// to be entered.
+// The secrets of the pastes that were created or changed since the page was loaded. They are only
+// kept in memory: after a reload, or signing in as another user, they have to be entered.
 import { createContext, useCallback, useMemo, useState, type ReactNode } from 'react';
 import { useProvided } from './provided.ts';
 

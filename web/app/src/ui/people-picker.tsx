@@ -1,6 +1,6 @@
-// Chooses users and groups: those of the viewer's own tenant by the beginning of
-// a name, anybody by a whole id. The list follows the combobox pattern of
-// WAI-ARIA: focus stays in the field, the arrows walk the list.
+// Chooses users and groups: those of the viewer's tenant by the beginning of a name,
+// others by their full id. It follows the combobox pattern of WAI-ARIA: focus stays
+// in the field, and the arrow keys move in the list.
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { FindPrincipalsDocument, PrincipalDocument, type PrincipalQuery } from '../generated/operations.ts';
@@ -25,8 +25,8 @@ export interface Person {
   displayName: string;
 }
 
-// Choosable is one of the list. With whole it is only an id that was typed: its owner is looked
-// up.
+// Choosable is an option of the list. If whole is set it is a typed id, whose principal is looked
+// up when it is chosen.
 interface Choosable extends Person {
   whole?: boolean;
 }
@@ -75,8 +75,8 @@ export function usePeople<List extends string>(submission: PeopleSubmission<List
   return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.'] : ofField, faultsOf } };
 }
 
-// PeoplePicker calls onChange with a function that changes the chosen people, because an answer
-// may come when others have been chosen meanwhile.
+// PeoplePicker calls onChange with a function that changes the chosen people, because others may
+// have been chosen when an answer arrives.
 export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, autoFocus = false }: PickerProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
@@ -173,7 +173,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
               ref={i === active ? walked : undefined}
               role="option"
               aria-selected={i === active}
-              // The field keeps focus: it would lose it before the click came.
+              // Focus stays in the field: losing it would close the list before the click.
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => add(option)}
             >
@@ -227,7 +227,7 @@ function useOptions(tenant: string, text: string, chosen: Person[]) {
   return { options: error ? [] : left, state, waiting, more };
 }
 
-// useSettled is a text once nobody has typed for a moment.
+// useSettled returns a text once the reader has paused typing.
 export function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {
@@ -237,8 +237,7 @@ export function useSettled(text: string): string {
   return settled;
 }
 
-// useLookUp looks up the id in the field. The result for a former text is ignored, and so is
-// its error.
+// useLookUp looks up the id in the field. Results and errors for a former text are ignored.
 function useLookUp(text: string) {
   const client = useApolloClient();
   const [state, setState] = useState({ text: '', looking: false, fault: '' });

@@ -13,7 +13,7 @@ export function usePreference<Value extends string>(name: string, values: readon
       try {
         localStorage.setItem(`carrel.${name}`, next);
       } catch {
-        // Storage is switched off: the choice lasts until the page is loaded again.
+        // Storage is disabled: the choice lasts until the page is loaded again.
       }
       setValue(next);
     },

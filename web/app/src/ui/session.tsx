@@ -1,5 +1,5 @@
-// The viewer. The token of a demo viewer is fetched from the gateway, which mints them in
-// development only; any other is pasted. Both are kept as long as the browser's tab.
+// The session. The tokens of demo viewers are fetched from the gateway, which issues them only
+// in development; other tokens are pasted. The session lasts until the tab is closed.
 import { createContext, use, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { ObservableQuery } from '@apollo/client';
 import { ApolloProvider, useQuery } from '@apollo/client/react';
@@ -10,7 +10,7 @@ import { explain } from '../data/faults.ts';
 import { isOnline } from '../data/network.ts';
 import { useProvided } from './provided.ts';
 
-// DemoViewer is somebody whose token the gateway mints.
+// DemoViewer is a user for whom the gateway issues tokens.
 export interface DemoViewer {
   name: string;
   description: string;
@@ -67,7 +67,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const signInWith = useCallback(
     async (token: string) => {
       const claims = claimsOf(token);
-      if (!claims) return 'This is not a user token. A token has three parts separated by dots, and names u:TENANT:NAME.';
+      if (!claims) return 'This is not a user token. A token has three parts, separated by dots, and its subject is u:TENANT:NAME.';
       const fault = await tryToken(token);
       if (!fault) change({ name: claims.id, token: token.trim(), demo: false });
       return fault;
@@ -100,7 +100,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
 }
 
-// begin finds out which viewers the page knows, and who was signed in before it was loaded.
+// begin returns the demo viewers, and who was signed in before the page was loaded.
 async function begin(): Promise<{ list: DemoViewer[]; first: Who }> {
   const list = hasDemoViewers ? await demoViewers().catch(() => []) : [];
   const kept = recall();
@@ -117,8 +117,8 @@ async function demoViewers(): Promise<DemoViewer[]> {
   return (await answer.json()).viewers;
 }
 
-// tryToken asks the gateway whether it accepts a token. It returns the message for the reader,
-// or ''.
+// tryToken asks the gateway whether it accepts a token. It returns '' if so, and otherwise the
+// message for the reader.
 async function tryToken(token: string): Promise<string> {
   try {
     const answer = await fetch('/graphql', {
@@ -128,7 +128,7 @@ async function tryToken(token: string): Promise<string> {
     });
     if (answer.ok) return '';
     return answer.status === 401
-      ? 'The gateway does not accept this token: it may have expired, or come from somebody else.'
+      ? 'The gateway does not accept this token. It may have expired, or have another issuer.'
       : explain({ statusCode: answer.status }).text;
   } catch (fault) {
     return explain(fault, { online: isOnline() }).text;
@@ -137,13 +137,13 @@ async function tryToken(token: string): Promise<string> {
 
 const ConnectionContext = createContext<Connection | null>(null);
 
-// viewerOf identifies the viewer of a token. A new token of the same viewer keeps the page as
-// it is, with all that was typed.
+// viewerOf identifies the viewer of a token. A new token of the same viewer leaves the page as
+// it is, including typed text.
 function viewerOf({ token }: Who): string {
   return token ? JSON.stringify(claimsOf(token)) : '';
 }
 
-// ConnectionProvider is a viewer's own connection, closed with the session.
+// ConnectionProvider provides the connection of a viewer, and closes it with the session.
 function ConnectionProvider({ who, onExpired, children }: { who: Who; onExpired: () => void; children: ReactNode }) {
   const latest = useRef({ who, token: who.token, onExpired });
   if (latest.current.who !== who) latest.current = { who, token: who.token, onExpired };
@@ -187,12 +187,12 @@ function ConnectionProvider({ who, onExpired, children }: { who: Who; onExpired:
 
 const SignInContext = createContext<() => void>(() => {});
 
-// SignInProvider says how the sign-in dialog is opened.
+// SignInProvider provides the function that opens the sign-in dialog.
 export function SignInProvider({ open, children }: { open: () => void; children: ReactNode }) {
   return <SignInContext value={open}>{children}</SignInContext>;
 }
 
-// useSignIn is a function that opens the sign-in dialog, above any other dialog.
+// useSignIn returns a function that opens the sign-in dialog, above any other dialog.
 export function useSignIn() {
   return use(SignInContext);
 }
@@ -205,7 +205,7 @@ export function useConnection(): Connection {
   return useProvided(ConnectionContext);
 }
 
-// useMe is the signed-in user: undefined until it is known, null for an
+// useMe returns the signed-in user: undefined until it is known, null for an
 // anonymous viewer and for a token whose user does not exist yet.
 export function useMe(): ViewerQuery['viewer'] | undefined {
   const { signedIn } = useSession();
@@ -218,7 +218,7 @@ function remember({ name, token, demo }: Who) {
     if (!token) sessionStorage.removeItem(STORE);
     else sessionStorage.setItem(STORE, JSON.stringify(demo ? { name, demo } : { name, token, demo }));
   } catch {
-    // Storage is switched off: the session lasts until the page is loaded again.
+    // Storage is disabled: the session lasts until the page is loaded again.
   }
 }
 

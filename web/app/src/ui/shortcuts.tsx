@@ -1,11 +1,11 @@
-// Keyboard shortcuts, anywhere in the client, and the dialog that lists them.
+// Keyboard shortcuts, and the dialog that lists them.
 import { useEffect, useRef } from 'react';
 import { shortcutOf, shortcuts, type Shortcut } from '../data/keys.ts';
 import { firstInView, reveal } from '../pages/use-scroll.ts';
 import { Dialog } from './dialog.tsx';
 import { here, useNavigation } from './navigation.tsx';
 
-// useShortcuts listens for as long as the page is open. onHelp shows the list.
+// useShortcuts handles shortcuts anywhere on the page. onHelp shows the list of them.
 export function useShortcuts(onHelp: () => void) {
   const { go } = useNavigation();
   const help = useRef(onHelp);
@@ -14,7 +14,7 @@ export function useShortcuts(onHelp: () => void) {
     const act: Record<Shortcut, () => void> = {
       search() {
         if (here().name !== 'find') go({ name: 'find', q: '' });
-        // The field is drawn by then.
+        // The field is rendered by then.
         requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#find')?.select());
       },
       help: () => help.current(),
@@ -23,7 +23,7 @@ export function useShortcuts(onHelp: () => void) {
     };
     const onKeyDown = (event: KeyboardEvent) => {
       const name = shortcutOf(event);
-      // Behind a dialog the page is out of reach.
+      // While a dialog is open, the page is inert.
       if (!name || document.querySelector('dialog[open]')) return;
       event.preventDefault();
       act[name]();
@@ -33,8 +33,8 @@ export function useShortcuts(onHelp: () => void) {
   }, [go]);
 }
 
-// step moves focus by one row of the list on the page, from the row that has it; otherwise from
-// the open item, or to the first row in view.
+// step moves focus to the next or previous row of the list, from the row with focus or else the
+// open item. Without either, it moves focus to the first row in view.
 function step(by: number) {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-entry], main .principals > li')].filter((row) => !row.closest('[inert]'));
   if (rows.length === 0) return;

@@ -1,4 +1,4 @@
-// What is shown instead of content: while it loads, when it failed, if there is none.
+// What a page shows while content loads, when loading failed, and if there is none.
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { initialsOf, toneOf } from '../data/avatar.ts';
 import { explain, type Explanation } from '../data/faults.ts';
@@ -76,8 +76,8 @@ export function Empty({ heading, children }: { heading: string; children: ReactN
   );
 }
 
-// ShowMore reads the next page of the list above it. It goes away with the last
-// page: then focus moves to the first item that was added.
+// ShowMore reads the next page of the list above it. After the last page it
+// disappears, and focus moves to the first item that was added.
 export function ShowMore({ onMore, list }: { onMore: () => Promise<unknown>; list: RefObject<HTMLElement | null> }) {
   const online = useOnline();
   const button = useRef<HTMLButtonElement>(null);
@@ -108,7 +108,7 @@ export function ShowMore({ onMore, list }: { onMore: () => Promise<unknown>; lis
   );
 }
 
-// useGoneWithFocus calls back when an element is gone from the page that had focus.
+// useGoneWithFocus calls goOn when an element is removed while it has focus.
 function useGoneWithFocus(element: RefObject<HTMLElement | null>, goOn: () => void) {
   const had = useRef(false);
   useLayoutEffect(
@@ -125,7 +125,7 @@ function useGoneWithFocus(element: RefObject<HTMLElement | null>, goOn: () => vo
   );
 }
 
-// Unseen is shown for what does not exist and for what the viewer may not see: the gateway does
+// Unseen says that something does not exist or that the viewer may not see it: the gateway does
 // not reveal which.
 export function Unseen({ what, onSignIn }: { what: string; onSignIn: () => void }) {
   const { signedIn } = useSession();

@@ -1,6 +1,5 @@
-// Typed text that is not saved. Everything that would discard it asks first: a dialog that
-// closes, the browser's Back, signing in as somebody else. The browser itself asks before it
-// closes the tab.
+// Unsaved text. Everything that would discard it asks first: closing a dialog, the browser's
+// Back button, signing in as another user. The browser itself asks before it closes the tab.
 import { useEffect, useRef } from 'react';
 
 type Proceed = () => void;
@@ -26,7 +25,7 @@ export function useUnsaved(unsaved: boolean, ask: Guard) {
   }, [unsaved]);
 }
 
-// unsavedGuard is the guard of the dialog that was opened last, or undefined.
+// unsavedGuard returns the guard of the dialog that was opened last, or undefined.
 export function unsavedGuard(): Guard | undefined {
   return guards.at(-1);
 }

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
-// Whether there is space for an item next to its library; the style sheet uses the same width.
+// Whether the window is wide enough for an item next to its library. The style sheet has the same
+// width.
 const wide = matchMedia('(min-width: 62rem)');
 
 function onChange(notify: () => void) {

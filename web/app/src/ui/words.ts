@@ -1,9 +1,8 @@
-// The words that the client uses for the terms of the API: every page takes them
-// from here.
+// The texts for the terms of the API, for all pages.
 
 import type { ContentKind, ContentRole, CountPrecision, GroupRole, LibraryVisibility } from '../generated/operations.ts';
 
-// Thing is a kind of object with a visibility.
+// Thing is the kind of an object with a visibility.
 export type Thing = 'group' | 'user' | 'item';
 
 export function visibilityName(visibility: LibraryVisibility, tenant: string, what?: Thing): string {
@@ -37,7 +36,7 @@ export const roleMeaning: Record<ContentRole, string> = {
 export const kindName: Record<ContentKind, string> = { LINK: 'Link', NOTE: 'Note' };
 export const kindsName: Record<ContentKind, string> = { LINK: 'Links', NOTE: 'Notes' };
 
-// accessTo names how much of a library the viewer sees.
+// accessTo describes how much of a library the viewer sees.
 export function accessTo(bucket: LibraryVisibility, tenant: string): string {
   return {
     PUBLIC: 'public items only',
@@ -79,7 +78,7 @@ export function dayOf(time: string, now = new Date()): string {
   const then = new Date(time);
   const name = day.format(then);
   if (name === day.format(now)) return 'Today';
-  // The day before by the calendar: a day may have 23 or 25 hours.
+  // By the calendar, because a day may have 23 or 25 hours.
   return name === day.format(new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1)) ? 'Yesterday' : name;
 }
 
@@ -105,16 +104,16 @@ export function languageName(locale: string | null): string {
   }
 }
 
-// spotName names a locale and a branch, as the titles of dialogs do. The first branch is
-// not named: most texts have no other one.
-export function spotName(heading: string, { locale, branch }: { locale: string | null; branch: number }): string {
+// textHeading adds the locale and the branch of a text to the heading of a dialog. Branch 1 is
+// omitted, because most texts have no other branch.
+export function textHeading(heading: string, { locale, branch }: { locale: string | null; branch: number }): string {
   const parts = [locale !== null && languageName(locale), branch > 1 && `branch ${branch}`].filter(Boolean);
   return parts.length === 0 ? heading : `${heading}: ${parts.join(', ')}`;
 }
 
-// noText returns why there is no text to show. locale is the chosen one, undefined if none was
-// chosen; branch is set if it is not the one that visitors see; hasOthers: there are texts in
-// other languages.
+// noText says that there is no text to show. locale is the chosen one, undefined if none was
+// chosen. branch is set if it is not the one that visitors see. hasOthers reports whether there
+// are texts in other languages.
 export function noText(locale: string | null | undefined, branch: number | null, hasOthers = false): string {
   if (locale) return `There is no text in ${languageName(locale)}${branch === null ? '' : ` in branch ${branch}`} yet.`;
   const what = branch === null ? 'This note' : `Branch ${branch}`;
