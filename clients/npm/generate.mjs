@@ -25,7 +25,7 @@ const config = {
   scalars: { ID: 'string', Cursor: '../scalars.ts#Cursor', DateTime: '../scalars.ts#DateTime' },
 };
 
-// A plugin that writes the documents as text, which needs no library at run time.
+// A plugin that writes documents as text, so that they need no library at run time.
 const typedDocuments = {
   plugin() {
     const definitions = documents.flatMap(({ document }) => document.definitions);

@@ -1,7 +1,7 @@
-// The second subgraph: bookmarks, kept in a file of JSON lines. It knows no
-// secret and checks no token: it passes the Authorization header on to Carrel
-// and asks who that is. So the same header must reach both subgraphs, which is
-// what the gateways' configurations are about.
+// The second subgraph: bookmarks, stored in a file of JSON lines. It has no secret
+// and verifies no token: it forwards the Authorization header to Carrel and
+// queries the viewer. So both subgraphs need the header, and the configurations
+// of the gateways forward it.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { buildSubgraphSchema } from '@apollo/subgraph';
@@ -14,8 +14,8 @@ function refuse(code, message) {
   throw new GraphQLError(message, { extensions: { code } });
 }
 
-// Shelf holds all bookmarks, by user and item. The file has a line for each
-// change, the last of which counts.
+// Shelf stores all bookmarks, by user and item. The file has a line for each
+// change; the last line of a bookmark is its state.
 class Shelf {
   constructor(file) {
     this.file = file;
@@ -29,7 +29,7 @@ class Shelf {
   apply({ user, contentId, note, createdAt }) {
     const own = this.byUser.get(user) ?? new Map();
     this.byUser.set(user, own);
-    own.delete(contentId); // what is set again comes last
+    own.delete(contentId); // a bookmark that is set again becomes the newest
     if (createdAt) own.set(contentId, { content: { __typename: 'Content', id: contentId }, note, createdAt });
   }
 
@@ -47,7 +47,7 @@ class Shelf {
   }
 }
 
-// Asker is whoever sent a request, as Carrel knows them.
+// Asker is the sender of a request.
 class Asker {
   constructor(carrel, authorization) {
     this.carrel = carrel;
@@ -65,8 +65,8 @@ class Asker {
     return data;
   }
 
-  // viewer is the id of the user, null for an anonymous one. It is asked for
-  // once a request, and only if anything depends on it.
+  // viewer returns the id of the user, null for an anonymous one. It queries Carrel
+  // once for each request, and only if a resolver needs it.
   viewer() {
     this.asked ??= this.authorization ? this.ask('{ viewer { id } }').then((data) => data.viewer?.id ?? null) : Promise.resolve(null);
     return this.asked;
@@ -86,7 +86,7 @@ function resolversOf(shelf) {
       async bookmark(_, { contentId, note }, asker) {
         const user = await asker.signedIn();
         const { content } = await asker.ask('query ($id: ID!) { content(id: $id) { id } }', { id: contentId });
-        if (!content) refuse('NOT_FOUND', 'There is no such item, or it may not be seen.');
+        if (!content) refuse('NOT_FOUND', 'There is no such item, or you may not see it.');
         shelf.change({ user, contentId, note, createdAt: new Date().toISOString() });
         return shelf.find(user, contentId);
       },

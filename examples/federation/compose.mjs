@@ -1,5 +1,5 @@
-// Composition: the subgraphs' own descriptions become one schema. Each gateway
-// has a composer of its own, and all three must take the same subgraphs.
+// Composition: the schemas of the subgraphs become one. Each gateway has its own
+// composer, and all three must accept the same subgraphs.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,8 @@ import { parse } from 'graphql';
 const run = promisify(execFile);
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-// describe asks a subgraph for its schema, as routers do. Carrel answers this
-// with introspection off, too.
+// describe queries a subgraph for its schema, as routers do. Carrel answers this
+// even if introspection is off.
 export async function describe(name, url) {
   const response = await fetch(url, {
     method: 'POST',
@@ -29,22 +29,22 @@ function failed(composer, errors) {
   return new Error(`${composer} refuses the subgraphs:\n${errors.map((e) => `  ${e.message}`).join('\n')}`);
 }
 
-// forApollo gives the supergraph of Apollo Gateway, and of Apollo Router.
+// forApollo returns the supergraph for Apollo Gateway and Apollo Router.
 export function forApollo(subgraphs) {
   const { supergraphSdl, errors } = composeForApollo(subgraphs);
   if (errors?.length) throw failed('@apollo/composition', errors);
   return supergraphSdl;
 }
 
-// forHive gives the supergraph of Hive Gateway.
+// forHive returns the supergraph for Hive Gateway.
 export function forHive(subgraphs) {
   const result = composeForHive(subgraphs);
   if (compositionHasErrors(result)) throw failed('@theguild/federation-composition', result.errors);
   return result.supergraphSdl;
 }
 
-// forCosmo writes the execution configuration of Cosmo Router into folder; wgc
-// is a command line tool and reads files.
+// forCosmo writes the execution configuration of Cosmo Router into folder, with
+// the command line tool wgc.
 export async function forCosmo(subgraphs, folder) {
   const services = subgraphs.map(({ name, url, sdl }) => {
     const file = join(folder, `${name}.graphql`);
@@ -63,7 +63,7 @@ export async function forCosmo(subgraphs, folder) {
   return JSON.parse(readFileSync(output, 'utf8'));
 }
 
-// compose writes what each gateway needs into folder.
+// compose writes the input of each gateway into folder.
 export async function compose({ carrel, bookmarks, folder }) {
   mkdirSync(folder, { recursive: true });
   const subgraphs = [await describe('carrel', carrel), await describe('bookmarks', bookmarks)];

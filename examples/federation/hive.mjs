@@ -1,4 +1,4 @@
-// Hive Gateway in front of both subgraphs: its own command, as one would run it.
+// Hive Gateway in front of both subgraphs, run by its own command.
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,8 @@ async function freePort() {
   return port;
 }
 
-// taken is what the command says of a port that somebody else has listened on
-// since it was free.
+// taken is in the log of the command if another process has taken the port
+// meanwhile.
 const taken = 'EADDRINUSE';
 
 // serveHive serves the supergraph in a file until it is closed.

@@ -1,6 +1,6 @@
-// Starts the second subgraph, composes it with a Carrel that runs already, and
-// puts a gateway in front: GATEWAY=apollo, the default, or GATEWAY=hive. Then it
-// asks both subgraphs at once, and serves until Ctrl-C.
+// Starts the second subgraph, composes it with a running Carrel, and starts a
+// gateway in front: GATEWAY=apollo, the default, or GATEWAY=hive. It sends a query
+// across both subgraphs, and then serves until Ctrl-C.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,11 +15,11 @@ const gateways = {
   hive: (files) => serveHive({ supergraph: files.hive, port: Number(PORT) }),
 };
 if (!gateways[GATEWAY]) {
-  console.error(`GATEWAY is ${GATEWAY}; it takes ${Object.keys(gateways).join(' or ')}. For Cosmo Router see README.md.`);
+  console.error(`Unknown GATEWAY ${GATEWAY}: use ${Object.keys(gateways).join(' or ')}. For Cosmo Router see README.md.`);
   process.exit(2);
 }
 if (!TOKEN) {
-  console.error('TOKEN is missing: run make federation, or give a token of one of your users.');
+  console.error('TOKEN is missing: run make federation, or set it to a token of one of your users.');
   process.exit(2);
 }
 
@@ -55,9 +55,9 @@ const { id } = data.createContent.content;
 await show(gateway.url, 'The viewer', TOKEN, 'mutation ($id: ID!) { bookmark(contentId: $id, note: "read it again") { note content { title viewerRole } } }', { id });
 const both = 'query ($id: ID!) { content(id: $id) { title bookmark { note } } bookmarks { note content { title createdBy { displayName } } } }';
 await show(gateway.url, 'The viewer', TOKEN, both, { id });
-await show(gateway.url, 'Somebody without a token', '', both, { id });
+await show(gateway.url, 'An anonymous viewer', '', both, { id });
 
-console.log(`\nTo ask yourself:\n  curl -s ${gateway.url} -H 'Content-Type: application/json' -H 'Authorization: Bearer ${TOKEN}' \\
+console.log(`\nTo query it yourself:\n  curl -s ${gateway.url} -H 'Content-Type: application/json' -H 'Authorization: Bearer ${TOKEN}' \\
     --data '{"query": "{ viewer { displayName bookmarks { note content { title } } } }"}'\nCtrl-C ends it.`);
 
 for (const signal of ['SIGINT', 'SIGTERM']) {

@@ -30,13 +30,13 @@ export async function cursorOf(id) {
   return principal.library.pageInfo.endCursor;
 }
 
-// inWords says in a line what a change is.
+// inWords describes a change in a line.
 export function inWords(change) {
   return change.__typename === 'LibraryEntryPlaced' ? `placed ${change.edge.node.title}` : `removed ${change.contentId}`;
 }
 
-// received reads results until a change is described by those words. Recent changes may be
-// delivered again, so others may come first.
+// received reads results until a change has this description. Recent changes may be delivered
+// again, so others may come first.
 export async function received(iterator, words) {
   const others = [];
   for (let n = 0; n < 100; n++) {

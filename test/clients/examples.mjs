@@ -1,4 +1,4 @@
-// Compiles the examples of docs/clients.md, and hands out what they export.
+// Compiles the examples of docs/clients.md, and returns their exports.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +31,7 @@ export async function buildExamples() {
   };
 }
 
-// In an application, babel-plugin-relay puts the compiled documents in the place of their text.
+// In an application, babel-plugin-relay replaces the text of documents by the compiled documents.
 async function compileRelay() {
   mkdirSync(`${built}/relay/compiled`);
   writeFileSync(`${built}/relay/compiled/package.json`, '{"type": "commonjs"}');

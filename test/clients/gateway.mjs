@@ -1,5 +1,5 @@
-// The address of the gateway, as set by .ci/with-gateway. It
-// holds the demo data.
+// The address of the gateway, which .ci/with-gateway sets. The gateway has the
+// demo data.
 const base = process.env.BASE_URL;
 if (!base) {
   console.error('BASE_URL is missing: run make test-clients');
@@ -26,7 +26,7 @@ export async function post(body, headers = {}) {
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-// ask is a request as Ann that must succeed.
+// ask sends a request as Ann, which must succeed.
 export async function ask(query, variables) {
   const { body } = await post({ query, variables }, { authorization: `Bearer ${token}` });
   const faults = body.errors ?? Object.values(body.data).flatMap((field) => field?.userErrors ?? []);
@@ -42,8 +42,8 @@ export async function createItem(title, ...libraries) {
   return data.createContent.content.id;
 }
 
-// createShelf makes a group of Ann's whose library holds items of those titles,
-// in that order, and nothing else.
+// createShelf creates a group of Ann's whose library contains only items with
+// these titles, in this order.
 export async function createShelf(name, titles) {
   const data = await ask('mutation ($in: CreateGroupInput!) { createGroup(input: $in) { group { id } userErrors { code message } } }', {
     in: { tenant: 'demo', name, displayName: name },

@@ -1,5 +1,5 @@
-// A gateway of its own on an empty store, in production, that answers the
-// documents of a manifest and no others.
+// Starts a gateway without --dev on an empty store, which accepts only the
+// documents of a manifest.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export async function serveManifest(manifest) {
   const ended = new Promise((resolve) => gateway.once('exit', resolve));
   const lines = createInterface(gateway.stdout);
   const { value } = await lines[Symbol.asyncIterator]().next();
-  lines.on('line', () => {}); // what it logs further must not fill the pipe
+  lines.on('line', () => {}); // reads on, so that the log does not fill the pipe
   const { addr } = JSON.parse(value ?? '{"addr": ""}');
   return {
     async post(body) {

@@ -30,7 +30,7 @@ export async function installPacked() {
   const [{ filename, files }] = JSON.parse(await npm(['pack', '--json', '--pack-destination', folder], source));
   writeFileSync(join(folder, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}');
   await npm(['install', '--offline', '--no-package-lock', `./${filename}`], folder);
-  // What an application with Apollo Client has too.
+  // The packages that an application with Apollo Client also has.
   mkdirSync(join(folder, 'node_modules/@graphql-typed-document-node'));
   for (const name of ['graphql', '@graphql-typed-document-node/core']) symlinkSync(join(modules, name), join(folder, 'node_modules', name));
   cpSync(new URL('consumer', import.meta.url), folder, { recursive: true });

@@ -1,5 +1,5 @@
-// Code in pages comes from files that are tested. In a page, a comment names the file and the
-// region, and the code follows it:
+// Copies the code in documentation from tested files. In a page, a comment has the names of the
+// file and the region, and the code follows it:
 //
 //   <!-- test/clients/examples/order.ts place -->
 //

@@ -8,18 +8,18 @@ type Token = string | null | undefined;
 export interface ClientOptions {
   // The address of /graphql.
   readonly url: string | URL;
-  // Returns the current token. Without a token the viewer is anonymous.
+  // Returns the current token. Without one the viewer is anonymous.
   readonly token?: () => Token | Promise<Token>;
   // Gets another token after the gateway refused one, and makes token() return it. Requests
   // that fail together share one call. null: there is no other token. If it fails, or token()
   // does, the request fails with a NetworkError, and is repeated like after any other.
   readonly renewToken?: () => Promise<Token>;
   readonly fetch?: typeof fetch;
-  // How often a request is repeated that may succeed later; 3 unless given.
+  // How often a request is repeated after a temporary error. Default: 3.
   readonly retries?: number;
   // Waits before an attempt; ends early when the signal is aborted.
   readonly pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
-  // How long a stream may be silent, in milliseconds; 50,000 unless given.
+  // How long a stream may be silent, in milliseconds. Default: 50,000.
   readonly silence?: number;
 }
 
@@ -28,25 +28,25 @@ export interface RequestOptions {
 }
 
 export interface SubscribeOptions extends RequestOptions {
-  // Is called when the gateway has accepted the request.
+  // Called when the gateway has accepted the request.
   readonly onOpen?: () => void;
 }
 
 // longestPause is the longest time between two attempts. A request that may only be repeated
-// later than that fails at once.
+// later than that fails immediately.
 export const longestPause = 15_000;
 
 const firstPause = 500;
 
-// backoff returns the time before an attempt, in milliseconds: doubled after each, half of it
-// random so that clients do not return all at once.
+// backoff returns the time before an attempt, in milliseconds. It doubles with each attempt, and
+// half of it is random, so that clients do not all return at once.
 export function backoff(attempt: number): number {
   const full = Math.min(firstPause * 2 ** (attempt - 1), longestPause);
   return full / 2 + (Math.random() * full) / 2;
 }
 
 // newIdempotencyKey returns 128 random bits. Make one for each action of a user, and send the
-// same one whenever the action is repeated. crypto.randomUUID would need HTTPS.
+// same one whenever the action is repeated. crypto.randomUUID would require HTTPS.
 export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -60,7 +60,7 @@ export class CarrelClient {
   }
 
   // execute sends a query or a mutation and returns its result. Queries, and mutations with an
-  // idempotency key, are repeated after errors that pass.
+  // idempotency key, are repeated after temporary errors.
   async execute<Result, Variables>(
     document: TypedDocument<Result, Variables>,
     variables: NoInfer<Variables>,
@@ -103,7 +103,7 @@ export class CarrelClient {
     throw new NetworkError('The stream ended before it was complete.');
   }
 
-  // pause waits before another attempt, as the options say.
+  // pause waits before another attempt.
   pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return (this.#options.pause ?? wait)(milliseconds, signal);
   }
@@ -163,8 +163,8 @@ async function bodyOf(response: Response, signal: AbortSignal | undefined): Prom
   }
 }
 
-// received returns a token from the application. The application may have to ask a server for
-// it, so a failure is one of the network.
+// received returns a token from the application, which may request it from a server. A failure is
+// therefore a NetworkError.
 async function received(token: () => Token | Promise<Token>, message: string): Promise<Token> {
   try {
     return await token();
@@ -181,7 +181,7 @@ function secondsOf(header: string | null): number | undefined {
   return Number.isFinite(delay) ? Math.max(delay, 0) : undefined;
 }
 
-// resultOf returns the data of an answer, and throws a RequestError for one with errors.
+// resultOf returns the data of an answer. It throws a RequestError for an answer with errors.
 function resultOf<Result>(text: string, response: Response): Result {
   const { status } = response;
   const answer = parsed(text);
@@ -198,7 +198,7 @@ function errorsOf(text: string): readonly GraphQLError[] {
   return Array.isArray(errors) ? (errors as GraphQLError[]) : [];
 }
 
-// parsed returns an answer of the gateway, and undefined for the page of a proxy.
+// parsed returns an answer of the gateway, or undefined for other text, such as a proxy's page.
 function parsed(text: string): { data?: unknown; errors?: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);

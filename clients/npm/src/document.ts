@@ -1,10 +1,10 @@
-// TypedDocument is the text of one operation, with the types of its variables and of its
-// result. Libraries that read documents as syntax trees take parse(document.text).
+// TypedDocument is the text of one operation, with the types of its variables and result. For
+// libraries that need a syntax tree, use parse(document.text).
 export interface TypedDocument<Result, Variables> {
   readonly name: string;
   readonly kind: 'query' | 'mutation' | 'subscription';
   readonly text: string;
-  // Exists in the types only, under the name that typed document nodes use.
+  // Exists only in the types. Typed document nodes have the same name for it.
   readonly __apiType?: (variables: Variables) => Result;
 }
 

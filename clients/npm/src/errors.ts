@@ -1,4 +1,4 @@
-// What can fail, as classes. Every error has a code: an extensions.code of the gateway, the
+// The errors of this package. Every error has a code: an extensions.code of the gateway, the
 // code of a user error, or NETWORK.
 
 export interface GraphQLError {
@@ -63,14 +63,14 @@ const codesOfStatus: Record<number, string> = {
   504: 'TIMEOUT',
 };
 
-// RequestError is an answer with top-level errors, or one with the status of a failure.
+// RequestError is an answer with top-level errors, or with the HTTP status of an error.
 export class RequestError extends CarrelError {
   override readonly name: string = 'RequestError';
 
   constructor(
     readonly status: number,
     readonly errors: readonly GraphQLError[],
-    // The part of the result that there is, null where a field failed.
+    // The partial result, with null for fields that failed.
     readonly data: unknown = null,
     private readonly seconds?: number,
   ) {
@@ -91,13 +91,12 @@ export class RequestError extends CarrelError {
   }
 }
 
-// UnauthenticatedError means that the token was refused, also after it was renewed.
+// UnauthenticatedError means that the token was refused, even after it was renewed.
 export class UnauthenticatedError extends RequestError {
   override readonly name = 'UnauthenticatedError';
 }
 
-// MutationError holds the userErrors of a mutation: what a person can correct. Nothing was
-// changed.
+// MutationError has the userErrors of a mutation, which a person can correct. Nothing was changed.
 export class MutationError extends CarrelError {
   override readonly name = 'MutationError';
 
@@ -114,14 +113,14 @@ export class MutationError extends CarrelError {
     return this.has('CONFLICT') || this.has('REVISION_CONFLICT');
   }
 
-  // The version that the object has now, after a conflict.
+  // The current version of the object, after a conflict.
   get currentVersion(): number | null {
     return this.userErrors.find((error) => error.currentVersion != null)?.currentVersion ?? null;
   }
 }
 
-// accepted returns the payload of a mutation, and throws a MutationError for one that was
-// refused.
+// accepted returns the payload of a mutation. It throws a MutationError if the payload has
+// userErrors.
 export function accepted<Payload extends { readonly userErrors: readonly UserError[] }>(payload: Payload | null | undefined): Payload {
   if (!payload) throw new CarrelError('INTERNAL_SERVER_ERROR', 'The mutation has no payload.');
   const [first, ...others] = payload.userErrors;

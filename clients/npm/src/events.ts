@@ -6,10 +6,10 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-// An event has at most 8 MiB of data; what is longer does not come from a gateway.
+// A gateway sends at most 8 MiB of data in an event.
 const maxEventLength = 16 * 1024 * 1024;
 
-// EventParser takes the text of a stream in pieces, cut anywhere.
+// EventParser parses a stream from pieces of text, which may be split anywhere.
 export class EventParser {
   #rest = '';
   #type = '';

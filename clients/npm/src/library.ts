@@ -1,5 +1,5 @@
-// A library that stays up to date: it reads pages, follows the changes, and continues after a
-// lost connection where it was.
+// A library that stays up to date: it reads pages, subscribes to changes, and resumes after a lost
+// connection.
 import { backoff, longestPause, type CarrelClient } from './client.ts';
 import { CarrelError, RequestError } from './errors.ts';
 import {
@@ -20,11 +20,11 @@ type Change = LibraryChangedSubscription['libraryChanged'];
 export interface LibraryOptions {
   // The id of the user or group that the library belongs to.
   readonly principalId: string;
-  // DESC, the newest first, unless given.
+  // Default: DESC, newest first.
   readonly order?: Order;
-  // How many entries are read at once, 1 to 100; 30 unless given.
+  // The number of entries that are read at once, 1 to 100. Default: 30.
   readonly pageSize?: number;
-  // How many entries are kept; 1,000 unless given.
+  // The number of entries that are kept. Default: 1,000.
   readonly maxEntries?: number;
 }
 
@@ -39,7 +39,7 @@ export interface LibrarySnapshot {
   readonly error: unknown;
 }
 
-// Codes that another attempt would meet again.
+// Codes of errors that another attempt would get again.
 const permanentCodes = new Set(['NOT_FOUND', 'FORBIDDEN', 'BAD_USER_INPUT', 'BAD_REQUEST', 'GRAPHQL_VALIDATION_FAILED', 'PERSISTED_QUERY_NOT_FOUND']);
 
 // Codes after which the library is read again from its beginning.
@@ -57,7 +57,7 @@ export class LiveLibrary {
   #status: LibrarySnapshot['status'] = 'loading';
   #error: unknown = null;
   #snapshot: LibrarySnapshot = { status: 'loading', entries: [], hasPrevious: false, hasNext: false, error: null };
-  // The newest cursor that was received: from here the subscription continues.
+  // The newest cursor that was received, from which the subscription resumes.
   #resume: Cursor | null = null;
   // Reads run one after the other. Changes that arrive during a read are kept and applied again
   // after it.
@@ -73,11 +73,12 @@ export class LiveLibrary {
     void this.#follow();
   }
 
-  // snapshot returns what is loaded. It returns the same object until something changes.
+  // snapshot returns the loaded entries and the status. It returns the same object until something
+  // changes.
   readonly snapshot = (): LibrarySnapshot => this.#snapshot;
 
-  // subscribe calls back after every change of the snapshot, until the function that it returns
-  // is called.
+  // subscribe calls a listener after every change of the snapshot, until the function that it
+  // returns is called.
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -100,8 +101,8 @@ export class LiveLibrary {
     this.#listeners.clear();
   }
 
-  // follow reads the first page and then the changes, again and again, until it is closed or
-  // another attempt makes no sense.
+  // follow reads the first page and subscribes to the changes. It repeats that after errors, until
+  // the library is closed or an error is permanent.
   async #follow(): Promise<void> {
     const { signal } = this.#closing;
     let failures = 0;
@@ -137,9 +138,9 @@ export class LiveLibrary {
     }
   }
 
-  // catchUp reads a library again that has no cursor to continue from, because it was empty:
-  // something may have happened before the subscription began. The stream opens a moment before
-  // the subscription does, so one more read follows a little later.
+  // catchUp reads a library again that was empty and so has no cursor to resume from: it may have
+  // changed before the subscription began. The stream opens shortly before the subscription
+  // begins, so a second read follows a little later.
   async #catchUp(): Promise<void> {
     const { signal } = this.#closing;
     try {
@@ -147,7 +148,7 @@ export class LiveLibrary {
       await this.#client.pause(backoff(1), signal);
       if (this.#resume === null) await this.#reload();
     } catch {
-      // The next connection does it again.
+      // The next connection tries again.
     }
   }
 
@@ -171,7 +172,7 @@ export class LiveLibrary {
         const end = this.#stretch?.[side];
         if (!end?.more) return;
         const page = await this.#read(side === 'next' ? { first: this.#pageSize, after: end.cursor } : { last: this.#pageSize, before: end.cursor });
-        // A change may have moved the end meanwhile. Then the page does not follow it.
+        // If a change has moved the end meanwhile, the page does not follow it.
         if (this.#stretch?.[side].cursor !== end.cursor) continue;
         this.#stretch = joinPage(this.#stretch, page, side, this.#maxEntries);
         return;
@@ -187,8 +188,8 @@ export class LiveLibrary {
     });
   }
 
-  // inTurn runs a read after all others, and then applies the changes that arrived while it was
-  // on its way: the page may be older than they are.
+  // inTurn runs a read after all others, and then applies again the changes that arrived during
+  // it, because the page may be older than they are.
   #inTurn(read: () => Promise<void>): Promise<void> {
     const turn = this.#reads.then(async () => {
       const meanwhile: Change[] = [];
@@ -225,7 +226,7 @@ export class LiveLibrary {
       try {
         listener();
       } catch (error) {
-        // The application's error stays uncaught, but does not end the library.
+        // The listener's error is reported as uncaught, and does not stop the library.
         queueMicrotask(() => {
           throw error;
         });
@@ -235,7 +236,7 @@ export class LiveLibrary {
 }
 
 // isPermanent reports whether another attempt would fail in the same way. A token that expires
-// ends a stream with UNAUTHENTICATED too, but only status 401 says that no other one was found.
+// also ends a stream with UNAUTHENTICATED; only status 401 means that there is no other token.
 function isPermanent(error: unknown): boolean {
   if (!(error instanceof CarrelError)) return true;
   return permanentCodes.has(error.code) || (error instanceof RequestError && error.status === 401);

@@ -1,22 +1,22 @@
 // DateTime is a time in UTC with microseconds, such as 2026-11-21T09:30:00.123456Z. Compare
-// the strings: a Date has milliseconds only, so two different times can become equal.
+// the strings: a Date only has milliseconds, so two different times can become equal.
 export type DateTime = string;
 
-// Cursor is a position in a connection. Pass it back to the connection that it came from.
+// Cursor is a position in a connection. Pass it only to the connection that returned it.
 export type Cursor = string;
 
-// compareDateTimes orders two times of the gateway, the earlier first. Their strings all have
-// the same length, so they compare as the times do.
+// compareDateTimes compares two times of the gateway, earlier first. Their strings have the same
+// length, so they are ordered like the times.
 export function compareDateTimes(a: DateTime, b: DateTime): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// toDate returns a time for display. It loses the microseconds.
+// toDate returns a time for display, without its microseconds.
 export function toDate(time: DateTime): Date {
   return new Date(time);
 }
 
-// toMicroseconds returns the microseconds since 1970, which a number holds exactly.
+// toMicroseconds returns the microseconds since 1970, which a number represents exactly.
 export function toMicroseconds(time: DateTime): number {
   const fraction = /\.(\d{1,6})/.exec(time)?.[1] ?? '';
   const seconds = Math.floor(Date.parse(time) / 1000);

@@ -1,5 +1,5 @@
-// The loaded part of a library: entries without gaps, in the order of the connection, which
-// pages make longer at both ends and changes move within. Nothing here knows how they are sent.
+// A stretch is the loaded part of a library: entries without gaps, in the order of the connection.
+// Pages extend it at both ends, and changes move entries within it. This module sends nothing.
 import { compareDateTimes, type Cursor, type DateTime } from './scalars.ts';
 
 export type Order = 'ASC' | 'DESC';
@@ -20,7 +20,7 @@ export interface Page<E extends Entry> {
   };
 }
 
-// End is one end of a stretch: whether the library goes on there, and from which cursor.
+// End is one end of a stretch: whether the library continues there, and from which cursor.
 export interface End {
   readonly more: boolean;
   readonly cursor: Cursor | null;
@@ -31,15 +31,15 @@ export interface Stretch<E extends Entry> {
   readonly entries: readonly E[];
   readonly previous: End;
   readonly next: End;
-  // Whether an entry was left out at the newest end because pages before it are not loaded. A walk
-  // that began earlier does not contain such an entry, so it is continued once more at its end.
+  // Whether an entry was left out at the newest end because pages before it are not loaded. Pages
+  // of a walk that began earlier do not contain it, so the walk is continued once more at its end.
   readonly leftOut: boolean;
 }
 
 const newestSide = (order: Order): Side => (order === 'ASC' ? 'next' : 'previous');
 const oldestSide = (order: Order): Side => (order === 'ASC' ? 'previous' : 'next');
 
-// startStretch makes a stretch of one page.
+// startStretch returns a stretch of one page.
 export function startStretch<E extends Entry>(page: Page<E>, order: Order): Stretch<E> {
   const { edges, pageInfo } = page;
   return {
@@ -51,8 +51,8 @@ export function startStretch<E extends Entry>(page: Page<E>, order: Order): Stre
   };
 }
 
-// joinPage adds the page that follows a stretch on one side. Beyond `limit` entries it drops
-// those at the other side, which are read again when they are needed.
+// joinPage adds the page that follows a stretch on one side. If there are more than `limit`
+// entries it drops those at the other side, which are read again when they are needed.
 export function joinPage<E extends Entry>(stretch: Stretch<E>, page: Page<E>, side: Side, limit: number): Stretch<E> {
   const { edges, pageInfo } = page;
   const entries = withoutRepetitions(side === 'next' ? [...stretch.entries, ...edges] : [...edges, ...stretch.entries], stretch.order);
@@ -66,8 +66,8 @@ export function joinPage<E extends Entry>(stretch: Stretch<E>, page: Page<E>, si
   return cut({ ...stretch, entries, [side]: end, leftOut }, side === 'next' ? 'previous' : 'next', limit);
 }
 
-// withoutRepetitions keeps one entry of each item: of the later version, or else the one
-// nearer the newest end, because items move in that direction only.
+// withoutRepetitions keeps one entry of each item: that of the later version or, for equal
+// versions, the one nearer the newest end, because items only move in that direction.
 function withoutRepetitions<E extends Entry>(entries: readonly E[], order: Order): readonly E[] {
   const kept = new Map<string, E>();
   for (const entry of entries) {
@@ -78,9 +78,9 @@ function withoutRepetitions<E extends Entry>(entries: readonly E[], order: Order
   return entries.filter((entry) => kept.get(entry.node.id) === entry);
 }
 
-// placeEntry moves an entry to where it belongs, or returns null if its position is known only
-// after the library is read again. An entry that belongs beyond an end with more pages is left
-// out: it is read when that end is extended.
+// placeEntry moves an entry to its position, or returns null if the library has to be read again
+// to know the position. An entry that belongs beyond an end with more pages is left out: it is
+// read when that end is extended.
 export function placeEntry<E extends Entry>(stretch: Stretch<E>, entry: E, limit: number): Stretch<E> | null {
   const held = stretch.entries.find(({ node }) => node.id === entry.node.id);
   if (held && held.node.version > entry.node.version) return stretch;
@@ -112,8 +112,8 @@ function compare({ node: a }: Entry, { node: b }: Entry): number {
   return compareDateTimes(a.lastModified, b.lastModified) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
 
-// removeEntry drops an item. The cursors of the ends stay: they are positions, also of an item
-// that is gone.
+// removeEntry removes an item. The cursors at the ends stay, because a cursor is valid even after
+// its item was removed.
 export function removeEntry<E extends Entry>(stretch: Stretch<E>, id: string): Stretch<E> {
   const entries = stretch.entries.filter(({ node }) => node.id !== id);
   return entries.length === stretch.entries.length ? stretch : { ...stretch, entries };

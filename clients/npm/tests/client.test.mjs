@@ -1,4 +1,4 @@
-// CarrelClient against a server that answers as a test says.
+// Tests of CarrelClient with a server whose answers each test sets.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -38,7 +38,7 @@ const json = (status, body, headers = {}) => (response) =>
 const failure = (code, extensions = {}, status = 200) => json(status, { errors: [{ message: code, extensions: { code, ...extensions } }] });
 const viewer = json(200, { data: { viewer: null } });
 const hangUp = (response) => response.destroy();
-// events sends text in pieces, each after the one before was read.
+// events sends text in pieces, each after the previous one was read.
 const events = (...pieces) => async (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   for (const piece of pieces) {
@@ -58,7 +58,7 @@ function client(options = {}) {
 const input = { id: 'c:demo:a', title: 'A' };
 const updated = json(200, { data: { updateContent: { content: null, libraryEdge: null, userErrors: [] } } });
 
-test('a query is repeated after errors that pass', async () => {
+test('a query is repeated after temporary errors', async () => {
   answers = [failure('UNAVAILABLE', { retryAfter: 2 }, 503), hangUp, json(502, '<html>'), viewer];
   assert.deepEqual(await client().execute(ViewerDocument, {}), { viewer: null });
   assert.equal(requests.length, 4);
@@ -86,7 +86,7 @@ test('a mutation is repeated only with an idempotency key', async () => {
   assert.deepEqual(requests.map(({ variables }) => variables.input.idempotencyKey), Array(3).fill(idempotencyKey));
 });
 
-test('an error that does not pass is thrown at once', async () => {
+test('a permanent error is thrown immediately', async () => {
   for (const code of ['BAD_USER_INPUT', 'IDEMPOTENCY_MISMATCH', 'INTERNAL_SERVER_ERROR', 'ANSWER_TOO_LARGE']) {
     answers = [failure(code), viewer];
     await assert.rejects(client().execute(ViewerDocument, {}), (error) => error instanceof RequestError && error.code === code && !error.retryable);
@@ -153,7 +153,7 @@ test('a token that another request has renewed is used', async () => {
   assert.equal(requests[1].authorization, 'Bearer new');
 });
 
-test('where no other token helps, the error says so', async () => {
+test('if no other token is accepted, the error says so', async () => {
   const refused = failure('UNAUTHENTICATED', {}, 401);
   for (const renewToken of [undefined, async () => null, async () => 'also bad']) {
     answers = [refused, refused];
@@ -196,7 +196,7 @@ async function followed(...pieces) {
   return { results, error, opened };
 }
 
-test('events may be cut anywhere', async () => {
+test('events may be split anywhere', async () => {
   const text = ':\n\nevent: next\ndata: {"data":{"a":\ndata: 1}}\n\n:\r\n\r\nevent: next\r\ndata: {"data":{"a":"é"}}\r\n\r\nevent: complete\ndata:\n\n';
   const bytes = Buffer.from(text);
   for (const size of [1, 2, 3, 7, bytes.length]) {
@@ -223,7 +223,7 @@ test('a silent stream is a lost connection', async () => {
   await assert.rejects(client({ silence: 20 }).subscribe(LibraryChangedDocument, { id: 'g:demo:a' }).next(), (error) => error instanceof NetworkError);
 });
 
-test('a refusal that is no stream has its code', async () => {
+test('an error answer that is not a stream has its code', async () => {
   answers = [failure('RATE_LIMITED', { retryAfter: 1 }, 429)];
   await assert.rejects(client().subscribe(LibraryChangedDocument, { id: 'g:demo:a' }).next(), (error) => error.code === 'RATE_LIMITED' && error.retryAfter === 1000);
 });

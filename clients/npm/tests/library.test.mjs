@@ -1,5 +1,5 @@
-// LiveLibrary against a simulated gateway: what is loaded is always a part of the library
-// without gaps, whatever happens in which order.
+// Tests of LiveLibrary with a simulated gateway: the loaded entries are always a part of the
+// library without gaps, in every order of events.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LiveLibrary, NetworkError, RequestError, UnauthenticatedError } from '../dist/index.js';
@@ -7,7 +7,7 @@ import { refusal, SimulatedGateway } from './simulated.mjs';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-// quiet delivers everything that is on its way.
+// quiet delivers all answers and events.
 async function quiet(gateway) {
   for (let n = 0; n < 10_000; n += 1) {
     await settle();
@@ -18,7 +18,7 @@ async function quiet(gateway) {
     gateway.answer();
     gateway.deliver();
   }
-  assert.fail('the library never comes to rest');
+  assert.fail('the library does not stop sending requests');
 }
 
 async function opened(gateway, options) {
@@ -37,8 +37,8 @@ function matches(library, gateway, order, note) {
   const shown = entries.map(({ node }) => `${node.id}/${node.version}`);
   assert.deepEqual(shown, all.slice(at, at + entries.length).map(({ id, version }) => `${id}/${version}`), note);
   if (entries.length === 0 && (hasPrevious || hasNext)) return;
-  if (!hasPrevious) assert.equal(at, 0, `${note}: something is before the start`);
-  if (!hasNext) assert.equal(at + entries.length, all.length, `${note}: something is behind the end`);
+  if (!hasPrevious) assert.equal(at, 0, `${note}: there are entries before the start`);
+  if (!hasNext) assert.equal(at + entries.length, all.length, `${note}: there are entries after the end`);
 }
 
 function filled(...ids) {
@@ -64,13 +64,13 @@ test('newest first: a change moves to the start', async () => {
   library.close();
 });
 
-test('oldest first: a change beyond an end that is not loaded is read there, also after the walk', async () => {
+test('oldest first: a change beyond an end that is not loaded is read there, even after the last page', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e', 'f', 'g');
   const library = await opened(gateway, { order: 'ASC' });
   library.loadNext();
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['a', 'b', 'c', 'd', 'e', 'f']);
-  gateway.touch('b'); // beyond the bound of the walk
+  gateway.touch('b'); // newer than the walk
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['a', 'c', 'd', 'e', 'f']);
   while (library.snapshot().hasNext) {
@@ -84,16 +84,16 @@ test('oldest first: a change beyond an end that is not loaded is read there, als
   library.close();
 });
 
-test('an event that comes again moves nothing', async () => {
+test('an event that is delivered again moves nothing', async () => {
   const gateway = filled('a', 'b', 'c', 'd');
   const library = await opened(gateway);
-  gateway.cut(new NetworkError('cut')); // the last three events come again
+  gateway.cut(new NetworkError('cut')); // the last three events are delivered again
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['d', 'c', 'b']);
   library.close();
 });
 
-test('an item that is shared later is placed at its own time', async () => {
+test('an item that is shared later has its position by its own time', async () => {
   const gateway = filled('a', 'b');
   gateway.create('x');
   gateway.touch('c');
@@ -108,7 +108,7 @@ test('a page that is older than a change does not undo it', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e', 'f');
   const library = await opened(gateway);
   library.loadNext();
-  await settle(); // the page with c, b and a is on its way
+  await settle(); // the page with c, b and a was requested
   gateway.remove('b');
   gateway.touch('a');
   gateway.deliver();
@@ -119,7 +119,7 @@ test('a page that is older than a change does not undo it', async () => {
   library.close();
 });
 
-test('a lost connection continues at the newest cursor', async () => {
+test('a lost connection resumes at the newest cursor', async () => {
   const gateway = filled('a', 'b');
   const library = await opened(gateway);
   const states = [];
@@ -148,7 +148,7 @@ test('RESYNC reads the library again', async () => {
   library.close();
 });
 
-test('a refusal that no other attempt would change ends in failed', async () => {
+test('a permanent error ends with the status failed', async () => {
   const gateway = filled('a');
   const library = await opened(gateway);
   gateway.cut(refusal('NOT_FOUND'));
@@ -159,17 +159,17 @@ test('a refusal that no other attempt would change ends in failed', async () => 
   assert.equal(library.snapshot().status, 'closed');
 });
 
-test('an empty library shows what comes while it is opened', async () => {
+test('an empty library shows changes made while it is opened', async () => {
   const gateway = new SimulatedGateway();
   const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
   await settle();
-  gateway.touch('a'); // the empty page is on its way, and no subscription is open
+  gateway.touch('a'); // the empty page was requested, and no subscription is open
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['a']);
   library.close();
 });
 
-test('no more entries are kept than allowed', async () => {
+test('at most maxEntries entries are kept', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e', 'f', 'g');
   const library = await opened(gateway, { maxEntries: 5 });
   library.loadNext();
@@ -190,7 +190,7 @@ test('a page that no longer follows the end is read again', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e');
   const library = await opened(gateway, { maxEntries: 3 });
   const loaded = library.loadNext();
-  await settle(); // the page with b and a is on its way
+  await settle(); // the page with b and a was requested
   gateway.touch('f'); // pushes c out
   gateway.deliver();
   await settle();
@@ -201,7 +201,7 @@ test('a page that no longer follows the end is read again', async () => {
   library.close();
 });
 
-test('as many entries are kept as a page has, whatever is asked', async () => {
+test('at least one page of entries is kept', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e', 'f');
   const library = await opened(gateway, { maxEntries: 1 });
   library.loadNext();
@@ -223,7 +223,7 @@ test('after close nothing happens any more', async () => {
   assert.equal(library.snapshot().status, 'closed');
 });
 
-test('a connection that held for long begins the pauses anew', async (t) => {
+test('a long connection resets the pauses', async (t) => {
   const gateway = filled('a');
   let now = 0;
   t.mock.method(performance, 'now', () => now);
@@ -293,7 +293,7 @@ test('entries of the same time are ordered by id', async () => {
 });
 
 for (const order of ['DESC', 'ASC']) {
-  test(`an item that is listed at an older place is no obstacle, ${order}`, async () => {
+  test(`an item that is listed at an older position does not affect others, ${order}`, async () => {
     const gateway = filled('a', 'b', 'c', 'd');
     gateway.defer('b'); // it has changed last, and its position follows later
     const library = await opened(gateway, { order, pageSize: 10 });
@@ -305,7 +305,7 @@ for (const order of ['DESC', 'ASC']) {
   });
 }
 
-test('a token that expired is no reason to stop, one that is refused is', async () => {
+test('an expired token does not stop the library, a refused one does', async () => {
   const gateway = filled('a');
   const library = await opened(gateway);
   gateway.cut(refusal('UNAUTHENTICATED'));
@@ -317,7 +317,7 @@ test('a token that expired is no reason to stop, one that is refused is', async 
   library.close();
 });
 
-test('the pauses grow, are as long as the gateway asks, and begin anew after an event', async () => {
+test('the pauses grow, follow Retry-After, and start again after an event', async () => {
   const gateway = filled('a');
   const library = await opened(gateway);
   for (let n = 0; n < 8; n += 1) {
@@ -339,7 +339,7 @@ test('the pauses grow, are as long as the gateway asks, and begin anew after an 
   library.close();
 });
 
-// random numbers from a seed, so that a failure can be repeated.
+// random returns numbers from a seed, so that a failure can be repeated.
 function random(seed) {
   let state = seed;
   return (limit) => {

@@ -1,9 +1,9 @@
-// A simulated gateway with one library. It follows the rules of pages, cursors and events, and
-// delivers answers and events when a test says so.
+// A simulated gateway with one library, and the gateway's rules of pages, cursors and events. It
+// delivers answers and events when a test calls it.
 import { RequestError } from '../dist/index.js';
 
-// An item has its place by its position: the time of its last change, or an older one where the
-// move is deferred.
+// Items are ordered by their positions: the time of the last change, or an older one if the move is
+// deferred.
 const positionOf = (item) => item.position ?? item.lastModified;
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const before = (a, b) => compare(positionOf(a), positionOf(b)) || compare(a.id, b.id);
@@ -72,14 +72,14 @@ export class SimulatedGateway {
     this.#events.push(item.id);
   }
 
-  // A cursor knows how many events there were when it was made. The events after that are
-  // delivered to a subscriber that continues from it.
+  // A cursor contains the number of events when it was made. A subscriber that resumes from it gets
+  // the later ones.
   #edge(item, bound = null, seen = this.#events.length) {
     return { cursor: JSON.stringify({ at: [positionOf(item), item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
   }
 
-  // page answers as library(…) does. A walk to newer entries leaves out what is beyond the
-  // newest position at its start; its last page ends with a cursor without that bound.
+  // page answers like library(…). A walk to newer entries omits positions that are newer than all
+  // were at its start; its last page ends with a cursor without that limit.
   page({ first, after, last, before: until, orderBy }) {
     const order = orderBy.direction;
     const list = this.list(order);
@@ -130,7 +130,7 @@ export class SimulatedGateway {
     return this.#answers.length === 0 && [...this.#streams].every((stream) => stream.isQuiet);
   }
 
-  // client returns what LiveLibrary needs of a CarrelClient.
+  // client returns the functions of CarrelClient that LiveLibrary calls.
   client() {
     return {
       execute: (document, variables) =>
@@ -146,7 +146,7 @@ export class SimulatedGateway {
 
   async *#subscribe(after, signal, onOpen) {
     this.subscribed.push(after);
-    let next = after === null ? this.#events.length : Math.max(0, JSON.parse(after).seen - 3); // some come again
+    let next = after === null ? this.#events.length : Math.max(0, JSON.parse(after).seen - 3); // some are delivered again
     let wake = () => {};
     let failure;
     const results = [];

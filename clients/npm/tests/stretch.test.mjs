@@ -1,4 +1,4 @@
-// The rules of the loaded part of a library, one by one.
+// Tests of each rule of stretches.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { joinPage, placeEntry, removeEntry, startStretch } from '../dist/stretch.js';
@@ -17,14 +17,14 @@ test('an older state of an item changes nothing', () => {
   assert.equal(placeEntry(stretch, entry('b3'), limit), stretch);
 });
 
-test('of an item in two pages the later version is kept', () => {
+test('if an item is in two pages, the later version is kept', () => {
   const walk = joinPage(startStretch(page('b7 a3', { hasNextPage: true }), 'DESC'), page('b2 c1'), 'next', limit);
   assert.equal(shown(walk), 'b7 a3 c1');
   const late = joinPage(startStretch(page('a2 b1', { hasNextPage: true }), 'DESC'), page('b3'), 'next', limit);
   assert.equal(shown(late), 'a2 b3');
 });
 
-test('of an item that is in two pages in the same version, the entry nearer the newest end is kept', () => {
+test('if an item is in two pages in the same version, the entry nearer the newest end is kept', () => {
   for (const order of ['ASC', 'DESC']) {
     const first = startStretch(page('a1 b2', { hasNextPage: true }), order);
     const joined = joinPage(first, { ...page(''), edges: [{ ...entry('a1'), cursor: 'other' }] }, 'next', limit);
@@ -32,7 +32,7 @@ test('of an item that is in two pages in the same version, the entry nearer the 
   }
 });
 
-test('an empty page without a cursor leaves the cursor of the end', () => {
+test('an empty page without a cursor does not change the cursor of the end', () => {
   const first = startStretch(page('b2 a1', { hasNextPage: true }), 'DESC');
   const joined = joinPage(first, page('', { endCursor: null, startCursor: null }), 'next', limit);
   assert.deepEqual(joined.next, { more: false, cursor: 'end' });
@@ -47,7 +47,7 @@ test('a change beyond the limit drops the oldest entry, which is read again late
   assert.deepEqual(oldestFirst.previous, { more: true, cursor: 'at 2' });
 });
 
-test('newest entries that a page pushes out are read once more at the end of a walk', () => {
+test('newest entries that a page drops are read again at the end of a walk', () => {
   const cut = joinPage(startStretch(page('d4 c3', { hasNextPage: true }), 'DESC'), page('b2 a1'), 'next', 3);
   assert.equal(shown(cut), 'c3 b2 a1');
   assert.deepEqual([cut.previous, cut.leftOut], [{ more: true, cursor: 'at 3' }, true]);
@@ -56,7 +56,7 @@ test('newest entries that a page pushes out are read once more at the end of a w
   assert.equal(joinPage(back, page(''), 'previous', 3).previous.more, false);
 });
 
-test('what is removed leaves the cursors', () => {
+test('removing an entry does not change the cursors', () => {
   const stretch = startStretch(page('a1 b2'), 'ASC');
   assert.deepEqual(removeEntry(stretch, 'b').next, stretch.next);
   assert.equal(removeEntry(stretch, 'z'), stretch);

@@ -1,4 +1,4 @@
-// The three composers take Carrel beside a second subgraph.
+// The three composers accept Carrel together with a second subgraph.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ after(async () => {
 // fieldsOf are the fields of an object type of a composed schema.
 function fieldsOf(schema, type) {
   const found = schema.getType(type);
-  assert.ok(isObjectType(found), `${type} is not there`);
+  assert.ok(isObjectType(found), `${type} is missing`);
   return Object.keys(found.getFields());
 }
 
@@ -52,8 +52,8 @@ test('wgc', async () => {
   assert.deepEqual(keys.sort(), ['Content id', 'Group id', 'User id']);
 });
 
-// Composers have the last word on what is left out of the description: were it
-// not, they would refuse two subgraphs of the same kind.
+// If Carrel's description contained node and nodes, the composers would refuse
+// another subgraph with these fields.
 test('a second subgraph may have node and nodes of its own', () => {
   const sdl = 'type Query { node(id: ID!): Node nodes(ids: [ID!]!): [Node]! } interface Node { id: ID! } type Shelf implements Node { id: ID! }';
   const other = { name: 'other', url: 'http://127.0.0.1/', sdl, typeDefs: parse(sdl) };

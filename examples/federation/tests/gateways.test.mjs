@@ -35,9 +35,9 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// placesOf are the places of Carrel's errors. Where an object is null, Hive
-// Gateway adds errors of its own for the fields of it that cannot be null, and
-// goes on in the path to a field.
+// placesOf returns the paths of Carrel's errors. If an object is null, Hive Gateway
+// adds its own errors for the object's non-null fields, whose paths end in these
+// fields.
 function placesOf(errors) {
   return errors.filter((e) => e.extensions.serviceName === 'carrel').map((e) => e.path.slice(0, 3));
 }
@@ -105,7 +105,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       assert.equal(data.group.library.pageInfo.hasNextPage, true);
     });
 
-    test('the authorization header reaches both, and what is private stays so', async () => {
+    test('the authorization header reaches both, and private items stay private', async () => {
       const id = await create('Not for everybody');
       await bookmark(ann, id, 'mine');
       const query = 'query ($id: ID!) { content(id: $id) { title bookmark { note } } bookmarks { note } viewer { id } }';
@@ -118,7 +118,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       assert.ok(nobody.requests.length > 0 && nobody.requests.every((r) => r.authorization === undefined));
     });
 
-    test('what may no longer be seen is null, without an error', async () => {
+    test('an item that the viewer may no longer see is null, without an error', async () => {
       const id = await create('Shared for a while');
       await bookmark(cleo, id, 'while it lasts');
       const query = '{ bookmarks { note content { title } } }';
@@ -135,7 +135,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       await must(cleo, 'mutation ($id: ID!) { removeBookmark(contentId: $id) { note } }', { id });
     });
 
-    test('entities come in one batch, each once', async () => {
+    test('entities are requested in one batch, each once', async () => {
       const ids = [await create('one'), await create('two'), await create('three')];
       for (const id of ids) await bookmark(ann, id);
       const query = '{ bookmarks { content { title createdBy { displayName } } } viewer { bookmarks { content { id title } } } }';
@@ -151,7 +151,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       }
     });
 
-    test('an error of one entity has its place, and spoils no other', async () => {
+    test('an error of one entity has its path, and does not affect the others', async () => {
       const id = await create('whole');
       await bookmark(cleo, id, 'new');
       const { data, errors } = await ask(cleo, '{ bookmarks { note content { title } } }');
@@ -174,7 +174,7 @@ for (const [name, serve] of Object.entries(gateways)) {
     });
 
     if (subscribing.includes(name)) {
-      test('a subscription goes through, and the other subgraph adds to each event', async () => {
+      test('a subscription passes through, and the other subgraph adds to each event', async () => {
         const id = await create('to be changed');
         await bookmark(ann, id, 'mine');
         const made = 'mutation { createGroup(input: {tenant: "demo", name: "followers", displayName: "Followers"}) { userErrors { code } } }';

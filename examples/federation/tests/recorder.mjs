@@ -1,7 +1,7 @@
-// A recorder is a proxy between the gateways and Carrel that keeps what passes.
+// A recorder is a proxy between the gateways and Carrel that records the requests.
 import { createServer } from 'node:http';
 
-// operationOf is what a request asks for, by POST or GET.
+// operationOf returns the operation of a request by POST or GET.
 function operationOf(body, search) {
   if (body) return JSON.parse(body);
   const { variables, ...rest } = Object.fromEntries(search);
@@ -31,7 +31,7 @@ export async function recorder(target) {
   await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}/graphql`,
-    // during runs work and gives what passed meanwhile, with its result.
+    // during runs work, and returns its result and the requests that were sent meanwhile.
     async during(work) {
       const from = seen.length;
       const result = await work();

@@ -1,5 +1,5 @@
 // Runs GraphQL Code Generator against the running gateway, and the TypeScript
-// compiler on what it has made and on what is written with it.
+// compiler on the generated code and on the application that uses it.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,6 +1,6 @@
-// What an application writes with GraphQL Code Generator: documents as strings,
-// whose results and variables the compiler knows. Where the contract says that
-// a field may be null, or which values an enum has, this must say it too.
+// An application with GraphQL Code Generator: documents as strings, whose results
+// and variables have types. These must have the same nullable fields and the same
+// enum values as the schema.
 import { graphql, useFragment as read } from './made';
 import type { ChangedSubscription, ItemFragment, LibraryQueryVariables, TypedDocumentString } from './made/graphql';
 
@@ -107,7 +107,7 @@ export class Application {
     throw new Error('the library does not end');
   }
 
-  // rename gives the new title, or says that somebody was faster.
+  // rename returns the new title, or the error if somebody else changed the item first.
   async rename(id: string, title: string, expectedVersion: number): Promise<string> {
     const { updateContent } = await this.execute(Update, { input: { id, title, expectedVersion } });
     const fault = updateContent?.userErrors[0];

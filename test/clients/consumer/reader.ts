@@ -1,5 +1,5 @@
-// What an application writes with carrel-client. The package test compiles it against the
-// packed package, and runs it.
+// An application with carrel-client. The package test compiles it with the packed package, and runs
+// it.
 //#region connect
 import {
   accepted,

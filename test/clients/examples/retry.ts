@@ -1,8 +1,8 @@
-// Which errors pass, and how an action is repeated.
+// Which errors are temporary, and how an action is repeated.
 
 //#region failure
 export interface Failure {
-  // extensions.code of the gateway, or NETWORK where there was no answer of the gateway.
+  // extensions.code of the gateway, or NETWORK if the gateway did not answer.
   code: string;
   // In seconds, if the gateway said so.
   retryAfter?: number | undefined;
@@ -50,8 +50,8 @@ const passing = new Set([
   'OUTCOME_UNKNOWN',
 ]);
 
-// pauseAfter returns how long to wait after a failure, in milliseconds: what the gateway says, or
-// twice as long after each, half of it random so that clients do not return all at once.
+// pauseAfter returns how long to wait after a failure, in milliseconds: as the gateway says, or
+// twice as long with each attempt, half of it random so that clients do not all return at once.
 export function pauseAfter({ retryAfter }: Failure, attempt: number): number {
   if (retryAfter !== undefined) return retryAfter * 1000;
   const longest = Math.min(500 * 2 ** (attempt - 1), 15_000);
@@ -74,7 +74,7 @@ export async function repeat<Result>(run: () => Promise<Result>): Promise<Result
 //#endregion
 
 //#region key
-// newKey returns 128 random bits. crypto.randomUUID would do, but needs HTTPS.
+// newKey returns 128 random bits. crypto.randomUUID would require HTTPS.
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

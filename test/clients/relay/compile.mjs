@@ -1,5 +1,5 @@
-// Runs relay-compiler on shelf.js, with the schema that clients are given as it
-// is, and hands out what it has made.
+// Runs relay-compiler on shelf.js, with the unchanged schema for clients, and
+// returns the generated code.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -22,7 +22,7 @@ export async function compile() {
     schema: 'schema.graphql',
     artifactDirectory: 'made',
     language: 'javascript',
-    eagerEsModules: false, // what it makes is read by Node, without a bundler
+    eagerEsModules: false, // Node reads the output without a bundler
     persistConfig: { file: 'persisted.json', algorithm: 'SHA256' },
   };
   writeFileSync(join(folder, 'relay.config.json'), JSON.stringify(config));

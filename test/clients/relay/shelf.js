@@ -1,5 +1,5 @@
-// What an application writes for Relay. The compiler reads it against the
-// schema of the running gateway, and what it makes of it is run as it is.
+// An application with Relay. The compiler checks it against the schema of the
+// running gateway, and the tests run the unchanged output.
 import { graphql } from 'relay-runtime';
 
 graphql`

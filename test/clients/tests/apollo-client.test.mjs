@@ -1,5 +1,4 @@
-// Apollo Client, with its pagination in the manner of Relay and its persisted
-// queries.
+// Apollo Client, with relayStylePagination and persisted queries.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -42,7 +41,7 @@ const LIBRARY = gql`
   }
 `;
 
-// application is a client with a cache of its own; sent are its requests.
+// application returns a client with its own cache, and the requests that it sent.
 function application(...links) {
   const sent = [];
   const http = new HttpLink({
@@ -64,12 +63,12 @@ function application(...links) {
 const connectionOf = (result) => result.data.principal.library;
 const titlesOf = (result) => connectionOf(result).edges.map((edge) => edge.node.title);
 
-// watched opens a library as a component does, and waits for its first page.
+// watched opens a library like a component, and waits for its first page.
 async function watched(client, variables) {
   const query = client.watchQuery({ query: LIBRARY, variables });
   const subscription = query.subscribe({});
   const watch = { query, current: () => query.getCurrentResult(), stop: () => subscription.unsubscribe() };
-  // shows waits until the component would show items of those titles: a change of the cache
+  // shows waits until the component would show items with these titles: a change of the cache
   // reaches it a little later.
   watch.shows = async (titles) => {
     const last = query.pipe(filter((result) => !result.loading && result.data && isDeepStrictEqual(titlesOf(result), titles)), timeout(10_000));
@@ -169,7 +168,7 @@ test('a subscription updates the cache', async () => {
   await socket.dispose();
 });
 
-test('errors come with their codes', async () => {
+test('errors have their codes', async () => {
   const { client } = application();
   await assert.rejects(client.query({ query: LIBRARY, variables: { id: 'nonsense', first: 1 } }), (fault) => {
     assert.ok(CombinedGraphQLErrors.is(fault));
@@ -178,7 +177,7 @@ test('errors come with their codes', async () => {
   });
 });
 
-test('persisted queries: the digest first, by GET, and the text once', async () => {
+test('persisted queries send the digest first, by GET, and the text once', async () => {
   const { id } = await createShelf('apollo-persisted', ['a']);
   const persisted = () => new PersistedQueryLink({ sha256: (text) => createHash('sha256').update(text).digest('hex'), useGETForHashedQueries: true });
   const query = gql`

@@ -1,6 +1,6 @@
-// The audits of graphql-http: what the specification of GraphQL over HTTP asks
-// of a server, its recommendations included. Two of them introspect, so the
-// gateway must run with --dev.
+// The audits of graphql-http: the requirements and recommendations of the
+// specification of GraphQL over HTTP. Two of them use introspection, so the gateway
+// must run with --dev.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serverAudits } from 'graphql-http';
@@ -8,7 +8,7 @@ import { endpoint } from '../gateway.mjs';
 
 const audits = serverAudits({ url: endpoint });
 
-test('there are as many audits as this version has', () => {
+test('the number of audits is that of this version', () => {
   assert.equal(audits.length, 61);
 });
 

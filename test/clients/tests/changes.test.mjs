@@ -16,7 +16,7 @@ const clients = {
 
 for (const [name, create] of Object.entries(clients)) {
   describe(name, () => {
-    test('delivers what is placed, changed and removed', async () => {
+    test('delivers placed, changed and removed items', async () => {
       const { id, items } = await createShelf(`changes-${name}`, ['a', 'b']);
       const client = create();
       const changes = client.iterate({ query: libraryChanged, variables: { id, after: await cursorOf(id) } });
@@ -50,7 +50,7 @@ for (const [name, create] of Object.entries(clients)) {
       await client.dispose();
     });
 
-    test('a library that may not be seen is refused', async () => {
+    test('a library that the viewer may not see is refused', async () => {
       const client = create();
       const changes = client.iterate({ query: libraryChanged, variables: { id: 'u:demo:nobody' } });
       const codes = await changes.next().then(({ value }) => value.errors, (errors) => errors);

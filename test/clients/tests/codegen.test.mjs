@@ -1,5 +1,5 @@
-// GraphQL Code Generator on the running gateway, and the TypeScript compiler on
-// what it makes.
+// GraphQL Code Generator with the running gateway, and the TypeScript compiler
+// with the generated code.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ test('a typed application receives changes', async () => {
   await changes.return();
 });
 
-test('the compiler knows what may be null, and the names and values of the contract', async () => {
+test('the types have the nullable fields, names and enum values of the schema', async () => {
   const right = made.read('shelf.ts');
   const wrong = {
     'forgets-null.ts': ['if (!principal) return items;', ''],

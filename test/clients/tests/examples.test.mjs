@@ -1,4 +1,4 @@
-// The examples of docs/clients.md, each with the same tasks against the gateway.
+// Tests of the examples of docs/clients.md, each with the same tasks.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const examples = await buildExamples();
 const schema = introspectionFromSchema(buildSchema(readFileSync(new URL('../../../clients/schema.graphql', import.meta.url), 'utf8')));
 
 const pageSize = 2;
-const timeout = 60_000; // of a test that waits for something that does not happen
+const timeout = 60_000; // for a test that would wait forever
 const shelfOf = (titles) => createShelf(`examples-${randomUUID()}`, titles);
 const signedIn = () => ({ token: () => token, renew: async () => null });
 const transports = {
@@ -24,8 +24,8 @@ const transports = {
   fetch: (url, session) => examples.fetch.overFetch(url, session),
 };
 
-// Each opens a library and returns it as a component sees it: `titles` are what is loaded, and
-// `changed` is called when that may be different.
+// Each opens a library and returns it as a component sees it: `titles` are the loaded entries, and
+// `changed` is called when they may have changed.
 const clients = {
   async 'Apollo Client'({ url, session, transport, id, order, changed }) {
     const client = examples.apollo.createApolloClient(url, session, transport);
@@ -208,7 +208,7 @@ for (const client of Object.keys(clients)) {
       await library.shows('c d e B A');
     });
 
-    test('a walk to the newest end gets what moved there since it began', { timeout }, async (t) => {
+    test('a walk to the newest end gets entries that moved there since it began', { timeout }, async (t) => {
       const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
       const library = await opened(t, client, { id, order: 'ASC' });
       await rename(items[0], 'A');
@@ -276,7 +276,7 @@ for (const client of Object.keys(clients)) {
       });
     }
 
-    // Apollo Client shows a change only after the page that is on its way.
+    // Apollo Client shows a change only after the page that was requested before it.
     if (client === 'fetch') {
       test('a page that is older than a change does not undo it', { timeout }, async (t) => {
         const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
@@ -421,7 +421,7 @@ test('resume continues at the newest cursor, and renews the token where it has t
   assert.equal(renewals, 2);
 });
 
-test('resume ends where another attempt would not help', async () => {
+test('resume ends after a permanent error', async () => {
   for (const end of [failure('RESYNC'), failure('NOT_FOUND'), { code: 4403 }]) {
     const { cursors, error } = await subscribed({ token: () => token, renew: async () => null }, end);
     assert.deepEqual(cursors, ['first']);
@@ -429,7 +429,7 @@ test('resume ends where another attempt would not help', async () => {
   }
 });
 
-test('a search returns what matches, and reads on', async () => {
+test('a search returns matching entries, and continues', async () => {
   const { id } = await shelfOf(['Apples', 'Berries', 'Green apples']);
   const { search } = examples.fetch;
   const titles = async (filter) => (await search(endpoint, signedIn(), id, filter)).edges.map(({ node }) => node.title);
@@ -437,7 +437,7 @@ test('a search returns what matches, and reads on', async () => {
   assert.deepEqual(await titles({ text: 'app', kinds: ['LINK'] }), []);
 });
 
-test('an answer that was lost is asked for again, and the item is there once', async () => {
+test('a mutation whose answer was lost is repeated, and creates one item', async () => {
   const { post } = examples.fetch;
   const { newKey, repeat } = examples.retry;
   const query = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { code } } }';

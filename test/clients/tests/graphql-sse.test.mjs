@@ -1,4 +1,4 @@
-// graphql-sse in its default mode, a connection for each operation.
+// graphql-sse in its default mode: one connection for each operation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from 'graphql-sse';
@@ -29,7 +29,7 @@ test('a mutation', async () => {
   assert.deepEqual(result, { data: { createContent: { content: { title: 'By events' }, userErrors: [] } } });
 });
 
-test('a document that is not valid ends with its errors, and is not tried again', async () => {
+test('an invalid document ends with its errors, and is not retried', async () => {
   const [result] = await results(client().iterate({ query: '{ nothing }' }));
   assert.equal(result.errors[0].extensions.code, 'GRAPHQL_VALIDATION_FAILED');
 });

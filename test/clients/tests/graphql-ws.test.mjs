@@ -26,13 +26,13 @@ test('several operations over one connection', async () => {
   await c.dispose();
 });
 
-test('without a token the viewer is nobody', async () => {
+test('without a token the viewer is null', async () => {
   const c = client();
   assert.deepEqual(await results(c.iterate({ query: '{ viewer { id } }' })), [{ data: { viewer: null } }]);
   await c.dispose();
 });
 
-test('a document that is not valid ends with its errors', async () => {
+test('an invalid document ends with its errors', async () => {
   const c = client();
   await assert.rejects(results(c.iterate({ query: '{ nothing }' })), (errors) => errors[0].extensions.code === 'GRAPHQL_VALIDATION_FAILED');
   await c.dispose();

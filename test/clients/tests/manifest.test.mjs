@@ -1,5 +1,5 @@
-// The manifests of relay-compiler and of GraphQL Code Generator, each given to
-// a gateway that answers nothing else.
+// The manifests of relay-compiler and of GraphQL Code Generator, each with a
+// gateway that accepts no other documents.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { generate } from '../codegen/generate.mjs';
@@ -39,19 +39,19 @@ for (const [maker, make] of Object.entries(makers)) {
       assert.deepEqual(await gateway.post({ documentId, variables }), { data: { [field]: null } });
     });
 
-    test('and by its digest, as Apollo Client sends it', async () => {
+    test('a document is answered by its digest, as Apollo Client sends it', async () => {
       const { documentId, name, field } = made;
       const extensions = { persistedQuery: { version: 1, sha256Hash: documentId.replace('sha256:', '') } };
       assert.deepEqual(await gateway.post({ operationName: name, extensions, variables }), { data: { [field]: null } });
     });
 
-    test('and by its text', async () => {
+    test('a document is answered by its text', async () => {
       const { manifest, documentId, field } = made;
       const query = manifest[documentId] ?? manifest[documentId.replace('sha256:', '')];
       assert.deepEqual(await gateway.post({ query, variables }), { data: { [field]: null } });
     });
 
-    test('no other document is', async () => {
+    test('other documents are refused', async () => {
       const query = '{ viewer { id } }';
       const hash = '7'.repeat(64);
       for (const body of [{ query }, { documentId: `sha256:${hash}` }, { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }]) {

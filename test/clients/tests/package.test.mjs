@@ -1,4 +1,4 @@
-// carrel-client as it is packed: installed into an empty folder, compiled against and run.
+// Tests of the packed carrel-client: it is installed into an empty folder, compiled and run.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ function until(library, isShown) {
 const titlesOf = ({ entries }) => entries.map(({ node }) => node.title).join(' ');
 const shows = (library, titles) => until(library, (snapshot) => titlesOf(snapshot) === titles);
 
-test('the package holds what it needs and nothing else', () => {
+test('the package contains only the files that it needs', () => {
   const unexpected = packed.files.filter((name) => !/^(dist\/[\w./-]+\.(js|d\.ts)|README\.md|package\.json)$/.test(name));
   assert.deepEqual(unexpected, []);
   const { scripts, dependencies, peerDependencies } = JSON.parse(readFileSync(new URL('../../../clients/npm/package.json', import.meta.url)));
@@ -51,7 +51,7 @@ test('the package holds what it needs and nothing else', () => {
   assert.deepEqual([dependencies, peerDependencies], [undefined, undefined]);
 });
 
-test('the compiler knows variables, results and null', async () => {
+test('variables and results have types with null', async () => {
   const wrong = {
     'forgets-null.ts': "const { viewer } = await client.execute(ViewerDocument, {});\nviewer.id;",
     'misspells-a-variable.ts': "await client.execute(ItemDocument, { ID: 'c:demo:a' });",
@@ -99,7 +99,7 @@ test('a subscription has typed results', async () => {
   await pastes.return();
 });
 
-// opened is a library that is closed at the end of a test.
+// opened returns a library that is closed at the end of a test.
 function opened(t, client, id) {
   const library = app.openLibrary(client, id, () => {}, 2);
   t.after(() => library.close());
@@ -143,7 +143,7 @@ test('after a lost connection nothing is missing', async (t) => {
   await until(library, ({ status }) => status === 'live');
 });
 
-test('a library that was empty shows what comes', async (t) => {
+test('a library that was empty shows new entries', async (t) => {
   const { id } = await shelfOf([]);
   const library = opened(t, app.connect(session()), id);
   await until(library, ({ status }) => status === 'live');
@@ -151,7 +151,7 @@ test('a library that was empty shows what comes', async (t) => {
   await shows(library, 'a');
 });
 
-test('a library that may not be seen has failed', async (t) => {
+test('a library that the viewer may not see has the status failed', async (t) => {
   const client = app.connect(session());
   const library = opened(t, client, 'u:demo:nobody');
   await until(library, ({ status }) => status === 'failed');
@@ -172,7 +172,7 @@ test('an edit of an older version is a conflict, and a repetition is not', async
   assert.deepEqual(content, { title: 'A', version: 2 });
 });
 
-test('a refused token is renewed, also when a stream is opened again', async (t) => {
+test('a refused token is renewed, even when a stream is opened again', async (t) => {
   const { id } = await shelfOf(['a']);
   let current = 'refused';
   let renewals = 0;

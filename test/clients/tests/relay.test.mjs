@@ -1,5 +1,5 @@
-// Relay: its compiler on a schema taken from the running gateway, and its
-// runtime with what the compiler made. Documents go by their digests.
+// Relay: its compiler with the schema of the running gateway, and its runtime with
+// the compiled code. Documents are sent by their digests.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -27,10 +27,10 @@ before(async () => {
 });
 after(() => made.remove());
 
-// Application is one with a cache of its own.
+// Application is an application with its own cache.
 class Application {
   constructor() {
-    this.sent = []; // the names of operations, and whether their texts went with them
+    this.sent = []; // the names of operations, and whether their texts were sent
     this.socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
     const network = Network.create(
       (request, variables) => this.fetch(request, variables),
@@ -39,7 +39,7 @@ class Application {
     this.environment = new Environment({ network, store: new Store(new RecordSource()) });
   }
 
-  // fetch sends the digest alone, and the text only where it is not known yet.
+  // fetch sends the digest, and the text only if the gateway does not have it yet.
   async fetch({ id, name }, variables) {
     const documentId = `sha256:${id}`;
     for (const text of [undefined, made.persisted[id]]) {
@@ -47,7 +47,7 @@ class Application {
       this.sent.push(text ? `${name} with its text` : name);
       if (body.errors?.[0].extensions.code !== 'PERSISTED_QUERY_NOT_FOUND') return body;
     }
-    throw new Error(`${name}: the gateway does not take it`);
+    throw new Error(`${name}: the gateway refuses it`);
   }
 
   async open(variables) {
@@ -90,7 +90,7 @@ class Application {
     };
   }
 
-  // shows waits until the connection holds items of those titles.
+  // shows waits until the connection contains items with these titles.
   shows(titles) {
     return new Promise((resolve, reject) => {
       this.onResult = (fault) => {
@@ -110,7 +110,7 @@ class Application {
   }
 }
 
-test('the compiler takes the schema', () => {
+test('the compiler accepts the schema', () => {
   assert.match(made.output, /9 reader, 7 normalization, 10 operation text/);
   assert.equal(Object.keys(made.persisted).length, 7);
 });
@@ -192,7 +192,7 @@ test('a subscription updates the connection', async () => {
   await stop();
 });
 
-test('documents go by their digests, with their texts at most once', async () => {
+test('documents are sent by their digests, with their texts at most once', async () => {
   const { id } = await createShelf('relay-persisted', ['a']);
   const first = new Application();
   await first.open({ id, first: 1 });

@@ -1,5 +1,5 @@
-// The schema that is shipped for tools of clients is the one that the gateway
-// serves, without what is for federation.
+// The schema file for client tools is the schema that the gateway serves, without
+// the parts for federation.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const ofFederation = ['FieldSet', 'link__Import', 'link__Purpose', '_Any', '_Ent
 const typesOf = (schema) =>
   Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__') && !isSpecifiedScalarType({ name }));
 
-test('the shipped schema is a whole one', () => {
+test('the shipped schema is complete', () => {
   assert.deepEqual(validateSchema(shipped), []);
 });
 
@@ -35,7 +35,7 @@ test('the shipped schema has the types of the gateway, with descriptions', () =>
   assert.deepEqual(own, all);
 });
 
-test('what the gateway refuses is not offered', () => {
+test('the shipped schema has no fields that the gateway refuses', () => {
   const names = served.getDirectives().map(({ name }) => name).sort();
   assert.deepEqual(names, ['deprecated', 'inaccessible', 'include', 'key', 'link', 'oneOf', 'shareable', 'skip', 'specifiedBy', 'tag']);
 });

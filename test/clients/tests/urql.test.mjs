@@ -1,5 +1,4 @@
-// urql with its normalised cache, its pagination in the manner of Relay, and its
-// persisted documents.
+// urql with its normalized cache, relayPagination, and persisted documents.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -49,7 +48,7 @@ function edit(cache, id, change) {
   }
 }
 
-// without are the edges but that of an item.
+// without returns the edges except that of an item.
 const without = (cache, edges, contentId) => edges.filter((edge) => cache.resolve(edge, 'node') !== cache.keyOfEntity({ __typename: 'Content', id: contentId }));
 
 const updates = {
@@ -68,7 +67,7 @@ const updates = {
   },
 };
 
-// application is a client with a cache of its own; sent are its requests. A
+// application returns a client with its own cache, and the requests that it sent. A
 // cursor is the key of an edge: no two have the same.
 function application(exchanges = [], options = {}) {
   const sent = [];
@@ -188,12 +187,12 @@ for (const [name, create] of Object.entries(transports)) {
   });
 }
 
-test('errors come with their codes', async () => {
+test('errors have their codes', async () => {
   const { error } = await application().client.query(LIBRARY, { id: 'nonsense', first: 1 });
   assert.deepEqual(error.graphQLErrors.map((e) => [e.path, e.extensions.code]), [[['group'], 'BAD_USER_INPUT']]);
 });
 
-test('persisted documents: the digest first, and the text once', async () => {
+test('persisted documents send the digest first, and the text once', async () => {
   const { id } = await createShelf('urql-persisted', ['a']);
   const query = gql`
     query UrqlPersisted($id: ID!) { group(id: $id) { id library(first: 1) { nodes { id title } } } }

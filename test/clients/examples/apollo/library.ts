@@ -76,7 +76,7 @@ export class LibraryView {
       this.query.updateQuery((_, { complete, previousData }) =>
         complete ? this.#changed(previousData as LibraryData, this.#meanwhile) : undefined,
       );
-      // The walk to the newest end leaves out what moved there since it began: read on until a
+      // A walk to the newest end omits entries that moved there since it began: read on until a
       // page is empty.
       const more = side === 'next' ? page?.pageInfo.hasNextPage : page?.pageInfo.hasPreviousPage;
       if (!isNewestSide || more || !page?.edges.length) return;

@@ -25,7 +25,7 @@ export async function post<Data>(url: string, session: Session, request: Request
 //#endregion
 
 //#region events
-// overFetch subscribes by server-sent events. An EventSource would not do: it sends no token.
+// overFetch subscribes by server-sent events. An EventSource cannot send a token.
 export function overFetch(url: string, session: Session): Transport {
   return async function* (request, signal) {
     const response = await authorizedFetch(session)(url, {

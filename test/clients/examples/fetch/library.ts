@@ -14,7 +14,7 @@ import type { Session } from '../session.ts';
 import { overFetch, post } from './gateway.ts';
 
 //#region library
-// LibraryView is a library as a component shows it: `show` gets all that is loaded.
+// LibraryView is a library as a component shows it: `show` gets all loaded entries.
 export class LibraryView {
   #library: LibraryConnection | undefined;
   #meanwhile: LibraryChange[] = [];
@@ -67,7 +67,7 @@ export class LibraryView {
           joined,
         ),
       );
-      // The walk to the newest end leaves out what moved there since it began: read on until a
+      // A walk to the newest end omits entries that moved there since it began: read on until a
       // page is empty.
       const more = side === 'next' ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
       if (!isNewestSide || more || page.edges.length === 0) return;
@@ -83,7 +83,7 @@ export class LibraryView {
     const { principal } = await repeat(() =>
       post<LibraryData>(this.url, this.session, { query: LIBRARY, variables }),
     );
-    if (!principal) throw new Error('There is no such library, or it may not be seen.');
+    if (!principal) throw new Error('There is no such library, or you may not see it.');
     return principal.library;
   }
 
@@ -93,8 +93,8 @@ export class LibraryView {
   }
 }
 
-// join adds a page on one side. Of an item that is in it twice, the entry nearer the newest end
-// is kept: it moved while the pages were read.
+// join adds a page on one side. If an item is there twice, it keeps the entry nearer the newest end:
+// the item moved while the pages were read.
 function join(
   library: LibraryConnection,
   page: LibraryConnection,

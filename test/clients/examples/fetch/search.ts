@@ -48,7 +48,7 @@ export async function search(
     const { principal } = await repeat(() =>
       post<{ principal: { library: LibraryConnection } | null }>(url, session, request),
     );
-    if (!principal) throw new Error('There is no such library, or it may not be seen.');
+    if (!principal) throw new Error('There is no such library, or you may not see it.');
     const { library } = principal;
     if (library.edges.length > 0 || !library.pageInfo.hasNextPage || read === 5) return library;
     after = library.pageInfo.endCursor;

@@ -123,7 +123,7 @@ export async function load(
     await repeat(() =>
       fetchQuery(environment, refetchableRequest, { id, orderBy, ...part }).toPromise(),
     );
-    // The walk to the newest end leaves out what moved there since it began: read on until a page
+    // A walk to the newest end omits entries that moved there since it began: read on until a page
     // is empty.
     const more =
       side === 'next' ? loaded().pageInfo.hasNextPage : loaded().pageInfo.hasPreviousPage;

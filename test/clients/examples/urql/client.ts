@@ -12,8 +12,8 @@ import { resume, type Request, type Transport } from '../resume.ts';
 import { authorizedFetch, type Session } from '../session.ts';
 
 //#region pages
-// A page of a library as the cache holds it: each request has a connection of its own, and
-// relayPagination joins them for the reader.
+// A page of a library in the cache: each request has its own connection, and relayPagination joins
+// them.
 interface Page {
   key: string;
   args: Variables | null;

@@ -60,7 +60,7 @@ export class LibraryView {
           : { last: first, before: pageInfo.startCursor };
       await this.#read({ ...variables, ...part } as LibraryVariables);
       library = await this.#read(this.#first);
-      // The walk to the newest end leaves out what moved there since it began: read on until a
+      // A walk to the newest end omits entries that moved there since it began: read on until a
       // page is empty.
       const more =
         side === 'next' ? library.pageInfo.hasNextPage : library.pageInfo.hasPreviousPage;
