@@ -15,11 +15,11 @@ import (
 	"carrel/principal"
 )
 
-// span is the time before the base over which the items were changed last.
+// span is the period before the base in which the items were last changed.
 const span = 14 * 24 * time.Hour
 
-// Write writes the demo data of packages as lines to import. Everything in it
-// is older than base, and the same for the same base and packages.
+// Write writes the demo data as lines to import. All times in it are before base,
+// and the output is the same for the same base and packages.
 func Write(w io.Writer, base time.Time, packages []Package) error {
 	s := &story{out: interchange.NewWriter(w), base: base.UTC().Truncate(time.Second)}
 	s.plan(packages)
@@ -34,7 +34,7 @@ func Write(w io.Writer, base time.Time, packages []Package) error {
 	return s.err
 }
 
-// story writes line after line; the first error ends it.
+// story writes the lines. After the first error it writes nothing more.
 type story struct {
 	out    *interchange.Writer
 	base   time.Time
@@ -43,13 +43,13 @@ type story struct {
 	err    error
 }
 
-// topic is a subject with a group of its own.
+// topic is a subject, which has a group.
 type topic struct {
 	name, group, keeper string
 	visibility          principal.Visibility
 }
 
-// item is a package with its place in the story.
+// item is a package with the times and the group of its item.
 type item struct {
 	Package
 	topic    *topic
@@ -57,8 +57,8 @@ type item struct {
 	versions int
 }
 
-// plan decides the topics and the managers of each, and spreads the packages over time:
-// neighbours by name are not neighbours in time, so that a page of a library shows several
+// plan assigns packages to topics and topics to managers, and spreads the packages over time.
+// Packages with similar names have different times, so that a page of a library shows several
 // subjects and creators.
 func (s *story) plan(packages []Package) {
 	count := map[string]int{}
@@ -88,13 +88,14 @@ func (s *story) plan(packages []Package) {
 			Package: p,
 			topic:   &s.topics[byName[topicName(&p, count)]],
 			changed: clock.Of(s.base.Add(-span * left / time.Duration(len(sorted)))),
-			// A hash again: some items are as new as the day they were made.
+			// Some items are never changed after their creation.
 			versions: 1 + int(shuffled("versions of "+p.ImportPath)%5),
 		})
 	}
 }
 
-// keeperOf takes turns. The examples of the page change an encoding as Ann.
+// keeperOf returns the manager of a topic, in turn. It is Ann for encoding, which the examples
+// of GraphiQL change as her.
 func keeperOf(topic string, turn int) string {
 	if topic == "encoding" {
 		return ann
@@ -102,7 +103,7 @@ func keeperOf(topic string, turn int) string {
 	return keepers()[turn%len(keepers())]
 }
 
-// topicName is the first element of the path, or "basics" for a package that is alone in its topic.
+// topicName returns the first element of the path, or "basics" for the only package of a topic.
 func topicName(p *Package, count map[string]int) string {
 	if name := p.topic(); count[name] > 1 {
 		return name
@@ -110,8 +111,8 @@ func topicName(p *Package, count map[string]int) string {
 	return "basics"
 }
 
-// topicVisibility returns who may see the group: tools for the tenant, the library's internals
-// for its team only.
+// topicVisibility returns the visibility of a topic's group: the tenant sees commands, and only the
+// library team sees internal packages.
 func topicVisibility(name string) principal.Visibility {
 	switch name {
 	case "cmd", "debug", "runtime", "testing":
@@ -122,8 +123,8 @@ func topicVisibility(name string) principal.Visibility {
 	return principal.Public
 }
 
-// visibility of an item: nobody outside the library may import what is
-// internal; the rest is as its topic, plugin and unsafe kept for those at home.
+// visibility returns the visibility of an item. Internal packages are PRIVATE, plugin
+// and unsafe are LOGGEDIN, and others are as visible as their topic.
 func (i *item) visibility() principal.Visibility {
 	switch {
 	case i.isInternal():
@@ -134,11 +135,11 @@ func (i *item) visibility() principal.Visibility {
 	return i.topic.visibility
 }
 
-// shuffled returns a number that reveals nothing of its text: FNV, with the bits mixed once
-// more because its high ones hardly differ between names that differ in the last letter.
+// shuffled returns a number that looks random: an FNV hash, mixed once more because the high bits
+// of FNV hardly differ between names that differ in the last letter.
 func shuffled(s string) uint64 {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, s) // a hash takes everything
+	_, _ = io.WriteString(h, s) // a hash returns no errors
 	x := h.Sum64()
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -151,7 +152,7 @@ func (s *story) write(l interchange.Line) {
 	}
 }
 
-// founded is when the users and groups came to be, each an hour after the other.
+// founded returns when the n-th user or group was created, one every hour.
 func (s *story) founded(n int) *clock.Instant {
 	at := clock.Of(s.base.Add(-2*span + time.Duration(n)*time.Hour))
 	return &at
@@ -196,7 +197,7 @@ func (s *story) groups() {
 func topicTitle(name string) string {
 	switch name {
 	case "basics":
-		return "Basics: packages without a family"
+		return "Basics: packages without a group"
 	case "cmd":
 		return "Commands that come with Go"
 	case "internal":
@@ -205,8 +206,8 @@ func topicTitle(name string) string {
 	return "Packages under " + name
 }
 
-// item writes an item of tenant demo: its topic's keeper made it and manages
-// it, the topic's group edits it, the largest library shows it.
+// item writes an item of tenant demo. The manager of its topic has created it, the topic's
+// group edits it, and it is in the largest library.
 func (s *story) item(i *item) {
 	members := roles(library.Manages, i.topic.keeper)
 	members = append(members, roles(library.Editing, i.topic.group)...)
@@ -229,18 +230,18 @@ func (s *story) item(i *item) {
 	}})
 }
 
-// readByCleo is a reading list: every ninth item or so, and one private item,
-// which a manager has shared with her.
+// readByCleo reports whether an item is in Cleo's library: about every ninth, and one
+// private item, which a manager has shared with her.
 func (i *item) readByCleo() bool {
 	if i.isInternal() {
 		return i.ImportPath == "internal/poll"
 	}
-	// The examples of the page share encoding/json with her.
+	// The examples of GraphiQL share encoding/json with her.
 	return i.ImportPath != "encoding/json" && shuffled("cleo reads "+i.ImportPath)%9 == 0
 }
 
-// acme writes the other tenant's items: its own notes on some packages, for
-// those at home, one of them shared across to Ann.
+// acme writes the items of the other tenant: links to some packages that only its
+// users see, one of which is shared with Ann.
 func (s *story) acme(packages []Package) {
 	at := s.base.Add(-span / 2)
 	by := zed
@@ -271,7 +272,7 @@ func roles(role library.ContentRole, ids ...string) (all []library.ContentMember
 	return all
 }
 
-// itemID names an item by its path; a content's name holds no slash.
+// itemID returns the id of the item of a path, without slashes in the name.
 func itemID(tenant, path string) string {
 	return fmt.Sprintf("c:%s:%s", tenant, strings.ReplaceAll(path, "/", "-"))
 }

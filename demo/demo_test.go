@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// base lies in the past of every machine: items of the future are refused.
+// base is in the past for every clock: the import refuses times in the future.
 var base = time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
 
 func TestParseList(t *testing.T) {
@@ -57,7 +57,7 @@ func TestParseList(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := parseList(strings.NewReader(list + "{")); err == nil {
-		t.Error("a list that is cut off was taken")
+		t.Error("a truncated list was accepted")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestWrite_OutputIsStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("go test ./demo -update writes what is new: %s", diff)
+		t.Errorf("the output has changed; go test ./demo -update writes the golden file: %s", diff)
 	}
 }
 
@@ -115,7 +115,7 @@ type errNoSpace struct{}
 
 func (errNoSpace) Error() string { return "no space left on device" }
 
-// imported is the Service with the data of this machine's toolchain in it.
+// imported returns a Service with the demo data of the installed toolchain.
 func imported(t *testing.T) *repair.Service {
 	t.Helper()
 	packages, err := Packages(t.Context())
@@ -152,21 +152,21 @@ func imported(t *testing.T) *repair.Service {
 	return s
 }
 
-// unnamed gives no names: the demo data names everything.
+// unnamed generates no names: all items of the demo data have one.
 type unnamed struct{}
 
 func (unnamed) ContentName(context.Context) (string, error) {
 	return "", fault.Unavailablef(nil, "the demo data has names")
 }
 
-// view is what one of the Viewers sees of a library.
+// view is what a viewer sees of a library.
 type view struct {
 	bucket library.Bucket
 	count  int
 }
 
-// viewsOf is the view of each of the Viewers, by name; none where it may not
-// see the owner.
+// viewsOf returns the view of each viewer, by name, without those who may not see
+// the owner.
 func viewsOf(t *testing.T, s *repair.Service, owner principal.ID) map[string]view {
 	t.Helper()
 	views := map[string]view{}
@@ -197,7 +197,7 @@ func TestDemo_ViewersSeeDifferentLibraries(t *testing.T) {
 	large := viewsOf(t, s, standardLibrary)
 	everything, home, abroad := large["Ann"], large["Cleo"], large["Anonymous"]
 	if everything.count < 200 {
-		t.Errorf("the largest library holds %d items; pages shall matter: at least 200", everything.count)
+		t.Errorf("the largest library has %d items, want at least 200, for several pages", everything.count)
 	}
 	if !(everything.count > home.count && home.count > abroad.count && abroad.count > 100) {
 		t.Errorf("the buckets do not differ: %v, %v, %v", everything, home, abroad)
@@ -291,7 +291,7 @@ func TestDemo_HasTheItemsOfTheExamples(t *testing.T) {
 	}
 }
 
-// The roles have the names that the client and the API give them.
+// TestViewers_NameRolesAsTheClientDoes: descriptions use the names of roles in the client.
 func TestViewers_NameRolesAsTheClientDoes(t *testing.T) {
 	for _, v := range Viewers() {
 		if old := regexp.MustCompile(`(?i)\b(reader|writer|owner)s?\b`).FindString(v.Description); old != "" {

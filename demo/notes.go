@@ -12,7 +12,7 @@ import (
 )
 
 // note is a note of tenant demo with its text. Ann manages it, the library team edits it,
-// and everybody finds it in the largest library.
+// and it is in the largest library.
 type note struct {
 	name       string
 	visibility principal.Visibility
@@ -21,17 +21,17 @@ type note struct {
 	draft      *draft
 }
 
-// revision is a version of a text. The first one gives its note the title. The last one of a
-// locale is current unless it is unpublished.
+// revision is a version of a text. The title of the first one is that of the note. The last one
+// of a locale is current unless it is unpublished.
 type revision struct {
 	locale, author, title, body string
 	unpublished                 bool
 }
 
-// suggestion is one that nobody has decided yet.
+// suggestion is an open suggestion for a note.
 type suggestion struct{ locale, author, title, body, note string }
 
-// draft is one that its author has not published yet.
+// draft is the unpublished draft of a note.
 type draft struct{ locale, author, title, body string }
 
 // notes writes the notes, each a day after the one before. The last one is three days old,

@@ -45,7 +45,7 @@ This library lists the packages of the **Go standard library**. Each item links 
 
 ## What you can do here
 
-* Open an item to see who has it, and who may change it.
+* Open an item to see who has it, and who may edit it.
 * Share an item with a person or a group: it appears in their library.
 * Suggest a better text for a note like this one. Its editors decide.
 
@@ -62,8 +62,8 @@ This library lists the packages of the **Go standard library**. Each item links 
 
 ## What you can do here
 
-* Open an item to see who has it, and who may change it.
-* Share an item with a person or a group: it appears in their library. Private items are seen by those alone with whom they were shared.
+* Open an item to see who has it, and who may edit it.
+* Share an item with a person or a group: it appears in their library. Only the people with whom a private item is shared can see it.
 * Suggest a better text for a note like this one. Its editors decide.
 
 | who you are | what you see |

@@ -19,9 +19,9 @@ type Package struct {
 	Doc        string // the first sentence of its documentation
 }
 
-// Packages asks the go command for the standard library and the commands that come with it, in
-// order of import path. It leaves out vendored copies, the parts of commands, and packages
-// without documentation: none of them has a page worth a link.
+// Packages returns the packages of the standard library and its commands, from the go command, in
+// order of import path. It leaves out vendored packages, the packages of commands, and packages
+// without documentation, whose pages are not worth a link.
 // has a page worth a link.
 func Packages(ctx context.Context) ([]Package, error) {
 	// -e: packages that do not build on this platform are listed too.
@@ -69,7 +69,7 @@ func (p *Package) listed() bool {
 
 func (p *Package) isCommand() bool { return strings.HasPrefix(p.ImportPath, "cmd/") }
 
-// isInternal reports whether only the standard library itself may import it.
+// isInternal reports whether only the standard library may import the package.
 func (p *Package) isInternal() bool {
 	return slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }

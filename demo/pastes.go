@@ -17,7 +17,7 @@ type demoPaste struct {
 	private     bool
 }
 
-// demoPastes are the pastes of the demo, the newest first. Nobody has their secrets.
+// demoPastes returns the pastes of the demo, newest first. Nobody has their secrets.
 func demoPastes() []demoPaste {
 	return []demoPaste{
 		{age: 20 * time.Minute, title: "A panic in the worker", author: ann, body: `panic: runtime error: index out of range [3] with length 3
@@ -35,7 +35,7 @@ exit status 2
   "limits": {"pastes-per-minute": 10}
 }
 `},
-		{age: 27 * time.Hour, title: "Notes to self", author: ann, private: true, body: "This paste is private: it is read by its link and listed nowhere.\n"},
+		{age: 27 * time.Hour, title: "Notes to self", author: ann, private: true, body: "This paste is private: only people with its link can read it.\n"},
 		{age: 9 * 24 * time.Hour, title: "Reverse a slice", body: `package main
 
 import (

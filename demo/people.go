@@ -4,7 +4,7 @@ import (
 	"carrel/principal"
 )
 
-// Viewer is somebody to ask as.
+// Viewer is a demo viewer, as whom a developer can send requests.
 type Viewer struct {
 	Name        string
 	Description string
@@ -12,20 +12,20 @@ type Viewer struct {
 	Roles       []string // of the token
 }
 
-// Viewers are the ones that the demo data makes a difference for, in the order
-// of a menu.
+// Viewers returns the demo viewers, who each see a different part of the data, in
+// the order of a menu.
 func Viewers() []Viewer {
 	return []Viewer{
 		{"Anonymous", "Not signed in: sees what is PUBLIC.", "", nil},
-		{"Ann", "Manager: keeps the largest library; may change and share what she manages.", "u:demo:ann", nil},
-		{"Ben", "Member of the library team, and through it of the groups it keeps: sees all of their libraries.", "u:demo:ben", nil},
+		{"Ann", "Manager of the largest library; may change and share the items that she manages.", "u:demo:ann", nil},
+		{"Ben", "Member of the library team, and through it of the team's groups: sees all of their libraries.", "u:demo:ben", nil},
 		{"Cleo", "Viewer: signed in to tenant demo, but in no group with items; sees what is PUBLIC or LOGGEDIN.", "u:demo:cleo", nil},
-		{"Dora", "Administrator of tenant demo: sees everything of it.", "u:demo:dora", []string{"admin"}},
-		{"Zed", "Signed in to another tenant, acme: sees what is PUBLIC here, more at home.", "u:acme:zed", nil},
+		{"Dora", "Administrator of tenant demo: sees everything in it.", "u:demo:dora", []string{"admin"}},
+		{"Zed", "Signed in to another tenant, acme: sees what is PUBLIC here, and more in acme.", "u:acme:zed", nil},
 	}
 }
 
-// person is a user of the story.
+// person is a user of the demo data.
 type person struct {
 	id, name, email string
 	visibility      principal.Visibility
@@ -42,8 +42,8 @@ const (
 	yara = "u:acme:yara"
 )
 
-// people returns the people of the story, and then others without a role: many enough that a
-// search by one letter finds several.
+// people returns the demo viewers and then further users, enough that a search by one letter finds
+// several.
 func people() []person {
 	return append([]person{
 		{ann, "Ann Archer", "ann@demo.example", principal.Public},
@@ -93,5 +93,5 @@ const (
 	engineers       = "g:acme:engineers"
 )
 
-// keepers are the managers of the subject groups, in turn.
+// keepers returns the managers of the subject groups, who take turns.
 func keepers() []string { return []string{ann, eli, fay} }

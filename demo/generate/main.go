@@ -16,7 +16,7 @@ import (
 
 func main() {
 	base := flag.String("base", time.Now().UTC().Truncate(24*time.Hour).Format(time.RFC3339),
-		"the instant, in RFC 3339, that everything is older than; the beginning of today by default")
+		"the time, in RFC 3339, before which everything happened; default: the beginning of today")
 	flag.Parse()
 	if err := generate(context.Background(), *base); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
@@ -27,7 +27,7 @@ func main() {
 func generate(ctx context.Context, base string) error {
 	at, err := time.Parse(time.RFC3339, base)
 	if err != nil {
-		return fmt.Errorf("-base is an instant such as 2026-11-21T00:00:00Z: %w", err)
+		return fmt.Errorf("-base must be a time such as 2026-11-21T00:00:00Z: %w", err)
 	}
 	packages, err := demo.Packages(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package tokens mints tokens for the viewers of the demo data, so that a developer
-// can try the gateway as each of them. It is for `carrel serve --dev` alone.
+// Package tokens issues tokens for the demo viewers, so that a developer can try the
+// gateway as each of them. Only `carrel serve --dev` uses it.
 package tokens
 
 import (
@@ -15,10 +15,10 @@ import (
 	"carrel/web"
 )
 
-// lifetime is how long a demo token is valid: a day of trying.
+// lifetime is how long a demo token is valid.
 const lifetime = 24 * time.Hour
 
-// Minter mints tokens that the gateway with this secret accepts.
+// Minter issues tokens that a gateway with this secret accepts.
 type Minter struct {
 	Secret           []byte
 	Issuer, Audience string
@@ -31,7 +31,7 @@ func (m *Minter) mint(v demo.Viewer) (string, error) {
 	})
 }
 
-// Menu returns the demo viewers with a token each, for the menu of GraphiQL.
+// Menu returns the demo viewers, each with a token, for the menu of GraphiQL.
 func (m *Minter) Menu() ([]web.Viewer, error) {
 	var viewers []web.Viewer
 	for _, v := range demo.Viewers() {
@@ -47,8 +47,8 @@ func (m *Minter) Menu() ([]web.Viewer, error) {
 	return viewers, nil
 }
 
-// Text returns the tokens of those demo viewers that are users of the store, for
-// a terminal. It is one piece, so that no line of the log comes in between.
+// Text returns the tokens of the demo viewers that exist in the store, for a terminal.
+// It is a single text, so that no log line gets between them.
 func (m *Minter) Text(ctx context.Context, service *repair.Service, log *slog.Logger) (text []byte, err error) {
 	for _, v := range demo.Viewers() {
 		if v.Subject == "" {
