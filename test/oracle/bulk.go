@@ -52,9 +52,9 @@ func (g *game) deleteContents() {
 	}, func(i string) map[string]string { return map[string]string{"id": "items." + i + ".id"} })
 }
 
-// bulk compares what a bulk mutation has done with the model's mutations of its items. one
-// returns the faults of an item, and what changes in the model without them; paths maps the
-// input fields of one item to those of the bulk mutation.
+// bulk compares the results of a bulk mutation with the model's mutations of its items. one
+// returns the faults of an item, and a function that applies the change to the model if there are
+// none. paths maps the input fields of one item to those of the bulk mutation.
 func (g *game) bulk(what string, in any, v viewer, ids []string, outs []library.BulkOutcome, err error, one func(id string) (faults, func()), paths func(i string) map[string]string) {
 	var common faults // faults of the input that are reported once
 	if !v.signedIn() {

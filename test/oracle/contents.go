@@ -18,7 +18,7 @@ func (g *game) title() string {
 	return one(g, []string{"a", "b", "c", "É-b"})
 }
 
-// text draws a text that may be null; bad is drawn rarely.
+// text draws one of the texts or nil, bad only rarely.
 func (g *game) text(good, other, bad string) *string {
 	s := one(g, []string{good, other})
 	switch {
@@ -35,7 +35,7 @@ const (
 	badLink = "ftp://example.com/"
 )
 
-// expiry draws an instant, mostly in the future; nil: none.
+// expiry draws an instant, mostly in the future, or nil.
 func (g *game) expiry() *clock.Instant {
 	if !g.rarely(4) {
 		return nil
@@ -256,7 +256,7 @@ func (g *game) updateContentAs(v viewer, in library.UpdateContent) {
 	g.sameOutcome(v, out, -1)
 }
 
-// version is one that is expected, mostly none.
+// version draws an expected version, mostly nil.
 func (g *game) version() *int {
 	if !g.rarely(6) {
 		return nil

@@ -12,7 +12,7 @@ func (g *game) deletePrincipal() {
 	if g.rarely(3) {
 		id = string(v.user)
 	}
-	// The rest of the game needs most of the users.
+	// The other operations of the game need most of the users.
 	if len(g.w.principals) < 5 {
 		return
 	}

@@ -21,7 +21,7 @@ func (f *faults) add(wrong bool, code string, path ...string) {
 	}
 }
 
-// codeOf is the contract's code of a fault.
+// codeOf returns the code of a fault in the API.
 func codeOf(f *fault.Error) string {
 	if f.Reason != "" {
 		return string(f.Reason)
@@ -39,8 +39,8 @@ func codeOf(f *fault.Error) string {
 	return "OTHER " + strconv.Itoa(int(f.Code))
 }
 
-// faultsOf returns the faults of an error. It does not compare how often, and at which paths,
-// an error is reported that no part of the input could avoid.
+// faultsOf returns the faults of an error. An error that no other input could avoid is returned
+// once and without its path.
 func faultsOf(err error) faults {
 	var all faults
 	for _, f := range fault.ListOf(err) {
@@ -57,8 +57,8 @@ func faultsOf(err error) faults {
 	return all
 }
 
-// agrees fails unless the Service has refused what the model refuses. It reports whether the
-// operation was accepted.
+// agrees fails the test unless the Service and the model report the same faults. It reports
+// whether the operation was accepted.
 func (g *game) agrees(what string, in any, v viewer, want faults, err error) bool {
 	g.Helper()
 	got := faultsOf(err)
@@ -71,14 +71,14 @@ func (g *game) agrees(what string, in any, v viewer, want faults, err error) boo
 	return err == nil
 }
 
-// request is a keyed mutation as the model follows it.
+// request is a mutation with an idempotency key in the model.
 type request struct {
 	v    viewer
 	key  *string
 	hash string
 }
 
-// request follows a mutation, and keeps one with a key to be made again.
+// request starts a mutation in the model, and keeps it for a repetition if it has a key.
 func (g *game) request(v viewer, key *string, mutation string, in any, again func()) *request {
 	g.w.again = false
 	if key != nil && *key != "" {
@@ -109,8 +109,7 @@ func (w *world) remember(r *request, partition string) {
 	}
 }
 
-// fix is the first step of a creation with a key: a key that has created something creates
-// nothing else.
+// fix records what a key creates, as the first step of a creation: a key creates one thing only.
 func (w *world) fix(r *request, id string) error {
 	if r.key == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"carrel/principal"
 )
 
-// position is a position in a feed: the newest comes first, and of two of the same time the
+// position is a position in a feed, which is ordered newest first and, at the same time, by the
 // greater id.
 type position struct {
 	created clock.Instant

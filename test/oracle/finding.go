@@ -22,8 +22,7 @@ var spoken = map[string][]string{
 	"Stra\u00dfe x y": {"strasse x y", "x y", "y"},
 }
 
-// typed are prefixes as somebody types them, with the form in which they are
-// compared.
+// typed has prefixes as a user types them, and the form in which they are compared.
 var typed = [][2]string{
 	{"", ""}, {" ", ""}, {"x", "x"}, {"X", "x"}, {"XE", "xe"}, {"xenia\u00a0 Z", "xenia z"}, {"zo", "zo"}, {"\u00d6", "\u00f6"}, {"O\u0308z", "\u00f6z"},
 	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"}, {"b", "b"}, {"one", "one"}, {"q", "q"},
@@ -61,7 +60,7 @@ func (w *world) found(v viewer, tenant, prefix string) []principal.ID {
 	return ids
 }
 
-// findSomebody walks through a look-up and compares each page.
+// findSomebody searches for principals and compares each page.
 func (g *game) findSomebody() {
 	tenant := one(g, []string{g.home, g.home, g.away})
 	prefix := one(g, typed)

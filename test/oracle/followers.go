@@ -18,7 +18,7 @@ import (
 	"carrel/principal"
 )
 
-// followersMost is how many a game has at most.
+// followersMost is the most followers of a game.
 const followersMost = 6
 
 // follower is a viewer that keeps a copy of a library: it reads it once, and applies the
@@ -33,14 +33,13 @@ type follower struct {
 	cursor *string
 }
 
-// shown is an item as a follower holds it.
+// shown is the state of an item in a follower's copy.
 type shown struct {
 	Item plainItem
 	Role library.ContentRole
 }
 
-// shownOf leaves out when the item expires, and its URL: a change of these alone
-// changes no library, and makes no event.
+// shownOf returns the state without the expiry and the URL, whose changes cause no event.
 func shownOf(c plainItem, role library.ContentRole) shown {
 	c.ExpiresAt, c.URL = nil, ""
 	return shown{c, role}
@@ -66,11 +65,11 @@ func (c *gameClock) Wait(ctx context.Context, l sched.Latch, d time.Duration) (b
 	return false, errDrained
 }
 
-// pauseMost is the longest pause in a game, so that changes of other processes are read
-// often enough.
+// pauseMost is the longest pause in a game. It is short, so that changes of other processes are
+// read often.
 const pauseMost = 20 * time.Millisecond
 
-// After pauses.
+// After waits for d, but at most for pauseMost.
 func (c *gameClock) After(ctx context.Context, d time.Duration) error {
 	return c.Real.After(ctx, min(d, pauseMost))
 }
@@ -191,7 +190,7 @@ func (g *game) heldOtherwise(f *follower) string {
 	return cmp.Diff(want, held, cmpopts.EquateEmpty())
 }
 
-// drain applies the events that wait.
+// drain applies the events that are in the queue.
 func (g *game) drain(f *follower) {
 	g.Helper()
 	ctx := context.WithValue(g.ctx, drains{}, new(atomic.Int32))

@@ -23,7 +23,7 @@ import (
 	"carrel/principal"
 )
 
-// A game has as many operations.
+// The number of operations of a game.
 const (
 	stepsAtLeast = 60
 	stepsAtMost  = 120
@@ -39,8 +39,8 @@ type Opened struct {
 	Done func()
 }
 
-// Run plays games on stores. open opens a store for one game. It may return the
-// same store again and again, because each game has tenants of its own.
+// Run runs games on stores. open opens a store for one game. It may return the same
+// store several times, because each game has its own tenants.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	played := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -102,7 +102,7 @@ func (c *gameClock) Elapsed() time.Duration {
 	return c.Real.Elapsed() + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
 }
 
-// names numbers contents that were given none.
+// names generates names for contents that were created without one.
 type names struct {
 	host string
 	n    atomic.Int64
@@ -164,7 +164,7 @@ func (g *game) serve(c backend.Config) {
 	g.gateways = append(g.gateways, &gateway{services.Library, services.Pastes, j})
 }
 
-// play makes the moves, compares reads on the way, and everything at the end.
+// play runs the operations, compares reads in between, and compares everything at the end.
 func (g *game) play(seeds []uint64) {
 	defer g.close()
 	if len(g.gateways) > 1 {
@@ -267,7 +267,7 @@ func (g *game) repeat() {
 	}
 }
 
-// passTime moves the clock further, past expiries; the journal may process them later.
+// passTime moves the clock past expiries, which the journal may process later.
 func (g *game) passTime() {
 	g.tick(one(g, []time.Duration{time.Second, time.Minute, time.Hour}))
 	if g.rarely(2) {
@@ -299,7 +299,7 @@ func (g *game) settle() {
 	}
 }
 
-// one draws one of several.
+// one draws an element of a list.
 func one[T any](g *game, from []T) T { return from[g.dice.IntN(len(from))] }
 
 // rarely is true once in n times.

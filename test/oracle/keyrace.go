@@ -16,11 +16,11 @@ import (
 	"carrel/principal"
 )
 
-// keyRaces is how many pairs of creations run against each other.
+// keyRaces is the number of pairs of concurrent creations.
 const keyRaces = 20
 
-// RunKeyRaces has two processes on one store create with one idempotency key and
-// two inputs at the same time: one of them at most creates.
+// RunKeyRaces lets two processes on one store create at the same time, with the same
+// idempotency key and two inputs. At most one of them may succeed.
 func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
@@ -63,7 +63,7 @@ func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	}
 }
 
-// blockNames makes names of its own.
+// blockNames generates names with a prefix.
 type blockNames struct {
 	mu     sync.Mutex
 	prefix string

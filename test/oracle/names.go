@@ -7,7 +7,7 @@ import (
 	"carrel/library"
 )
 
-// badURL is no valid URL.
+// badURL is an invalid URL.
 const badURL = "ftp://e.com/1"
 
 // urls are the forms of URLs that are drawn, with their canonical form.
@@ -19,7 +19,7 @@ var urls = []struct{ form, canonical string }{
 	{"https://e.com/3", "https://e.com/3"},
 }
 
-// canonicalOf is the canonical form of a URL that was drawn.
+// canonicalOf returns the canonical form of a drawn URL.
 func canonicalOf(form string) string {
 	for _, u := range urls {
 		if u.form == form {
@@ -29,7 +29,7 @@ func canonicalOf(form string) string {
 	return ""
 }
 
-// url draws a URL, of which a bad one is rare.
+// url draws a URL, rarely a bad one.
 func (g *game) url() string {
 	if g.rarely(20) {
 		return badURL
@@ -138,7 +138,7 @@ func (w *world) moveContent(v viewer, in library.MoveContent, r *request) (again
 	return again, f
 }
 
-// readByURL compares what a URL names in a tenant.
+// readByURL compares the item with a URL in a tenant.
 func (g *game) readByURL(v viewer, url, tenant string) {
 	g.Helper()
 	got, err := g.svc.ContentByURL(g.ctx, v.fresh(), url, &tenant)

@@ -29,7 +29,7 @@ func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int)
 	if out.Edge != nil && out.Edge.Role != role {
 		g.Fatalf("%+v has the role %q on %s, but its edge has %q", v, role, out.ID, out.Edge.Role)
 	}
-	// The repetition of a request on a hot item may come while a move is put off.
+	// A repetition for a hot item may run while its move is deferred.
 	if !out.FanOut.Complete && !(g.w.again && g.hot) {
 		g.Fatalf("the fan-out of %s has not been waited for", out.ID)
 	}

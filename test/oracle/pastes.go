@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// pasted is a paste. One that was deleted stays, because its id is not given out again.
+// pasted is a paste. A deleted one stays in the model, because its id is not used again.
 type pasted struct {
 	id                paste.ID
 	secret            string
@@ -25,7 +25,7 @@ type pasted struct {
 	deleted           bool
 }
 
-// noPaste is the id of none.
+// noPaste is an id without a paste.
 const noPaste = "p:00000000000000000000000000000000"
 
 // readable reports whether a paste exists.
@@ -49,7 +49,7 @@ func (g *game) pasteBody() string {
 
 func badBody(s string) bool { return s == "" || s == "\xff" }
 
-// pasteID draws a paste that is there, rarely another id.
+// pasteID draws a paste that exists, rarely another id.
 func (g *game) pasteID() string {
 	var all, there []string
 	for _, p := range g.w.pastes {
@@ -182,7 +182,7 @@ func (g *game) updatePaste() {
 	g.samePaste(out)
 }
 
-// withoutSecret is an input as it may be logged.
+// withoutSecret returns an input without its secret, for the log.
 func withoutSecret(in paste.Update) paste.Update {
 	in.Secret = ""
 	return in
@@ -310,7 +310,7 @@ func (g *game) readPaste(id paste.ID) {
 	}
 }
 
-// reachExpiry moves the clock to the very moment at which the next paste or item expires.
+// reachExpiry moves the clock to the exact time at which the next paste or item expires.
 func (g *game) reachExpiry() {
 	var next clock.Instant
 	see := func(at *clock.Instant, there bool) {

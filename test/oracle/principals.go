@@ -128,7 +128,7 @@ func (g *game) sameGroup(v viewer, id principal.ID, got *principal.Group) {
 	g.same("group", g.w.principals[id].plain(), plainHeader(got.Header))
 }
 
-// same compares a thing of the model with the Service's.
+// same compares a value of the model with that of the Service.
 func (g *game) same(what string, model, service any) {
 	g.Helper()
 	if diff := cmp.Diff(model, service); diff != "" {
@@ -186,7 +186,7 @@ func wrong(o input.Optional[*string], bad func(string) bool) bool {
 	return o.Set && (o.Value == nil || bad(*o.Value))
 }
 
-// actor is FORBIDDEN for viewers that are neither stored nor administrators there.
+// actor returns FORBIDDEN for viewers that neither exist nor administer the tenant.
 func (w *world) actor(v viewer, tenant string) faults {
 	if w.stored(v) || v.administers(tenant) {
 		return nil

@@ -244,7 +244,7 @@ func (g *game) removeFromLibraryAs(v viewer, in library.RemoveFromLibrary) {
 	g.sameOutcome(v, out, 1)
 }
 
-// memberOf draws a principal, mostly a member of the item.
+// memberOf draws a principal, mostly a member of an item.
 func (g *game) memberOf(id string) principal.ID {
 	if c := g.w.items[library.ContentID(id)]; c != nil && len(c.members) > 0 && !g.rarely(8) {
 		return one(g, slices.Sorted(maps.Keys(c.members)))

@@ -20,7 +20,7 @@ type world struct {
 	pastes     map[paste.ID]*pasted
 	requests   map[requestID]string   // hash of what was answered
 	creations  map[creationID]created // what keys have been used to create
-	again      bool                   // the request under way was answered before
+	again      bool                   // the current request was answered before
 }
 
 // someone is a user or a group.
@@ -32,7 +32,7 @@ type someone struct {
 	members    map[principal.ID]principal.GroupRole // of a group
 }
 
-// item is a content. A deleted one stays, because its id is not given out again.
+// item is a content. A deleted one stays in the model, because its id is not used again.
 type item struct {
 	id           library.ContentID
 	kind         library.ContentKind
@@ -95,11 +95,11 @@ func (v viewer) administers(tenant string) bool {
 // stored reports whether the viewer's user exists.
 func (w *world) stored(v viewer) bool { return w.principals[v.user] != nil }
 
-// levels is through how many levels of groups a membership counts.
+// levels is the maximum depth of nested groups through which a membership counts.
 const levels = 8
 
-// groups are those that p is in through as many levels, with its strongest role in
-// each.
+// groups returns the groups that p is in, directly or through levels of groups, with its
+// strongest role in each.
 func (w *world) groups(p principal.ID) map[principal.ID]principal.GroupRole {
 	in := map[principal.ID]principal.GroupRole{}
 	if p == "" {
@@ -142,8 +142,7 @@ func (w *world) manages(v viewer, group principal.ID) bool {
 	return v.administers(group.Tenant()) || w.groups(v.user)[group] == principal.GroupManager
 }
 
-// role is the strongest role of a principal on an item, direct or through
-// groups.
+// role returns the strongest role of a principal on an item, direct or through groups.
 func (w *world) role(p principal.ID, c *item) library.ContentRole {
 	if p == "" {
 		return library.NoRole
@@ -171,12 +170,12 @@ func (w *world) reads(v viewer, c *item) bool {
 	return c.visibility == principal.LoggedIn && v.signedIn() && v.user.Tenant() == c.id.Tenant()
 }
 
-// directs reports whether v may change an item.
+// directs reports whether v may manage an item.
 func (w *world) directs(v viewer, c *item) bool {
 	return v.administers(c.id.Tenant()) || w.role(v.user, c) == library.Manages
 }
 
-// bucket is the one of owner's library that v reads.
+// bucket returns the bucket of owner's library that v reads.
 func (w *world) bucket(v viewer, owner principal.ID) principal.Visibility {
 	switch {
 	case v.administers(owner.Tenant()):
@@ -225,7 +224,7 @@ func (w *world) library(v viewer, owner principal.ID, includeShared bool) (shown
 	return shown, count
 }
 
-// membersSeen are the ids of m that v may see, in order.
+// membersSeen returns the ids in m that v may see, in order.
 func membersSeen[R any](w *world, v viewer, m map[principal.ID]R) []principal.ID {
 	ids := slices.Sorted(maps.Keys(m))
 	return slices.DeleteFunc(ids, func(id principal.ID) bool { return !w.sees(v, id) })
