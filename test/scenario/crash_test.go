@@ -11,8 +11,8 @@ import (
 // crashes is how often the process is killed under load.
 const crashes = 50
 
-// promised is what the load knows about one item from answers. A mutation without an
-// answer when the process died may have happened or not; an answered one has happened.
+// promised is what the load knows about one item from answers. A mutation that was not answered
+// before a crash may have happened or not; an answered one has happened.
 type promised struct {
 	id      string
 	created bool

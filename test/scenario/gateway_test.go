@@ -229,7 +229,7 @@ func (g *gateway) ended() {
 	g.cmd = nil
 }
 
-// kill ends the process at once, as a power cut would.
+// kill ends the process immediately, like a power failure.
 func (g *gateway) kill() {
 	g.t.Helper()
 	if err := g.cmd.Process.Kill(); err != nil {

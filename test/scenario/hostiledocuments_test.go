@@ -74,7 +74,7 @@ func hostileDocuments() []row {
 				}
 			}
 		}},
-		{11, "pages of a million, or of no sense", hostilePages},
+		{11, "pages of a million, or invalid", hostilePages},
 		{12, "connections of 100 x 100 x 100", func(_ *testing.T, w *world) {
 			const page = "library(first:100){nodes{createdBy{"
 			w.refused("{viewer{"+strings.Repeat(page, 3)+"id"+strings.Repeat("}}}", 3)+"}}", "COST_LIMIT")

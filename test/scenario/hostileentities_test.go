@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostileEntities is row 34: the requests that a router sends to a subgraph, sent by a
-// client that is no router.
+// hostileEntities returns row 34: the requests that a router sends to a subgraph, sent by a
+// client.
 func hostileEntities() []row {
 	return []row{
 		{34, "private ids by _entities", hostileReferences},

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// hostilePanic is row 48. No request can make the product panic, so it is built once more
-// with one resolver that does.
+// hostilePanic returns row 48. No request is known to cause a panic, so the row uses a build in
+// which one resolver panics.
 func hostilePanic() longRow {
 	const canary = "canary: SELECT secret"
 	var binary string

@@ -13,8 +13,8 @@ const (
 	byURL    = `query($url: String!) { contentByUrl(url: $url, tenant: "acme") { id url } }`
 )
 
-// named is what the clients know of names from answers. A change without an answer at a
-// crash may have happened.
+// named is what the clients know about names from answers. A change that was not answered before
+// a crash may have happened.
 type named struct {
 	mu sync.Mutex
 	// keys are the keys of confirmed leases, with the lease of each.
@@ -191,7 +191,7 @@ func (n *named) free(g *gateway, token string, keys, urls int) {
 	}
 }
 
-// eventually waits for a condition that must hold within 30 s.
+// eventually waits for a condition that must become true.
 func (g *gateway) eventually(what string, holds func() bool) {
 	g.t.Helper()
 	end := time.After(45 * time.Second)

@@ -28,7 +28,7 @@ const (
 		edges { cursor node { id title createdBy { id } } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
 )
 
-// unlikeOthers returns a text that does not compress.
+// unlikeOthers is a text that does not compress.
 const unlikeOthers = "zQ8vK1xWm4Tj7RcY"
 
 // pasted is a paste with its secret.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// askings are the ways to subscribe with any document.
+// askings returns the functions that subscribe with any document, by transport.
 func askings() map[string]func(g *gateway, token, document string, variables vars) *subscription {
 	return map[string]func(g *gateway, token, document string, variables vars) *subscription{
 		"by events": (*gateway).askByEvents, "over a socket": (*gateway).askBySocket,

@@ -75,7 +75,7 @@ func (s *subscription) wants(want ...string) {
 	}
 }
 
-// hear returns the next event, and whether it equals the last one of its item.
+// hear returns the next event, and whether it is equal to the previous one of its item.
 func (s *subscription) hear() (got string, again bool) {
 	s.t.Helper()
 	event, ok := s.next()
@@ -225,7 +225,7 @@ func (g *gateway) askBySocket(token, document string, variables vars) *subscript
 	}, leave: func() { _ = conn.CloseNow() }}
 }
 
-// transports are the ways to subscribe.
+// transports returns the functions that follow a library, by transport.
 func transports() map[string]func(g *gateway, token, owner, after string) *subscription {
 	return map[string]func(g *gateway, token, owner, after string) *subscription{
 		"by events": (*gateway).byEvents, "over a socket": (*gateway).bySocket,

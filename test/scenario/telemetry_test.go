@@ -73,7 +73,7 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// take reads one message and keeps it.
+// take reads one message and stores it.
 func (c *collector) take(r *http.Request, in proto.Message, keep func()) {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -131,8 +131,7 @@ func (c *collector) operation(name string) *trace.Span {
 	return found[0]
 }
 
-// below returns the names of the spans below one, level by level, sorted and without
-// duplicates.
+// below returns the names of the descendants of a span, sorted and without duplicates.
 func (c *collector) below(of *trace.Span) []string {
 	var names []string
 	for _, s := range c.spans {
