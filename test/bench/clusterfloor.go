@@ -15,9 +15,9 @@ import (
 	"carrel/principal"
 )
 
-// clusterFloor answers the same page from Cassandra as a handler written for this page
-// alone would. It sends only the statements that the page needs, in parallel where
-// possible, by the same driver with the same settings. It has no authentication,
+// clusterFloor is a handler that answers only this page from Cassandra. It sends only the
+// statements that the page needs, in parallel where possible, by the same driver with the same
+// settings. It has no authentication,
 // visibility, GraphQL, sealed cursors, limits on requests in flight, or retries.
 type clusterFloor struct {
 	session *gocql.Session

@@ -28,9 +28,8 @@ const (
 	wantedSlowest = 2 * time.Second
 )
 
-// measureHungNode starts three nodes, makes one of them hang, and prints how much a
-// gateway does before, meanwhile and afterwards, and how much one does that starts
-// meanwhile.
+// measureHungNode starts three nodes and makes one of them hang. It prints the throughput of a
+// gateway before, meanwhile and afterwards, and of a gateway that starts meanwhile.
 func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	c, err := cassandratest.StartWith(ctx, 3, "")
 	if err != nil {
@@ -114,7 +113,7 @@ func openHung(ctx context.Context, o session.Options) (*gateway, error) {
 	return above(ctx, store, backend.Config{Remote: true})
 }
 
-// work runs readers and writers, and counts what they have done.
+// work runs readers and writers, and counts their operations.
 type work struct {
 	stop  context.CancelFunc
 	ended sync.WaitGroup
@@ -123,7 +122,7 @@ type work struct {
 	now *done
 }
 
-// done is what was done in some time, by kind: pages and updates.
+// done counts the operations of a period: pages and updates.
 type done struct {
 	over   time.Duration
 	took   [2][]time.Duration
@@ -179,7 +178,7 @@ func (w *work) next() *done {
 	return d
 }
 
-// during returns what is done within the given time from now on.
+// during returns the operations within the given time from now on.
 func (w *work) during(ctx context.Context, d time.Duration) (*done, error) {
 	w.next()
 	began := time.Now()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// busyFor is how long an operation is repeated for one figure.
+// busyFor is how long an operation is repeated to measure it once.
 const busyFor = 2 * time.Second
 
 // measureClusterScale measures the inputs of docs/scale.md.

@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// leaver is the user that is deleted.
+// leaver is the user who is deleted.
 const leaver = principal.ID("u:bench:leaver")
 
 // wantedDeletion is how long the removal of a user with mostMembers entries may take.

@@ -13,7 +13,7 @@ const (
 	// of 34 bytes, two times of 8 bytes, and the write timestamp, lengths and flags of
 	// the row.
 	entryBytes = 64
-	// manyPastes is a number of pastes that is not stored, only used in the calculation.
+	// manyPastes is a number of pastes for the calculation only; they are not stored.
 	manyPastes = 10_000_000
 	// mostInPartition is how many entries a partition may have before the next day is spread
 	// over more of them.

@@ -57,7 +57,7 @@ func compareBy(of func(cost) time.Duration, subjects ...subject) ([]cost, error)
 	return least, nil
 }
 
-// repeat calls once repeatedly for a round.
+// repeat calls the function once repeatedly, for a round.
 func repeat(once func() error) (cost, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -128,7 +128,7 @@ func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error
 	}
 }
 
-// viaService reads a page from the domain, and seals the cursors that it shows.
+// viaService reads a page from the domain, and seals the cursors of its response.
 func (g *gateway) viaService(ctx context.Context, p place) func() error {
 	first, owner := pageSize, p.owner
 	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}, Descending: p.descending}
@@ -266,8 +266,8 @@ func newPageRequest(ctx context.Context, url, token, body string) (*http.Request
 	return r, nil
 }
 
-// whole checks that a response is a full page without an error, so that a fast failure is
-// not taken for a fast page.
+// whole checks that a response is a full page without an error, so that a fast failure does
+// not count as a fast page.
 func whole(status int, body []byte) error {
 	if n := bytes.Count(body, []byte(`"displayName"`)); status != http.StatusOK || n != pageSize || bytes.Contains(body, []byte(`"errors"`)) {
 		return fmt.Errorf("not a page of %d: status %d, %d creators: %.300s", pageSize, status, n, body)
