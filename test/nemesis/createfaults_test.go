@@ -12,7 +12,7 @@ import (
 )
 
 // generated is an item that is created without a name. Its id is not known in advance, so
-// each one has a creator that owns nothing else, and is found through it.
+// each one has a creator that owns nothing else, and the tests find it in that library.
 var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCreator, look: (*fixture).lookAtOnly,
 	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first)}}}
 

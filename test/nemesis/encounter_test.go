@@ -10,7 +10,7 @@ import (
 	"carrel/lease"
 )
 
-// encounter is one mutation that meets one fault.
+// encounter is one mutation with one fault.
 type encounter struct {
 	r     *fixture
 	op    operation
@@ -37,8 +37,8 @@ func (c *encounter) errorf(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 }
 
-// playInTime plays a named encounter, repeats it while the machine is too slow to give a
-// result, and returns how often it was repeated.
+// playInTime runs a named encounter, repeats it while the machine is too slow for a result,
+// and returns how often it was repeated.
 func (c *encounter) playInTime(t *testing.T, name string) (again int64) {
 	for {
 		c.id = fmt.Sprintf("%s%s-%d", c.op.of.prefix, name, again)

@@ -15,8 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// atOnce is how many faults are played in parallel. They spend nearly all of their time
-// waiting.
+// atOnce is the number of faults that are tested in parallel. They spend nearly all of their
+// time waiting.
 const atOnce = 18
 
 // subject is the kind of object that mutations change.
@@ -58,7 +58,7 @@ type operation struct {
 	// urls are the URLs that the operation takes or gives up. If its process ends,
 	// another client takes them.
 	urls func(id string) []string
-	// play plays the encounter in a special way; nil means the usual one.
+	// play runs the encounter in a special way; nil means the usual one.
 	play func(c *encounter, t *testing.T)
 }
 
@@ -176,7 +176,7 @@ func wanted(op operation) (before, after seen) {
 // slow, so that other statements timed out than the faulty one.
 const slowTries = 4
 
-// TestFaults_AtEveryStepOfMutations plays each mutation with each fault at each of its steps. When
+// TestFaults_AtEveryStepOfMutations runs each mutation with each fault at each of its steps. When
 // nothing is in flight any more, the stored state is what clients were answered, a repetition with
 // the same key makes the change exactly once, and all libraries are right.
 func TestFaults_AtEveryStepOfMutations(t *testing.T) {
@@ -196,7 +196,7 @@ func TestFaults_AtEveryStepOfMutations(t *testing.T) {
 	}
 }
 
-// playAll plays operations with each fault at each of their steps.
+// playAll runs operations with each fault at each of their steps.
 func (r *fixture) playAll(t *testing.T, all []operation) {
 	t.Helper()
 	var played, unknown, again atomic.Int64

@@ -82,7 +82,7 @@ func openStill(t *testing.T, o session.Options, skew time.Duration, without rule
 	return d
 }
 
-// assemble connects a instance, and returns the context of its background work.
+// assemble connects an instance, and returns the context of its background work.
 func assemble(t *testing.T, o session.Options, skew time.Duration, without rule) (*instance, context.Context) {
 	t.Helper()
 	var store *cassandra.Store
@@ -92,7 +92,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	})
 	d := &instance{store: store, runtime: sched.NewReal(), stopped: make(chan struct{})}
 	rt := skewed{d.runtime, skew}
-	// The background work ends when the test says so, not with its context.
+	// The test ends the background work explicitly, not by its context.
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
 	var inFlightLists commit.JournalStore = store

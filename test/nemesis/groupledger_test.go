@@ -44,7 +44,7 @@ func (f *fact) end(v verdict) {
 	}
 }
 
-// glance is what is known of a fact at one moment.
+// glance is what is known about a fact at one moment.
 type glance struct {
 	is, open bool
 	changes  int
@@ -60,7 +60,7 @@ func (f *fact) glance() glance {
 	return glance{f.is, f.open, f.changes}
 }
 
-// access is what a read may show, and what it must show.
+// access says what a read may show, and what it must show.
 type access struct{ may, must bool }
 
 func exactly(is bool) access { return access{is, is} }
@@ -77,7 +77,7 @@ func between(before, after glance) access {
 	return exactly(before.is)
 }
 
-// ruling is the result of checking a read.
+// ruling is the result of the check of a read.
 type ruling byte
 
 const (
@@ -105,10 +105,10 @@ type group struct {
 	readers   map[string]*fact // the map itself does not change
 }
 
-// tie is what is known of one viewer and one group.
+// tie is what is known about one viewer and one group.
 type tie struct{ member, public glance }
 
-// ties are those of one viewer with all groups, at one moment.
+// ties has the ties of one viewer with all groups, at one moment.
 func (l *ledger) ties(viewer string) map[string]tie {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,7 @@ func (l *ledger) ties(viewer string) map[string]tie {
 	return all
 }
 
-// span is what was known of a viewer's groups before a read was sent, and after it was
+// span is what was known about a viewer's groups before a read was sent, and after it was
 // answered.
 type span struct{ before, after map[string]tie }
 

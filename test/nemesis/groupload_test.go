@@ -15,8 +15,8 @@ const (
 	readGroup       = `query($id: ID!) { group(id: $id) { visibility members(first: 100) { nodes { id } } } }`
 )
 
-// circles is how many groups are changed at a time. Each round has groups of its own,
-// because a page shows everything that is shared with a group.
+// circles is how many groups are changed at a time. Each round has its own groups, because a
+// page shows everything that is shared with a group.
 const circles = 4
 
 // throughGroups counts reads whose result depends on a membership alone.

@@ -157,8 +157,8 @@ func registers() porcupine.Model {
 	}
 }
 
-// TestHistory_ImpossibleIsRefused checks that histories with a lost, a doubled or a forgotten
-// change are refused.
+// TestHistory_ImpossibleIsRefused checks that histories in which a change is lost, happens twice
+// or is undone are refused.
 func TestHistory_ImpossibleIsRefused(t *testing.T) {
 	update := func(title string, version int, call, ret int64) porcupine.Operation {
 		return porcupine.Operation{Input: registerOp{update: true, title: title}, Output: header{version: version}, Call: call, Return: ret}

@@ -11,8 +11,8 @@ import (
 	"carrel/library"
 )
 
-// tooLate is a request that a process sent before it died, and that arrives only after
-// others have made changes. It must no longer have an effect.
+// tooLate is a request that a process sent before it died, and that arrives after others have
+// made changes. It must not have an effect any more.
 type tooLate struct {
 	op   operation
 	step step

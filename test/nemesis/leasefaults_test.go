@@ -208,7 +208,7 @@ func (c *encounter) acquireOverdue(t *testing.T) {
 	c.taken(t, c.r.late(t, 2*lapsed), c.keys()...)
 }
 
-// acquireTaken leases two keys, one of which is held for good.
+// acquireTaken leases two keys, one of which is held permanently.
 func (c *encounter) acquireTaken(t *testing.T) {
 	held, free := c.keys()[0], c.keys()[1]
 	c.confirms(t, c.acquired(t, c.r.whole, held), "")

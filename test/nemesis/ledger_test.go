@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// figures counts what a run did, and what it found.
+// figures counts the operations and the errors of a run.
 type figures struct {
 	Acknowledged, Refused, Unknown atomic.Int64 // mutations
 	Reads, FailedReads             atomic.Int64
@@ -32,7 +32,7 @@ func (f *figures) report(n *atomic.Int64, format string, args ...any) {
 	}
 }
 
-// checked counts a read that can be wrong.
+// checked counts a read whose result was checked.
 func (f *figures) checked(s access) {
 	if s.may == s.must {
 		f.Checked.Add(1)
@@ -58,7 +58,7 @@ func (f *figures) String() string {
 		f.GroupChanges.Load(), f.Settled.Load(), f.Repeated.Load(), &f.ByID, &f.Libraries)
 }
 
-// itemState is what is known of an item.
+// itemState is what is known about an item.
 type itemState struct {
 	exists  bool
 	version int

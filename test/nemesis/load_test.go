@@ -35,7 +35,7 @@ const (
 	lookers = 3
 	// kept is how many of its latest items a client keeps changing.
 	kept = 12
-	// pace is the pause of a client between two operations, and easy the pause while
+	// pace is the pause of a client between two operations, and easy the longer pause while
 	// nodes restart. Without pauses the clients would use the whole machine, and nodes
 	// could hardly restart, the less so the slower the machine is.
 	pace = 100 * time.Millisecond
@@ -230,8 +230,8 @@ func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *ans
 	return a
 }
 
-// look reads items and libraries until ctx ends, with and without a role. Whatever did
-// not change during the read must be read as it is known.
+// look reads items and libraries until ctx ends, with and without a role. What did not change
+// during a read must be in its result as it is known.
 func (l *load) look(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		pauseFor(ctx, l.pause()/2)

@@ -71,12 +71,12 @@ func moveToSecond(ctx context.Context, s *services, id string, key *string) erro
 	return err
 }
 
-// leaveClaim claims the first URL as a creation that has died leaves it.
+// leaveClaim leaves a claim of the first URL, as a creation does whose process has died.
 func leaveClaim(ctx context.Context, r *fixture, id string) error {
 	return r.claims.Take(ctx, claim.URL("acme", firstURL(id)), id+"-ghost", 0)
 }
 
-// idleClaim claims the second URL as an item that was moved away leaves it.
+// idleClaim leaves a claim of the second URL, as an item does that was moved to another URL.
 func idleClaim(ctx context.Context, r *fixture, id string) error {
 	if err := create(ctx, r.whole.service, id+"-ghost", nil); err != nil {
 		return err

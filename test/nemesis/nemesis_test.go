@@ -65,7 +65,7 @@ type outage struct {
 	looked, shown   int           // reads, and those that were answered
 }
 
-// trouble is one kind of fault.
+// trouble is a kind of fault.
 type trouble struct {
 	name  string
 	times int // in each round
@@ -366,7 +366,7 @@ func TestNemesis(t *testing.T) {
 	n.print(took)
 }
 
-// print prints what was done and found, for docs/.
+// print prints the figures of the run, for docs/.
 func (n *nemesis) print(took time.Duration) {
 	total := 0
 	var b strings.Builder

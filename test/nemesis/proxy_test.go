@@ -146,7 +146,7 @@ func (p *proxy) disarm() int {
 	return p.fired
 }
 
-// die cuts all connections for good: the node sees that the process is gone.
+// die cuts all connections permanently, as if the process had died.
 func (p *proxy) die() { p.dieBut(nil) }
 
 // dieBut is die, except for one connection, on which a request is in flight.

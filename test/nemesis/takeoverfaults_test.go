@@ -31,9 +31,9 @@ func takenOver(name string, ends faultKind, steps ...step) operation {
 	return op
 }
 
-// wokenUp is an operation that is taken over although its process only slept. That
-// process writes its list once more after the other one has read it, and before it drops
-// it.
+// wokenUp is an operation that is taken over although its process was only stopped. That
+// process writes its list once more after the other one has read it, and before the other one
+// drops it.
 func wokenUp(op operation) operation {
 	op.name, op.wakes = op.name+", and wakes up", true
 	return op
