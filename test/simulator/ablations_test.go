@@ -26,8 +26,8 @@ const (
 	everybodyFollows = 1024
 )
 
-// promised are the kinds of violations that an ablation must lead to. Other kinds may be
-// mistakes of the ablation itself.
+// promised has the kinds of violations to which an ablation must lead. Other kinds may be caused by
+// mistakes in the ablation.
 var promised = []string{wrongLibrary, leftOver, wrongPage, wrongFollower, lostKey, wrongLease, wrongText, wrongPaste, wrongFeed}
 
 var reportFlag = flag.String("report", "", "the file into which TestSchedules_FirstViolation writes what it has found")
@@ -40,7 +40,7 @@ type hunted struct {
 	Found     *Violation `json:"found"` // null: nothing is wrong
 }
 
-// replay is the command that plays a seed again.
+// replay returns the command that runs the schedule of a seed again.
 func replay(seed uint64) string {
 	if without == "" {
 		return fmt.Sprintf("make sim SEED=%d", seed)
@@ -102,8 +102,8 @@ func TestSchedules_FirstViolation(t *testing.T) {
 	}
 }
 
-// hunt plays every so many schedules from a seed on, until one ends with a violation that
-// counts. If every is 1, it plays those about libraries.
+// hunt runs every n-th schedule from a seed on, until one ends with a promised violation. If
+// every is 1, it runs those about libraries.
 func (h *hunted) hunt(ctx context.Context, m *Machine, first, every, most uint64, counts func(Violation) bool) {
 	played := uint64(0)
 	for seed := first; played < most && h.Found == nil; seed += every {

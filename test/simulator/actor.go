@@ -8,7 +8,7 @@ import (
 )
 
 // Actor is a simulated gateway process: the Runtime of one Service and its
-// journal, with a clock of its own. It can die at any step.
+// journal, with its own clock. It can die at any step.
 type Actor struct {
 	s    *Scheduler
 	name string
@@ -31,20 +31,20 @@ type Actor struct {
 	store   *Client
 }
 
-// lock is a mutex with those that wait for it, first come first served.
+// lock is a mutex with a queue of the tasks that wait for it.
 type lock struct {
 	held  bool
 	queue []*task
 }
 
-// latch is the simulator's library.Latch.
+// latch implements sched.Latch.
 type latch struct {
 	a       *Actor
 	open    bool
 	waiters []*task
 }
 
-// NewActor is a process of the run.
+// NewActor returns a new process of the run.
 func (s *Scheduler) NewActor(name string, skew time.Duration, jitter uint64) *Actor {
 	return &Actor{s: s, name: name, skew: skew, jitter: jitter, slowest: skew, fastest: skew}
 }
@@ -67,15 +67,15 @@ func (a *Actor) Crash() {
 	}
 }
 
-// check unwinds whatever still runs of a process that has died, such as its
-// deferred calls.
+// check ends a task of a process that has died, by a panic. Deferred calls
+// may still run.
 func (a *Actor) check() {
 	if a.dead {
 		panic(endOfTask{})
 	}
 }
 
-// Now is the actor's wall clock.
+// Now returns the time of the actor's wall clock.
 func (a *Actor) Now() time.Time {
 	if a.s.chance(a.jitter) {
 		a.skew += time.Duration(a.s.pick(4000)-2500) * time.Microsecond
@@ -88,7 +88,7 @@ func (a *Actor) Now() time.Time {
 // little.
 func (a *Actor) clock() time.Time { return epoch.Add(a.s.now + a.skew) }
 
-// Elapsed is the actor's monotonic clock.
+// Elapsed returns the time of the actor's monotonic clock.
 func (a *Actor) Elapsed() time.Duration {
 	if a.standing > 0 {
 		return a.stoodAt - a.stood
@@ -126,7 +126,7 @@ func (a *Actor) Go(body func()) {
 	a.s.spawn(a, op, body)
 }
 
-// Latch is a new latch, shut.
+// Latch returns a new latch that is not open.
 func (a *Actor) Latch() sched.Latch { return &latch{a: a} }
 
 // Open opens the latch and wakes those who wait.
@@ -185,7 +185,7 @@ func (l *latch) forget(t *task) {
 	}
 }
 
-// Lock takes the mutex of that name.
+// Lock locks the mutex with a name.
 func (a *Actor) Lock(ctx context.Context, key string, queue int) (func(), error) {
 	a.check()
 	if err := ctx.Err(); err != nil {
@@ -261,7 +261,7 @@ func (a *Actor) After(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Detach keeps ctx's values without its cancellation.
+// Detach returns a context with ctx's values and without its cancellation.
 func (a *Actor) Detach(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
 // Random fills b from the seed.

@@ -11,7 +11,7 @@ import (
 
 var _ library.Notifier = (*Client)(nil)
 
-// announcementCell is the announcement of a process. It is kept for ever: old ones are ignored.
+// announcementCell is the announcement of a process. It is never deleted: readers ignore old ones.
 type announcementCell struct {
 	cell
 	library.Announcement
@@ -36,7 +36,7 @@ func (c *Client) Announce(ctx context.Context, a library.Announcement) error {
 	}, nil)
 }
 
-// Announcements are those of all processes.
+// Announcements returns the announcements of all processes.
 func (c *Client) Announcements(ctx context.Context) ([]library.Announcement, error) {
 	var all []library.Announcement
 	err := c.read(ctx, "Announcements", func() {

@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// Archive is implemented by the simulated store, so that a copy of one can be
-// broken off at any of its steps, like everything else.
+// Archive implements archive.Store for the simulated store, so that copying can be
+// interrupted at any of its steps.
 var _ archive.Store = (*Client)(nil)
 
 // ReadRows reads rows of a chapter. A position is the number of rows before it.
@@ -34,7 +34,7 @@ func (c *Client) ReadRows(ctx context.Context, chapter archive.Chapter, after []
 	return rows, next, err
 }
 
-// archived are all rows of a chapter, in an order that lasts.
+// archived returns all rows of a chapter, always in the same order.
 func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
 	add := func(r archive.Row) { rows = append(rows, r) }
 	switch chapter {
@@ -120,8 +120,8 @@ func (p *contentPart) archive(add func(archive.Row)) {
 	}
 }
 
-// PutRows puts rows as they are; the second half of them may come late or never. Late rows are
-// older than anything decided since, and lose against it.
+// PutRows stores rows unchanged; the second half of them may arrive late or never. Late rows are
+// older than anything decided since, and do not replace it.
 func (c *Client) PutRows(ctx context.Context, rows []archive.Row) error {
 	mine := slices.Clone(rows)
 	half := len(mine) / 2
@@ -193,14 +193,14 @@ func putAt[T any](list []T, i int, v T) []T {
 	return list
 }
 
-// CopyNote is how far a copy into this store has got.
+// CopyNote returns the progress of a copy into this store.
 func (c *Client) CopyNote(ctx context.Context) ([]byte, error) {
 	var note []byte
 	err := c.read(ctx, "CopyNote", func() { note = slices.Clone(c.st.copyNote) })
 	return note, err
 }
 
-// PutCopyNote leaves that note, unless a later one is there already.
+// PutCopyNote stores the progress of a copy, unless a later one is stored.
 func (c *Client) PutCopyNote(ctx context.Context, note []byte) error {
 	mine := slices.Clone(note)
 	c.st.notes++
@@ -212,7 +212,7 @@ func (c *Client) PutCopyNote(ctx context.Context, note []byte) error {
 	}, nil)
 }
 
-// ReserveBlock reserves numbers of a host.
+// ReserveBlock reserves a block of numbers for a host.
 func (c *Client) ReserveBlock(ctx context.Context, host string, size int64) (int64, error) {
 	first := int64(1)
 	err := c.write(ctx, "ReserveBlock", "block "+host, func() {

@@ -33,7 +33,7 @@ const (
 	wrongFeed     = "wrong feed"      // the feed has a paste that its row does not justify, or lacks one
 )
 
-// Violation is something wrong that a schedule has led to.
+// Violation is a wrong result of a schedule.
 type Violation struct {
 	Seed uint64
 	Kind string
@@ -61,11 +61,11 @@ func inBucket(b library.Bucket, v principal.Visibility, itemTenant, ownerTenant 
 	return b == principal.Private
 }
 
-// tenant is the middle part of an id.
+// tenant returns the middle part of an id.
 func tenant(id string) string { return strings.Split(id, ":")[1] }
 
-// audit compares all derived cells with what the headers justify, when nothing is in flight any
-// more.
+// audit compares all derived cells with those that follow from the headers, when nothing is in
+// flight any more.
 func (st *Store) audit(report func(kind, format string, args ...any)) {
 	for _, l := range st.inFlightLists {
 		if l.holds() {
@@ -130,7 +130,7 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 	}
 }
 
-// auditLibrary compares set and order of the entries of each bucket.
+// auditLibrary compares the entries of each bucket, and their order.
 func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string, args ...any)) {
 	var want, got []expected
 	for _, p := range st.contents {

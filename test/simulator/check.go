@@ -38,7 +38,7 @@ func (r *run) verify() {
 	}
 }
 
-// compare has the product audit and read what was checked.
+// compare runs the product's audit and reads all libraries.
 func (r *run) compare() {
 	p := r.procs[len(r.procs)-1]
 	done := false
@@ -83,8 +83,8 @@ func (r *run) expiring() bool {
 	return false
 }
 
-// readAll pages through each library as its owner, as anybody, and by some other
-// way, and compares with the headers.
+// readAll pages through each library as its owner, as an anonymous viewer, and in
+// another drawn way, and compares the pages with the headers.
 func (r *run) readAll(p *process) {
 	for _, owner := range r.w.principals {
 		if r.st.deleted(owner) {

@@ -16,7 +16,7 @@ func compareClaim(c claim.Claim, k claim.Key) int {
 // claimGroup is the Paxos group of a claim.
 func claimGroup(k claim.Key) string { return "claim " + k.Space + " " + k.Name }
 
-// claimAt returns the claim of a key, the zero one if there is none.
+// claimAt returns the claim of a key, or the zero claim.
 func (st *Store) claimAt(k claim.Key) claim.Claim {
 	if i, ok := find(st.claims, k, compareClaim); ok {
 		return st.claims[i]

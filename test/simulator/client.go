@@ -20,13 +20,13 @@ type Client struct {
 	inject func(n int) Fault
 	// outage is how many of the next writes fail too, after one has.
 	outage int
-	// calm: no faults befall the calls of this client.
+	// calm: calls of this client have no faults.
 	calm bool
 }
 
 var _ backend.Store = (*Client)(nil)
 
-// NewClient connects an actor; nil makes an ordinary backend.
+// NewClient returns the client of an actor, or for nil an ordinary backend.
 func NewClient(st *Store, a *Actor) *Client {
 	c := &Client{st: st, a: a}
 	if a != nil {
@@ -59,7 +59,7 @@ var faultNames = [...]string{"none", "refused", "unknown-lost", "unknown-late", 
 
 func (f Fault) String() string { return faultNames[f] }
 
-// Faults say how many of the calls of a schedule go wrong.
+// Faults sets how often each fault happens in a schedule.
 type Faults struct {
 	Budget  int    // remaining faults
 	Chance  uint64 // in 1024, for each call
@@ -121,8 +121,8 @@ func (c *Client) draw(write, conditional bool) Fault {
 	return fault
 }
 
-// begin is the way of a call to the store: other tasks run meanwhile. cause is the error that
-// the caller gets if the call fails.
+// begin starts a call of the store, while other tasks run. cause is the error that the caller gets
+// if the call fails.
 func (c *Client) begin(ctx context.Context, call string, write, conditional bool, m *message) (fault Fault, cause error) {
 	c.a.check()
 	if err := ctx.Err(); err != nil {
@@ -142,7 +142,7 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	if d := c.stall(ctx, t, conditional); d == 0 {
 		s.giveWay(t)
 	} else if c.a.block(ctx, d); ctx.Err() != nil {
-		// The caller gives up. What it has sent may arrive all the same.
+		// The caller gives up. Its request may still arrive.
 		c.st.struck++
 		c.st.givenUp++
 		fault, cause = Refused, ctx.Err()
@@ -160,11 +160,11 @@ func (c *Client) begin(ctx context.Context, call string, write, conditional bool
 	return fault, cause
 }
 
-// outlasting is the chance, in 1024, that a call that takes long takes longer
-// than its caller waits for it.
+// outlasting is the chance, in 1024, that a slow call takes longer than its caller
+// waits for it.
 const outlasting = 200
 
-// stall is how long a call takes beyond the usual; mostly 0.
+// stall returns how much longer than usual a call takes, mostly 0.
 func (c *Client) stall(ctx context.Context, t *task, conditional bool) time.Duration {
 	if c.calm {
 		return 0
@@ -193,7 +193,7 @@ func faultSuffix(f Fault) string {
 	return " [" + f.String() + "]"
 }
 
-// end is the way back; a call that failed may have taken its time.
+// end ends a call; one that failed may have taken long.
 func (c *Client) end(failed bool) {
 	s := c.st.s
 	if failed && s.chance(300) {
@@ -203,7 +203,7 @@ func (c *Client) end(failed bool) {
 	s.giveWay(s.current)
 }
 
-// read carries a read out.
+// read runs a read.
 func (c *Client) read(ctx context.Context, call string, look func()) error {
 	if c.a == nil {
 		c.st.mu.Lock()
@@ -273,7 +273,7 @@ func (c *Client) write(ctx context.Context, call, partition string, apply, rest 
 	return cause
 }
 
-// partly applies one part of a write; the other comes late or never.
+// partly applies one part of a write; the other part arrives late or never.
 func (c *Client) partly(m *message, apply, rest func()) {
 	if rest == nil {
 		return

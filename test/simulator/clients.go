@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// client makes operations one after the other, through one process; when that
-// dies it may go on through the next.
+// client makes operations one after the other, through one process. If that dies
+// it may continue through another one.
 type client struct {
 	queue   []*Operation
 	readers int

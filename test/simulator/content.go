@@ -14,7 +14,7 @@ import (
 
 func byMember(m library.Member, p principal.ID) int { return cmp.Compare(m.Principal, p) }
 
-// read is one reading of a partition.
+// read is a read of a partition.
 func (p *contentPart) read(id library.ContentID, members []principal.ID, key *commit.RequestKey, further ...library.RowKey) library.ContentRows {
 	r := library.ContentRows{Header: library.Header{}}
 	if len(members) > 0 {
@@ -72,7 +72,7 @@ func (c *Client) Read(ctx context.Context, id library.ContentID, q library.Conte
 	return &r, nil
 }
 
-// ReadMany reads several partitions, each for itself.
+// ReadMany reads several partitions, each in its own step.
 func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	rows := make([]library.ContentRows, len(ids))
 	err := c.read(ctx, "ReadMany", func() {
@@ -128,7 +128,7 @@ func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (commit.
 	return v, nil
 }
 
-// running is the operation on whose behalf the call is made.
+// running returns the operation that makes the call.
 func (c *Client) running() *Operation {
 	if c.a == nil || c.a.s.current == nil {
 		return nil
@@ -214,8 +214,7 @@ func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.Reques
 	return slices.Insert(list, i, row)
 }
 
-// Settle removes what is settled; the positions and each row are conditional writes of their
-// own.
+// Settle removes settled positions and rows, each in its own conditional write.
 func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
 	mine := *s
 	mine.Positions = slices.Clone(s.Positions)

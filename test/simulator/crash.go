@@ -8,10 +8,10 @@ import (
 	"carrel/principal"
 )
 
-// Scenario is an operation that is made to fail at each of its store calls.
+// Scenario is an operation that fails at each of its store calls in turn.
 type Scenario struct {
 	Name string
-	// before are operations that go before it, undisturbed.
+	// before has operations that run before it, without faults.
 	before []*Operation
 	op     *Operation
 	tune   library.Tuning
@@ -19,9 +19,9 @@ type Scenario struct {
 	// recovery repairs.
 	prepare func(*Store)
 	after   func(ctx context.Context, p *process) error
-	// linger is how long the process lives on after the answer at least.
+	// linger is how long the process lives at least after the answer.
 	linger time.Duration
-	// refused: undisturbed, the operation is refused.
+	// refused: the operation is refused even without faults.
 	refused bool
 }
 
@@ -31,10 +31,10 @@ type CallPoint struct {
 	Call string
 }
 
-// CrashFaults are the faults for each call.
+// CrashFaults has the faults of each call.
 var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
 
-// crashWorld is the world of all scenarios.
+// crashWorld builds the world of all scenarios.
 func crashWorld(st *Store, _ *Scheduler) world {
 	w := world{principals: []principal.ID{ann, bob, cid, crew}, contents: []library.ContentID{item}, groups: []principal.ID{crew}}
 	at := st.addEverybody(w.principals[:3])
@@ -45,7 +45,7 @@ func crashWorld(st *Store, _ *Scheduler) world {
 	return w
 }
 
-// again returns an operation that was not called yet.
+// again returns a copy of an operation that was not called yet.
 func (o *Operation) again() Operation {
 	copied := *o
 	if o.lease != nil {
@@ -59,7 +59,7 @@ func (o *Operation) again() Operation {
 	return copied
 }
 
-// Record plays a scenario without faults and returns the store calls of its process from the
+// Record runs a scenario without faults and returns the store calls of its process from the
 // start of the operation until nothing is in flight.
 func (m *Machine) Record(ctx context.Context, sc *Scenario, seed uint64) ([]CallPoint, []Violation) {
 	var points []CallPoint
@@ -70,8 +70,8 @@ func (m *Machine) Record(ctx context.Context, sc *Scenario, seed uint64) ([]Call
 	return points, found
 }
 
-// Crash plays a scenario with a fault at one call. It returns the name of that call, empty if
-// it was never made.
+// Crash runs a scenario with a fault at one call. It returns the name of that call, or "" if it was
+// never made.
 func (m *Machine) Crash(ctx context.Context, sc *Scenario, seed uint64, at CallPoint, fault Fault) (string, []Violation) {
 	befell := ""
 	found := m.playScenario(ctx, sc, seed, false, func(c *Client) {

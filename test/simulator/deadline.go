@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// deadline is a context that ends at a simulated time. It has ended for every check after that
-// time, and wakes those who wait with it.
+// deadline is a context that ends at a simulated time. From then on Err returns an error, and tasks
+// that wait with it are woken.
 type deadline struct {
 	context.Context
 	a        *Actor
@@ -29,7 +29,7 @@ func (a *Actor) Deadline(ctx context.Context, d time.Duration) (context.Context,
 	}
 }
 
-// Deadline is when the context ends at the latest, in simulated time.
+// Deadline returns the simulated time at which the context ends at the latest.
 func (c *deadline) Deadline() (time.Time, bool) {
 	at := epoch.Add(c.at)
 	if before, ok := c.Context.Deadline(); ok && before.Before(at) {
@@ -38,7 +38,7 @@ func (c *deadline) Deadline() (time.Time, bool) {
 	return at, true
 }
 
-// Err is DeadlineExceeded from the deadline on.
+// Err returns DeadlineExceeded from the deadline on.
 func (c *deadline) Err() error {
 	if err := c.Context.Err(); err != nil {
 		return err

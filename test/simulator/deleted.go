@@ -42,8 +42,7 @@ func (st *Store) auditDeleted(p *principalPart, report func(kind, format string,
 	}
 }
 
-// alive reports whether a principal may have been there at some moment: it was not deleted
-// throughout.
+// alive reports whether a principal may have existed at some moment of an operation.
 func (h *History) alive(id principal.ID, start, end int) bool {
 	states := h.ofPrincipal(id).states
 	if len(states) == 0 || states[0].step > start {

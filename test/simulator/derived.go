@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// ApplyIndexBatch is 1: the finest interleaving.
+// ApplyIndexBatch returns 1, for the finest interleaving.
 func (c *Client) ApplyIndexBatch() int { return 1 }
 
 // ApplyIndex writes the derived rows of one principal: its library, atomically, and separately
@@ -63,7 +63,7 @@ func (st *Store) applyReverse(e *library.IndexUpdate) {
 	}
 }
 
-// Changes lists the changes of a library. They are kept for ever.
+// Changes lists the changes of a library, which the simulated store never deletes.
 func (c *Client) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	var page []library.Change
 	err := c.read(ctx, "Changes", func() {
@@ -102,8 +102,8 @@ func (c *Client) PageLibrary(ctx context.Context, s library.Slice) ([]library.En
 	return page, err
 }
 
-// OpenLibrary makes the readings of an opening one after the other, in an order
-// that a cluster may happen to have: the slice is the first.
+// OpenLibrary makes the reads of an opening one after the other, the slice first,
+// which is a possible order on a cluster.
 func (c *Client) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
 	o := new(library.Opening)
 	var err error
@@ -147,7 +147,7 @@ func (c *Client) Recorded(ctx context.Context, owner principal.ID) (bool, error)
 	return recorded, err
 }
 
-// SetBuilt says that both are complete, as of an instant.
+// SetBuilt marks both as complete, as of an instant.
 func (c *Client) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.write(ctx, "SetBuilt", "", func() {
 		lib := c.st.library(owner)
@@ -156,7 +156,7 @@ func (c *Client) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.In
 	}, nil)
 }
 
-// RebuildNote reads how far a rebuild has got.
+// RebuildNote reads the progress of a rebuild.
 func (c *Client) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	var note []byte
 	err := c.read(ctx, "RebuildNote", func() {
@@ -227,7 +227,7 @@ func (c *Client) SharedWith(ctx context.Context, owner principal.ID, after libra
 	return rows, err
 }
 
-// Roles are owner's rows for ids.
+// Roles returns owner's rows for ids.
 func (c *Client) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	roles := make([]library.ContentRole, len(ids))
 	err := c.read(ctx, "Roles", func() {

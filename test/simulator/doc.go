@@ -3,9 +3,9 @@
 //
 // # A schedule
 //
-// A schedule is one run, drawn from a seed: the same seed is the same run, down
-// to the hash of its trace. "make sim SEED=n" prints every step of it. A Machine
-// plays schedules; a run is one of them (schedule.go, draw.go).
+// A schedule is one run, drawn from a seed: the same seed leads to the same run,
+// with the same hash of its trace. "make sim SEED=n" prints every step of it. A
+// Machine runs schedules; a run is one of them (schedule.go, draw.go).
 //
 // # The world
 // There are two tenants, t and o. Ann and bob are users of t, cid is one of o, and boss is an
@@ -37,8 +37,8 @@
 // after it was answered with an error; a call may take so long that its deadline passes; a
 // client may leave; a process may die (client.go, actor.go, deadline.go). The clocks of
 // processes disagree, and recoverers take over the work of live processes. Deadlines, slowness,
-// faults and crashes differ from schedule to schedule: a schedule with everything in it would
-// show little of each.
+// faults and crashes differ between schedules, because a schedule with all of them would test each
+// only a little.
 //
 // # What is checked
 //
@@ -65,10 +65,10 @@
 // The checks know nothing of how the product works. The package calls library.InBucket and
 // IndexUpdate.Derive only as a backend; the checks use neither.
 //
-// # How it is kept honest
+// # How the simulator is tested
 //
-// TestAblations switches one rule of the protocol off at a time, by a patch of the source, and
-// a violation must then be found. The comment of package ablations says how to add one. "make
+// TestAblations disables one rule of the protocol at a time, by a patch of the source, and a
+// violation must then be found. The comment of package ablations says how to add one. "make
 // sim SEED=n WITHOUT=name" replays a schedule with an ablation. TestWorld_IsReached checks that
 // everything described here happens. TestCrashPoints fails every operation at every store call.
 // TestConformance runs the conformance suite of all stores on the simulated store.

@@ -23,7 +23,7 @@ func compareDraft(d page.DraftRow, k draftName) int {
 // draftGroup is the Paxos group of the drafts of a user.
 func draftGroup(user principal.ID) string { return "drafts " + string(user) }
 
-// draftAt returns a draft, the zero one if there is none.
+// draftAt returns a draft, or the zero draft.
 func (st *Store) draftAt(k draftName) page.DraftRow {
 	i, found := find(st.drafts, k, compareDraft)
 	if !found {

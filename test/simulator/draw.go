@@ -26,7 +26,7 @@ func (r *run) draw() {
 		users, slow = 1+s.pick(2), 128
 		r.ops = r.w.plan(s, 4, 6, moves[:])
 	case 8, 9:
-		// A few principals are called otherwise again and again.
+		// A few principals are renamed again and again.
 		users, slow = 2+s.pick(2), []uint64{0, 300}[s.pick(2)]
 		r.ops = r.w.plan(s, 4, 8, names[:])
 	case 10, 11:
@@ -88,7 +88,7 @@ func (r *run) drawTuning() {
 		r.tune.MaxUnsettled = 1 + s.pick(3)
 	}
 	if s.chance(200) {
-		// Enforcements of a process wait for one another.
+		// The fan-outs of a process wait for one another.
 		r.tune.ProcessWidth = 1 + s.pick(2)
 	}
 }

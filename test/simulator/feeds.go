@@ -87,8 +87,8 @@ func (c *Client) DropEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "DropEntry", "", func() { c.st.feedCell(k).del(int64(k.MTS)) }, nil)
 }
 
-// ListEntries lists entries of a partition. Now and then it says that it has passed many
-// removed entries, whether it has or not.
+// ListEntries lists entries of a partition. Sometimes it reports that it has skipped many removed
+// entries, whether it has or not.
 func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	var all []timeline.Entry
 	behind := func(e, place timeline.Entry) bool {

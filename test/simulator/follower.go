@@ -29,7 +29,7 @@ type follower struct {
 	// leave ends the connection.
 	leave    context.CancelFunc
 	received []delivery
-	// blind: the owner is not to be seen any more.
+	// blind: the follower may no longer see the owner.
 	blind bool
 }
 
@@ -176,7 +176,7 @@ func (f *follower) put(e *library.LibraryEdge) {
 	slices.Sort(f.holds)
 }
 
-// apply does as a client would.
+// apply applies an event like a client.
 func (f *follower) apply(c library.LibraryChange, t *delivery) {
 	switch c := c.(type) {
 	case *library.LibraryEntryPlaced:

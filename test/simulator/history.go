@@ -24,9 +24,9 @@ type History struct {
 	replicated bool
 	// latest is the latest time that some clock of a process may have shown.
 	latest func() clock.Instant
-	// lost are keys that their holders lost, and other wrong states of leases.
+	// lost has keys that their holders lost, and other wrong states of leases.
 	lost []string
-	// broken are states of pastes that must not be.
+	// broken has wrong states of pastes.
 	broken []string
 	// connected are the present followers of the public pastes.
 	connected []*pasteFollower
@@ -125,8 +125,8 @@ func (h *History) answered(o *Operation) {
 	}
 }
 
-// during are the states in force at some moment from start to end. A state that
-// is absent is the zero one.
+// during returns the states in force at some moment from start to end. An absent
+// state is the zero state.
 func (c *contentHistory) during(start, end int) []contentState {
 	first := 0
 	for i, s := range c.states {
@@ -161,7 +161,7 @@ func (p *principalHistory) during(start, end int) []principalState {
 	return p.states[first:until]
 }
 
-// role is the active role of a principal in a state.
+// role returns the active role of a principal in a state.
 func (s *contentState) role(p principal.ID) library.ContentRole {
 	for _, m := range s.members {
 		if m.Principal == p && !m.Leaving {
@@ -248,7 +248,7 @@ func (h *History) made(o *Operation) int {
 	return n
 }
 
-// held reports whether what the operation requests was so at some moment while it ran.
+// held reports whether the requested state held at some moment while the operation ran.
 func (h *History) held(o *Operation) bool {
 	if o.kind == opRebuild || o.kind == opRead {
 		return true

@@ -103,7 +103,7 @@ func (c *Client) PutDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "PutDue", "", func() { c.st.due(d).put(int64(d.MTS)) }, nil)
 }
 
-// DueUntil lists what is due.
+// DueUntil lists the hints that are due.
 func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	var dues []commit.Due
 	err := c.read(ctx, "DueUntil", func() {

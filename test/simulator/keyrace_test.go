@@ -9,7 +9,7 @@ import (
 	"carrel/principal"
 )
 
-// keyRaces are the seeds of creations that use one key at the same time.
+// keyRaces is the number of seeds of concurrent creations with one key.
 const keyRaces = 4000
 
 // keyRace plays two creations by one viewer with one key and two inputs, each through a gateway

@@ -14,7 +14,7 @@ import (
 type leaseCall struct {
 	keys []string // of acquireLease; isKeyAvailable has one
 	ttl  int      // in milliseconds
-	// of is the lease that is confirmed, cancelled or read; foreign: with another token.
+	// of is the lease that is confirmed, cancelled or read. foreign: another token is sent.
 	of      *granted
 	foreign bool
 	// wait, if it is set, is how long the client waits before the call; otherwise that is drawn.

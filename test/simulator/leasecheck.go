@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 // backwards is how far a clock goes back within an operation at most.
 const backwards = 100 * time.Millisecond
 
-// latestClock is the latest time that some clock of a process may have shown.
+// latestClock returns the latest time that any clock of a process may have shown.
 func (r *run) latestClock() clock.Instant {
 	var fastest time.Duration
 	for _, p := range r.procs {
@@ -41,7 +41,7 @@ func (r *run) leaseAnswered(o *Operation) {
 	}
 }
 
-// verifyLease returns what is wrong with an answer; "": nothing.
+// verifyLease returns what is wrong with an answer, or "".
 func (r *run) verifyLease(o *Operation) string {
 	switch c := o.lease; {
 	case o.kind == opAcquire:
@@ -222,7 +222,7 @@ func (r *run) checkKeyed() {
 	}
 }
 
-// madeBy says why an operation must not have made a state of a lease; "": it may have.
+// madeBy returns why an operation must not have made a state of a lease, or "".
 func madeBy(l *leaseHistory, s *leaseState) string {
 	var kind opKind
 	switch s.state {
@@ -289,7 +289,7 @@ func (r *run) sweepAll(ctx context.Context, p *process) error {
 	return r.takeTheRest(ctx, p, held)
 }
 
-// lastDeadline is the last deadline of all leases, in true time.
+// lastDeadline returns the last deadline of all leases, in true time.
 func (r *run) lastDeadline() (last time.Duration) {
 	for _, l := range r.hist.leases {
 		for _, s := range l.states {
@@ -311,7 +311,7 @@ func scrubAll(ctx context.Context, svc *repair.Service) error {
 	}
 }
 
-// takeTheRest wants a key at a time: a lone contender gets every free one.
+// takeTheRest leases every free key, one at a time: a lone client must get each of them.
 func (r *run) takeTheRest(ctx context.Context, p *process, held map[string]lease.ID) error {
 	for _, k := range []string{"a", "b", "c", "d", "e"} {
 		got, err := p.leases.Acquire(ctx, &principal.Viewer{User: ann}, lease.Acquire{Documents: []lease.Document{{Key: k}}})

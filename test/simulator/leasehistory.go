@@ -69,16 +69,16 @@ func (h *History) ofClaim(name string) *claimHistory {
 	return c
 }
 
-// now is the last state.
+// now returns the last state.
 func (l *leaseHistory) now() *leaseState { return &l.states[len(l.states)-1] }
 
-// during are the states in force at some moment from step start to step end.
+// during returns the states in force at some moment from step start to step end.
 func (l *leaseHistory) during(start, end int) []leaseState {
 	return inForce(l.states, start, end, func(s leaseState) int { return s.step })
 }
 
-// inForce cuts out the states that are in force at some moment from start to end. The
-// first one of all is in force from the beginning.
+// inForce returns the states in force at some moment from start to end. The first state is in force
+// from the beginning.
 func inForce[T any](states []T, start, end int, step func(T) int) []T {
 	first, until := 0, len(states)
 	for i, s := range states {
@@ -93,7 +93,7 @@ func inForce[T any](states []T, start, end int, step func(T) int) []T {
 	return states[first:until]
 }
 
-// leaseChanged takes down a new state of a lease.
+// leaseChanged records a new state of a lease.
 func (st *Store) leaseChanged(r lease.Row, by *Operation) {
 	h := st.history
 	if h == nil {
@@ -143,7 +143,7 @@ func readLeaseRow(r lease.Row) leaseState {
 	return s
 }
 
-// mayFollow says why a state of a lease must not follow another one; "": it may.
+// mayFollow returns why a state of a lease must not follow another one, or "".
 func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 	ended := slices.ContainsFunc(l.states, func(s leaseState) bool { return s.state > lease.Confirmed })
 	switch {
@@ -214,7 +214,7 @@ func (st *Store) keysStay() {
 	}
 }
 
-// lacks returns a key of a lease whose claim does not point to it; "": there is none.
+// lacks returns a key of a lease whose claim does not point to it, or "".
 func (st *Store) lacks(l *leaseHistory) string {
 	for _, k := range l.now().keys {
 		if st.claimAt(claim.Leased(k)).Record != string(l.id) {

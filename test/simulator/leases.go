@@ -15,7 +15,7 @@ func compareLease(r lease.Row, id lease.ID) int { return cmp.Compare(r.ID, id) }
 // leaseGroup is the Paxos group of a lease.
 func leaseGroup(id lease.ID) string { return "lease " + string(id) }
 
-// leaseAt returns the row of a lease, the zero one if there is none.
+// leaseAt returns the row of a lease, or the zero row.
 func (st *Store) leaseAt(id lease.ID) lease.Row {
 	if i, ok := find(st.leases, id, compareLease); ok {
 		return copyLease(st.leases[i])
@@ -29,7 +29,7 @@ func copyLease(r lease.Row) lease.Row {
 	return r
 }
 
-// putLease stores a row, whatever is there.
+// putLease stores a row unconditionally.
 func (st *Store) putLease(r lease.Row) {
 	i, found := find(st.leases, r.ID, compareLease)
 	if found {

@@ -79,7 +79,7 @@ func (r *run) newestOf(ctx context.Context, p *process, tenant string) ([]librar
 	return nil, fmt.Errorf("the list has no end: %v", all)
 }
 
-// expectNewest is the public content of a tenant that exists now, the newest first.
+// expectNewest returns the public content of a tenant that exists now, newest first.
 func (r *run) expectNewest(tenant string) []library.ContentID {
 	var found []*contentPart
 	for _, c := range r.st.contents {

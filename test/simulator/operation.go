@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-// opKind is a verb of the Service.
+// opKind is a method of the Service.
 type opKind uint8
 
 const (
@@ -76,7 +76,7 @@ func (k opKind) ofPrincipal() bool {
 // deletes reports whether the operation deletes a user or a group.
 func (k opKind) deletes() bool { return k == opDeleteUser || k == opDeleteGroup }
 
-// outcomeOf is what a caller knows of its operation.
+// outcomeOf is what a caller knows about its operation.
 type outcomeOf uint8
 
 const (

@@ -57,7 +57,7 @@ func (h *History) madePage(o *Operation) (made []*pageState) {
 	return made
 }
 
-// verifyPage returns what is wrong with an answer; "": nothing.
+// verifyPage returns what is wrong with an answer, or "".
 func (h *History) verifyPage(o *Operation) string {
 	made := h.madePage(o)
 	switch {

@@ -107,7 +107,7 @@ func (o *Operation) askPages(ctx context.Context, p *process) error {
 	return nil
 }
 
-// readText reads the text that suits the viewer, with its body.
+// readText reads the text in the viewer's preferred locale, with its body.
 func (o *Operation) readText(ctx context.Context, p *process, v *principal.Viewer, locale *string) error {
 	found, err := p.pages.Texts(ctx, v, []library.ContentID{o.content}, page.TextQuery{Locale: locale})
 	if err != nil || found[0] == nil {
@@ -120,7 +120,7 @@ func (o *Operation) readText(ctx context.Context, p *process, v *principal.Viewe
 	return err
 }
 
-// look reads what an operation needs before: the base of a text, what is published, or the
+// look reads what an operation needs before it: the base of a text, the revision to publish, or the
 // suggestion to decide.
 func (r *run) look(p *process, o *Operation) {
 	c := o.page

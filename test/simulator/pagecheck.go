@@ -147,7 +147,7 @@ func (p *pageStep) revise(branch int, locale string, v pageRevision, publish boo
 	return v.number
 }
 
-// show has visitors see a title.
+// show sets the title that visitors see.
 func (p *pageStep) show(branch int, locale, title string) {
 	if branch != p.want.current {
 		return

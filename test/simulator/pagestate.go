@@ -168,7 +168,7 @@ func (s *pageState) texts() (all []pageText) {
 	return all
 }
 
-// line returns the line of a locale, an empty one if it has no revision.
+// line returns the line of a locale, which is empty if it has no revision.
 func (s *pageState) line(branch int, locale string) pageLine {
 	for _, l := range s.lines {
 		if l.branch == branch && l.locale == locale {
@@ -189,7 +189,7 @@ func (s *pageState) put(l pageLine) {
 	s.lines = append(s.lines, l)
 }
 
-// revision returns a revision; nil if there is none.
+// revision returns a revision, or nil.
 func (s *pageState) revision(branch int, locale string, number int) *pageRevision {
 	for i, v := range s.revisions {
 		if v.branch == branch && v.locale == locale && v.number == number {
@@ -199,7 +199,7 @@ func (s *pageState) revision(branch int, locale string, number int) *pageRevisio
 	return nil
 }
 
-// suggestion returns a suggestion; nil if there is none.
+// suggestion returns a suggestion, or nil.
 func (s *pageState) suggestion(id string) *pageSuggestion {
 	for i, g := range s.suggestions {
 		if g.id == id {

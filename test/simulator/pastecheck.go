@@ -25,7 +25,7 @@ func (r *run) pasteAnswered(o *Operation) {
 	}
 }
 
-// verifyPaste returns what is wrong with an answer; "": nothing.
+// verifyPaste returns what is wrong with an answer, or "".
 func (r *run) verifyPaste(o *Operation) string {
 	switch {
 	case o.err != nil:

@@ -64,10 +64,10 @@ func (h *History) ofPaste(id paste.ID) *pasteHistory {
 	return p
 }
 
-// now is the last state.
+// now returns the last state.
 func (p *pasteHistory) now() *pasteState { return &p.states[len(p.states)-1] }
 
-// during are the states in force at some moment from step start to step end.
+// during returns the states in force at some moment from step start to step end.
 func (p *pasteHistory) during(start, end int) []pasteState {
 	return inForce(p.states, start, end, func(s pasteState) int { return s.step })
 }
@@ -83,7 +83,7 @@ func (p *pasteHistory) some(start, end int, wanted func(s *pasteState) bool) boo
 	return false
 }
 
-// pasteChanged takes down a new state of a paste.
+// pasteChanged records a new state of a paste.
 func (st *Store) pasteChanged(r paste.Row, by *Operation) {
 	h := st.history
 	if h == nil {
@@ -145,7 +145,7 @@ func readPasteRow(r paste.Row) pasteState {
 	return s
 }
 
-// mayFollowPaste says why a state of a paste must not follow another one; "": it may.
+// mayFollowPaste returns why a state of a paste must not follow another one, or "".
 func (h *History) mayFollowPaste(p *pasteHistory, before, after *pasteState) string {
 	switch {
 	case before.seq == 0:

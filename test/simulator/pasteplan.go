@@ -19,7 +19,7 @@ func isAboutPastes(seed uint64) bool { return seed%leaseShare == pasteSeed }
 var pasteKinds = [...]opKind{opPaste, opPaste, opPaste, opPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste,
 	opDeletePaste, opReadPaste, opReadPaste, opLatest, opLatest, opLatest}
 
-// untilMidnight is from the beginning of a schedule to a midnight, if it begins shortly before.
+// untilMidnight is the time from the start of a schedule to midnight, if it starts shortly before.
 var untilMidnight = epoch.Add(time.Hour).Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(epoch)
 
 // drawPastes draws the parameters of a schedule about pastes.
@@ -142,5 +142,5 @@ func (r *run) awaitPasteEnd(p *process, of *pasted) {
 	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
 }
 
-// latestDay is the day that a process is in, by its clock.
+// latestDay returns the current day by the clock of a process.
 func latestDay(at clock.Instant) int64 { return at.Time().Unix() / 86400 }

@@ -26,7 +26,7 @@ func compareBody(b bodyRow, ref paste.BodyRef) int {
 	return cmp.Or(cmp.Compare(b.ref.Paste, ref.Paste), bytes.Compare(b.ref.Body[:], ref.Body[:]))
 }
 
-// pasteAt returns the row of a paste, the zero one if there is none.
+// pasteAt returns the row of a paste, or the zero row.
 func (st *Store) pasteAt(id paste.ID) paste.Row {
 	if i, ok := find(st.pastes, id, comparePaste); ok {
 		return copyPaste(st.pastes[i])
@@ -40,7 +40,7 @@ func copyPaste(r paste.Row) paste.Row {
 	return r
 }
 
-// putPaste stores a row, whatever is there.
+// putPaste stores a row unconditionally.
 func (st *Store) putPaste(r paste.Row) {
 	i, found := find(st.pastes, r.ID, comparePaste)
 	if found {
@@ -50,7 +50,7 @@ func (st *Store) putPaste(r paste.Row) {
 	st.pastes = slices.Insert(st.pastes, i, copyPaste(r))
 }
 
-// putBody stores a long body, whatever is there.
+// putBody stores a long body unconditionally.
 func (st *Store) putBody(b bodyRow) {
 	i, found := find(st.bodies, b.ref, compareBody)
 	if found {

@@ -38,7 +38,7 @@ func (r *run) checkPauses() {
 	}
 }
 
-// clockSpread is how far the clocks of the processes have been apart at most.
+// clockSpread returns the largest difference between the clocks of the processes.
 func (r *run) clockSpread() time.Duration {
 	var least, most time.Duration
 	for _, p := range r.procs {

@@ -129,8 +129,8 @@ func (w *world) joiner(s *Scheduler, group principal.ID) principal.ID {
 	return who[s.pick(len(who))]
 }
 
-// crowd makes others act than those who always may: people who have no right to, or may lose
-// it, and who send the version that they have seen.
+// crowd chooses actors who have no right to the operation or may lose it, and who send the version
+// that they have seen.
 func (w *world) crowd(s *Scheduler, o *Operation) {
 	switch o.kind {
 	case opTitle, opVisibility, opDelete, opExpire, opMembers, opShare, opGroup:
@@ -174,8 +174,8 @@ func (w *world) crowd(s *Scheduler, o *Operation) {
 	}
 }
 
-// rows are role changes of one or two principals other than ann; none in eight
-// of them are no role at all.
+// rows draws role changes of one or two principals other than ann; none in eight of
+// them remove the role.
 func (w *world) rows(s *Scheduler, none int) []library.Member {
 	var list []library.Member
 	if w.focus != "" && s.chance(800) {

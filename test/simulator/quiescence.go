@@ -8,8 +8,8 @@ import (
 	"carrel/library"
 )
 
-// live lets the live processes finish what they have in flight: if no process dies, everything
-// must end by itself. linger is how long they live at least.
+// live lets the live processes finish what they have in flight, without a take-over. linger is how
+// long they live at least.
 func (r *run) live(linger time.Duration) {
 	least, end := r.s.now+linger, r.s.now+time.Hour
 	r.until("the living", func() bool { return r.s.now >= least && r.quiet() || r.s.now > end })
@@ -23,8 +23,8 @@ func (r *run) live(linger time.Duration) {
 	}
 }
 
-// drain ends the live processes in good order: what they have in flight is finished, and
-// deferred moves are made at once.
+// drain shuts the live processes down: they finish what they have in flight, and make deferred moves
+// immediately.
 func (r *run) drain() {
 	r.drained = r.s.steps
 	for _, p := range r.procs {

@@ -2,7 +2,7 @@
 
 package simulator
 
-// underRace: the detector makes a schedule some twenty times as long, and has
-// nothing to find in what one task at a time does; a few show that handing over
-// is clean.
+// underRace is true with the race detector. It makes a schedule about twenty times as
+// slow, and tasks run one at a time, so a few schedules are enough to check the
+// switches between tasks.
 const underRace = true

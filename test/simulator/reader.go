@@ -196,7 +196,7 @@ func (r *reader) items() []library.ContentID {
 	return all
 }
 
-// last is the step at which the walk ended.
+// last returns the step at which the walk ended.
 func (r *reader) last() int { return r.pages[len(r.pages)-1].end }
 
 // check compares what a reader was shown with the history.
@@ -258,7 +258,7 @@ func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
 		states[0].header.Position != states[0].header.LastModified
 }
 
-// newest is the newest position that any item has had up to a step.
+// newest returns the newest position that any item has had up to a step.
 func (h *History) newest(step int) clock.Instant {
 	var newest clock.Instant
 	for _, c := range h.contents {

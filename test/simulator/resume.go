@@ -39,8 +39,8 @@ func (r *run) resumeWalks(p *process) {
 	}
 }
 
-// movedSince are the items that the reader must see now, and that have moved
-// beyond every position that there was when its walk ended.
+// movedSince returns the items that the reader must see now and whose positions are
+// newer than all that existed when its walk ended.
 func (r *run) movedSince(w *reader) []library.ContentID {
 	now := readPage{view: w.view, start: r.s.steps, end: r.s.steps}
 	newest := r.hist.newest(w.last())

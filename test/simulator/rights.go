@@ -73,7 +73,7 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 
 func sameInstant(a, b *clock.Instant) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// changedMembers are the principals whose roles differ between two states.
+// changedMembers returns the principals whose roles differ between two states.
 func changedMembers(before, after *contentState) []principal.ID {
 	var changed []principal.ID
 	for _, s := range []*contentState{before, after} {

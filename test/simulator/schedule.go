@@ -8,7 +8,7 @@ import (
 	"carrel/library/listing"
 )
 
-// Machine plays schedules, one after another, and reuses what it can.
+// Machine runs schedules, one after another, and reuses memory between them.
 type Machine struct {
 	s  *Scheduler
 	st *Store
@@ -31,8 +31,8 @@ func isAboutLibraries(seed uint64) bool {
 	return seed%leaseShare != 0 && !isAboutPages(seed) && !isAboutPastes(seed)
 }
 
-// someFollow is the usual chance that libraries are followed: such schedules
-// take several times as long as others.
+// someFollow is the usual chance that libraries are followed. It is low, because such
+// schedules take several times as long as others.
 const someFollow = 100
 
 // NewMachine returns a Machine.
@@ -44,7 +44,7 @@ func NewMachine() *Machine {
 // Close releases what the Machine keeps.
 func (m *Machine) Close() { m.s.Close() }
 
-// TraceHash is that of the last schedule.
+// TraceHash returns the hash of the trace of the last schedule.
 func (m *Machine) TraceHash() uint64 { return m.s.TraceHash() }
 
 // run is one schedule.
@@ -61,7 +61,7 @@ type run struct {
 	procs []*process
 	users []*client
 	walks []*reader
-	// followers keep libraries before their users' eyes.
+	// followers have copies of libraries that they keep up to date.
 	followers []*follower
 	// drained is the step at which processes began to drain; 0: none did.
 	drained int
@@ -72,7 +72,7 @@ type run struct {
 	scrubs bool
 	// deadlines: the product's own deadlines end what takes long.
 	deadlines bool
-	// brisk: clients pause about as long as the background does.
+	// brisk: clients pause about as long as background work.
 	brisk bool
 	// together: clients prefer a process that serves others.
 	together bool
@@ -103,7 +103,7 @@ func (r *run) report(kind, format string, args ...any) {
 	r.found = append(r.found, Violation{r.seed, kind, fmt.Sprintf(format, args...)})
 }
 
-// Play plays the schedule of a seed and returns what is wrong at its end.
+// Play runs the schedule of a seed and returns the violations at its end.
 func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 	build, draw := (*Store).build, (*run).draw
 	switch {

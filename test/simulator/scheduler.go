@@ -95,22 +95,22 @@ func (s *Scheduler) Close() {
 	s.workers, s.spare = nil, nil
 }
 
-// chance is true in n of 1024 cases.
+// chance returns true in n of 1024 cases.
 func (s *Scheduler) chance(n uint64) bool { return n > 0 && s.rng.Uint64()&1023 < n }
 
-// pick is a number below n.
+// pick returns a random number below n.
 func (s *Scheduler) pick(n int) int { return int(s.rng.Uint64N(uint64(n))) }
 
-// note mixes what happened into the hash of the trace.
+// note adds an event to the hash of the trace.
 func (s *Scheduler) note(v uint64) { s.hash = (s.hash ^ v) * 1099511628211 }
 
 // TraceHash identifies a run: equal runs have equal hashes.
 func (s *Scheduler) TraceHash() uint64 { return s.hash }
 
-// Steps is the number of steps of this run.
+// Steps returns the number of steps of this run.
 func (s *Scheduler) Steps() int { return s.steps }
 
-// spawn makes a task of the actor.
+// spawn starts a task of the actor.
 func (s *Scheduler) spawn(a *Actor, op *Operation, body func()) *task {
 	s.tasks++
 	t := &task{id: s.tasks, actor: a, op: op, body: body, slow: s.chance(s.slow)}
@@ -140,8 +140,8 @@ func (s *Scheduler) grow() {
 	s.spare = append(s.spare, w)
 }
 
-// runTask runs a task to its end; a panic that is no end of a process is a
-// defect of the product and ends the run.
+// runTask runs a task to its end. A panic other than the end of a process is a
+// defect of the product, and ends the run.
 func (s *Scheduler) runTask(t *task) {
 	defer func() {
 		t.done = true
@@ -258,7 +258,7 @@ func (s *Scheduler) wakeEnded() {
 	}
 }
 
-// until is when the task's wait ends by time at the latest; 0: never.
+// until returns when the task's wait times out, or 0.
 func (t *task) until() time.Duration {
 	if t.wakeAt == 0 || t.endsAt != 0 && t.endsAt < t.wakeAt {
 		return t.endsAt

@@ -12,7 +12,7 @@ import (
 	"carrel/core/sched"
 )
 
-// scheduler is one that ends with the test.
+// scheduler returns a Scheduler that is closed at the end of the test.
 func scheduler(t *testing.T, seed uint64) *Scheduler {
 	t.Helper()
 	s := NewScheduler()
@@ -29,7 +29,7 @@ func toEnd(t *testing.T, s *Scheduler) {
 	}
 }
 
-// interleaving is the order in which three tasks of three steps each ran.
+// interleaving returns the order in which three tasks of three steps each run.
 func interleaving(t *testing.T, s *Scheduler) string {
 	t.Helper()
 	a := s.NewActor("a", 0, 0)

@@ -51,7 +51,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// tally adds up what workers have found.
+// tally adds up the results of workers.
 type tally struct {
 	mu     sync.Mutex
 	found  []Violation
@@ -60,7 +60,7 @@ type tally struct {
 	faulty int
 }
 
-// add adds what a machine has found.
+// add adds the results of a machine.
 func (y *tally) add(m *Machine, found []Violation) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -70,7 +70,7 @@ func (y *tally) add(m *Machine, found []Violation) {
 	y.faulty += m.Faulty
 }
 
-// TestSchedules plays schedules of the whole protocol; none may end wrong.
+// TestSchedules runs schedules of the whole protocol; none may have a violation.
 func TestSchedules(t *testing.T) { play(t, *fromFlag, *everyFlag, *countFlag) }
 
 // TestCopies plays schedules of pages that are served from copies, by a store with three

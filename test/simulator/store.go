@@ -282,7 +282,7 @@ func (st *Store) tracef(format string, args ...any) {
 	}
 }
 
-// decide is the effect of a serial read on the conditional writes in progress on a partition:
+// decide applies the effect of a serial read to the conditional writes in progress on a partition:
 // each is applied now, or never will be, or has not reached its first replica yet and stays in
 // progress.
 func (st *Store) decide(partition string) {

@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// view is who reads whose library, and how.
+// view is a viewer, the owner of the library that it reads, and how it reads it.
 type view struct {
 	viewer, owner principal.ID // no viewer: anonymous
 	admin         bool         // the viewer administers its tenant
@@ -28,7 +28,7 @@ func (s view) String() string {
 	return fmt.Sprintf("%q%s in the library of %s", s.viewer, how, s.owner)
 }
 
-// clockSlack is by how much the clock of a process may go back while it reads.
+// clockSlack is how far the clock of a process may go back while it reads.
 const clockSlack = 100 * time.Millisecond
 
 // mayHaveSeen reports whether the viewer might be shown the item in the owner's library at some
@@ -102,7 +102,7 @@ func (h *History) sees(p *readPage, st *contentState, later []contentState) bool
 	return st.header.Visibility == principal.LoggedIn && mine == here && here == at
 }
 
-// groupsOf are the groups that a principal may have been in at some moment,
+// groupsOf returns the groups that a principal may have been in at some moment,
 // directly or through others.
 func (h *History) groupsOf(id principal.ID, start, end int) []principal.ID {
 	var groups []principal.ID
@@ -128,7 +128,7 @@ func (s *principalState) has(p principal.ID) bool {
 	return s.header.State != commit.Deleted && s.role(p) != principal.NotInGroup
 }
 
-// roleThrough is the strongest role of a principal and of groups in a state.
+// roleThrough returns the strongest role of a principal and of groups in a state.
 func (s *contentState) roleThrough(p principal.ID, groups []principal.ID) library.ContentRole {
 	role := s.role(p)
 	for _, g := range groups {

@@ -39,7 +39,7 @@ type world struct {
 	principals []principal.ID
 	contents   []library.ContentID
 	groups     []principal.ID
-	// crowded: others than ann change things too, who may not always do so.
+	// crowded: others than ann make changes too, and do not always have the right to.
 	crowded bool
 	// soon is the chance, in 1024, that an item that is given an end expires while
 	// others use it.
@@ -48,7 +48,7 @@ type world struct {
 	focus principal.ID
 }
 
-// build fills an empty store with a world in which everything is in order.
+// build fills an empty store with a consistent world.
 func (st *Store) build(s *Scheduler) world {
 	w := world{principals: []principal.ID{ann, bob, cid, crew}, groups: []principal.ID{crew}}
 	if s.chance(300) {

@@ -12,7 +12,7 @@ type Patch struct {
 	Old, New string
 }
 
-// Schedules are a kind of schedules.
+// Schedules is a kind of schedules.
 type Schedules uint8
 
 // The kinds of schedules.
@@ -25,7 +25,7 @@ const (
 	Copies                     // those of pages that are served from copies of headers
 )
 
-// Ablation switches one rule of the write protocol off.
+// Ablation disables one rule of the write protocol.
 type Ablation struct {
 	// Name identifies it, for a process and for a replay.
 	Name string
@@ -36,8 +36,8 @@ type Ablation struct {
 	Patches []Patch
 }
 
-// All are the rules that can be switched off. Patches of the same source are in the order of
-// the table: a later one sees what an earlier one has inserted.
+// All has the rules that can be disabled. Patches of the same source are applied in this order: a
+// later one is applied to the result of an earlier one.
 var All = slices.Concat(protocol, copies)
 
 var protocol = []Ablation{
@@ -206,7 +206,7 @@ var protocol = []Ablation{
 	}},
 }
 
-// Find returns the ablation of a name. The error lists the names that there are.
+// Find returns the ablation with a name. The error lists all names.
 func Find(name string) (Ablation, error) {
 	if i := slices.IndexFunc(All, func(a Ablation) bool { return a.Name == name }); i >= 0 {
 		return All[i], nil

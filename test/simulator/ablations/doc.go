@@ -1,12 +1,12 @@
-// Package ablations switches rules of the write protocol off, one at a time, so that the
-// simulator can show that it finds a wrong library without them.
+// Package ablations disables rules of the write protocol, one at a time, so that tests can
+// show that the simulator finds a violation without them.
 //
 // An ablation is a patch: lines of the product's source, and their replacement. The product
 // itself has no switches. All patches are applied at once, as an overlay of the go command,
 // when the simulator is compiled for TestAblations; the inserted code calls commit.Ablated,
-// which the overlay adds, to find out whether its rule is the one that is off. The environment
-// variable CARREL_ABLATION names it. TestMain of the simulator refuses a name that is not in
-// the table, and builds the patched program if a name is given to another:
+// which the overlay adds, to ask whether its rule is disabled. The environment variable
+// CARREL_ABLATION has the name of the disabled rule. TestMain of the simulator refuses a name that
+// is not in the table, and builds and runs the patched tests if the running ones are unpatched:
 //
 //	CARREL_ABLATION=no-fence go test -run TestSchedules ./test/simulator -args -count 1000
 //

@@ -34,7 +34,7 @@ func (s *Service) ablatedClaim(ctx context.Context, l *Lease, early bool) error 
 	return s.claimKeys(ctx, l)
 }
 
-// ablatedFirst is how long a lease lasts before it has its keys.
+// ablatedFirst returns how long a lease lasts before it has its keys.
 func (in *Acquire) ablatedFirst() time.Duration {
 	if commit.Ablated("lease-whole-at-once") {
 		return in.ttl()

@@ -6,7 +6,7 @@ import (
 	"carrel/core/commit"
 )
 
-// ablatedFinish settles before a fan-out what is to be settled after it.
+// ablatedFinish settles before a fan-out instead of after it.
 func (s *Service) ablatedFinish(ctx context.Context, e InFlight) error {
 	if !commit.Ablated("settle-before-index") {
 		return nil
@@ -18,7 +18,7 @@ func (s *Service) ablatedFinish(ctx context.Context, e InFlight) error {
 	return s.settleAll(ctx, &Settlement{ID: e.Content, Positions: positionsOf(rows.Header.Unsettled)})
 }
 
-// ablatedComplete removes the rows that leave before their libraries are clean.
+// ablatedComplete removes the rows of former members before their libraries are updated.
 func (s *Service) ablatedComplete(ctx context.Context, e InFlight) {
 	if !commit.Ablated("member-dropped-at-once") || e.Scope != commit.ScopeListed {
 		return
@@ -36,7 +36,7 @@ func (s *Service) ablatedComplete(ctx context.Context, e InFlight) {
 	_ = s.settleAll(ctx, &all)
 }
 
-// ablatedBefore is the state that a share reads at first.
+// ablatedBefore returns the state that a share reads first.
 func (s *Service) ablatedBefore(ctx context.Context, id ContentID, before **Header) {
 	if !commit.Ablated("plain-share") || *before != nil {
 		return
@@ -78,7 +78,7 @@ func (w *walk) ablatedHeader(page *Header) *Header {
 	return page
 }
 
-// ablatedUnsettled are the positions from which entries are deleted.
+// ablatedUnsettled returns the positions from which entries are deleted.
 func ablatedUnsettled(unsettled []Superseded) []Superseded {
 	if commit.Ablated("only-last-position") && len(unsettled) > 1 {
 		return unsettled[len(unsettled)-1:]

@@ -10,7 +10,7 @@ import (
 // ablated reports whether a rule is off.
 func ablated(name string) bool { return commit.Ablated(name) }
 
-// firstLines are the lines that saves have read first.
+// firstLines has the lines that saves have read first.
 var firstLines sync.Map
 
 // ablatedLine returns the line that a save has read first.

@@ -43,7 +43,7 @@ func (s *Service) ablatedFence(ctx context.Context, e commit.Entry) (*Paste, boo
 	return p, false, err
 }
 
-// ablatedReach returns how far a look reaches that does not overlap the one before.
+// ablatedReach returns how far back a poll reads, without overlapping the one before.
 func ablatedReach(reach time.Duration) time.Duration {
 	if ablated("look-without-overlap") {
 		return lookEvery

@@ -7,7 +7,7 @@ import (
 	"carrel/core/commit"
 )
 
-// ablatedStamp is the stamp up to which a list is deleted.
+// ablatedStamp returns the stamp up to which a list is deleted.
 func (j *Journal) ablatedStamp(stamp int64) int64 {
 	if commit.Ablated("list-dropped-newer") {
 		return max(stamp, int64(clock.Of(j.rt.Now()))) + 1
@@ -15,7 +15,7 @@ func (j *Journal) ablatedStamp(stamp int64) int64 {
 	return stamp
 }
 
-// ablatedEntries are the entries that are finished before a list is deleted.
+// ablatedEntries returns the entries that are finished before a list is deleted.
 func ablatedEntries(entries []commit.Entry) []commit.Entry {
 	if commit.Ablated("take-over-first-entry") {
 		return entries[:min(len(entries), 1)]
@@ -23,7 +23,7 @@ func ablatedEntries(entries []commit.Entry) []commit.Entry {
 	return entries
 }
 
-// ablatedNow is the timestamp of a write.
+// ablatedNow returns the timestamp of a write.
 func (j *Journal) ablatedNow(stamp int64) int64 {
 	if commit.Ablated("coarse-list-clock") {
 		return int64(clock.Of(j.rt.Now().Truncate(time.Second)))
@@ -31,7 +31,7 @@ func (j *Journal) ablatedNow(stamp int64) int64 {
 	return stamp
 }
 
-// ablatedName is the name of a list.
+// ablatedName returns the name of a list.
 func ablatedName(name string) string {
 	if commit.Ablated("list-name-again") {
 		return "00000000000000000000000000000000"
@@ -47,7 +47,7 @@ func ablatedLinger(d time.Duration) time.Duration {
 	return d
 }
 
-// ablatedList is what is written of the list.
+// ablatedList returns the entries that are written as the list.
 func (j *Journal) ablatedList(entries []commit.Entry) []commit.Entry {
 	if !commit.Ablated("deferred-unlisted") {
 		return entries

@@ -8,7 +8,7 @@ import (
 // ablated reports whether a rule is off.
 func ablated(name string) bool { return commit.Ablated(name) }
 
-// lag is for how many steps a replica may not have a new row yet.
+// lag is the number of steps for which a replica may not have a new row yet.
 const lag = 300
 
 // ablatedLeaseAt returns the row of a lease, as a replica that lags behind may have it.
@@ -21,7 +21,7 @@ func (st *Store) ablatedLeaseAt(id lease.ID) lease.Row {
 	return st.leaseAt(id)
 }
 
-// ablatedQuorum is how many replicas answer a call.
+// ablatedQuorum returns the number of replicas that answer a call.
 func ablatedQuorum(call string) int {
 	switch {
 	case call == "InFlight" && ablated("set-at-one"),
