@@ -34,11 +34,11 @@ func (s *Store) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
 }
 
 // PutClaim implements claim.Store.
-func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
+func (s *Store) PutClaim(ctx context.Context, c claim.Claim, replace *claim.Token) (claim.Claim, error) {
 	current := c
 	err := s.changeClaim(ctx, "put a claim", c.Key, func(b *pebble.Batch, key []byte, before claim.Claim) error {
 		none := before == claim.Claim{}
-		if none != (over == nil) || over != nil && *over != before.Token {
+		if none != (replace == nil) || replace != nil && *replace != before.Token {
 			current = before
 			return nil
 		}

@@ -1,11 +1,11 @@
-// Package claim gives a name to one owner only: the URL of an item, the e-mail
-// address of a user, a key of a lease. docs/unique-names.md describes the protocol
-// and its proof.
+// Package claim makes names unique: it gives each name to at most one owner. A name is the URL of
+// an item, the e-mail address of a user or a key of a lease. docs/unique-names.md describes the
+// protocol and its proof.
 //
-// A key has one row, its claim, which points to a record: an item, a user or a lease.
-// The record decides. A key is held if and only if its claim points to a record that
-// says, when it is read serially, that it holds the key. So the record that takes a
-// key, and gives up another one, changes both in its own compare-and-set.
+// A key has one row, its claim, which points to a record: an item, a user or a lease. The record
+// decides. A key is held if and only if its claim points to a record that says, when it is read
+// serially, that it holds the key. A record that takes one key and gives up another therefore does
+// both in one compare-and-set of its own row.
 package claim
 
 import "carrel/core/clock"
@@ -21,7 +21,7 @@ func URL(tenant, url string) Key { return Key{"url:" + tenant, url} }
 // Email returns the key of a normalized e-mail address, which is unique in its tenant.
 func Email(tenant, address string) Key { return Key{"email:" + tenant, address} }
 
-// Leased returns the key that a lease takes under a name of its caller's choice.
+// Leased returns the key of a lease for a name that the client has chosen.
 func Leased(name string) Key { return Key{"key", name} }
 
 // Token identifies one write of a claim. Each write has a new token, so that a process can
@@ -31,7 +31,7 @@ type Token [16]byte
 // Claim is the row of a key.
 type Claim struct {
 	Key
-	// Record is the id of the record that decides.
+	// Record is the id of the record that decides whether the key is held.
 	Record string
 	Token  Token
 	// Until is when the claim lapses. Before that, others do not replace it even if its

@@ -52,10 +52,11 @@ func (c *Claims) now() clock.Instant { return clock.Of(c.rt.Now()) }
 // Until returns when a claim that is taken now lapses, unless its record commits before.
 func (c *Claims) Until() clock.Instant { return c.now().Add(TakenWithin) }
 
-// Take makes the claim of a key point to record, or renews it if it already does. A
-// caller whose record decides by compare-and-set must have read the state that it will
-// replace before it calls Take; to try again, it must read the state and call Take again. A
-// contender relies on that to exclude a change that it does not see.
+// Take makes the claim of a key point to record, or renews it if it already does. A caller whose
+// record decides by compare-and-set must have read the state that it will replace before it calls
+// Take; to try again, it must read the state and call Take again. A concurrent Take for another
+// record relies on this order: the fence that it writes makes every compare-and-set that was
+// planned before it fail.
 //
 // Errors: ErrTaken; CONTENTION if others keep changing the claim; those of the store.
 // None of them is uncertain: a claim changes nothing by itself.
@@ -76,18 +77,18 @@ func (c *Claims) take(ctx context.Context, k Key, record string, until clock.Ins
 				return err
 			}
 		}
-		var over *Token
+		var replace *Token
 		if current != (Claim{}) {
 			if current.Record != record {
-				if err := c.makeWay(ctx, current); err != nil {
+				if err := c.exclude(ctx, current); err != nil {
 					return err
 				}
 			}
-			over = &current.Token
+			replace = &current.Token
 		}
 		mine.Token = c.newToken()
 		var err error
-		if current, err = c.put(ctx, mine, over); err != nil || current == mine {
+		if current, err = c.put(ctx, mine, replace); err != nil || current == mine {
 			return err
 		}
 	}
@@ -95,13 +96,13 @@ func (c *Claims) take(ctx context.Context, k Key, record string, until clock.Ins
 }
 
 // put stores a claim, repeating the write while its outcome is unknown.
-func (c *Claims) put(ctx context.Context, mine Claim, over *Token) (current Claim, err error) {
-	if over != nil {
-		token := *over // over points into a variable that the calls below overwrite
-		over = &token
+func (c *Claims) put(ctx context.Context, mine Claim, replace *Token) (current Claim, err error) {
+	if replace != nil {
+		token := *replace // replace points into a variable that the calls below overwrite
+		replace = &token
 	}
 	err = c.retry(ctx, func() error {
-		current, err = c.store.PutClaim(ctx, mine, over)
+		current, err = c.store.PutClaim(ctx, mine, replace)
 		return err
 	})
 	return current, err
@@ -119,10 +120,10 @@ func (c *Claims) retry(ctx context.Context, write func() error) error {
 	return err
 }
 
-// makeWay makes sure that the record of a claim neither holds the key nor can take it by a
+// exclude makes sure that the record of a claim neither holds the key nor can take it by a
 // pending change. If it returns nil, the claim may be replaced or removed as long as it has
 // its token. The error is ErrTaken if the record holds the key or may be about to take it.
-func (c *Claims) makeWay(ctx context.Context, current Claim) error {
+func (c *Claims) exclude(ctx context.Context, current Claim) error {
 	record, err := c.recordOf(current.Record)
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (c *Claims) makeWay(ctx context.Context, current Claim) error {
 		case applied:
 			return nil
 		case err == nil && look.Status == Idle:
-			return c.movedOn(ctx, record, current)
+			return c.excludedByChange(ctx, record, current)
 		}
 		if err := c.pause(ctx); err != nil {
 			return err
@@ -158,10 +159,10 @@ func (c *Claims) makeWay(ctx context.Context, current Claim) error {
 	return contention()
 }
 
-// movedOn checks a record that was not fenced because it has changed meanwhile. Like a
+// excludedByChange checks a record that was not fenced because it has changed meanwhile. Like a
 // fence, the change excludes every change based on the former state; but it may itself have
 // taken the key.
-func (c *Claims) movedOn(ctx context.Context, record Record, current Claim) error {
+func (c *Claims) excludedByChange(ctx context.Context, record Record, current Claim) error {
 	look, err := record.Look(ctx, current.Record, current.Key)
 	switch {
 	case err != nil:
@@ -176,7 +177,7 @@ func (c *Claims) movedOn(ctx context.Context, record Record, current Claim) erro
 // whether the claim was removed: it stays if its record holds the key or may be about to
 // take it.
 func (c *Claims) Release(ctx context.Context, current Claim) (bool, error) {
-	switch err := c.makeWay(ctx, current); {
+	switch err := c.exclude(ctx, current); {
 	case errors.Is(err, ErrTaken):
 		return false, nil
 	case err != nil:

@@ -9,10 +9,10 @@ type Store interface {
 	// none. A serial read finishes a pending write, and returns the last decided claim;
 	// any other read is a quorum read.
 	ReadClaim(ctx context.Context, k Key, serial bool) (Claim, error)
-	// PutClaim stores c where its key has no claim and over is nil, or where its key has
-	// a claim with the token over. It must return the claim that the key has then, the
-	// zero Claim where it has none. So it also returns c if c was stored before.
-	PutClaim(ctx context.Context, c Claim, over *Token) (Claim, error)
+	// PutClaim stores c if its key has no claim and replace is nil, or if its key has a claim with
+	// the token *replace. It must return the claim that the key has then, the zero Claim where it
+	// has none. So it also returns c if c was stored before.
+	PutClaim(ctx context.Context, c Claim, replace *Token) (Claim, error)
 	// DropClaim must remove the claim of a key iff it points to record and, where token
 	// is not nil, has that token.
 	DropClaim(ctx context.Context, k Key, record string, token *Token) error

@@ -19,7 +19,7 @@ func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Clai
 	if commit.Ablated("fence-refused-unread") {
 		return nil
 	}
-	return c.movedOn(ctx, record, current)
+	return c.excludedByChange(ctx, record, current)
 }
 
 // ablatedWaits reports whether a claim has not lapsed, where that counts.
