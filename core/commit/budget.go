@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Budget is the time that a mutation has before its compare-and-set is sent. All
-// steps before that share it, so that a refusal comes within PrepareWithin no matter
-// how many of them wait for the store.
+// Budget is the time that a mutation has before its compare-and-set is sent. All steps before that
+// share it, so a mutation that fails before then fails within PrepareWithin, however many steps
+// wait for the store.
 type Budget struct{ until time.Duration } // on the monotonic clock
 
 // NewBudget returns the budget of a mutation that begins now.
@@ -18,7 +18,7 @@ func (g *Engine) Within(ctx context.Context, b Budget, most time.Duration) (cont
 	return g.rt.Deadline(ctx, max(0, min(most, b.until-g.rt.Elapsed())))
 }
 
-// Early runs do, which reads what a mutation needs before Decide, in bounded time.
+// Early runs do, a read that a mutation needs before Decide, with a deadline.
 func (g *Engine) Early(ctx context.Context, b Budget, do func(context.Context) error) error {
 	bounded, cancel := g.Within(ctx, b, earlyWithin)
 	defer cancel()

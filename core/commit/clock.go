@@ -7,10 +7,10 @@ import (
 	"carrel/core/fault"
 )
 
-// AheadAtMost is how far a clock may be ahead of its store's. An item that is changed
-// by a clock that is ahead stays first in every library until the other clocks have
-// caught up, and each later change of the item must have a still later timestamp, so
-// the error must be bounded.
+// AheadAtMost is how far the clock of a process may be ahead of its store's clock. An item that is
+// changed by a process whose clock is ahead stays first in every library until the other clocks
+// have caught up, and each later change of the item must have a still later timestamp, so the
+// difference must be bounded.
 const AheadAtMost = 10 * time.Second
 
 // RequireClock returns an error if the clock is too far ahead to change anything.

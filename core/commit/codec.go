@@ -9,9 +9,9 @@ import (
 	"carrel/core/fault"
 )
 
-// A list is written as one block: a version, then entries one after the other. Gateways
-// of earlier versions wrote long lists as several blocks, each of which can be read by
-// itself. Numbers are varints; texts and payloads are prefixed with their length.
+// An in-flight list is written as one block: a version, then entries one after the other. Gateways
+// of earlier versions wrote long lists as several blocks, each of which can be read by itself.
+// Numbers are varints; texts and payloads are prefixed with their length.
 const (
 	blockVersion = 2
 	// firstBlockVersion was written by gateways that had only users, groups and items.
@@ -32,8 +32,8 @@ const (
 	isEnded   = 2
 )
 
-// Encode returns the block of a list, or none if the list is empty. A list of more than
-// MaxBlock bytes is UNAVAILABLE.
+// Encode returns the block of a list, or none if the list is empty. It returns UNAVAILABLE if the
+// list takes more than MaxBlock bytes.
 func Encode(entries []Entry) ([][]byte, error) {
 	if len(entries) == 0 {
 		return nil, nil

@@ -11,22 +11,22 @@ import (
 	"carrel/core/id"
 )
 
-// The id of a keyed creation is fixed before the creation runs, in a row for each caller
-// and key. If an attempt was refused, its key may be used for another input, which
-// replaces the row. The earlier attempt may still be running then, so the new one first
-// claims its id: by compare-and-set it writes a row into the partition of that id, with
-// the same key and the hash of the new input. The claim of another input makes a creation
-// fail with IDEMPOTENCY_MISMATCH, and a creation makes a claim fail. So at most one of two
-// concurrent inputs creates something.
+// A creation with an idempotency key, a keyed creation, reserves its id before it runs, in a row
+// for each caller and key. If an attempt was refused, its key may be used for another input, which
+// replaces the row. The earlier attempt may still be running then, so the new one first claims its
+// id: by compare-and-set it writes a row into the partition of that id, with the same key and the
+// hash of the new input. The claim of another input makes a creation fail with
+// IDEMPOTENCY_MISMATCH, and a creation makes a claim fail. So at most one of two concurrent inputs
+// creates something.
 
-// creationKept is how long the id fixed for a keyed creation is kept, from the start of
-// an attempt. It exceeds requestKept, which is counted from the commit, by the longest
-// time of an attempt and the skew of the gateways' clocks.
+// creationKept is how long the id of a keyed creation stays reserved, from the start of an attempt.
+// It exceeds requestKept, which is counted from the commit, by the longest time of an attempt and
+// the skew of the gateways' clocks.
 const creationKept = requestKept + time.Minute
 
-// maxFixes is how many times a creation tries to replace the row of a refused attempt
-// with the same key while others do the same.
-const maxFixes = 8
+// maxReserveTries is how many times a creation tries to replace the row of a refused attempt with
+// the same key while others do the same.
+const maxReserveTries = 8
 
 // Partition is the state of an id's partition that its creation depends on.
 type Partition struct {
@@ -48,7 +48,7 @@ func (g *Engine) Creates(kind id.Kind, read ReadPartition) { g.partitions[kind] 
 func (g *Engine) partition(ctx context.Context, globalID string, key *RequestKey) (*Partition, error) {
 	read := g.partitions[id.KindOf(globalID)]
 	if read == nil {
-		return nil, fmt.Errorf("the id %q fixed for a creation is not of a known kind", globalID)
+		return nil, fmt.Errorf("the id %q reserved for a creation is not of a known kind", globalID)
 	}
 	p, err := read(ctx, globalID, key)
 	if err != nil {
@@ -57,8 +57,8 @@ func (g *Engine) partition(ctx context.Context, globalID string, key *RequestKey
 	return p, nil
 }
 
-// PutCreationIfAbsent fixes the id of a keyed creation before it runs, so that a repetition
-// uses the same id and finds the first outcome there. fresh returns a new id.
+// PutCreationIfAbsent reserves the id of a keyed creation before it runs, so that a repetition uses
+// the same id and finds the first outcome there. fresh returns a new id.
 func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func() (string, error)) (string, error) {
 	globalID, err := fresh()
 	if err != nil {
@@ -67,7 +67,7 @@ func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func
 	mine := Creation{Key: r.Key, InputHash: r.Hash, ID: globalID, Until: g.Now().Add(creationKept)}
 	write := mine
 	var replace *Creation
-	for range maxFixes {
+	for range maxReserveTries {
 		current, err := g.registers.PutCreationIfAbsent(ctx, write, replace)
 		if err != nil {
 			// It does not matter whether the row was written: it creates nothing by
@@ -103,22 +103,22 @@ func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func
 		Msg: "other requests use this idempotencyKey at the same time; try again"}
 }
 
-// keepID returns the row with which the next attempt of a creation keeps the id that an
-// earlier one has fixed. Once the creation has succeeded, that is the same row. Before, it
-// is a row with a later Until, because a key is kept for a day from the attempt that
-// succeeds. If the id is in use and its request row has expired, keepID returns the zero
-// Creation: the attempt is a new request then.
-func (g *Engine) keepID(ctx context.Context, fixed Creation, until clock.Instant) (Creation, error) {
-	p, err := g.partition(ctx, fixed.ID, &fixed.Key)
+// keepID returns the row with which the next attempt of a creation keeps the id that an earlier
+// attempt has reserved. Once the creation has succeeded, that is the same row. Before, it is a row
+// with a later Until, because a key is kept for a day from the attempt that succeeds. If the id is
+// in use and its request row has expired, keepID returns the zero Creation: the attempt is a new
+// request then.
+func (g *Engine) keepID(ctx context.Context, reserved Creation, until clock.Instant) (Creation, error) {
+	p, err := g.partition(ctx, reserved.ID, &reserved.Key)
 	switch {
 	case err != nil:
 		return Creation{}, err
 	case !p.State.Used():
-		fixed.Until = max(fixed.Until, until)
+		reserved.Until = max(reserved.Until, until)
 	case p.Request == nil || p.Request.Until <= g.Now():
 		return Creation{}, nil
 	}
-	return fixed, nil
+	return reserved, nil
 }
 
 // claim makes sure that no other input with the request's key creates an id. It returns

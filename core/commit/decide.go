@@ -45,8 +45,8 @@ func (g *Engine) NewEntryID() (id EntryID) {
 // unknown outcomes and retries after lost races. It returns the id of the change
 // that was applied; ok is false if nothing needed to change.
 //
-// Errors: those of try; Unavailable if no compare-and-set was sent;
-// CONTENTION; OUTCOME_UNKNOWN, in which case the background resolves it.
+// Errors: those of try; Unavailable if no compare-and-set was sent; CONTENTION; OUTCOME_UNKNOWN, in
+// which case background work finds the outcome.
 func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID, ok bool, err error) {
 	early, cancel := g.Within(ctx, b, PrepareWithin)
 	defer cancel()
@@ -110,9 +110,9 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 		}
 	}
 	// From here on a client that disconnects does not cancel the change.
-	firm, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerAtLast)
+	detached, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerAtLast)
 	defer cancel()
-	applied, err := g.compareAndSet(firm, a)
+	applied, err := g.compareAndSet(detached, a)
 	switch {
 	case err != nil && fault.MayHaveCommitted(err):
 		if kept {

@@ -15,8 +15,8 @@ type Config struct {
 	Runtime   sched.Runtime
 	Journal   Journal
 	Registers RegisterStore
-	// Ahead returns how far this process's clock is at least ahead of its store's;
-	// negative if it is behind. It is nil if they use the same clock.
+	// Ahead returns a lower bound of how far this process's clock is ahead of its store's clock; it
+	// is negative if this clock is behind. Ahead is nil if both use the same clock.
 	Ahead func() time.Duration
 	// Remote reports that calls of the store take a round trip, so that independent
 	// calls are worth tasks of their own.
@@ -53,11 +53,11 @@ func NewEngine(c Config) *Engine {
 	return g
 }
 
-// Now is this process's wall clock.
+// Now returns the time of this process's wall clock.
 func (g *Engine) Now() clock.Instant { return clock.Of(g.rt.Now()) }
 
-// NextMTS returns the write timestamp of the state that follows one of prev. It increases
-// even if the clock does not.
+// NextMTS returns the modification timestamp (mts) of the state that follows a state with timestamp
+// prev. It is greater than prev even if the clock was set back.
 func NextMTS(now, prev clock.Instant) clock.Instant { return max(now, prev+1) }
 
 // MTS returns NextMTS for the current time.

@@ -18,9 +18,9 @@ const (
 )
 
 // Entry is a pending change. It is on the in-flight list of its process from before its
-// compare-and-set is sent until all rows derived from the change are written. Copies of some rows
-// have nothing to be compared with: an entry that changes such a row lingers for as long as there
-// may be copies of the state before.
+// compare-and-set is sent until all rows derived from the change are written. For copies of some
+// rows, nothing tells whether the row has changed since. An entry that changes such a row lingers:
+// it stays on the list for as long as there may be copies of the former state.
 type Entry struct {
 	ID   EntryID
 	Kind Kind
@@ -36,7 +36,7 @@ type Entry struct {
 	// (Journal.Linger). It is not stored.
 	Lingers bool
 	// Ended is whether the change has ended: the entry lingers. There is nothing left to do for it,
-	// and it names no state. With an empty Key it stands for all partitions of its kind.
+	// and its Base names no state. With an empty Key it stands for all partitions of its kind.
 	Ended bool
 	// Payload is what the domain needs to finish the change; nil if there is nothing to
 	// finish. It is not modified in place.

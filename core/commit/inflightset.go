@@ -15,7 +15,7 @@ type InFlightSet struct {
 	keys map[inFlightKey]bool // whether a change is pending
 	// pending is the number of partitions with pending changes.
 	pending int
-	// linger reports that entries linger on the lists of all processes.
+	// linger is what JournalStore.InFlight has returned.
 	linger bool
 }
 
@@ -27,8 +27,8 @@ type inFlightKey struct {
 // Has reports whether a change of a partition may be pending.
 func (s *InFlightSet) Has(kind Kind, key string) bool { return s.keys[inFlightKey{kind, key}] }
 
-// MayHaveChanged reports whether a change of a partition that lingers may be pending, or may have
-// ended within the time for which entries linger.
+// MayHaveChanged reports whether a partition of a kind whose entries linger may have a pending
+// change, or one that ended so recently that its entry lingers.
 func (s *InFlightSet) MayHaveChanged(kind Kind, key string) bool {
 	return !s.linger || s.lists(kind, key) || s.lists(kind, "")
 }
@@ -54,13 +54,13 @@ func (s *InFlightSet) add(e *Entry) {
 const (
 	// setWithin is how long one read of the set may take.
 	setWithin = 2 * time.Second
-	// A set of more than largeSet pending partitions costs more to read than it saves. It is not
-	// read again for largePause. Nor is one whose interval is longer than LongInterval.
+	// A set of more than largeSet pending partitions costs more to read than it saves. After such a
+	// set, or one whose interval is longer than LongInterval, no set is read for largePause.
 	largeSet   = 5_000
 	largePause = 10 * time.Second
 	// readCost is the CPU time that a read costs a replica, and listCost what each list in it adds
 	// (docs/scale.md). A read goes to two of the three replicas of one partition, and every process
-	// makes them. The interval keeps them at readCores cores of each replica.
+	// sends such reads. The interval limits all of them to readCores cores of each replica.
 	readCost  = 100 * time.Microsecond
 	listCost  = 5 * time.Microsecond
 	readCores = 2
@@ -86,10 +86,10 @@ func ReadInterval(lists int) time.Duration {
 // errLargeSet is the error of reads that are not made because the set was large.
 var errLargeSet = errors.New("too many changes or lists are in flight to read them for each request")
 
-// InFlightReader reads the InFlightSet for the requests of a process. At most one read runs at
-// a time. A request never joins a running read, because that may have missed a change that was
-// decided before the request arrived. All requests that arrive meanwhile share the next read.
-// If many processes have lists, there is a pause before it (ReadInterval).
+// InFlightReader reads the InFlightSet for the requests of a process. At most one read runs at a
+// time. A request does not use the result of a read that began before it, which may lack a change
+// that was decided before the request arrived. All requests that arrive meanwhile share the next
+// read. If many processes have lists, there is a pause before it (ReadInterval).
 type InFlightReader struct {
 	rt    sched.Runtime
 	store JournalStore
@@ -146,8 +146,8 @@ func (r *InFlightReader) Size() int {
 	return r.size
 }
 
-// run reads the set, one read after the other, while requests wait. It refuses them while sets are
-// not read: the next read may be many seconds away.
+// run reads the set, one read after the other, while requests wait. It refuses them during
+// largePause, because the next read may be many seconds away.
 func (r *InFlightReader) run() {
 	for {
 		r.mu.Lock()

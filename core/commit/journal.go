@@ -16,18 +16,18 @@ type Journal interface {
 	// End removes the entry, from the stored list with its next write. A decided entry that
 	// lingers stays as an ended one.
 	End(id EntryID)
-	// Linger has the entries of a kind that linger, and all those of other processes' lists, stay
-	// on the list for a time after their changes have ended. It must be called before the first
-	// change. Without it, no entry of the kind lingers.
+	// Linger keeps entries of a kind on the list for a time after their changes have ended: those
+	// with Lingers set, and all that are taken over from other processes' lists. It must be called
+	// before the first change. Without it, no entry of the kind lingers.
 	Linger(kind Kind, d time.Duration)
 	// Defer keeps e, which is decided, until e.Due, when the handler's RunDue is called.
 	// It is merged with the deferred entry of its key, if there is one.
 	Defer(e Entry)
-	// Leave passes the entry to the background, which resumes it as recovery would, with
-	// growing pauses, until it is done. Entries of one partition may be merged.
+	// Leave passes the entry to background work, which resumes it as recovery would, with growing
+	// pauses, until its change is finished. Entries of one partition may be merged.
 	Leave(e Entry)
-	// MayDefer reports whether there is space for deferred moves: undecided changes and
-	// deferred moves must fill less than half of the list.
+	// MayDefer reports whether there is space for deferred changes: undecided and deferred changes
+	// must fill less than half of the list.
 	MayDefer() bool
 	// Repair requests a repair in the background.
 	Repair(r Repair)

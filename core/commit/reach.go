@@ -11,7 +11,7 @@ type Reach struct {
 	// Former is the former name of a user or a group whose name has changed; otherwise
 	// empty.
 	Former string
-	// Principals are the affected ones for ScopeListed, ordered by id.
+	// Principals are the affected principals if the scope is ScopeListed, ordered by id.
 	Principals []string
 }
 

@@ -9,7 +9,7 @@ import (
 	"carrel/core/sched"
 )
 
-// Creation fixes the id of a keyed creation before it runs.
+// Creation is a row that reserves the id of a keyed creation.
 type Creation struct {
 	Key       RequestKey
 	InputHash [32]byte

@@ -17,8 +17,8 @@ const (
 	requestKept = 24 * time.Hour
 )
 
-// checkKey checks the form of an idempotency key of a caller; nil means no key. An
-// anonymous caller, which is empty, is UNAUTHENTICATED, because keys belong to a caller.
+// checkKey checks the form of an idempotency key of a caller; nil means no key. It returns
+// UNAUTHENTICATED for an anonymous caller, whose id is empty, because a key belongs to its caller.
 func checkKey(caller string, key *string) error {
 	if key == nil {
 		return nil
@@ -73,8 +73,8 @@ func (r *Request) Lookup() *RequestKey {
 	return &r.Key
 }
 
-// Answered reports whether row is the first outcome of this same request. A row of another
-// input, including a claim, is IDEMPOTENCY_MISMATCH.
+// Answered reports whether row is the first outcome of this same request. It returns
+// IDEMPOTENCY_MISMATCH if the row has another input, even if it is only a claim.
 func (r *Request) Answered(row *RequestRow, now clock.Instant) (bool, error) {
 	if r == nil || row == nil || row.Until <= now {
 		return false, nil

@@ -10,5 +10,5 @@ type Scope uint8
 const (
 	ScopeNone   Scope = 0 // nobody's: nothing derived depends on what changed
 	ScopeListed Scope = 1 // the principals listed
-	ScopeAll    Scope = 2 // all member rows, leaving ones included; of a user or a group, which is deleted, all that it has
+	ScopeAll    Scope = 2 // of an item, all member rows, also of leaving members; of a deleted user or group, all its rows
 )

@@ -7,8 +7,8 @@ type State uint8
 const (
 	Absent  State = 0 // there is no header
 	Live    State = 1
-	Void    State = 2 // a fence on an id that does not exist: counts as absent everywhere
-	Deleted State = 3 // final; excludes late writers
+	Void    State = 2 // a fence on an id that does not exist; every reader treats it as absent
+	Deleted State = 3 // final: no late write can replace it
 )
 
 // Used reports whether an id in this state is permanently in use.

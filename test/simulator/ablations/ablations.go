@@ -43,7 +43,7 @@ var All = slices.Concat(protocol, copies)
 var protocol = []Ablation{
 	{"entry-after-commit", "the in-flight entry is written after the compare-and-set", Libraries, []Patch{
 		{"core/commit/decide.go", "if err := g.journal.Begin(early, a.Entry); err != nil {", "if err := g.ablatedBegin(ctx, early, a); err != nil {"},
-		{"core/commit/decide.go", "\tg.journal.Decided(a.Entry.ID)\n", "\tif err := g.ablatedAfter(firm, a, kept); err != nil {\n\t\treturn false, err\n\t}\n\tg.journal.Decided(a.Entry.ID)\n"},
+		{"core/commit/decide.go", "\tg.journal.Decided(a.Entry.ID)\n", "\tif err := g.ablatedAfter(detached, a, kept); err != nil {\n\t\treturn false, err\n\t}\n\tg.journal.Decided(a.Entry.ID)\n"},
 	}},
 	{"entry-before-read", "the entry's base is read before the attempt reads the state again", Libraries, []Patch{
 		{"core/commit/decide.go", "g.attempt(ctx, early, a)", "g.attempt(withTry(ctx, try), early, a)"},
@@ -132,7 +132,7 @@ var protocol = []Ablation{
 		{"core/claim/claims.go", "record.Fence(ctx, current.Record, look.Base)", "ablatedFence(ctx, record, current.Record, look.Base)"},
 	}},
 	{"fence-refused-unread", "a record whose fence was refused is not read again", Leases, []Patch{
-		{"core/claim/claims.go", "return c.movedOn(ctx, record, current)", "return c.ablatedMovedOn(ctx, record, current)"},
+		{"core/claim/claims.go", "return c.excludedByChange(ctx, record, current)", "return c.ablatedMovedOn(ctx, record, current)"},
 	}},
 	{"until-of-the-ended", "the claim of a record that has ended is left alone until it lapses", Leases, []Patch{
 		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn ErrTaken\n\t\tcase look.Status == Ended:\n"},

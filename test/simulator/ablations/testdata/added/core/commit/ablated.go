@@ -48,9 +48,9 @@ func (g *Engine) ablatedBegin(ctx, early context.Context, a *Attempt) error {
 }
 
 // ablatedAfter puts the entry on the list after the compare-and-set.
-func (g *Engine) ablatedAfter(firm context.Context, a *Attempt, kept bool) error {
+func (g *Engine) ablatedAfter(detached context.Context, a *Attempt, kept bool) error {
 	if kept && Ablated("entry-after-commit") {
-		return g.journal.Begin(firm, a.Entry)
+		return g.journal.Begin(detached, a.Entry)
 	}
 	return nil
 }
