@@ -54,8 +54,7 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 }
 
 // Beat writes the list unless it is empty and was empty when it was last written. Entries that have
-// lingered long enough leave it.
-// The write shows other processes that its owner is alive.
+// lingered long enough leave it. The write shows other processes that this process is alive.
 func (j *Journal) Beat(ctx context.Context) error {
 	j.mu.Lock()
 	if len(j.entries)+len(j.ended) == 0 && !j.dirty {
@@ -70,8 +69,8 @@ func (j *Journal) Beat(ctx context.Context) error {
 	return w.err
 }
 
-// DoDue runs the deferred moves that are due, the entries passed to the background, and
-// the repairs. It returns when each was tried once.
+// DoDue runs the deferred changes that are due, the entries passed to the background, and the
+// repairs. It returns when each has been tried once.
 func (j *Journal) DoDue(ctx context.Context, s Service) error {
 	w := newWorkers(j.rt)
 	// An entry that fails is due again only after now.
@@ -87,19 +86,19 @@ func (j *Journal) DoDue(ctx context.Context, s Service) error {
 	}
 }
 
-// startDue starts the entries that are due at an elapsed time, as long as there are free
+// startDue starts the entries that are due at now, a monotonic time, as long as there are free
 // workers, and returns how many it started.
 func (j *Journal) startDue(ctx context.Context, s Service, w *workers, now time.Duration) int {
 	due := j.takeDue(w, now)
 	for _, e := range due {
-		w.start(e.troubled(), func() error { j.doOne(ctx, s, e); return nil })
+		w.start(e.failing(), func() error { j.doOne(ctx, s, e); return nil })
 	}
 	return len(due)
 }
 
-// troubled reports whether an attempt at the entry has failed, in its fan-out or in the
-// background. Such an entry never takes a worker from a healthy one.
-func (e *entry) troubled() bool { return e.background || e.failures > 0 }
+// failing reports whether an attempt at the entry has failed, in its fan-out or in the background.
+// Such an entry never takes a worker from an entry without failures.
+func (e *entry) failing() bool { return e.background || e.failures > 0 }
 
 // takeDue marks due entries as busy, as long as there are free workers. Those with the
 // fewest failures come first.
@@ -115,7 +114,7 @@ func (j *Journal) takeDue(w *workers, elapsed time.Duration) []*entry {
 		due = append(due, e)
 	}
 	slices.SortStableFunc(due, func(a, b *entry) int { return cmp.Compare(a.failures, b.failures) })
-	due = slices.DeleteFunc(due, func(e *entry) bool { return !w.reserve(e.troubled()) })
+	due = slices.DeleteFunc(due, func(e *entry) bool { return !w.reserve(e.failing()) })
 	for _, e := range due {
 		e.busy = true
 	}
@@ -219,9 +218,9 @@ func (j *Journal) scrub(ctx context.Context, s Service) error {
 	return nil
 }
 
-// Drain finishes all entries of the list, including deferred moves and entries that wait
-// for their next try, and then removes the list. It returns when all changes have ended or ctx
-// ends. A list with entries that linger stays, and another process takes them over.
+// Drain finishes all entries of the list, including deferred changes and entries that wait for
+// their next try, and then removes the list. It returns when all changes have ended or ctx ends. A
+// list with entries that linger stays, and another process takes it over.
 func (j *Journal) Drain(ctx context.Context, s Service) error {
 	j.mu.Lock()
 	j.draining = true

@@ -8,7 +8,7 @@ import (
 // Limits of the list of one process. The list is written whole, as one mutation of at
 // most maxBytes, which is less than a node accepts by default (16 MiB).
 const (
-	// maxUndecided limits the changes whose outcome is open (docs/write-protocol.md).
+	// maxUndecided limits the changes that are not known to be decided (docs/write-protocol.md).
 	maxUndecided = 1000
 	// maxEntries limits all changes. Decided changes of one item or principal are merged, so
 	// a process refuses changes only if that many items have libraries that cannot be
@@ -20,8 +20,8 @@ const (
 // entryBytes is the most that an entry takes in a store in addition to its key and payload.
 const entryBytes = 64
 
-// full returns an error if the list has no space for a change. The caller holds mu.
-func (j *Journal) full(e commit.Entry) error {
+// checkSpace returns an error if the list has no space for a change. The caller holds mu.
+func (j *Journal) checkSpace(e commit.Entry) error {
 	undecided, size := 0, sizeOf(&e)
 	for _, x := range j.entries {
 		if !x.Decided {
@@ -54,9 +54,9 @@ func (j *Journal) Decided(id commit.EntryID) {
 	}
 }
 
-// mergeable reports whether two entries may be merged: they must be decided, be of one
-// partition, and both or neither request a deferred change. Running such a change may
-// replace finishing its own entry, but not finishing another one.
+// mergeable reports whether two entries may be merged: they must be decided, be of one partition,
+// and both or neither request a deferred change. Running a deferred change may finish its own
+// entry, but not another one.
 func mergeable(a, b commit.Entry) bool {
 	return a.Decided && b.Decided && (a.Due == 0) == (b.Due == 0) && a.Kind == b.Kind && a.Key == b.Key
 }

@@ -37,7 +37,7 @@ type dueState struct {
 	retry    time.Duration // on the monotonic clock
 }
 
-// ExpireDue deletes the items that have expired. It returns when each was tried once.
+// ExpireDue runs the expiries that are due. It returns when each has been tried once.
 func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	w := newWorkers(j.rt)
 	var unread error
@@ -53,11 +53,10 @@ func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 	}
 }
 
-// startExpiries starts to delete expired items, as long as there are free workers, and
-// returns how many. Failed expiries stay first in the order of the hints, so as many more
-// hints are read, and each failed one is skipped until its next try. If the store could not
-// read all hints, startExpiries works on those that it could read, and also returns the
-// error.
+// startExpiries starts the expiries that are due, as long as there are free workers, and returns
+// how many it started. The hints of failed expiries stay first in the store, so that many more
+// hints are read, and each failed expiry is skipped until its next try. If the store could not read
+// all hints, startExpiries works on those that it could read, and also returns the error.
 func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int, error) {
 	j.mu.Lock()
 	limit := duePage + len(j.dues)
@@ -98,7 +97,7 @@ func (j *Journal) takeExpiry(d commit.Due, w *workers) (failing, ok bool) {
 	return failing, true
 }
 
-// expire deletes one item, or postpones that.
+// expire runs one expiry, or postpones it.
 func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	done, err := s.Expire(ctx, d)
 	if err == nil && done {
@@ -113,7 +112,7 @@ func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	case err == nil && done, len(j.dues) > maxFailingDues:
 		delete(j.dues, key)
 	case err == nil:
-		// It is not due yet by the clock that decided.
+		// The domain has found that it is not due yet.
 		st.retry = j.rt.Elapsed() + backOffAtLeast
 	default:
 		st.failures++

@@ -67,8 +67,9 @@ type Journal struct {
 type entry struct {
 	commit.Entry
 	since time.Duration // on the monotonic clock
-	// background is whether only the background finishes it; deferred, whether it is a
-	// move that waits for its due time. Both are tried at retry, after failures in a row.
+	// background is whether only the background finishes it; deferred, whether it is a change that
+	// waits for its due time. Both are tried at retry. failures is how many tries have failed in a
+	// row.
 	background bool
 	deferred   bool
 	busy       bool
@@ -104,7 +105,7 @@ func (j *Journal) InFlightList() commit.ListID { return j.inFlightList }
 // acknowledged. If the error is UNAVAILABLE, e is not on the list and never will be.
 func (j *Journal) Begin(ctx context.Context, e commit.Entry) error {
 	j.mu.Lock()
-	if err := j.full(e); err != nil {
+	if err := j.checkSpace(e); err != nil {
 		j.counts.Refused++
 		j.mu.Unlock()
 		return err
@@ -316,7 +317,7 @@ func (j *Journal) note(change func(*Stats)) {
 type Stats struct {
 	Entries       int           // on the list, including deferred ones, without ended ones
 	Ended         int           // changes that have ended and linger on the list
-	Deferred      int           // moves that are not due yet
+	Deferred      int           // changes that are not due yet
 	Waiting       int           // decided changes that the background has not finished
 	Oldest        time.Duration // age of the oldest entry that is not deferred
 	InFlightLists int           // of all processes, when they were last read
@@ -328,8 +329,8 @@ type Stats struct {
 	// Repairs of rows that readers have found to be wrong: requested, dropped because too
 	// many were waiting, and done.
 	RepairsRequested, RepairsDropped, RepairsDone int64
-	// What the scrubber has found: items that were still unsettled and entries that
-	// differed; and how many steps it has made.
+	// What the scrubber has found: items that were still unsettled, and entries that were wrong;
+	// and how many steps it has made.
 	ScrubSettled, ScrubMismatches, ScrubSteps int64
 }
 

@@ -9,10 +9,11 @@ import (
 	"carrel/core/fault"
 )
 
-// Copies of some rows have nothing to be compared with, so a change of such a row stays on the list
-// after it has ended, until no process can have a copy of the state before (docs/write-protocol.md).
-// A list that its owner has left is taken over with these entries, which begin to linger again: how
-// long they have lingered is not stored, because clocks of different processes are not compared.
+// For copies of some rows, nothing tells whether the row has changed since. So a change of such a
+// row stays on the list after it has ended, until no process can have a copy of the former state
+// (docs/write-protocol.md). A process that takes over a list also takes over these entries, which
+// then linger for the whole time again: how long they have lingered is not stored, because clocks
+// of different processes are not compared.
 
 const (
 	// maxEnded limits the ended changes on the list of one process, and maxEndedOfAll those on the
@@ -28,15 +29,15 @@ type ended struct {
 	until time.Duration // on the monotonic clock
 }
 
-// Linger has the entries of a kind that linger, and all those of other processes' lists, stay on
-// the list for a time after their changes have ended.
+// Linger keeps entries of a kind on the list for d after their changes have ended: those with
+// Lingers set, and all that are taken over from other processes' lists.
 func (j *Journal) Linger(kind commit.Kind, d time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.linger[kind] = d
 }
 
-// keepEnded has a change of a partition that has ended linger from now on. The caller holds mu.
+// keepEnded makes a change of a partition linger, from now on: it has ended. The caller holds mu.
 func (j *Journal) keepEnded(kind commit.Kind, key string) {
 	if j.linger[kind] == 0 {
 		return
@@ -56,7 +57,7 @@ func (j *Journal) mostEnded() int {
 	return min(maxEnded, maxEndedOfAll/max(1, j.counts.InFlightLists))
 }
 
-// appendEnded drops the changes that have lingered long enough, and appends the entries of all
+// appendEnded drops the ended changes that have lingered long enough, and appends entries for the
 // others. The caller holds mu.
 func (j *Journal) appendEnded(entries []commit.Entry) []commit.Entry {
 	now := j.rt.Elapsed()
@@ -67,9 +68,9 @@ func (j *Journal) appendEnded(entries []commit.Entry) []commit.Entry {
 	return entries
 }
 
-// lingerOn has the entries of a list that is taken over linger on this process's list. It returns
-// once a write with them was acknowledged.
-func (j *Journal) lingerOn(ctx context.Context, entries []commit.Entry) error {
+// adoptEnded puts the entries of a list that is taken over on this process's list, as ended changes
+// that linger. It returns once a write with them was acknowledged.
+func (j *Journal) adoptEnded(ctx context.Context, entries []commit.Entry) error {
 	j.mu.Lock()
 	any := false
 	for i := range entries {

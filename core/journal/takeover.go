@@ -24,7 +24,7 @@ type watch struct {
 type lastSeen struct {
 	stamp int64
 	at    time.Duration
-	// A failed take-over is retried at retry, after failures in a row.
+	// A failed take-over is tried again at retry; failures is how many have failed in a row.
 	failures int
 	retry    time.Duration
 }
@@ -98,10 +98,10 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 	return errors.Join(errs...)
 }
 
-// TakeOver finishes every entry of a list and then deletes the list as it was read. A list
-// that its owner has written since stays, and every compare-and-set of an entry on the
-// deleted list is fenced. If an entry cannot be finished, the list stays, but the other
-// entries are finished. Entries of kinds that linger do so on this process's list from now on.
+// TakeOver finishes every entry of a list and then deletes the list as it was read. A list that its
+// owner has written since stays, and every compare-and-set of an entry on the deleted list is
+// fenced. If an entry cannot be finished, the list stays, but the other entries are finished.
+// Entries of kinds that linger then linger on this process's list.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
@@ -126,7 +126,7 @@ func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) er
 	if err := w.failed(); err != nil {
 		return err
 	}
-	if err := j.lingerOn(ctx, l.Entries); err != nil {
+	if err := j.adoptEnded(ctx, l.Entries); err != nil {
 		return fmt.Errorf("taking over the in-flight list %s: %w", l.ID, err)
 	}
 	if err := j.store.DeleteInFlightList(ctx, l.ID, l.Stamp); err != nil {
