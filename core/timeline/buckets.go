@@ -35,8 +35,8 @@ const (
 type buckets struct {
 	store Store
 	rt    sched.Runtime
-	// remote reports that a day has several partitions. In a store of this process they would
-	// spread no load, and a page would open an iterator for each.
+	// remote reports that a day has several partitions. In a local store they would spread no load,
+	// and a page would open an iterator for each.
 	remote bool
 
 	mu    sync.Mutex
@@ -52,9 +52,9 @@ type known struct {
 	whole  bool
 }
 
-// list returns the buckets of a feed, newest first. A bucket that another process has
-// created may be missing for bucketsKept, unless it is today's. No other process has a store of
-// this process open, so its list is not read again for today's.
+// list returns the buckets of a feed, newest first. A bucket that another process has created may
+// be missing for bucketsKept, unless it is today's. A local store is used by this process alone, so
+// the list is not read again for today's.
 func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 	now := b.rt.Elapsed()
 	today := DayOf(clock.Of(b.rt.Now()).Add(aheadBy))

@@ -106,7 +106,7 @@ func (h *holes) note(feed Feed, found hole, since mark) {
 		return // the puts since then are no longer known
 	}
 	for n := since.put; n < k.put; n++ {
-		found = found.apart(k.puts[n%mostPuts])
+		found = found.excluding(k.puts[n%mostPuts])
 	}
 	all := without(k.all, found)
 	at, _ := slices.BinarySearchFunc(all, found, func(a, b hole) int { return int(min(max(a.from-b.from, -1), 1)) })
@@ -147,13 +147,13 @@ func (h *holes) put(feed Feed, e Entry) {
 func (k *knownHoles) cut(entries ...Entry) {
 	for i := range k.all {
 		for _, e := range entries {
-			k.all[i] = k.all[i].apart(e.Created)
+			k.all[i] = k.all[i].excluding(e.Created)
 		}
 	}
 }
 
-// apart returns the hole without an instant: the wider of its two parts.
-func (h hole) apart(at clock.Instant) hole {
+// excluding returns the wider of the two parts of the hole before and after an instant.
+func (h hole) excluding(at clock.Instant) hole {
 	if at < h.from || at >= h.to {
 		return h
 	}

@@ -8,7 +8,7 @@ import (
 // List encodes and decodes the cursors of a connection over a feed.
 type List struct {
 	Seals *cursor.Sealer
-	// Bound is what the cursors are bound to.
+	// Bound is the binding of the cursors (cursor.Binding).
 	Bound []byte
 	// Read is when the page was read.
 	Read clock.Instant

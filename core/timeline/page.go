@@ -14,11 +14,11 @@ const minChecked = 8
 // Query describes a page to read.
 type Query struct {
 	Size int
-	// After is the position that the page follows, or nil for the end of the feed. There may
-	// no longer be an entry at the position.
+	// After is the position that the page follows, or nil to start at an end of the feed. The entry
+	// at the position may have been removed.
 	After *Entry
-	// Newer requests the entries that are next newer than After, or the oldest ones.
-	// Otherwise the page has the entries that are next older, or the newest.
+	// Newer requests the entries that are just newer than After, or the oldest ones if After is
+	// nil. Otherwise the page has the entries that are just older, or the newest ones.
 	Newer bool
 }
 
@@ -40,8 +40,8 @@ type Page[T any] struct {
 
 // Ends describes the position of a page in its feed.
 type Ends struct {
-	// HasNewer and HasOlder report whether the feed shows more on either side. They may be
-	// true although nothing follows if too many entries there are not shown to scan further.
+	// HasNewer and HasOlder report whether the feed shows more on either side. They are also true
+	// if so many entries on that side are not shown that the scan ended early.
 	HasNewer, HasOlder bool
 	// Newest and Oldest are the positions from which to continue on either side; nil if
 	// nothing was scanned and the query had no After.

@@ -80,8 +80,8 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 // Since returns the entries of a feed that are newer than a position, oldest first and at
 // most limit. It does not check the rows of the entries. Expired entries are omitted. It
 // skips no holes, because a follower of a feed must see entries that arrive late.
-func (t *Timelines) Since(ctx context.Context, feed Feed, place Entry, limit int) ([]Entry, error) {
-	w, err := t.newWalk(ctx, feed, &place, true, limit)
+func (t *Timelines) Since(ctx context.Context, feed Feed, position Entry, limit int) ([]Entry, error) {
+	w, err := t.newWalk(ctx, feed, &position, true, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 
 // Limits of a walk.
 const (
-	// sliceSlack is the least number of entries that are read of a partition beyond its share
-	// of the page, because some are not shown.
+	// sliceSlack is the least number of entries that are read from a partition beyond its share of
+	// the page, because some are not shown.
 	sliceSlack = 3
 	// sliceSpread is how many standard deviations are read beyond that share: ids fall into
 	// partitions at random, and a partition without enough entries costs another round trip.
@@ -172,8 +172,8 @@ func (w *walk) openDays() bool {
 	return there
 }
 
-// sliceOf returns how many entries to read of a partition with a share of the page. If
-// another slice takes no round trip, fewer are read at first.
+// sliceOf returns how many entries to read of a partition with a share of the page. In a local
+// store, where a further slice takes no round trip, fewer are read at first.
 func (w *walk) sliceOf(share int) int {
 	slack := sliceSlack
 	if w.t.remote {
