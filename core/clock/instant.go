@@ -1,5 +1,5 @@
-// Package clock defines points in time, which date everything that is stored. It does not
-// read a clock: the Runtime of package sched does.
+// Package clock defines Instant, the type of all points in time that are stored. It does not read a
+// clock; the Runtime of package sched does.
 package clock
 
 import (
@@ -8,17 +8,16 @@ import (
 	"carrel/core/fault"
 )
 
-// Instant is a point in time in microseconds since 1970-01-01 UTC. Library
-// order is decided by these microseconds.
+// Instant is a point in time in microseconds since 1970-01-01 UTC. Libraries are ordered by it.
 type Instant int64
 
-// Of returns t, cut to microseconds.
+// Of returns t, truncated to microseconds.
 func Of(t time.Time) Instant { return Instant(t.UnixMicro()) }
 
 // Time returns the instant as a time in UTC.
 func (i Instant) Time() time.Time { return time.UnixMicro(int64(i)).UTC() }
 
-// Add returns the instant d later, with d cut to microseconds.
+// Add returns the instant d later, with d truncated to microseconds.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d.Microseconds()) }
 
 // instantLayout is RFC 3339 with exactly six decimals.
@@ -27,8 +26,8 @@ const instantLayout = "2006-01-02T15:04:05.000000Z"
 // String returns RFC 3339 in UTC with microseconds, e.g. 2026-11-21T09:30:00.123456Z.
 func (i Instant) String() string { return i.Time().Format(instantLayout) }
 
-// AppendText appends the text of String to b. It never fails. It takes a third of the time
-// that package time needs to interpret the layout.
+// AppendText appends the text of String to b. It never fails. It takes a third of the time of
+// time.Time.AppendFormat.
 func (i Instant) AppendText(b []byte) ([]byte, error) {
 	t := i.Time()
 	if i < Min || i > Max {
@@ -56,14 +55,13 @@ func putDigits(b []byte, n int) {
 	}
 }
 
-// The instants that the contract's DateTime can show: years 1 to 9999.
+// The first and the last instant of the API contract's DateTime: years 1 to 9999.
 var (
 	Min = Of(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC))
 	Max = Of(time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC))
 )
 
-// Parse reads RFC 3339 with any zone; digits finer than a microsecond
-// are cut off.
+// Parse parses an RFC 3339 time with any zone offset, and truncates it to microseconds.
 func Parse(s string) (Instant, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {

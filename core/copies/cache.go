@@ -12,7 +12,7 @@ import (
 	"carrel/core/sched"
 )
 
-// MaxAge is the age at which a copy is no longer served, unless tests set another one.
+// MaxAge is the age from which a copy is no longer served, unless a test sets another one.
 const MaxAge = 5 * time.Minute
 
 // Cache is a least-recently-used cache of copies whose total weight is limited. It is safe for
@@ -53,14 +53,14 @@ func (t Time) age(then Time) time.Duration {
 	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
 }
 
-// NewCache returns an empty cache of at most limit copies of weight 1, which are served until they
-// have an age. weigh returns the weight of a copy, which is at least 1.
+// NewCache returns an empty cache whose copies have a total weight of at most limit and are served
+// until they have the given age. weigh returns the weight of a copy, which is at least 1.
 func NewCache[K comparable, V any](rt sched.Runtime, limit int, age time.Duration, weigh func(V) int) *Cache[K, V] {
 	return &Cache[K, V]{rt: rt, limit: limit, age: age, weigh: weigh, copies: map[K]*list.Element{}, used: list.New()}
 }
 
 // Get returns the copy of a key if it has the state of mts or a later one and is not too old.
-// refused reports that there is a copy, but an older one.
+// refused reports that there is a copy, but of an earlier state or too old.
 func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +76,8 @@ func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refu
 	return found.value, true, false
 }
 
-// Put keeps a copy of the state of mts that was read at a time, unless there is already one of a
-// later state. The time is when the read began.
+// Put keeps a copy of the state of mts, unless there is already one of a later state. at is when
+// the read of the row began.
 func (c *Cache[K, V]) Put(key K, value V, mts clock.Instant, at Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

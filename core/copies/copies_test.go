@@ -130,7 +130,7 @@ func TestSwitch_IsOnWhileEnoughLookupsHit(t *testing.T) {
 	step("nearly all are hits", 1, 0, true)
 	step("just enough", 1000, 300, true)
 	step("a little too few", 1000, 299, false)
-	at += minRest - 1
+	at += minOff - 1
 	step("more, but too soon", 1000, 1000, false)
 	at++
 	step("enough to stay on, too few to turn on", 1000, 399, false)

@@ -20,12 +20,12 @@ type Switch struct {
 }
 
 const (
-	// window is the number of rows after which the switch decides.
+	// window is the number of looked-up rows after which the switch decides.
 	window = 1000
 	// onAbove is how many percentage points above the floor the hit rate must be to turn it on.
 	onAbove = 10
-	// minRest is the shortest time that it stays off.
-	minRest = 10 * time.Second
+	// minOff is the shortest time that the switch stays off.
+	minOff = 10 * time.Second
 )
 
 // NewSwitch returns a switch that turns off when fewer than floor percent of lookups are hits.
@@ -54,7 +54,7 @@ func (s *Switch) Count(lookups, hits int, now time.Duration) {
 	switch {
 	case s.on && percent < s.floor:
 		s.on, s.since = false, now
-	case !s.on && percent >= s.floor+onAbove && (s.since == 0 || now-s.since >= minRest):
+	case !s.on && percent >= s.floor+onAbove && (s.since == 0 || now-s.since >= minOff):
 		s.on = true
 	}
 }

@@ -24,12 +24,12 @@ import (
 // A cursor is a position in one connection. It is encrypted and authenticated, so that it
 // reveals nothing about hidden entries and cannot be forged:
 //
-//	base64url( version | key id | nonce (12) | AES-256-GCM(place) with its tag )
+//	base64url( version | key id | nonce (12) | AES-256-GCM(position) with its tag )
 //
-// The binding of a cursor (the kind of connection, its owner, the class of viewer) is
-// authenticated with it but not part of it. The nonce is an HMAC of everything that is
-// sealed, under a second key: the same edge has the same cursor, and no nonce is used for
-// two different texts.
+// The binding of a cursor (the kind of connection, its owner, the class of viewer) is authenticated
+// with it but not part of it. The nonce is an HMAC of everything that is sealed, under a second
+// key. So the same edge always has the same cursor, and no nonce is used for two different
+// plaintexts.
 const (
 	cursorVersion = 1
 	cursorHead    = 2 // version and key id
@@ -92,8 +92,8 @@ const (
 	readMark = 1
 )
 
-// Class is a number of the domain for viewers that may share a cursor. It is 0 for
-// connections without classes.
+// Class identifies viewers that may use each other's cursors. Its values are defined by the domain;
+// it is 0 for connections without classes.
 type Class byte
 
 // Position is the position that a cursor encodes. A connection ordered by time uses At
@@ -106,7 +106,7 @@ type Position struct {
 	// Bound is the newest position that the walk reaches, if Bounded is true.
 	Bounded bool
 	Bound   clock.Instant
-	// Read is when the position was read, truncated to ReadUnit, or 0 if unknown. A follower
+	// Read is when the position was read, truncated to ReadUnit, or 0 if unknown. A subscription
 	// resumes from it; pages do not use it.
 	Read clock.Instant
 }
@@ -250,7 +250,7 @@ func (s *Sealer) key(id byte) *cursorKey {
 	return nil
 }
 
-// Seal returns the cursor of a place, bound to the connection of bound.
+// Seal returns the cursor of a position, bound to the connection of bound.
 func (s *Sealer) Seal(bound []byte, p Position) string {
 	var text [Usual]byte
 	return string(s.AppendSeal(text[:0], bound, p))

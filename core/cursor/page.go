@@ -10,7 +10,7 @@ type PageArgs struct {
 	Before *string
 }
 
-// Page sizes, for every connection; the cost estimate uses the same.
+// The page sizes of every connection. The cost estimate of an operation uses them too.
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
@@ -45,7 +45,7 @@ func cursorOrNil(seal func() string) *string {
 type Page struct {
 	Size     int
 	Backward bool    // the last edges before the cursor, not the first after it
-	Cursor   *string // nil for an end of the connection
+	Cursor   *string // nil to start at an end of the connection
 }
 
 // Resolve checks the arguments of a connection and applies the defaults. Its errors are

@@ -34,7 +34,7 @@ const (
 	ReasonNotAMember          Reason = "NOT_A_MEMBER"
 	ReasonTooMany             Reason = "TOO_MANY"
 	ReasonBadCursor           Reason = "BAD_CURSOR"
-	ReasonBadInput            Reason = "BAD_USER_INPUT" // an error in the caller's program, not of a person
+	ReasonBadInput            Reason = "BAD_USER_INPUT" // an error of the caller's program, not of a person
 	ReasonVersion             Reason = "CONFLICT"
 	ReasonRevision            Reason = "REVISION_CONFLICT"
 	ReasonExpired             Reason = "EXPIRED"

@@ -30,7 +30,7 @@ func Needed[T any](faults *fault.List, field Optional[*T], check func(T) error, 
 	case !field.Set:
 		return nil
 	case field.Value == nil:
-		faults.Add(fault.Invalidf(nil, "%s takes no null; leave it out to keep it as it is", path), path)
+		faults.Add(fault.Invalidf(nil, "%s cannot be null: leave it out to keep it as it is", path), path)
 		return nil
 	}
 	if err := check(*field.Value); err != nil {

@@ -19,8 +19,8 @@ func CheckLine(s, what string, limit int) error {
 	return nil
 }
 
-// CheckText checks encoding, length and control characters: C0, DEL and C1 are refused except
-// for those allowed. Marks of writing direction are data.
+// CheckText checks encoding, length and control characters: C0, DEL and C1 are refused except for
+// those allowed. Marks of writing direction are allowed.
 func CheckText(s, what string, limit int, allowed string) error {
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "%s must be valid UTF-8", what)

@@ -1,6 +1,6 @@
-// Package naming generates names "<host>/<n>" for things without a name. n is from blocks of
-// numbers that are reserved for each host by compare-and-set, so that crashed and duplicate
-// hosts never repeat a name.
+// Package naming generates names "<host>/<n>" for things without a name. n comes from a block of
+// numbers that a process reserves for its host by compare-and-set, so no name is repeated after a
+// crash, or by two processes with the same host.
 //
 // It guarantees the form of the names, and that each reserved number is used at most once. It
 // must not know how blocks are stored, or what is named.
@@ -43,7 +43,7 @@ type Names struct {
 // block is a range of numbers that nobody else will use.
 type block struct{ next, end int64 } // end is not included
 
-// New returns a source of names for host, after HostPart. size numbers are reserved at once.
+// New returns the Names of HostPart(host). It reserves size numbers at once.
 func New(store BlockStore, host string, size int64) (*Names, error) {
 	host = HostPart(host)
 	if host == "" || len(host) > maxHostLength {

@@ -78,7 +78,7 @@ func checkCharacters(s string) error {
 		}
 	}
 	if strings.TrimSpace(s) != s {
-		return malformed("a URL has no blanks around it")
+		return malformed("a URL has no white space around it")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func cutScheme(s string) (scheme, rest string, err error) {
 	return scheme, rest, nil
 }
 
-// canonicalAuthority returns the host, and the port unless it is the scheme's own.
+// canonicalAuthority returns the host, and the port unless it is the scheme's default.
 func canonicalAuthority(scheme, s string) (string, error) {
 	if strings.Contains(s, "@") {
 		return "", malformed("a URL has no user name or password in front of the host")
@@ -116,8 +116,7 @@ func canonicalAuthority(scheme, s string) (string, error) {
 	return host + port, nil
 }
 
-// canonicalPort returns the port with its colon, or nothing if it is the
-// scheme's own.
+// canonicalPort returns the port with its colon, or "" if it is the scheme's default.
 func canonicalPort(scheme, s string) (string, error) {
 	if s == "" {
 		return "", nil
@@ -161,8 +160,8 @@ func canonicalHost(s string) (string, error) {
 	return host, nil
 }
 
-// hostNames maps names of hosts as look-ups in the DNS do, and refuses
-// underscores. Lengths are checked by checkHost, once a final dot is gone.
+// hostNames maps names of hosts as look-ups in the DNS do, and refuses underscores. checkHost
+// checks the lengths, after a final dot was removed.
 var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.StrictDomainName(true))
 
 // checkHost checks the labels of a host in ASCII form.
@@ -225,8 +224,8 @@ func isSelector(name string) bool {
 	return false
 }
 
-// canonicalQuery returns the query with its question mark, or nothing. The
-// parameters are sorted by name; those of one name keep their order.
+// canonicalQuery returns the query with its question mark, or "" if there is none. The parameters
+// are sorted by name; those of one name keep their order.
 func canonicalQuery(s string) (string, error) {
 	s, err := escape(s, inQuery)
 	if err != nil {

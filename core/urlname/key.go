@@ -17,7 +17,7 @@ const (
 	Suggestion Kind = 5
 )
 
-// String returns the contract's name of the kind.
+// String returns the name of the kind in the API contract.
 func (k Kind) String() string {
 	switch k {
 	case Content:
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return ""
 }
 
-// ParseKind reads the contract's name of a kind; ok is false for any other text.
+// ParseKind parses the name of a kind in the API contract; ok is false for any other text.
 func ParseKind(s string) (k Kind, ok bool) {
 	for k := Content; k <= Suggestion; k++ {
 		if k.String() == s {
@@ -58,7 +58,8 @@ func ParseKind(s string) (k Kind, ok bool) {
 type Key struct {
 	Kind    Kind
 	Content string
-	// Branch is set in all kinds but Content, Revision in that kind alone.
+	// Branch is set in keys of all kinds except Content, and Revision only in keys of the kind
+	// Revision.
 	Branch, Revision int
 	Locale           string // empty: none
 	User             string // of a Draft

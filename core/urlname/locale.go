@@ -6,12 +6,12 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Neutral is the locale of text that suits every language.
+// Neutral is the locale of text that is the same in all languages.
 const Neutral = "xx"
 
-// Locale returns the form in which a locale is kept: ll or ll_CC, with a
-// language of ISO 639-1 and a country of ISO 3166-1, or Neutral. On input the
-// parts are separated by "_" or "-" and have any case. Its error is an *Error.
+// Locale returns the canonical form of a locale: ll or ll_CC, with a language of ISO 639-1 and a
+// country of ISO 3166-1, or Neutral. On input the parts are separated by "_" or "-" and have any
+// case. Its error is an *Error.
 func Locale(s string) (string, error) {
 	languageCode, country, hasCountry := strings.Cut(strings.Replace(s, "-", "_", 1), "_")
 	languageCode, country = strings.ToLower(languageCode), strings.ToUpper(country)
