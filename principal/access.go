@@ -6,8 +6,8 @@ import (
 	"carrel/core/commit"
 )
 
-// Access is the decision whether a viewer sees a principal or an item, as far as one reading of
-// it decides.
+// Access is the decision whether a viewer sees a principal or an item, as far as a single read of
+// it decides that.
 type Access uint8
 
 // The decisions.
@@ -15,16 +15,16 @@ const (
 	Denied   Access = iota
 	Granted         // whatever groups the viewer is in
 	IfMember        // granted if the viewer is in the group, or has a role through its groups
-	// DeniedAfterGroups is the decision for what does not exist, if a hidden one would be
-	// IfMember. The viewer's groups are resolved all the same, so that the response time does not
-	// reveal which of the two it is.
+	// DeniedAfterGroups is denied. It is the decision for something that does not exist, where the
+	// decision for something hidden would be IfMember. The viewer's groups are resolved
+	// nevertheless, so the response time does not reveal which of the two it is.
 	DeniedAfterGroups
-	// UnlessDeleted is granted unless the viewer's user was deleted: its role on an item ends
-	// then, before its row is removed.
+	// UnlessDeleted is granted unless the viewer's user was deleted, which ends its roles on items
+	// before its member rows are removed.
 	UnlessDeleted
 )
 
-// Depends reports whether more must be read before the answer.
+// Depends reports whether more must be read to decide.
 func (a Access) Depends() bool { return a == IfMember || a == DeniedAfterGroups || a == UnlessDeleted }
 
 // accessTo decides who sees a user or a group, from its header alone. Viewers who see it while

@@ -23,9 +23,9 @@ const (
 // may be in too many groups, and groups must not nest too deep. It returns TOO_MANY for those
 // that cannot, nil for the others.
 //
-// The check takes rounds of reads, not reads for each member: it reads the groups above the
-// group, and the groups above and below each principal, but not the members of those below (ADR
-// 29).
+// The number of rounds of reads does not depend on the number of principals. The check reads the
+// groups above the group, and the groups above and below each principal, but not the members of
+// those below (ADR 29).
 func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group ID, principals []ID) ([]error, error) {
 	if len(principals) == 0 {
 		return nil, nil
@@ -98,9 +98,9 @@ func (a *additions) checkDirect(p ID, own bool, c *Closure) error {
 	return nil
 }
 
-// checkSize counts the closure that p would have. In a group of p's own tenant, only the groups
-// of that tenant count: groups of other tenants are displaced by them, so strangers cannot
-// prevent p from joining.
+// checkSize counts the closure that p would have. In a group of p's own tenant, only the groups of
+// that tenant count: groups of other tenants give way to them, so strangers cannot prevent p from
+// joining.
 func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 	counts := func(g ID) bool { return !own || g.Tenant() == p.Tenant() }
 	total, more := 0, 0
@@ -120,9 +120,9 @@ func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 	return nil
 }
 
-// deepest returns the highest level at which a member of p would reach a group that it does not
-// reach at as low a level already; 0 if there is none. Groups of other tenants above the group
-// do not count: their managers need no consent, and must not be able to prevent others from
+// deepest returns the highest level among the groups that a member of p would reach for the first
+// time, or at a lower level than before; 0 if there are none. Groups of other tenants above the
+// group do not count: their managers need no consent, and must not be able to prevent others from
 // nesting groups.
 func (a *additions) deepest(p ID, c *Closure) int {
 	deepest := 0
@@ -159,7 +159,7 @@ func (a *additions) reachesBelow(ctx context.Context, p ID, levels int) (bool, e
 		a.meter.read(len(level))
 		level = level[:0:0]
 		for _, g := range below {
-			// What is below the group itself reaches what is above it already.
+			// Groups below the group itself already reach the groups above it.
 			if !seen[g] && g != a.group && len(seen) < maxGroups {
 				seen[g] = true
 				level = append(level, g)

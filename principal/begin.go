@@ -31,8 +31,8 @@ func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (co
 	return m, err
 }
 
-// BeginAsActor is BeginAsUser for a mutation in a tenant, whose administrators need no stored
-// user. Administrators of other tenants do.
+// BeginAsActor is BeginAsUser for a mutation in a tenant. Administrators of that tenant need no
+// stored user; administrators of other tenants do.
 func (s *Service) BeginAsActor(ctx context.Context, v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
 	if v.Administers(tenant) {
 		return s.BeginSignedIn(v, c)

@@ -12,7 +12,8 @@ import (
 	"carrel/core/input"
 )
 
-// NoSuchPrincipal returns the same error for what does not exist and what may not be seen.
+// NoSuchPrincipal returns the error for a user or a group that does not exist or may not be seen.
+// It is the same for both.
 func NoSuchPrincipal(path ...string) *fault.Error {
 	return fault.NotFoundf(path, "there is no such user or group, or you may not see it")
 }
@@ -48,9 +49,9 @@ type changePlan struct {
 	formerEmail *claim.Former
 }
 
-// attemptOf makes a conditional write of a plan for the state before, which was read. A mutation with an
-// idempotency key writes its request row even if it changes nothing. attemptOf sets the Seq and
-// MTS of the new state in the plan.
+// attemptOf returns the attempt that writes a plan on condition that the state is still before. A
+// mutation with an idempotency key writes its request row even if it changes nothing. attemptOf
+// sets the Seq and MTS of the new state in the plan.
 func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) (*commit.Attempt, InFlight) {
 	if !p.changed && req == nil {
 		return commit.Nothing, InFlight{}
@@ -60,7 +61,7 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import sets another one
 	}
-	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.shows(&p.after)}
+	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.looksLike(&p.after)}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
 		e.Members = append(e.Members, p.rows[i].Principal)
@@ -83,11 +84,11 @@ func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
 	}}
 }
 
-// changePrincipal decides a mutation of one principal's partition and updates what is derived
-// from it. plan gets the rows of members and may run several times. The result has those rows
-// after the change; a repetition gets them without a call of plan. Members that are
-// acknowledged have their derived memberships, even if another process decided them and did not
-// get to write these. For a repetition this applies to those of joining who still are members.
+// changePrincipal decides a mutation of one principal's partition and updates what is derived from
+// it. plan gets the rows of members and may run several times. The result has those rows after the
+// change; a repetition gets them without a call of plan. The derived memberships of the members
+// that it acknowledges are written, even if another process decided these members and died before
+// it wrote them. For a repetition, this applies to those of joining who are still members.
 //
 // Errors: those of decide and of plan; OUTCOME_UNKNOWN also if a membership was decided and
 // could not be written in time.
@@ -141,7 +142,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 	return rows, nil
 }
 
-// confirmMembers writes what is derived of those of ps that are members.
+// confirmMembers writes the derived memberships of those of ps that are members.
 func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error {
 	var found []GroupMemberRow
 	for _, m := range rows.Members {
@@ -152,7 +153,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error
 	return s.applyFound(ctx, &rows.Header, found)
 }
 
-// applyFound writes what is derived of members that exist already.
+// applyFound writes the derived memberships of members that exist already.
 func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
 	err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, input.MaxList) {
@@ -197,7 +198,7 @@ type creation struct {
 	header Header
 	rows   []GroupMemberRow // its first members
 	what   string
-	// allowed is called once it is known that this is no repetition, rules if the name is free.
+	// allowed is called if this is not a repetition; rules is called if the name is also free.
 	allowed func(ctx context.Context) error
 	rules   func(ctx context.Context) error
 }

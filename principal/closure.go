@@ -70,7 +70,7 @@ func (c *Closure) within(levels int) []ID {
 // All returns the groups, in order of id.
 func (c *Closure) All() []ID { return c.within(maxLevels) }
 
-// Meter counts the work of resolving groups, by which the edge bills it.
+// Meter counts the work of resolving groups, for which the edge charges the caller.
 type Meter struct {
 	rounds, groups atomic.Int64
 }
@@ -162,9 +162,9 @@ type candidate struct {
 	edges []edge
 }
 
-// climb confirms the memberships that lead to the groups of a level and returns those of the
-// groups themselves. It confirms the former while it reads the latter: this takes one round,
-// and rarely reads a group in vain.
+// climb confirms the memberships that lead to the groups of a level and returns those of the groups
+// themselves. It confirms the former while it reads the latter: this takes one round, and rarely
+// reads a group unnecessarily.
 func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, error) {
 	own, others := len(a.own), len(a.others)
 	candidates := a.candidates(edges)
@@ -280,8 +280,8 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 	return nil
 }
 
-// levelsOf returns each group of a closure that is above group, with its level as a member of
-// group would reach it, and group itself at level 1.
+// levelsOf returns group itself, at level 1, and the groups of its closure, each with the level at
+// which a member of group would reach it.
 func (c *Closure) levelsOf(group ID) map[ID]int {
 	levels := make(map[ID]int, len(c.groups)+1)
 	for id, g := range c.groups { // into a map, in any order

@@ -14,33 +14,33 @@ import (
 // Copying configures how headers of users and groups are served from copies
 // (docs/write-protocol.md).
 type Copying struct {
-	// InFlight reads what is in flight, for samples.
+	// InFlight reads the in-flight lists, for samples.
 	InFlight *commit.InFlightReader
 	// Size is the number of copies that are kept, and MaxAge the age until which they are served.
 	Size   int
 	MaxAge time.Duration
-	// SampleEvery: one in this many headers that were served from copies is compared with the
-	// stored one, which takes at most SampleWithin.
+	// One in SampleEvery headers that were served from copies is compared with the stored one,
+	// which may take SampleWithin.
 	SampleEvery  int64
 	SampleWithin time.Duration
-	// Served is called with the number of headers that copies have served, whose copies were
-	// refused, and that had no copy.
+	// Served is called with three numbers of headers: served from copies, with copies that were
+	// refused, and without copies.
 	Served func(hits, refused, misses int)
 	// Wrong is called if a copy was served that was not current.
 	Wrong func(ctx context.Context, id ID)
 }
 
-// headerCopies are copies of headers. No row vouches for a copy. It may be served if it is not too
-// old and no in-flight list names the principal: a change of what pages show of it stays on a list
-// until all copies of the state before are too old.
+// headerCopies are copies of headers. No other row tells whether a copy is current. A copy may be
+// served if it is not too old and no in-flight list names the principal: a change of what pages
+// show of the principal stays on a list until all copies of the former state are too old.
 type headerCopies struct {
 	Copying
 	cache  *copies.Cache[ID, Header]
 	served atomic.Int64
 }
 
-// ServeCopies has copies of headers kept, and served to viewers for whose requests what is in
-// flight was read. It must be called before the first request.
+// ServeCopies makes the Service keep copies of headers, and serve them to requests for which the
+// in-flight lists were read. It must be called before the first request.
 func (s *Service) ServeCopies(c Copying) {
 	s.copies = &headerCopies{Copying: c, cache: copies.NewCache[ID](s.rt, c.Size, c.MaxAge, func(Header) int { return 1 })}
 }
@@ -75,7 +75,7 @@ func (s *Service) headersOf(ctx context.Context, v *Viewer, ids []ID) ([]Header,
 }
 
 // fromCopies fills in the headers that copies may serve to the viewer, and returns the indexes of
-// all others. It does not wait for what is in flight if there is no copy.
+// all others. It does not wait for the in-flight lists if there is no copy.
 func (s *Service) fromCopies(ctx context.Context, v *Viewer, ids []ID, headers []Header) (missing []int) {
 	c, reading := s.copies, v.inFlight.get()
 	var set *commit.InFlightSet
@@ -133,11 +133,11 @@ func (s *Service) sampleHeader(ctx context.Context, id ID, copied Header) {
 }
 
 // headerIsWrong reports whether a copy was served that must not have been: the stored header shows
-// something else, and no list names its principal. The lists are read last: a change that was made
-// after the copy was served is on one.
+// something else, and no list names its principal. It reads the lists last, so that they name a
+// change that was made after the copy was served.
 func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
 	stored, err := s.store.ReadPrincipals(ctx, []ID{id})
-	if err != nil || stored[0].MTS <= copied.MTS || copied.shows(&stored[0]) {
+	if err != nil || stored[0].MTS <= copied.MTS || copied.looksLike(&stored[0]) {
 		return false, err
 	}
 	set, err := s.copies.InFlight.Read(ctx)
@@ -152,15 +152,15 @@ func (s *Service) Copies() int {
 	return s.copies.cache.Len()
 }
 
-// InFlightReading is a reading of what is in flight for one request. It begins after the request
-// has arrived.
+// InFlightReading is one read of the in-flight lists for a request. It begins after the request has
+// arrived.
 type InFlightReading struct {
 	done sched.Latch
-	set  *commit.InFlightSet // set before done opens; nil: unknown
+	set  *commit.InFlightSet // set before done opens; nil if the read failed
 }
 
-// Done records the result of the reading. set is nil if it is not known what is in flight. Only the
-// first call has an effect, and none on a nil reading.
+// Done records the result of the read. set is nil if the read failed. Only the first call has an
+// effect. On a nil InFlightReading, Done does nothing.
 func (r *InFlightReading) Done(set *commit.InFlightSet) {
 	if r != nil && !r.done.IsOpen() {
 		r.set = set
@@ -168,7 +168,7 @@ func (r *InFlightReading) Done(set *commit.InFlightSet) {
 	}
 }
 
-// wait waits for the result, which is nil if it is not known.
+// wait waits for the result, which is nil if the read failed.
 func (r *InFlightReading) wait(ctx context.Context, rt sched.Runtime) *commit.InFlightSet {
 	if done, err := rt.Wait(ctx, r.done, 0); err != nil || !done {
 		return nil
@@ -176,7 +176,7 @@ func (r *InFlightReading) wait(ctx context.Context, rt sched.Runtime) *commit.In
 	return r.set
 }
 
-// currentReading is the reading of a request.
+// currentReading holds the InFlightReading of a request.
 type currentReading struct {
 	mu      sync.Mutex
 	reading *InFlightReading
@@ -188,16 +188,17 @@ func (c *currentReading) get() *InFlightReading {
 	return c.reading
 }
 
-// forget drops the reading. What is shown after a mutation of the request must contain it.
+// forget drops the InFlightReading. What the request shows after a mutation must contain that
+// mutation.
 func (c *currentReading) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = nil
 }
 
-// BeginInFlight returns a reading of what is in flight, for which the caller must call Done; nil if
-// there is one for this request already. Headers of principals that the request reads from now on
-// wait for it, and may be copies then.
+// BeginInFlight begins a read of the in-flight lists, for which the caller must call Done. It
+// returns nil if the request has one already. Reads of headers by this request wait for it from now
+// on, and may then return copies.
 func (s *Service) BeginInFlight(v *Viewer) *InFlightReading {
 	c := &v.inFlight
 	c.mu.Lock()

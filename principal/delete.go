@@ -12,13 +12,12 @@ import (
 // Deletion is the outcome of the deletion of a user or a group.
 type Deletion struct {
 	ID ID
-	// Complete reports that everything is removed that belonged to it.
+	// Complete reports that everything that belonged to it is removed.
 	Complete bool
 }
 
-// DeleteUser deletes a user for good: the user itself and administrators of its tenant may.
-// Readers do not see it from the moment at which this is decided. What belongs to it is
-// removed after that.
+// DeleteUser deletes a user for good: the user itself and administrators of its tenant may. Readers
+// no longer see it once the deletion is decided. What belongs to it is removed afterwards.
 func (s *Service) DeleteUser(ctx context.Context, v *Viewer, in DeleteUser) (*Deletion, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -42,9 +41,8 @@ func (s *Service) DeleteUser(ctx context.Context, v *Viewer, in DeleteUser) (*De
 	})
 }
 
-// DeleteGroup deletes a group for good: its effective managers and administrators of its
-// tenant may. The rights of its members that rest on it end at the moment at which this is
-// decided.
+// DeleteGroup deletes a group for good: its effective managers and administrators of its tenant
+// may. The rights that its members have through it end when the deletion is decided.
 func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*Deletion, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -99,8 +97,8 @@ func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutat
 	return &Deletion{ID: id, Complete: s.startRemoval(ctx, e)}, nil
 }
 
-// planDeletion is the tombstone of a principal. It keeps the name and the e-mail address
-// until everything is removed.
+// planDeletion returns the commit that makes a principal a tombstone. It keeps the name and the
+// e-mail address until everything is removed.
 func (s *Service) planDeletion(h *Header, request *commit.Request) (InFlight, *Commit) {
 	after := *h
 	after.State, after.Managers, after.Members = commit.Deleted, 0, 0

@@ -31,7 +31,7 @@ const (
 // DirectoryKey identifies a row among those of its principal.
 type DirectoryKey struct {
 	// Whole rows contain the whole display name, one for each principal: they serve look-ups
-	// without a prefix. The others contain what a prefix may be the beginning of.
+	// without a prefix. The others contain the texts that a prefix is compared with.
 	Whole bool
 	// Name is folded, and at most directoryKey bytes long.
 	Name string
@@ -60,7 +60,7 @@ type DirectoryRow struct {
 // Position returns the row's position in its list.
 func (r *DirectoryRow) Position() DirectoryPosition { return DirectoryPosition{r.Name, r.Principal} }
 
-// DirectorySlice is a run of rows of one tenant's directory.
+// DirectorySlice describes consecutive rows of one tenant's directory.
 type DirectorySlice struct {
 	Tenant string
 	// Prefix is the folded beginning of the names; if it is empty the slice is of the whole names.
@@ -110,9 +110,9 @@ func DirectoryKeys(h *Header) []DirectoryKey {
 	return keys
 }
 
-// directoryName returns the name under which a look-up shows a principal: the least of its row
-// names that start with the prefix, so that it is shown once however many there are; without a
-// prefix the whole name. ok is false if the look-up does not find it.
+// directoryName returns the name under which a look-up shows a principal: the first, in order, of
+// its row names that start with the prefix, so that a principal is shown once; without a prefix,
+// the whole name. ok is false if the look-up does not find it.
 func directoryName(h *Header, prefix string) (name string, ok bool) {
 	whole := foldName(h.DisplayName)
 	if prefix == "" {
@@ -129,9 +129,9 @@ func directoryName(h *Header, prefix string) (name string, ok bool) {
 	return name, ok
 }
 
-// beginnings returns what a prefix may be the beginning of: the display name, the rest of it
-// from each further word, and the name in the id. A word starts at a letter or a digit that
-// follows neither one nor a mark on one.
+// beginnings returns the texts that a prefix is compared with: the display name, the rest of it
+// from each further word on, and the name in the id. A word starts at a letter or digit that does
+// not follow a letter, a digit or a mark on one of these.
 func beginnings(whole string, id ID) []string {
 	all := make([]string, 0, 4)
 	if whole != "" {
@@ -156,8 +156,8 @@ func beginnings(whole string, id ID) []string {
 }
 
 // foldName converts a name, or the beginning of one, to the form in which names are compared:
-// without case (Unicode's full folding, canonically: folded in NFD, kept in NFC), without
-// characters that only format, with each run of blanks as one space, and none at the ends. On
+// without case (Unicode's full folding, canonically: folded in NFD, kept in NFC), without format
+// characters, with each run of white space as one space, and without white space at the ends. On
 // the characters of ids it does the same as lowerASCII.
 func foldName(s string) string {
 	s = strings.Map(func(r rune) rune {

@@ -41,11 +41,10 @@ type Edge struct {
 // Cursor returns the cursor of the edge.
 func (e *Edge) Cursor() string { return e.seal() }
 
-// FindPrincipals lists the users and groups of a tenant that v may see and that have a name
-// with the prefix, in the order of these names, then of ids; without a prefix all of them, by
-// their display names. Hidden principals leave no trace except that a page may end early
-// (listBudget). Only viewers of the tenant and global administrators may search: the directory
-// of a tenant is its own.
+// FindPrincipals lists the users and groups of a tenant that v may see and that have a name with
+// the prefix, in the order of these names, then of ids; without a prefix all of them, by their
+// display names. Hidden principals leave no trace except that a page may end early (listBudget).
+// Only viewers of the tenant and global administrators may search its directory.
 func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Connection, error) {
 	if !v.SignedIn() {
 		return nil, fault.SignInFirst()
@@ -72,8 +71,8 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 		return nil, err
 	}
 	if !v.Administers(tenant) {
-		// They decide about hidden groups. They are resolved in any case, so that the response time
-		// does not reveal whether the prefix finds one.
+		// The viewer's groups decide about hidden groups. They are resolved in any case, so that
+		// the response time does not reveal whether the prefix finds one.
 		if _, err := s.GroupsOf(ctx, v); err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func emailTaken() *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"email"}, Msg: "another user has this e-mail address"}
 }
 
-// emailOfAnother reports whether another user owns an address. It takes nothing.
+// emailOfAnother reports whether another user owns an address. It takes no claim.
 func (s *Service) emailOfAnother(ctx context.Context, id ID, email string) (bool, error) {
 	holder, err := s.claims.Holder(ctx, claim.Email(id.Tenant(), email))
 	return holder != "" && holder != string(id), err

@@ -23,9 +23,9 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 	return false, s.finishPrincipal(ctx, e, true)
 }
 
-// answerPrincipal updates what is derived from a decided change before it is answered, so that
-// a new member is a member everywhere. What does not succeed in time is handed to the
-// background: the change is decided. The error says why it did not succeed.
+// answerPrincipal updates what is derived from a decided change before it is answered, so that a
+// new member is a member everywhere. What does not succeed in time is left to the background,
+// because the change is decided; the error says why it did not succeed.
 func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 	switch entry := e.Entry(); {
 	case !entry.Recoverable():
@@ -46,10 +46,10 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 }
 
 // finishPrincipal does what follows the compare-and-set of a user or a group: it marks a new
-// principal's library complete, updates its rows in the directory and the derived memberships
-// of those listed, and then drops leaving rows. It removes what belongs to a deleted principal.
-// It may be repeated, and run concurrently with itself. serial is for recovery, where no
-// compare-and-set was acknowledged.
+// principal's library complete, updates its rows in the directory and the derived memberships of
+// those listed, and then drops leaving rows. It removes what belongs to a deleted principal. It may
+// be repeated, and run concurrently with itself. serial requests serial reads: recovery needs them,
+// because no compare-and-set was acknowledged to it.
 func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) error {
 	parts := slices.Collect(slices.Chunk(e.Members, input.MaxList))
 	if len(parts) == 0 {
@@ -98,7 +98,7 @@ func (s *Service) finishDeleted(ctx context.Context, e InFlight, h *Header) erro
 	return s.RemoveDeleted(ctx, e.Principal)
 }
 
-// finishHeader does the part for the principal itself.
+// finishHeader does the part that concerns the principal itself and not its members.
 func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error {
 	if e.Created {
 		if err := s.created(ctx, h); err != nil {
@@ -111,7 +111,7 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error
 	return s.ApplyDirectory(ctx, h, e.Former)
 }
 
-// ApplyDirectory updates the directory to the principal's present name.
+// ApplyDirectory updates the directory to the principal's current name.
 func (s *Service) ApplyDirectory(ctx context.Context, h *Header, former string) error {
 	err := s.Retry(ctx, func() error {
 		return s.directory.ApplyDirectory(ctx, &DirectoryUpdate{Header: h, Former: former})

@@ -127,9 +127,9 @@ func leaves(v *Viewer, rows *Rows, changes []memberChange) bool {
 	return removesItself(v, changes) && rows.Header.State == commit.Live && rows.Members[0].Active()
 }
 
-// requireAddable returns NOT_FOUND for each new member that the actor may not see. A manager
-// may give a present member another role even if it has become invisible, unless it was deleted.
-// The answer reveals to nobody else that it is a member.
+// requireAddable returns NOT_FOUND for each new member that the actor may not see. A manager may
+// give a current member another role even if it has become invisible, unless it was deleted. The
+// answer reveals to nobody else that it is a member.
 func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, manages bool) error {
 	ps := make([]ID, len(changes))
 	for i, c := range changes {

@@ -27,9 +27,9 @@ type ImportGroup struct {
 	Visibility      Visibility
 	CreatedAt       *clock.Instant
 	Members         []GroupMemberChange // 1..100
-	// MembersFollow: the line has no members, because all its possible managers come later: groups
-	// that have only each other as managers. The first ImportMembers of the group must add a
-	// manager; the importer must see to it that there is one.
+	// MembersFollow: the line has no members, because all possible managers come later in the file,
+	// as for groups that manage each other. The first ImportMembers of the group must add a
+	// manager; the importer must ensure that there is one.
 	MembersFollow bool
 	// Unmanaged: nobody but administrators manages it; Members may be empty then.
 	Unmanaged bool
@@ -62,7 +62,7 @@ func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, 
 		h.Email, err = normalizeEmail(*in.Email)
 		faults.Add(err, "email")
 	}
-	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
+	faults = append(faults, s.checkImported(&h, in.CreatedAt)...)
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
@@ -70,8 +70,8 @@ func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, 
 	return s.importPrincipal(ctx, h, nil, "a user")
 }
 
-// importedPast checks what users and groups have in common.
-func (s *Service) importedPast(h *Header, createdAt *clock.Instant) (faults fault.List) {
+// checkImported checks the fields that users and groups have in common, and sets the creation time.
+func (s *Service) checkImported(h *Header, createdAt *clock.Instant) (faults fault.List) {
 	if !h.Visibility.Valid() {
 		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}
@@ -92,7 +92,7 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	id, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
-	faults = append(faults, s.importedPast(&h, in.CreatedAt)...)
+	faults = append(faults, s.checkImported(&h, in.CreatedAt)...)
 	h.ID = id
 	rows, more := membersGiven(id, in.Members)
 	faults = append(faults, more...)
@@ -112,7 +112,7 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.mayCome(ctx, id, rows); err != nil {
+	if err := s.checkImportedMembers(ctx, id, rows); err != nil {
 		return Unchanged, err
 	}
 	return s.importPrincipal(ctx, h, rows, "a group")
@@ -144,9 +144,9 @@ func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow,
 	return rows, faults
 }
 
-// mayCome returns NOT_FOUND for members that do not exist, and TOO_MANY for those that would be
-// in too many groups, or nest them too deep.
-func (s *Service) mayCome(ctx context.Context, group ID, rows []GroupMemberRow) error {
+// checkImportedMembers returns NOT_FOUND for members that do not exist, and TOO_MANY for those that
+// would be in too many groups, or nest them too deep.
+func (s *Service) checkImportedMembers(ctx context.Context, group ID, rows []GroupMemberRow) error {
 	ps := make([]ID, len(rows))
 	for i, m := range rows {
 		ps[i] = m.Principal
@@ -205,8 +205,8 @@ func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMem
 	return result, err
 }
 
-// ImportGroupMembers sets roles in a group of principals that have none or others. unmanaged
-// reports that the group has no manager, and gets none.
+// ImportGroupMembers sets the roles of principals in a group. unmanaged reports that the group has
+// no manager, and gets none.
 func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange, unmanaged bool) (ImportResult, error) {
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
@@ -215,7 +215,7 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 	if err := append(faults, more...).OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.mayCome(ctx, group, imported); err != nil {
+	if err := s.checkImportedMembers(ctx, group, imported); err != nil {
 		return Unchanged, err
 	}
 	ps := groupMembersOf(imported)

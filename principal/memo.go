@@ -2,21 +2,21 @@ package principal
 
 import "sync"
 
-// memo keeps the principals that a viewer was shown in this request: a page reads its owner
-// again, who has often created its items too. It keeps only principals that were found visible,
-// so that what it returns was authorized in this request.
+// memo keeps the principals that a viewer was shown in this request, because a page often needs one
+// several times: as the owner of the library and as the creator of items. It keeps only principals
+// that were found visible, so that what it returns was authorized in this request.
 type memo struct {
 	mu sync.Mutex
 	// few are the headers while there are no more than fewHeaders, and headers is all of them
 	// then: a request reads few, and searching a few costs less than a map.
 	few     []*Header
 	headers map[ID]*Header
-	// age rises with Forget: what was read before it is not kept after it.
+	// age increases with each Forget, so that what was read before one is not kept after it.
 	age int
 }
 
-// known fills in the headers that it has of ids, and returns which ids must be read, and as of
-// when.
+// known fills in the headers of ids that it has. It returns the indexes of the others, and the age
+// to pass to keep after reading them.
 func (m *memo) known(ids []ID, headers []*Header) (missing []ID, age int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

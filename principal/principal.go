@@ -53,9 +53,9 @@ type Header struct {
 	Members     int // active members of a group
 }
 
-// shows reports whether pages show the same of a principal for two of its states, to the same
+// looksLike reports whether pages show two states of a principal in the same way and to the same
 // viewers. A principal that does not exist yet is shown to nobody, and nothing is copied of it.
-func (h *Header) shows(other *Header) bool {
+func (h *Header) looksLike(other *Header) bool {
 	if !h.State.Used() || h.State == commit.Deleted && other.State == commit.Deleted {
 		return true
 	}
@@ -74,8 +74,8 @@ type GroupMemberRow struct {
 // Active reports whether the row makes its principal a member.
 func (m GroupMemberRow) Active() bool { return m.Seq != 0 && !m.Leaving }
 
-// Membership is a derived row: a group of which a principal is a direct member. Access depends
-// on it only once the group's own row has confirmed it.
+// Membership is a derived row: a group of which a principal is a direct member. It gives access
+// only after the group's own row has confirmed it.
 type Membership struct {
 	Group ID
 	Role  GroupRole

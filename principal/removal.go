@@ -33,8 +33,8 @@ const (
 // Removed reports whether the principal was deleted and nothing that belonged to it is left.
 func (h *Header) Removed() bool { return h.State == commit.Deleted && h.DisplayName == "" }
 
-// startRemoval begins to remove what belongs to a principal whose deletion was decided, and
-// waits for a moment. It reports whether everything is removed. What fails is left to the
+// startRemoval begins to remove what belongs to a principal whose deletion was decided, and waits
+// for at most AnswerWithin. It reports whether everything is removed. What fails is left to the
 // background.
 func (s *Service) startRemoval(ctx context.Context, e InFlight) (complete bool) {
 	done := s.rt.Latch()
@@ -58,8 +58,8 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) (complete bool) 
 	return err == nil && ended && complete
 }
 
-// RemoveDeleted removes what belongs to a principal whose deletion was decided; of another
-// one it changes nothing. It may run again, and beside itself.
+// RemoveDeleted removes what belongs to a principal whose deletion was decided. It does nothing for
+// any other principal. It may be repeated, and run concurrently with itself.
 func (s *Service) RemoveDeleted(ctx context.Context, id ID) error {
 	rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Service) RemoveDeleted(ctx context.Context, id ID) error {
 	return s.reduce(ctx, id)
 }
 
-// removeMembers removes the rows of a deleted group's members, and what is derived of them.
-// No member is added to a group that is deleted.
+// removeMembers removes the rows of a deleted group's members, and the rows derived from them. No
+// member is added to a group that is deleted.
 func (s *Service) removeMembers(ctx context.Context, group ID) error {
 	if !group.IsGroup() {
 		return nil
@@ -164,8 +164,8 @@ func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
 	return s.ApplyMembers(ctx, rows)
 }
 
-// takeOutDeleted takes those of the active members of a group out that are deleted. It is
-// called once what is derived of the members was written.
+// takeOutDeleted takes deleted principals out of a group, of those that members names as active. It
+// is called after the rows derived from members were written.
 func (s *Service) takeOutDeleted(ctx context.Context, group ID, members []GroupMemberRow) error {
 	var active []ID
 	for _, m := range members {
@@ -210,8 +210,8 @@ func (s *Service) isDeleted(ctx context.Context, p ID) (bool, error) {
 	return headers[0].State == commit.Deleted, nil
 }
 
-// reduce leaves nothing of a deleted principal but the fact, which keeps its id from being
-// issued again.
+// reduce removes everything from the header of a deleted principal except that it is deleted, which
+// prevents its id from being used again.
 func (s *Service) reduce(ctx context.Context, id ID) error {
 	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})

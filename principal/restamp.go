@@ -7,8 +7,8 @@ import (
 	"carrel/core/fault"
 )
 
-// RestampPrincipal gives the state of a user or a group a new mts, if it still has the seq:
-// what was derived of it before is older then.
+// RestampPrincipal gives the state of a user or a group a new mts, if it still has the seq. All
+// rows that were derived from the state before are then older than it.
 func (s *Service) RestampPrincipal(ctx context.Context, id ID, seq int64) error {
 	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})

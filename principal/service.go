@@ -28,8 +28,8 @@ type Config struct {
 	// AnswerWithin is how long a deletion waits for the removal of what belongs to the
 	// principal.
 	AnswerWithin time.Duration
-	// Linger is how long a change of what pages show of a user or a group stays on the in-flight
-	// list after it has ended; 0 if no process has copies of headers of principals.
+	// Linger is how long a change of a user or a group stays on the in-flight list after it has
+	// ended, if it alters what pages show; 0 if no process has copies of headers of principals.
 	Linger time.Duration
 }
 
@@ -72,19 +72,20 @@ func New(c Config) *Service {
 	return s
 }
 
-// OnCreated has done called for each new user or group before its creation is answered. done
-// may be called more than once for the same one.
+// OnCreated registers done, which is called for each new user or group before its creation is
+// answered. It may be called more than once for the same one.
 func (s *Service) OnCreated(done func(ctx context.Context, h *Header) error) { s.created = done }
 
-// OnDeleted has remove called for each deleted user or group, to remove what another package
-// keeps for it. remove may be called more than once for the same one, and must return an
-// error where something may be left.
+// OnDeleted registers remove, which is called for each deleted user or group and removes what
+// another package keeps for it. It may be called more than once for the same one, and must return
+// an error if something may be left.
 func (s *Service) OnDeleted(remove func(ctx context.Context, h *Header) error) {
 	s.deleted = append(s.deleted, remove)
 }
 
-// BeforeSearch has check called before each search of the directory, which fails with
-// the error of check. An older store may have a directory that is not complete yet.
+// BeforeSearch registers check, which is called before each search of the directory. If check
+// fails, the search fails with its error. An older store may have a directory that is not complete
+// yet.
 func (s *Service) BeforeSearch(check func(ctx context.Context) error) { s.searchable = check }
 
 // CheckHooks returns an error if the Service lacks a function that it needs and that

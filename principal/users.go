@@ -9,8 +9,8 @@ import (
 	"carrel/core/input"
 )
 
-// CreateUser creates a user. Administrators of the tenant may create any, a token the one that
-// it names. The e-mail address is checked and normalized.
+// CreateUser creates a user. Administrators of the tenant may create any user; other callers may
+// create only the user that their token names. The e-mail address is checked and normalized.
 func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*User, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -35,7 +35,8 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 	return s.shownUser(ctx, v, h)
 }
 
-// mayCreateUser returns an error unless the viewer is an administrator or the token itself.
+// mayCreateUser returns an error unless the viewer is an administrator, or its token names the
+// user.
 func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer, id ID) error {
 	if v.User == id || v.Administers(id.Tenant()) {
 		return nil

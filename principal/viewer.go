@@ -17,7 +17,7 @@ type Viewer struct {
 	memo  groupMemo
 	shown memo
 	kept  keeper
-	// inFlight is the reading of what is in flight that was begun for this request.
+	// inFlight is the read of the in-flight lists that was begun for this request.
 	inFlight currentReading
 	// resolved is the cost of resolving groups in this request. If bill is set, it is counted
 	// instead.
@@ -36,8 +36,8 @@ func (v *Viewer) billed() *Meter {
 // As returns another user as a viewer, whose groups are resolved at v's cost.
 func (v *Viewer) As(user ID) *Viewer { return &Viewer{User: user, Bill: v.billed()} }
 
-// Apart returns the same caller as a viewer of its own, whose groups are resolved at v's
-// cost. Mutations of one request that run at the same time have one each.
+// Apart returns a separate Viewer of the same caller, whose groups are resolved at v's cost.
+// Mutations of one request that run concurrently have one each.
 func (v *Viewer) Apart() *Viewer {
 	return &Viewer{User: v.User, Admin: v.Admin, GlobalAdmin: v.GlobalAdmin, Bill: v.billed()}
 }

@@ -14,8 +14,9 @@ type keeper struct {
 	kept map[any]Forgetter
 }
 
-// Keep returns the data that is kept for the viewer under a key, the first time fresh's result.
-// The key must be of a type of the domain's own, so that two domains never share one.
+// Keep returns the data that is kept for the viewer under a key. If there is none, it keeps the
+// result of fresh. The key must be of a type of the domain's own, so that two domains never share
+// one.
 func (v *Viewer) Keep(key any, fresh func() Forgetter) Forgetter {
 	k := &v.kept
 	k.mu.Lock()
