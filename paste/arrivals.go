@@ -18,8 +18,8 @@ const (
 	// soonWithin is the time within which a new paste is usually listed, including the
 	// differences of the gateways' clocks.
 	soonWithin = 10 * time.Second
-	// lateWithin is the same for pastes whose gateway died before it had listed them. The
-	// entries of that time are read every fullLookEvery.
+	// lateWithin is the same for pastes whose gateway died before it had listed them. The entries
+	// of that time are read again every fullLookEvery.
 	lateWithin    = 3 * time.Minute
 	fullLookEvery = 30 * time.Second
 	// lookPage is how many entries are read at once.
@@ -69,7 +69,7 @@ func (a *arrivals) leave(f *Follower) {
 	a.followers = slices.DeleteFunc(a.followers, func(g *Follower) bool { return g == f })
 }
 
-// pass delivers a paste to all followers, once.
+// pass delivers a paste to all followers, unless it was delivered before.
 func (a *arrivals) pass(id ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -34,7 +34,7 @@ func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 			return nil, err
 		}
 		after := in.apply(before)
-		if same && after.shows(before) {
+		if same && after.looksLike(before) {
 			return nil, nil
 		}
 		after.Seq, after.Version, after.MTS = before.Seq+1, before.Version+1, s.MTS(before.MTS)
@@ -121,8 +121,8 @@ func (in *Update) apply(before *Paste) *Paste {
 	return &after
 }
 
-// shows reports whether two states look the same to a reader, except for the body.
-func (p *Paste) shows(q *Paste) bool {
+// looksLike reports whether two states look the same to a reader, except for the body.
+func (p *Paste) looksLike(q *Paste) bool {
 	return same(p.Title, q.Title) && p.IsPrivate == q.IsPrivate && same(p.ExpiresAt, q.ExpiresAt)
 }
 
@@ -130,9 +130,9 @@ func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// prepare stores what a state needs before it is decided: a long body, and the hints for
-// deleting the paste when it has expired and for removing the former body. body is nil if it
-// does not change.
+// prepare stores what must be stored before a state is decided: a long body, and the hints for
+// deleting the paste when it has expired and for removing the former body. body is nil if it does
+// not change.
 func (s *Service) prepare(ctx context.Context, before, after *Paste, body *string) error {
 	if after.ExpiresAt != nil && (before == nil || !same(before.ExpiresAt, after.ExpiresAt)) {
 		if err := s.putDue(ctx, after, *after.ExpiresAt); err != nil {

@@ -65,8 +65,8 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 	return c, nil
 }
 
-// shown returns the pastes of entries, or nil for an entry whose row does not justify it. It is a
-// timeline.LoadVisible. Entries that are not justified are removed in the background.
+// shown returns the pastes of entries, or nil for an entry that is not to be shown according to its
+// paste. It is a timeline.LoadVisible. Such entries are removed in the background.
 func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste, error) {
 	ps, err := s.readPastes(ctx, refsOf(entries))
 	if err != nil {
@@ -94,7 +94,7 @@ func refsOf(entries []timeline.Entry) []Ref {
 	return refs
 }
 
-// repair removes an entry that its paste does not justify, or corrects it. It is registered with
+// repair removes an entry that the feed must not have, or corrects it. It is registered with
 // Engine.Repairs.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	e, ok := r.Row.(timeline.Entry)

@@ -29,7 +29,7 @@ func (s *Service) Create(ctx context.Context, v *principal.Viewer, in Create) (*
 	if err := s.people.RefuseDeleted(ctx, m.Budget, v); err != nil {
 		return nil, err
 	}
-	id, err := s.fixID(ctx, m)
+	id, err := s.reserveID(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func (s *Service) Create(ctx context.Context, v *principal.Viewer, in Create) (*
 	return &Created{Paste: p, Secret: secret}, nil
 }
 
-// fixID returns the id of the paste that a mutation creates: the same for all repetitions
+// reserveID returns the id of the paste that a mutation creates. It is the same for all repetitions
 // of a request.
-func (s *Service) fixID(ctx context.Context, m commit.Mutation) (id ID, err error) {
+func (s *Service) reserveID(ctx context.Context, m commit.Mutation) (id ID, err error) {
 	if m.Request == nil {
 		return s.newID(), nil
 	}

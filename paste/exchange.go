@@ -48,7 +48,7 @@ func (in *Import) check(now clock.Instant) (ID, fault.List) {
 	return id, faults
 }
 
-// Import stores a paste of a file. Nobody has its secret, so nobody can change it.
+// Import stores a paste from a file. Nobody has its secret, so nobody can change it.
 //
 // Errors: the faults of the line; TAKEN if another paste has the id; those of the store.
 func (s *Service) Import(ctx context.Context, in Import) (principal.ImportResult, error) {
@@ -111,12 +111,12 @@ func (in *Import) paste(id ID, now clock.Instant) *Paste {
 // omits may have any value.
 func (in *Import) describes(p *Paste) bool {
 	want := in.paste(p.ID, p.CreatedAt)
-	return p.shows(want) && p.Author == want.Author && p.CreatedAt == want.CreatedAt &&
+	return p.looksLike(want) && p.Author == want.Author && p.CreatedAt == want.CreatedAt &&
 		(in.ModifiedAt == nil || p.ModifiedAt == *in.ModifiedAt) && (in.Version == nil || p.Version == *in.Version)
 }
 
-// Export calls to for all pastes that have not ended, in a stable order. It exports no secrets.
-func (s *Service) Export(ctx context.Context, to func(Import) error) error {
+// Export calls write for each paste that has not ended, in a stable order. It exports no secrets.
+func (s *Service) Export(ctx context.Context, write func(Import) error) error {
 	return s.Each(ctx, func(p *Paste) error {
 		if !p.readable(s.Now()) {
 			return nil
@@ -136,7 +136,7 @@ func (s *Service) Export(ctx context.Context, to func(Import) error) error {
 			author := string(p.Author)
 			line.Author = &author
 		}
-		if err := to(line); err != nil {
+		if err := write(line); err != nil {
 			return fmt.Errorf("exporting %s: %w", p.ID, err)
 		}
 		return nil

@@ -12,9 +12,9 @@ import (
 // whole is the payload of a change after which the feed must be updated.
 var whole = commit.Reach{Scope: commit.ScopeAll}
 
-// finish completes a change that was just decided: it updates the feed, notifies followers of a
-// new public paste, and removes the body of a deleted one. Work that fails is passed to the
-// background: the change is made, and readers check the row. before is nil for a new paste.
+// finish completes a change that was just decided: it updates the feed, notifies followers of a new
+// public paste, and removes the body of a deleted one. Work that fails is passed to the background,
+// because the change is made and readers check the row. before is nil for a new paste.
 func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *Paste) {
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
 	defer cancel()

@@ -103,8 +103,8 @@ func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string,
 	return true, nil
 }
 
-// AuditFeed calls wrong for each entry of the feed that no paste justifies, and returns the
-// number of entries, without expired ones.
+// AuditFeed calls wrong for each entry of the feed without a public paste, and returns the number
+// of entries that have not expired.
 func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args ...any)) (entries int, err error) {
 	place := timeline.Entry{Created: clock.Min}
 	for {
