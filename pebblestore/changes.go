@@ -28,9 +28,9 @@ type changes struct {
 	last clock.Instant
 }
 
-// forgetChanges deletes the changes that are older than they must be kept, at most once a minute,
-// after a write that added changes at an instant. It never fails that write: a later call deletes
-// what this one could not.
+// forgetChanges deletes the changes that need not be kept any longer. It is called after a write
+// that added changes at an instant, and acts at most once a minute. It never fails that write: a
+// later call deletes what this one could not.
 func (s *Store) forgetChanges(added clock.Instant) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
@@ -58,8 +58,8 @@ func (s *Store) forgetChanges(added clock.Instant) {
 	s.changes.upTo = upTo
 }
 
-// forgetTable deletes the rows of a table, whose keys begin with a minute, from those minutes
-// that were not deleted yet up to one. s.changes.mu is held.
+// forgetTable deletes the rows of a table whose keys begin with a minute, for all minutes before
+// upTo that were not deleted yet. The caller holds s.changes.mu.
 func (s *Store) forgetTable(b *pebble.Batch, table byte, upTo clock.Instant) error {
 	from := []byte{table}
 	if s.changes.upTo != 0 {
@@ -91,8 +91,8 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 	return cs, nil
 }
 
-// causes reads the causes of changes. A cause is written together with its change, so that
-// one which is missing is not known.
+// causes reads the causes of changes. A cause is written together with its change, so a change
+// without a cause row has no known cause.
 func (s *Store) causes(owner principal.ID, cs []library.Change) error {
 	var key []byte
 	for i := range cs {

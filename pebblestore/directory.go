@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// ApplyDirectory implements library.DirectoryStore. Like ApplyIndex for content, it writes rows
+// ApplyDirectory implements principal.DirectoryStore. Like ApplyIndex for content, it writes rows
 // from the stored header under the principal's lock.
 func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	if err := s.enter(ctx); err != nil {
@@ -45,7 +45,7 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 	return s.commitLater(b)
 }
 
-// PageDirectory implements library.DirectoryStore.
+// PageDirectory implements principal.DirectoryStore.
 func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 	return rows, nil
 }
 
-// ReadDirectory implements library.DirectoryStore. All rows come from one snapshot.
+// ReadDirectory implements principal.DirectoryStore. All rows come from one snapshot.
 func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 	return rows, nil
 }
 
-// ScanDirectory implements library.DirectoryStore. The position is a key.
+// ScanDirectory implements principal.DirectoryStore. The position is a key.
 func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err
@@ -160,7 +160,7 @@ func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 	return r, nil
 }
 
-// DropDirectory implements library.DirectoryStore. It compares each row under the lock of its
+// DropDirectory implements principal.DirectoryStore. It compares each row under the lock of its
 // principal, which ApplyDirectory holds when it writes rows.
 func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	if err := s.enter(ctx); err != nil {
@@ -196,7 +196,7 @@ func (s *Store) dropFound(r *principal.DirectoryRow) error {
 	return s.commitLater(b)
 }
 
-// DirectoryFilled implements library.DirectoryStore.
+// DirectoryFilled implements principal.DirectoryStore.
 func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 	if err := s.enter(ctx); err != nil {
 		return false, err
@@ -209,7 +209,7 @@ func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
 	return found, nil
 }
 
-// SetDirectoryFilled implements library.DirectoryStore.
+// SetDirectoryFilled implements principal.DirectoryStore.
 func (s *Store) SetDirectoryFilled(ctx context.Context) error {
 	return s.writeLater(ctx, "mark the directory as filled", func(b *pebble.Batch) error {
 		return b.Set([]byte{tableFilled}, []byte{rowVersion}, nil)

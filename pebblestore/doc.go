@@ -1,5 +1,5 @@
 // Package pebblestore keeps the rows of the gateway in an embedded Pebble database. It is the
-// default store of a single process, and the test double of all other packages.
+// default store of a single process, and the store on which most tests of other packages run.
 //
 // The package provides atomic and durable rows: keys in the order that the Store contract wants
 // (keys.go), their values (rows.go), compare-and-set under a lock for each key, one fsync per
@@ -8,6 +8,6 @@
 // decided by the packages above it.
 //
 // The write-ahead log keeps the order of writes. So a conditional write, which is synced, makes all
-// earlier writes durable too, and other writes need no sync of their own: what a crash loses of
-// them is redone from the in-flight entry that the conditional write made durable.
+// earlier writes durable too, and other writes need no sync of their own: if a crash loses such a
+// write, it is repeated from the in-flight entry that the conditional write made durable.
 package pebblestore

@@ -10,7 +10,7 @@ import (
 	"carrel/library"
 )
 
-// readRows reads additional rows of a partition. The value of a missing row is nil.
+// readRows reads further rows of a partition. The value of a missing row is nil.
 func (v *view) readRows(id library.ContentID, keys []library.RowKey) ([]library.Row, error) {
 	rows := make([]library.Row, len(keys))
 	for i, k := range keys {
@@ -77,7 +77,7 @@ func (v *view) pageRows(q *library.RowSlice) ([]library.Row, error) {
 	return rows, v.it.Error()
 }
 
-// putRows adds additional rows of a content to a batch, and deletes those whose value is nil.
+// putRows adds further rows of a content to a batch, and deletes those whose value is nil.
 func putRows(b *pebble.Batch, id library.ContentID, rows []library.Row) error {
 	for _, r := range rows {
 		key := appendRowKey(nil, id, r.RowKey)
@@ -94,10 +94,10 @@ func putRows(b *pebble.Batch, id library.ContentID, rows []library.Row) error {
 	return nil
 }
 
-// appendRow appends an additional row, without its key.
+// appendRow appends an further row, without its key.
 func appendRow(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
 
-// decodeRow reads an additional row. The value is a copy.
+// decodeRow reads an further row. The value is a copy.
 func decodeRow(value []byte) ([]byte, error) {
 	if len(value) < 2 || value[0] != rowVersion {
 		return nil, errRow

@@ -31,12 +31,12 @@ func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	defer mu.Unlock()
 	h, rows, err := s.newest(e, key)
 	if err != nil {
-		return wrapError("enforce", err)
+		return wrapError("update libraries", err)
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := s.derive(b, e, h, rows); err != nil {
-		return wrapError("enforce", err)
+		return wrapError("update libraries", err)
 	}
 	if err := s.commitLater(b); err != nil {
 		return err

@@ -145,14 +145,14 @@ func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp 
 
 // PutDue implements commit.JournalStore.
 func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
-	return s.writeDue(ctx, "write a due", d, func(b *pebble.Batch, key []byte) error {
+	return s.writeDue(ctx, "write a hint", d, func(b *pebble.Batch, key []byte) error {
 		return b.Set(key, appendDue(nil, d.MTS), nil)
 	})
 }
 
 // DropDue implements commit.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
-	return s.writeDue(ctx, "drop a due", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
+	return s.writeDue(ctx, "drop a hint", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
 }
 
 // writeDue writes a hint unless a newer one than d is stored.
@@ -189,7 +189,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		v.end = appendInstant(append(v.end[:0], tableDue), until+1)
 	})
 	if err != nil {
-		return nil, wrapError("read dues", err)
+		return nil, wrapError("read hints", err)
 	}
 	if v == nil {
 		return nil, nil
@@ -210,10 +210,10 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		dues = append(dues, d)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("read dues", err)
+		return nil, wrapError("read hints", err)
 	}
 	if unreadable != nil {
-		return dues, wrapError("read dues", unreadable)
+		return dues, wrapError("read hints", unreadable)
 	}
 	return dues, nil
 }

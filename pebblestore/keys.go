@@ -21,8 +21,8 @@ import (
 //	    and no string's rows lie among those of another one
 //	a string that ends the key: its bytes as they are
 //	an instant: 8 bytes, big-endian, sign bit inverted
-//	a minute: that of an instant, in the same form, so that what is too old can
-//	    go at once
+//	a minute: that of an instant, in the same form, so that one range deletion
+//	    removes all old rows
 //	a hash: its 32 bytes
 //	a kind, a bucket, a list: 1 byte
 //
@@ -34,7 +34,7 @@ import (
 //	'c' content, kindMember, principal      member row of a content
 //	'c' content, kindRequest, hash          answered request of a content
 //	'c' content, kind from 3, key           further row of a content
-//	'd' instant, kind and key               due
+//	'd' instant, kind and key               hint (commit.Due)
 //	'e' lease                               lease
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
@@ -44,7 +44,7 @@ import (
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)
 //	'j' list                                in-flight list of a process
-//	'k' hash                                fixed creation
+//	'k' hash                                id reserved for a creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
 //	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
@@ -62,7 +62,7 @@ import (
 //	'u' owner                               note of a rebuild
 //	'v' feed, day, shard, instant, id       entry of a feed (derived)
 //	'w' user, name                          draft of a user
-//	'x' instant, key                        when the request row or creation of that key may go
+//	'x' instant, key                        when the request row or creation of that key expires
 //	'y' paste, body                         long body of a paste
 //	'z' feed, day                           partitions of a day of a feed (derived)
 const (
@@ -207,7 +207,7 @@ func appendRequestKey(b []byte, table byte, id string, key *commit.RequestKey) [
 	return append(append(appendPartition(b, table, id), kindRequest), key[:]...)
 }
 
-// appendRowKey appends the key of an additional row of a content.
+// appendRowKey appends the key of an further row of a content.
 func appendRowKey(b []byte, id library.ContentID, k library.RowKey) []byte {
 	return append(append(appendPartition(b, tableContent, string(id)), byte(k.Kind)), k.Key...)
 }

@@ -169,8 +169,8 @@ func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	return found, nil
 }
 
-// Recorded implements library.LibraryStore. Here a record is never deleted without its library, so
-// one mark is for both.
+// Recorded implements library.LibraryStore. In this store a record is never deleted without its
+// library, so one mark serves both.
 func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	return s.Built(ctx, owner)
 }

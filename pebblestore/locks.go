@@ -6,7 +6,7 @@ import (
 )
 
 // stripes is the number of locks that all keys share. Two of 500 concurrently written keys may
-// share a lock by chance; then one waits for the other's sync, no more.
+// share a lock by chance; then one write waits for the sync of the other, which does no harm.
 const stripes = 1024
 
 // locks are the locks of partitions and single rows, by key. A lock is held from reading a

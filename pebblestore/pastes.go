@@ -343,8 +343,8 @@ var errLostRow = errors.New("the row of a paste is missing")
 // pointerVersion is the first byte of a pointer. A row begins with rowVersion.
 const pointerVersion = 2
 
-// isPointer reports whether the value by the id of a paste is a pointer to its row, and not the row
-// itself.
+// isPointer reports whether the value at the key of a paste's id is a pointer to its row, and not
+// the row itself.
 func isPointer(value []byte) bool { return len(value) > 0 && value[0] == pointerVersion }
 
 // appendPointer appends the pointer to the row of a paste: the time of its creation.

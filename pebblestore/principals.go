@@ -244,7 +244,7 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 	defer mu.Unlock()
 	state, rows, err := s.newestGroup(e)
 	if err != nil {
-		return wrapError("enforce", err)
+		return wrapError("update memberships", err)
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -255,7 +255,7 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 		}
 		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
 		if err := setRole(b, key, role); err != nil {
-			return wrapError("enforce", err)
+			return wrapError("update memberships", err)
 		}
 	}
 	return s.commitLater(b)

@@ -25,7 +25,7 @@ import (
 // cannot read, or would not keep in order. Formats from oldestFormat on can be read. Format 1 had
 // no directory, which is filled when it is found missing. Format 2 had no time of the last move in
 // the header of an item, and only a fixed set of kinds of changes in in-flight lists. Format 3 had
-// no claims, URLs, additional rows of items, page texts or drafts. Format 4 had no pastes, and no
+// no claims, URLs, further rows of items, page texts or drafts. Format 4 had no pastes, and no
 // feeds, which are filled when they are found missing. Format 5 had the rows of pastes by id only.
 // They are moved when they are changed.
 const (
@@ -136,7 +136,7 @@ func newStore(dir string, opts Options) *Store {
 	return s
 }
 
-// openDB opens the database and checks that it is complete and has our format.
+// openDB opens the database and checks that it is complete and of a known format.
 func (s *Store) openDB(fs vfs.FS) error {
 	if err := s.checkWhole(fs); err != nil {
 		return err

@@ -21,10 +21,10 @@ type Chapter uint8
 const (
 	ChapterSettings   Chapter = 1 + iota // such as the cursor keys
 	ChapterBlocks                        // the next free numbers of generated names
-	ChapterCreations                     // ids that creations with idempotency keys have fixed
+	ChapterCreations                     // ids reserved for creations with idempotency keys
 	ChapterPrincipals                    // partitions of users and groups
 	ChapterContents                      // partitions of items
-	ChapterDues                          // hints of work to do at a time
+	ChapterDues                          // hints that work is due at a time
 	ChapterTexts                         // texts of pages
 	ChapterDrafts                        // drafts of users
 	ChapterLeases                        // leases; their claims are derived
@@ -91,7 +91,7 @@ type MemberAt struct {
 	library.Member
 }
 
-// RowAt is an additional row of an item with its item.
+// RowAt is an further row of an item with its item.
 type RowAt struct {
 	Content library.ContentID
 	library.Row

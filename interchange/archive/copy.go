@@ -19,7 +19,7 @@ import (
 // takes one sync.
 const copyPage = 500
 
-// textsPage is the number for texts, each of which may have 512 KiB.
+// textsPage is that number for texts, each of which may take 512 KiB.
 const textsPage = 32
 
 // storeIdentity is the setting that identifies a store. It is not copied, because a copy is
@@ -166,7 +166,7 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 			if err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
-			if err := see(c, withoutOwn(rows), next); err != nil {
+			if err := see(c, copiedRows(rows), next); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
 			if after = next; next == nil {
@@ -177,9 +177,9 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 	return nil
 }
 
-// withoutOwn removes the settings that are not copied: the identity of a store, and the time since
-// which it has kept changes, because changes are derived.
-func withoutOwn(rows []Row) []Row {
+// copiedRows returns rows without the settings that are not copied: the identity of a store, and
+// the time since which it has kept changes, because changes are derived.
+func copiedRows(rows []Row) []Row {
 	kept := rows[:0:len(rows)]
 	for _, r := range rows {
 		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != library.KeepsChanges {

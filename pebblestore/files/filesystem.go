@@ -12,7 +12,7 @@ import (
 // uses a marker to point to its manifest, and syncs the directory only after it has created the
 // marker: on a file system that does not keep the order of directory entries, a crash before that
 // sync can leave the marker without the manifest, and a store that cannot be opened. It costs one
-// sync per open. The crash suite shows the loss without it.
+// sync per open. The crash tests fail without it.
 type MarkersLast struct{ vfs.FS }
 
 // Create creates a file.

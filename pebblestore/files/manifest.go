@@ -14,10 +14,10 @@ import (
 
 // The manifest lists the tables and logs that make up the database. It is a sequence of records,
 // each synced before the next is written. Pebble stops at the first record that it cannot read, as
-// if a crash had torn it, and then removes the tables that only later records name. So the manifest
-// is read here first: an unreadable record that is followed by a readable one is damage, not the
-// result of a crash. And if the store was closed cleanly, nothing may be missing. Only after the
-// process died, damage to the last record and a truncated file cannot be detected.
+// if a crash had interrupted its write, and then removes the tables that only later records name.
+// So the manifest is read here first: an unreadable record that is followed by a readable one is
+// damage, not the result of a crash. And if the store was closed cleanly, nothing may be missing.
+// If the process died, damage to the last record and a truncated file cannot be detected.
 
 // ManifestMax is the size at which Pebble starts a new manifest. It bounds what is read here.
 const ManifestMax = 4 << 20

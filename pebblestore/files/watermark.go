@@ -14,10 +14,10 @@ import (
 const WatermarkName = "TIDE"
 
 // Watermark records, in a file, up to which of Pebble's sequence numbers writes have been
-// acknowledged, outside of Pebble's files. Pebble takes a damaged end of its log for one that a crash
-// has torn, and opens without the rest; nothing in its files shows that the rest had been
+// acknowledged, outside of Pebble's files. Pebble treats a damaged end of its log like one that a
+// crash has cut off, and opens without the rest; nothing in its files shows that the rest had been
 // acknowledged. The watermark does: a store that does not reach it has lost data and is not opened,
-// so that nothing gets worse.
+// so that no more is lost.
 //
 // The file is written after each acknowledged write and not synced. So it survives a crash of the
 // process, and after a power loss it is at worst too low.
