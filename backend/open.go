@@ -30,8 +30,8 @@ type Config struct {
 	Names   library.Namer
 	Log     *slog.Logger    // if nil, nothing is logged
 	Watch   library.Watcher // if nil, nothing is counted
-	// Ahead returns how far this process's clock is certainly ahead of its store's; negative if it
-	// is behind. If nil, both use the same clock.
+	// Ahead returns a lower bound of how far this process's clock is ahead of its store's clock; it
+	// is negative if this clock is behind. If nil, both use the same clock.
 	Ahead func() time.Duration
 	// Notifier is where the processes that use the store announce their changes. If nil, no other
 	// process uses it.
@@ -39,9 +39,9 @@ type Config struct {
 	// Remote reports that a call of the store takes a round trip. Independent calls are then made
 	// concurrently.
 	Remote bool
-	// Linger is how long changes of what pages show of users and groups stay on the in-flight list
-	// after they have ended: twice copies.MaxAge where processes keep copies of headers, and 0 where
-	// none does.
+	// Linger is how long a change of a user or a group stays on the in-flight list after it has
+	// ended, if it alters what pages show: twice copies.MaxAge if processes keep copies of headers,
+	// and 0 if none does.
 	Linger time.Duration
 	// HeaderCache sets how many headers are cached to serve pages on remote stores.
 	HeaderCache listing.HeaderCache

@@ -19,7 +19,7 @@ import (
 	"carrel/pebblestore"
 )
 
-// Fixture is the Services of all domains on an empty embedded store.
+// Fixture has the Services of all domains on an embedded store, which is empty at first.
 type Fixture struct {
 	T       *testing.T
 	Store   backend.Store

@@ -30,7 +30,7 @@ type Held struct {
 	Waits, Free chan struct{}   // Waits is closed when the call starts; the test closes Free
 }
 
-// Keep makes the next call of Wait with ctx a Held.
+// Keep holds the next call of Wait with ctx, and returns it.
 func (d *GatewayClock) Keep(ctx context.Context) *Held {
 	k := &Held{ctx, make(chan struct{}), make(chan struct{})}
 	d.kept.Store(k)
@@ -83,7 +83,7 @@ func NewGateways(t *testing.T) *Gateways {
 }
 
 // Open opens a gateway whose clock is ahead of the store's by a known duration. A mute gateway
-// announces nothing.
+// announces none of its changes.
 func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock) {
 	g.T.Helper()
 	clock := &GatewayClock{Real: sched.NewReal()}
