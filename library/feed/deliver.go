@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// reading returns what the follower may read now. It is RESYNC if the follower reads another
-// bucket than at its start: its data is of the former one.
+// reading returns what the follower may read now. It returns RESYNC if the follower reads another
+// bucket than at its start, because what it has is from the former bucket.
 func (f *Follower) reading(ctx context.Context) (*library.Reading, error) {
 	v := &principal.Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global, Bill: &f.resolved}
 	h, err := f.s.VisiblePrincipal(ctx, v, f.owner)
@@ -27,9 +27,9 @@ func (f *Follower) reading(ctx context.Context) (*library.Reading, error) {
 	return r, nil
 }
 
-// changeFor returns what a pending change means to the follower now; nil: nothing new. It reads
-// the item first, and then what the follower may read: so the follower never sees what the item
-// became after it had lost its access.
+// changeFor returns what a pending change means to the follower now; nil if that is nothing new. It
+// reads the item first, and then what the follower may read, so that the follower never sees a
+// state of the item from after it lost access.
 func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryChange, error) {
 	rows, err := f.s.contents.ReadMany(ctx, []library.ContentID{n.Content}, f.members)
 	if err != nil {
@@ -68,8 +68,8 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 	return removed, nil
 }
 
-// gone reports whether the follower may have an item that it does not see now, from an earlier
-// event or from a page.
+// gone reports whether the follower may still have, from an earlier event or a page, an item that
+// it does not see now.
 func (f *Follower) gone(ctx context.Context, r *library.Reading, n *pending, rows *library.ContentRows) (bool, error) {
 	was, known := f.delivered.find(n.Content)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-// Numbers of the reading of changes.
+// Limits of reading changes.
 const (
 	changesPage = 500
 	// seenMost is how many items of a library one process remembers as passed on. That is more
@@ -23,8 +23,8 @@ const (
 	lookWidth = 32
 )
 
-// feeds are the libraries that have followers in this process. Changes of this process are
-// passed on at once; those of others are read from the store.
+// feeds are the libraries that have followers in this process. Changes of this process are passed
+// on at once; those of others are read from the store. One such read of a library is a look.
 type feeds struct {
 	mu   sync.Mutex
 	open map[principal.ID]*libraryFeed
@@ -33,16 +33,16 @@ type feeds struct {
 	stamp clock.Instant
 	// polling reports that the changes of other processes are read.
 	polling bool
-	// updates are the items that were updated in place and are being searched in the libraries
-	// followed here; true: search once more.
+	// updates are the items that were updated in place and are being searched for in the libraries
+	// followed here. The value is true if the search must be repeated.
 	updates map[library.ContentID]bool
 }
 
 // libraryFeed passes the changes of one library on to its followers.
 type libraryFeed struct {
 	owner principal.ID
-	// ready opens when the first look has succeeded or failed. Until then only this process's own
-	// changes are passed on.
+	// ready opens when the first look has succeeded or failed. Until then, only the changes of this
+	// process are passed on.
 	ready sched.Latch
 	err   error // of the first look, after ready
 	// stop cancels the first look, if there is one: no follower waits for it any more.
@@ -149,16 +149,16 @@ func (fs *feeds) drop(fd *libraryFeed) {
 	fs.remove(fd)
 }
 
-// remove is drop with fs.mu held.
+// remove is drop for callers that hold fs.mu.
 func (fs *feeds) remove(fd *libraryFeed) {
 	if fs.open[fd.owner] == fd {
 		delete(fs.open, fd.owner)
 	}
 }
 
-// pass passes a change on, unless one with the same content was passed on before. Everything
-// that others wrote before the last full look was passed on; the cursor of an event can cover
-// at most that.
+// pass passes a change on, unless one with the same content was passed on before. Everything that
+// others wrote before the last full look was passed on, so the cursor of an event may cover changes
+// up to then, but no later ones.
 func (fd *libraryFeed) pass(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
@@ -177,8 +177,8 @@ func (fd *libraryFeed) pass(c library.Change) {
 	}
 }
 
-// passUpdate passes an update in place on. No library shows it, so the change that later moves
-// the item is not compared with it.
+// passUpdate passes on an update in place. No library shows it, so the change that later moves the
+// item is not compared with it.
 func (fd *libraryFeed) passUpdate(key library.ChangeKey) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()

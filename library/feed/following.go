@@ -16,7 +16,7 @@ import (
 	"carrel/principal"
 )
 
-// Numbers of a follower.
+// Limits of a follower.
 const (
 	// queueMost is how many changed items may wait for one follower. A follower that does not keep
 	// up is disconnected; it can resume from the last cursor it got.
@@ -61,7 +61,7 @@ type Follower struct {
 	refused   error // the error that ended the subscription while it waited
 }
 
-// delivery is what a follower got of an item last.
+// delivery is what a follower was last sent about an item.
 type delivery struct {
 	placed bool
 	// state is the state of the header that was delivered. applied is the newest state that the
@@ -223,9 +223,9 @@ func (f *Follower) nextChange() sched.Latch {
 	return f.more
 }
 
-// Await waits until Next would not: a change waits, or the subscription has ended. Thousands of
-// goroutines wait for hours, and only this function is on their stacks, which keeps them small.
-// The caller of Next calls it, and gets the same error from Next.
+// Await waits until Next would return at once: a change waits, or the subscription has ended.
+// Thousands of goroutines wait for hours, and only this function is on their stacks, which keeps
+// them small. The caller of Next calls it, and gets the same error from Next.
 func (f *Follower) Await(ctx context.Context) { _ = f.await(ctx) }
 
 // await is Await that returns why there will be no more changes.
@@ -260,10 +260,10 @@ func (f *Follower) recheck(ctx context.Context) error {
 	return found
 }
 
-// Next waits for a change and returns it by the present state of the item and the present
-// rights of the viewer. Errors end the subscription: RESYNC if the viewer now reads another
-// bucket, NOT_FOUND if it may not see the owner any more, SLOW_CONSUMER if it has let too many
-// changes wait, and that of ctx.
+// Next waits for a change and returns it according to the current state of the item and the current
+// rights of the viewer. Errors end the subscription: RESYNC if the viewer now reads another bucket,
+// NOT_FOUND if it may not see the owner any more, SLOW_CONSUMER if it has let too many changes
+// wait, and the error of ctx.
 func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 	for {
 		if err := f.await(ctx); err != nil {

@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// updatePause is the minimum time between two events for updates in place of one item: an item
-// is hot because it changes all the time.
+// updatePause is the minimum time between two events for updates in place of one item. Only hot
+// items are updated in place, and they change often.
 const updatePause = 250 * time.Millisecond
 
 // Updated passes on an update whose move is deferred: it changes no library until then, so

@@ -101,13 +101,12 @@ func (l *poller) step(ctx context.Context) {
 // look reads the changes of libraries. If one cannot be read yet, the next step reads it again,
 // in full.
 //
-// A feed that is not ready is not read: its first look records earlier changes of others as
-// known, and this look would pass them on. Nothing is lost by that. A change that is in the
-// library now is either read by the first look. Then it was there before the subscription was
-// acknowledged, so the pages that the follower reads contain it, and so does what it has missed
-// before, which is read after the first look. Or the first look is already past it. Then the
-// next full look finds it, which starts where the first look has started, and passes on what
-// that did not read.
+// A feed that is not ready is not read: its first look records earlier changes of others as known,
+// and this look would pass them on. No change is lost. If the first look reads a change, the change
+// was there before the subscription was acknowledged. So the pages that the follower reads contain
+// it, and so do the missed changes, which are read after the first look. If the first look does not
+// read a change, the next full look does, because it starts where the first look started and passes
+// on what the first look did not read.
 func (l *poller) look(ctx context.Context, ps []principal.ID, full []bool) {
 	if len(ps) == 0 {
 		return

@@ -77,7 +77,7 @@ func (a *publisher) updated(id library.ContentID) {
 	})
 }
 
-// note adds to the announcement and has it written.
+// note adds to the announcement, and starts to write it unless that is running.
 func (a *publisher) note(add func(at clock.Instant)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,8 +134,8 @@ func (a *publisher) tried(next library.Announcement, written, last bool) (over b
 }
 
 // take returns the announcement to write. ok is false if there is nothing new, or nothing that
-// readers have not had the time to read. What was never written is not too old, however long
-// the process was held up.
+// readers have not had the time to read. What was never written is never too old, even if the
+// process was suspended for long.
 func (a *publisher) take() (next library.Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -87,8 +87,8 @@ func (f *Follower) add(n pending) {
 	f.waiting[n.Content] = n
 }
 
-// catchUp queues what was missed before anything that has come since, and before what comes
-// meanwhile: a cursor covers everything up to it.
+// catchUp queues the missed changes ahead of all changes that have come since or come meanwhile,
+// because a cursor covers everything before it.
 func (f *Follower) catchUp(missed []library.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
