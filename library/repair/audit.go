@@ -84,9 +84,9 @@ func (o *holdings) holds(h *library.Header, owner principal.ID) {
 	}
 }
 
-// Audit compares every library with what the headers justify: the same set, in the same order,
-// in each bucket. It does the same with the records of what was shared with whom, the
-// memberships of groups, and the directory. It reads everything and changes nothing.
+// Audit checks that every library has, in each bucket, the entries that the headers justify, and no
+// others. It does the same with the records of what was shared with whom, the memberships of
+// groups, and the directory. It reads everything and changes nothing.
 //
 // It works in two passes with one counter for each bucket: the first, over the items, counts
 // what each library must contain; the second, over the libraries, checks each entry against its
@@ -97,22 +97,22 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 	must := ledger{}
 	moving, err := s.auditInFlightLists(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("audit the changes in flight: %w", err)
+		return nil, fmt.Errorf("auditing the changes in flight: %w", err)
 	}
 	if err := s.auditContents(ctx, r, must, moving); err != nil {
-		return nil, fmt.Errorf("audit the items: %w", err)
+		return nil, fmt.Errorf("auditing the items: %w", err)
 	}
 	if err := s.auditGroups(ctx, r, must); err != nil {
-		return nil, fmt.Errorf("audit the groups: %w", err)
+		return nil, fmt.Errorf("auditing the groups: %w", err)
 	}
 	if err := s.auditLibraries(ctx, r, must); err != nil {
-		return nil, fmt.Errorf("audit the libraries: %w", err)
+		return nil, fmt.Errorf("auditing the libraries: %w", err)
 	}
 	if err := s.auditDeleted(ctx, r, must); err != nil {
 		return nil, fmt.Errorf("auditing deleted users and groups: %w", err)
 	}
 	if err := s.auditDirectory(ctx, r); err != nil {
-		return nil, fmt.Errorf("audit the directory: %w", err)
+		return nil, fmt.Errorf("auditing the directory: %w", err)
 	}
 	if err := s.auditEmails(ctx, r); err != nil {
 		return nil, fmt.Errorf("auditing e-mail addresses: %w", err)
@@ -151,7 +151,7 @@ func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[l
 	return moving, nil
 }
 
-// auditAtOnce is how many items an audit reads at once. Of each it holds one page of members in
+// auditAtOnce is how many items an audit reads at once. It holds one page of members of each in
 // memory.
 const auditAtOnce = 32
 

@@ -40,7 +40,8 @@ func (s *Service) remains(ctx context.Context, h *principal.Header) (left []stri
 	return left, err
 }
 
-// deletedAfter returns the headers of the deleted ones of the next principals after one.
+// deletedAfter reads the next principals after one, and returns the headers of those that are
+// deleted.
 func (s *Service) deletedAfter(ctx context.Context, after principal.ID) (deleted []principal.Header, last principal.ID, more bool, err error) {
 	ids, err := s.people.ScanPrincipals(ctx, after, rebuildPage)
 	if err != nil || len(ids) == 0 {

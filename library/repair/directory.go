@@ -117,8 +117,8 @@ func (s *Service) dropIfUnjustified(ctx context.Context, row principal.Directory
 	return 1, s.dropUnjustified(ctx, row)
 }
 
-// directory scrubs rows of the directory, starting at its place: it removes those that no
-// header justifies.
+// directory scrubs rows of the directory, starting at the position of the step: it removes those
+// that no header justifies.
 func (c *scrubbing) directory(ctx context.Context) error {
 	var after []byte
 	if c.at.Row != "" {

@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// directoryRun is the filling of the directory by this process.
+// directoryRun is the state of filling the directory in this process.
 type directoryRun struct {
 	mu      sync.Mutex
 	filled  bool // once true it stays true

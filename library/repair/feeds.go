@@ -15,7 +15,7 @@ import (
 	"carrel/paste"
 )
 
-// feedRun is the filling of the feeds of public content by this process.
+// feedRun is the state of filling the feeds of public content in this process.
 type feedRun struct {
 	mu      sync.Mutex
 	filled  bool // once true it stays true

@@ -141,7 +141,7 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	if err != nil {
 		return err
 	}
-	// Of one that is deleted nothing is kept: the store takes no mark of it as of an earlier time.
+	// Nothing of a deleted principal is kept: the store ignores a mark as of an earlier time.
 	if gone, err := r.s.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
 		return err
 	}

@@ -75,8 +75,8 @@ func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 	return nil
 }
 
-// join returns the present rebuild of p's library, or a new one, which the caller must run; nil
-// if there are too many.
+// join returns the running rebuild of p's library, or a new one, which the caller must run; nil if
+// there are too many.
 func (t *rebuildTable) join(p principal.ID, ended sched.Latch) (run *rebuildRun, start bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -28,8 +28,8 @@ import (
 // beginning.
 const rebuildContinued = time.Hour
 
-// rebuildKeepAfter is after how many restored items the progress is stored. A page of items
-// that p has no role on counts as rebuildPageCost.
+// rebuildKeepAfter is the number of restored items after which the progress is stored. A page of
+// items that p has no role on counts as rebuildPageCost.
 const (
 	rebuildKeepAfter = 100
 	rebuildPageCost  = 10
@@ -54,12 +54,12 @@ type rebuildProgress struct {
 	Removed int `json:"removed,omitempty"`
 }
 
-// openRebuild continues the rebuild in the note of p's library, or starts one. last is the try
-// before, if there was one.
+// openRebuild continues the rebuild in the note of p's library, or starts one. last is the previous
+// try, if there was one.
 func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild) (*rebuild, error) {
 	// The marks of completeness will be as of now: a later deletion by hand removes them too, even
-	// one that the next read sees. Now is the store's time: a note by a clock that is ahead would
-	// outlast a deletion.
+	// one that the next read sees. Now is the store's time, because a note dated by a clock that is
+	// ahead would survive a deletion.
 	asOf := s.StoreNow()
 	complete, err := s.isComplete(ctx, p)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"carrel/principal"
 )
 
-// Derived rows may be damaged by an operator who deletes or inserts rows by hand. His clock
-// dates that, later than the states from which the rows are derived. Writing those states again
-// then has no visible effect. So each repair reads back what it wrote, and gives the state a
-// newer timestamp if that does not show.
+// Derived rows may be damaged by an operator who deletes or inserts rows by hand. The operator's
+// clock dates these writes later than the states from which the rows are derived, so writing those
+// states again has no visible effect. Each repair therefore reads back what it wrote, and gives the
+// state a newer timestamp if the repair does not show.
 
-// A state is restamped this often, with growing pauses: the clock of the operator may be ahead
-// of ours by as much as the pauses add up to, which is 12 s.
+// The number of times that a state is restamped, and the first of the growing pauses between them.
+// The clock of the operator may be ahead of this process's by the sum of the pauses, which is 12 s.
 const (
 	repairTries = 9
 	repairPause = 50 * time.Millisecond

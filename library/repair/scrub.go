@@ -120,7 +120,7 @@ type scrubbing struct {
 	report ScrubReport
 }
 
-// contents scrubs items, starting at its place.
+// contents scrubs items, starting at the position of the step.
 func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	ids, err := c.s.contents.ScanContents(ctx, c.at.Content, limit)
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	if len(wrong) == 0 && len(h.Unsettled) == 0 {
 		return last, nil
 	}
-	// A change that has started meanwhile is no error. An error is found twice, for the same
+	// What a change has not finished yet is no mismatch. A mismatch is found twice, for the same
 	// state, with nothing in flight in between.
 	if lists, err := s.OpenLists(ctx); err != nil || lists.MayHold(id, h.MTS, s.Now()) {
 		return last, err

@@ -8,7 +8,7 @@ import (
 	"carrel/principal"
 )
 
-// owners scrubs principals, starting at its place.
+// owners scrubs principals, starting at the position of the step.
 func (c *scrubbing) owners(ctx context.Context, limit int) error {
 	if c.at.Bucket != 0 || c.at.Member != "" || c.at.Record {
 		if done, err := c.owner(ctx, c.at); err != nil || !done {
@@ -35,9 +35,9 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 	return nil
 }
 
-// owner scrubs a principal, starting at a place: its rows in the directory, its memberships,
-// those of its members if it is a group, the record of what was shared with it, and its
-// library. It reports whether it is done; if not, the next place is in the report.
+// owner scrubs a principal, starting at a position: its rows in the directory, its memberships,
+// those of its members if it is a group, the record of what was shared with it, and its library. It
+// reports whether it is done; if not, the next position is in the report.
 func (c *scrubbing) owner(ctx context.Context, from ScrubPosition) (done bool, err error) {
 	p := from.Owner
 	if from.Bucket != 0 {
@@ -125,8 +125,8 @@ func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.Co
 	return ids[len(ids)-1], len(shared) == scrubLook, nil
 }
 
-// unjustified repairs an item in p's record that differs from the item's state, if nothing is
-// in flight that would do so.
+// unjustified repairs an item in p's record that differs from the item's state, if no change in
+// flight would do so.
 func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.ContentID) error {
 	lists, err := c.s.OpenLists(ctx)
 	if err != nil || lists.Contents[id] {
@@ -145,7 +145,7 @@ func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.
 }
 
 // library checks entries of a library, starting after one in a bucket. It reports whether it is
-// done; if not, the next place is in the report.
+// done; if not, the next position is in the report.
 func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bucket, after *library.EntryKey) (done bool, err error) {
 	for _, b := range library.AllBuckets {
 		if b < from {
