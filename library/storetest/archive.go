@@ -30,7 +30,7 @@ func archiveAreas() []archiveArea {
 		{"ReadRows", []archiveCheck{
 			{"It must give each row of the chapter once, exactly as stored, and none that is derived", readEveryRow},
 			{"The header of a partition must come before the other rows of it, with no row of another partition between them", readPartitions},
-			{"next is where to go on, also from another process; nil at the end of the chapter", readOn},
+			{"next is where to continue, also from another process; nil at the end of the chapter", readOn},
 		}},
 		{"PutRows", []archiveCheck{
 			{"PutRows must store each row exactly as it is, headers with their Unsettled and Writers, in place of existing ones", putRows},
@@ -40,7 +40,7 @@ func archiveAreas() []archiveArea {
 		}},
 		{"CopyNote", []archiveCheck{
 			{"The note must not be among the rows", noteIsNoRow},
-			{"CopyNote is what PutCopyNote has left last; nil where there is nothing", noteKept},
+			{"CopyNote returns the note of the last PutCopyNote, or nil if there is none", noteKept},
 		}},
 	}
 }
@@ -234,7 +234,7 @@ func (s *archiveEnv) writeRest(w *written) {
 	s.ok(err)
 	w.add(archive.ChapterBlocks, archive.Row{Block: &archive.BlockRow{Host: host, Next: first + 100}})
 	c := s.creation("a", string(s.content("created")))
-	s.same("the creation", s.fix(c, nil), c)
+	s.same("the creation", s.putCreation(c, nil), c)
 	w.add(archive.ChapterCreations, archive.Row{Creation: &c})
 	d := commit.Due{At: s.later(), Kind: commit.Content, Key: string(s.content("item")), MTS: s.tick()}
 	s.ok(s.PutDue(s.ctx, d))
@@ -266,7 +266,7 @@ func (s *archiveEnv) writeRest(w *written) {
 	}
 }
 
-// sorted returns rows in an order of its own, whatever that of the archive is.
+// sorted returns rows in an order that does not depend on the order of the archive.
 func sorted(rows []archive.Row) []archive.Row {
 	text := func(r archive.Row) string {
 		b, _ := json.Marshal(r) // a row can be encoded: it is made of numbers and strings

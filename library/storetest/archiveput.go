@@ -94,7 +94,7 @@ func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 	s.ok(err)
 	s.same("the setting", value, setting.Value)
 	creation := rows[archive.ChapterCreations][0].Creation
-	s.same("the creation", s.fix(s.creation("put", "c:x:another"), nil), *creation)
+	s.same("the creation", s.putCreation(s.creation("put", "c:x:another"), nil), *creation)
 	due := rows[archive.ChapterDues][0].Due
 	dues, err := s.DueUntil(s.ctx, due.At, 1000)
 	s.ok(err)
@@ -194,7 +194,7 @@ func putRowsThenCommit(s *archiveEnv) {
 	s.same("the draft after a conditional write", s.putDraft(saved, &before.Token), saved)
 	old := *rows[archive.ChapterCreations][0].Creation
 	fresh := s.creation("put", "c:x:fresh")
-	s.same("the creation that replaced it", s.fix(fresh, &old), fresh)
+	s.same("the creation that replaced it", s.putCreation(fresh, &old), fresh)
 	due := *rows[archive.ChapterDues][0].Due
 	s.ok(s.DropDue(s.ctx, due))
 	dues, err := s.DueUntil(s.ctx, due.At, 1000)
@@ -208,7 +208,7 @@ func putRowsDerivesNothing(s *archiveEnv) {
 	rows := s.archived()
 	s.putAll(rows)
 	for _, p := range []principal.ID{s.user("a"), s.user("b"), s.group("put")} {
-		s.library(p, nil)
+		s.wantLibrary(p, nil)
 		shared, err := s.SharedWith(s.ctx, p, "", 10)
 		s.ok(err)
 		s.same("what was shared", shared, []library.Shared(nil))

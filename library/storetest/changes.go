@@ -252,7 +252,7 @@ func changesOlder(s *env) {
 	if len(cs) != 2 || cs[1].At != older.At || cs[1].Content != it.head.ID || cs[1].MTS != older.Header.MTS && cs[1].MTS != it.head.MTS {
 		s.Fatalf("changes: %+v", cs)
 	}
-	s.library(a, buckets(principal.Public, it.entryOf(a)))
+	s.wantLibrary(a, buckets(principal.Public, it.entryOf(a)))
 }
 
 // changesWhole reads changes and entries while they are written: whichever is read first, the

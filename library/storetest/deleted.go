@@ -43,9 +43,9 @@ func applyDeletedGroup(s *env) {
 	s.ok(s.ApplyGroupIndex(s.ctx, before))
 	g.delete()
 	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
-	s.memberOf(a)
+	s.wantMemberships(a)
 	s.ok(s.ApplyGroupIndex(s.ctx, before))
-	s.memberOf(a)
+	s.wantMemberships(a)
 }
 
 func purgeGroup(s *env) {

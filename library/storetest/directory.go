@@ -12,7 +12,7 @@ import (
 func directoryAreas() []area {
 	return []area{
 		{"ApplyDirectory", []check{
-			{"ApplyDirectory writes the rows that e.Derive says, each with the visibility and the mts of the state", applyDirectory},
+			{"ApplyDirectory writes the rows that e.Derive returns, each with the visibility and the mts of the state", applyDirectory},
 			{"An older snapshot must never undo what a newer one wrote", applyDirectoryOlder},
 		}},
 		{"PageDirectory", []check{
@@ -23,13 +23,13 @@ func directoryAreas() []area {
 			{"ReadDirectory reads p's rows of keys, in their order; MTS is 0 if there is none", readDirectory},
 		}},
 		{"ScanDirectory", []check{
-			{"ScanDirectory reads rows of all tenants after the place where another call has ended, each once, in an order of its own that lasts", scanDirectory},
+			{"ScanDirectory reads rows of all tenants, starting where another call has ended, each once, in a permanent order of the store's own", scanDirectory},
 		}},
 		{"DropDirectory", []check{
 			{"DropDirectory must remove a row iff its MTS is the one given", dropDirectory},
 		}},
 		{"DirectoryFilled", []check{
-			{"SetDirectoryFilled says that all principals stand in the directory, and leaves its rows as they are", directoryFilled},
+			{"SetDirectoryFilled marks the directory as having all principals, and leaves its rows as they are", directoryFilled},
 		}},
 	}
 }
@@ -95,7 +95,7 @@ func applyDirectory(s *env) {
 	void.head.ID = s.user("void")
 	void.write(func(p *principal.Commit) { p.Header.State = commit.Void })
 	void.directoryUpdate("")
-	s.same("of one that does not exist", s.slice("void", nil, 10), []principal.DirectoryRow{})
+	s.same("the rows of a principal that does not exist", s.slice("void", nil, 10), []principal.DirectoryRow{})
 }
 
 func applyDirectoryOlder(s *env) {
@@ -133,7 +133,7 @@ func pageDirectory(s *env) {
 	far.newNamed(far.user("far"), "maria")
 	for _, prefix := range []string{"m", "ma", "mari", "maria", "maria ", "maria a", "m2", "mz", "x"} {
 		due := slices.DeleteFunc(slices.Clone(want), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) })
-		s.pages(prefix, due)
+		s.wantPages(prefix, due)
 	}
 	var whole []principal.DirectoryRow
 	for _, r := range want {
@@ -144,12 +144,12 @@ func pageDirectory(s *env) {
 	}
 	nora := s.slice("nora", nil, 1)[0]
 	nora.Whole = true
-	s.pages("", append(whole, nora))
+	s.wantPages("", append(whole, nora))
 }
 
-// pages reads a slice in pages of every size and compares it with rows, which may be in any
+// wantPages reads a slice in pages of every size and compares it with rows, which may be in any
 // order.
-func (s *env) pages(prefix string, due []principal.DirectoryRow) {
+func (s *env) wantPages(prefix string, due []principal.DirectoryRow) {
 	s.Helper()
 	slices.SortFunc(due, func(a, b principal.DirectoryRow) int {
 		if a.Position().Less(b.Position()) {
@@ -180,7 +180,7 @@ func pageDirectoryCharacters(s *env) {
 		all = append(all, s.newNamed(s.user(fmt.Sprintf("0%d", n)), name).row(false, name))
 	}
 	for _, prefix := range append(names, "\u4e2d", "\u4e2c", "\U0010fffd") {
-		s.pages(prefix, slices.DeleteFunc(slices.Clone(all), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
+		s.wantPages(prefix, slices.DeleteFunc(slices.Clone(all), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
 	}
 }
 

@@ -94,8 +94,8 @@ func durableCommit(s *env, crash func()) {
 		it.wantStored("item after a crash")
 		before.wantStored("what was settled before it")
 		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
-		s.library(a, buckets(principal.Public, before.entryOf(a)))
-		s.reverse(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
+		s.wantLibrary(a, buckets(principal.Public, before.entryOf(a)))
+		s.wantShared(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
 		built, err := s.Built(s.ctx, a)
 		s.ok(err)
 		if !built {
@@ -112,7 +112,7 @@ func durablePrincipal(s *env, crash func()) {
 		g.put(s.user("b"), principal.GroupMember, false)
 		crash()
 		g.wantStored("group after a crash")
-		s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
+		s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
 }
 
@@ -164,9 +164,9 @@ func durableDrafts(s *env, crash func()) {
 
 func durableRegisters(s *env, crash func()) {
 	c, late := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
-	s.same("creation", s.fix(c, nil), c)
+	s.same("creation", s.putCreation(c, nil), c)
 	crash()
-	s.same("creation after a crash", s.fix(late, nil), c)
+	s.same("creation after a crash", s.putCreation(late, nil), c)
 	name := "setting of " + s.tenant
 	if _, err := s.PutSettingIfAbsent(s.ctx, name, []byte("one")); err != nil {
 		s.Fatal(err)

@@ -13,7 +13,7 @@ func groupAreas() []area {
 			{"GroupMembersPage reads at most limit member rows, leaving ones too, after a principal in order of id, with the header of the same reading", groupMembersPage},
 		}},
 		{"Confirm", []check{
-			{"Confirm reads the groups' own rows, in the order asked for", confirm},
+			{"Confirm reads the groups' own rows, in the order requested", confirm},
 		}},
 		{"ApplyGroupIndex", []check{
 			{"An older snapshot must never undo what a newer one wrote", applyGroupIndexOlder},
@@ -85,8 +85,8 @@ func (c *principalRows) snapshot(principals ...principal.ID) *principal.GroupInd
 	return &principal.GroupIndexUpdate{Header: &h, Rows: c.members(principals...)}
 }
 
-// memberOf checks p's derived memberships.
-func (s *env) memberOf(p principal.ID, want ...principal.Membership) {
+// wantMemberships checks p's derived memberships.
+func (s *env) wantMemberships(p principal.ID, want ...principal.Membership) {
 	s.Helper()
 	got, err := s.Memberships(s.ctx, p, "", 1000)
 	s.ok(err)
@@ -96,19 +96,19 @@ func (s *env) memberOf(p principal.ID, want ...principal.Membership) {
 func applyGroupIndex(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newPrincipal(s.group("g"), a, b)
-	s.memberOf(a)
+	s.wantMemberships(a)
 	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, c)))
-	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
-	s.memberOf(b)
-	s.memberOf(c)
+	s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
+	s.wantMemberships(b)
+	s.wantMemberships(c)
 	g.put(a, principal.GroupMember, false)
 	g.put(b, principal.GroupManager, true)
 	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, b)))
-	s.memberOf(a, principal.Membership{Group: g.head.ID, Role: principal.GroupMember})
-	s.memberOf(b)
+	s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupMember})
+	s.wantMemberships(b)
 	g.put(a, principal.GroupMember, true)
 	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
-	s.memberOf(a)
+	s.wantMemberships(a)
 	g.wantStored("group")
 }
 
@@ -126,9 +126,9 @@ func applyGroupIndexOlder(s *env) {
 		for _, e := range older {
 			s.ok(s.ApplyGroupIndex(s.ctx, e))
 			if step.leaving {
-				s.memberOf(a)
+				s.wantMemberships(a)
 			} else {
-				s.memberOf(a, principal.Membership{Group: g.head.ID, Role: step.role})
+				s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: step.role})
 			}
 		}
 	}

@@ -69,12 +69,12 @@ func applyOlder(s *env) {
 			s.ok(s.ApplyIndex(s.ctx, e))
 			for _, p := range []principal.ID{a, b} {
 				if it.head.State != commit.Live || !it.rows[p].Active() {
-					s.library(p, nil)
-					s.reverse(p, nil)
+					s.wantLibrary(p, nil)
+					s.wantShared(p, nil)
 					continue
 				}
-				s.library(p, buckets(it.head.Visibility, it.entryOf(p)))
-				s.reverse(p, []library.Shared{{Content: it.head.ID, Role: it.rows[p].Role}})
+				s.wantLibrary(p, buckets(it.head.Visibility, it.entryOf(p)))
+				s.wantShared(p, []library.Shared{{Content: it.head.ID, Role: it.rows[p].Role}})
 			}
 			if s.Failed() {
 				s.Fatalf("after %s, snapshot %d", step.name, n)
@@ -83,8 +83,8 @@ func applyOlder(s *env) {
 	}
 }
 
-// reverse checks owner's rows of content_by_principal.
-func (s *env) reverse(owner principal.ID, want []library.Shared) {
+// wantShared checks the record of what was shared with owner.
+func (s *env) wantShared(owner principal.ID, want []library.Shared) {
 	s.Helper()
 	got, err := s.SharedWith(s.ctx, owner, "", 1000)
 	s.ok(err)
@@ -95,9 +95,9 @@ func applyBuckets(s *env) {
 	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public} {
 		a := s.user("a" + v.String())
 		it := s.newItem("item-"+v.String(), v, a)
-		s.library(a, nil)
+		s.wantLibrary(a, nil)
 		it.applyIndex(a)
-		s.library(a, buckets(v, it.entryOf(a)))
+		s.wantLibrary(a, buckets(v, it.entryOf(a)))
 	}
 }
 
@@ -105,13 +105,13 @@ func applyTenant(s *env) {
 	stranger := principal.UserID("other", s.tenant)
 	it := s.newItem("item", principal.LoggedIn, stranger)
 	it.applyIndex(stranger)
-	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
+	s.wantLibrary(stranger, buckets(principal.Private, it.entryOf(stranger)))
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	it.applyIndex(stranger)
-	s.library(stranger, buckets(principal.Public, it.entryOf(stranger)))
+	s.wantLibrary(stranger, buckets(principal.Public, it.entryOf(stranger)))
 	it.turn(principal.LoggedIn)
 	it.applyIndex(stranger)
-	s.library(stranger, buckets(principal.Private, it.entryOf(stranger)))
+	s.wantLibrary(stranger, buckets(principal.Private, it.entryOf(stranger)))
 }
 
 func applyMove(s *env) {
@@ -121,7 +121,7 @@ func applyMove(s *env) {
 	for n, v := range []principal.Visibility{principal.Public, principal.Private, principal.LoggedIn, principal.Public, principal.Private} {
 		it.write(func(c *library.ContentCommit) { moved(c, v) })
 		it.applyIndex(a)
-		s.library(a, buckets(v, it.entryOf(a)))
+		s.wantLibrary(a, buckets(v, it.entryOf(a)))
 		if s.Failed() {
 			s.Fatalf("after move %d", n)
 		}
@@ -138,9 +138,9 @@ func applyUnsettled(s *env) {
 	it.move()
 	it.move()
 	it.applyIndex(a)
-	s.library(a, buckets(principal.Private, it.entryOf(a)))
+	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 	s.ok(s.ApplyIndex(s.ctx, first))
-	s.library(a, buckets(principal.Private, it.entryOf(a)))
+	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 }
 
 func applyTurn(s *env) {
@@ -150,7 +150,7 @@ func applyTurn(s *env) {
 	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public, principal.LoggedIn, principal.Private} {
 		it.turn(v)
 		it.applyIndex(a)
-		s.library(a, buckets(v, it.entryOf(a)))
+		s.wantLibrary(a, buckets(v, it.entryOf(a)))
 	}
 	// A public entry that no index update has removed is removed by the next one, though the
 	// visibility was private in between.
@@ -159,7 +159,7 @@ func applyTurn(s *env) {
 	it.turn(principal.LoggedIn)
 	it.turn(principal.Private)
 	it.applyIndex(a)
-	s.library(a, buckets(principal.Private, it.entryOf(a)))
+	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 }
 
 func applyGone(s *env) {
@@ -168,25 +168,25 @@ func applyGone(s *env) {
 	it.applyIndex(a, b, c)
 	it.remove(b)
 	it.applyIndex(b)
-	s.library(b, nil)
+	s.wantLibrary(b, nil)
 	it.share(b, library.Viewing)
 	it.applyIndex(b)
-	s.library(b, buckets(principal.Public, it.entryOf(b)))
+	s.wantLibrary(b, buckets(principal.Public, it.entryOf(b)))
 	it.remove(b)
 	it.move()
 	it.applyIndex(b)
-	s.library(b, nil)
+	s.wantLibrary(b, nil)
 	it.share(b, library.Viewing)
 	it.applyIndex(a, b, c)
 	it.delete()
 	it.applyIndex(a, b, c)
 	for _, p := range []principal.ID{a, b, c} {
-		s.library(p, nil)
+		s.wantLibrary(p, nil)
 	}
 	// A principal without a row has no entry, whatever else is in its library.
 	other := s.newItem("other", principal.Public, a)
 	other.applyIndex(s.user("d"))
-	s.library(s.user("d"), nil)
+	s.wantLibrary(s.user("d"), nil)
 }
 
 func applyEntry(s *env) {
@@ -199,7 +199,7 @@ func applyEntry(s *env) {
 		if want.MTS == want.Position {
 			s.Fatal("a share must not move the item")
 		}
-		s.library(a, buckets(principal.LoggedIn, want))
+		s.wantLibrary(a, buckets(principal.LoggedIn, want))
 	}
 }
 
@@ -207,25 +207,25 @@ func applyReverse(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
-	s.reverse(a, nil)
+	s.wantShared(a, nil)
 	reversed := func() {
 		e := it.snapshot(a, b)
 		e.Reverse = true
 		s.ok(s.ApplyIndex(s.ctx, e))
 	}
 	reversed()
-	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
-	s.reverse(b, nil)
+	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
+	s.wantShared(b, nil)
 	it.share(a, library.Viewing)
 	it.applyIndex(a)
-	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
+	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
 	reversed()
-	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
+	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
 	it.remove(a)
 	it.applyIndex(a)
-	s.reverse(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
+	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
 	reversed()
-	s.reverse(a, nil)
+	s.wantShared(a, nil)
 }
 
 func applyNamed(s *env) {
@@ -235,13 +235,13 @@ func applyNamed(s *env) {
 	before := it.entryOf(b)
 	it.move()
 	it.applyIndex(a)
-	s.library(a, buckets(principal.Public, it.entryOf(a)))
-	s.library(b, buckets(principal.Public, before))
+	s.wantLibrary(a, buckets(principal.Public, it.entryOf(a)))
+	s.wantLibrary(b, buckets(principal.Public, before))
 	other := s.newItem("other", principal.Private, a)
 	other.applyIndex(a)
 	want := buckets(principal.Public, it.entryOf(a))
 	want[principal.Private] = append(want[principal.Private], other.entryOf(a))
-	s.library(a, want)
+	s.wantLibrary(a, want)
 }
 
 func applyWhole(s *env) {
@@ -262,7 +262,7 @@ func applyWhole(s *env) {
 	it.move()
 	it.applyIndex(all...)
 	for _, p := range []principal.ID{all[0], all[n/2], all[n-1]} {
-		s.library(p, buckets(principal.LoggedIn, it.entryOf(p)))
+		s.wantLibrary(p, buckets(principal.LoggedIn, it.entryOf(p)))
 	}
 }
 
@@ -272,7 +272,7 @@ func applyRepeated(s *env) {
 	it.move()
 	for range 3 {
 		it.applyIndex(a)
-		s.library(a, buckets(principal.LoggedIn, it.entryOf(a)))
+		s.wantLibrary(a, buckets(principal.LoggedIn, it.entryOf(a)))
 	}
 	it.wantStored("item")
 }

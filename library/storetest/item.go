@@ -37,13 +37,13 @@ func (s *env) newItem(name string, v principal.Visibility, members ...principal.
 	return it
 }
 
-// next returns the commit that follows the state of the item, as change modifies it.
+// next returns the commit that follows the state of the item, modified by change.
 func (it *item) next(change func(c *library.ContentCommit)) *library.ContentCommit {
 	c := &library.ContentCommit{ID: it.head.ID, Base: it.head.Seq, Header: it.head, Writer: it.s.entry()}
 	c.Header.Seq++
 	c.Header.MTS = it.s.tick()
 	c.Header.Unsettled = slices.Clone(it.head.Unsettled)
-	// Whatever a caller leaves here must not be written.
+	// Values that a caller leaves here must not be written.
 	c.Header.Writers = nil
 	if change != nil {
 		change(c)
@@ -96,7 +96,7 @@ func moved(c *library.ContentCommit, v principal.Visibility) {
 	turned(h, v)
 }
 
-// turned gives a header a visibility, and records who does not see the item any more.
+// turned gives a header a visibility, and records which bucket readers no longer see the item.
 func turned(h *library.Header, v principal.Visibility) {
 	if h.Visibility >= principal.LoggedIn && v < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS
@@ -125,7 +125,7 @@ func (it *item) share(p principal.ID, role library.ContentRole) {
 	})
 }
 
-// remove makes p's row a leaving one, of an item that was in all buckets.
+// remove makes p's row a leaving one. The item was in all buckets of p's library.
 func (it *item) remove(p principal.ID) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
@@ -193,9 +193,9 @@ func (it *item) entryOf(p principal.ID) library.Entry {
 	return library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: it.rows[p].Role}
 }
 
-// library checks that p's buckets have these entries, from old to new. Buckets that are not
+// wantLibrary checks that p's buckets have these entries, from old to new. Buckets that are not
 // named must be empty.
-func (s *env) library(p principal.ID, want map[library.Bucket][]library.Entry) {
+func (s *env) wantLibrary(p principal.ID, want map[library.Bucket][]library.Entry) {
 	s.Helper()
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
 		got := s.page(library.Slice{Owner: p, Bucket: b, Newer: true, Limit: 1000})

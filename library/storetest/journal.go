@@ -16,7 +16,7 @@ func journalAreas() []area {
 		{"PutInFlightList", []check{
 			{"PutInFlightList replaces the list; a list without blocks is removed, or listed without blocks", putInFlightList},
 			{"a block of any bytes is read back", listBytes},
-			{"a late write, after a newer stamp, changes nothing", putListLate},
+			{"a late write with an older stamp changes nothing", putListLate},
 			{"a large list is replaced by a small one", listLarge},
 		}},
 		{"InFlight", []check{
@@ -26,7 +26,7 @@ func journalAreas() []area {
 			{"DeleteInFlightList must remove the list iff nothing newer than stamp was written", deleteInFlightList},
 		}},
 		{"Due", []check{
-			{"DueUntil lists what is due at or before an instant, earliest first", dueUntil},
+			{"DueUntil lists the hints due at or before an instant, earliest first", dueUntil},
 			{"Of two hints that differ in MTS only, the newer one must be kept", putDueTwice},
 			{"DropDue must remove the hint iff none newer than d.MTS was put", dropDue},
 		}},
@@ -156,7 +156,7 @@ func deleteInFlightList(s *env) {
 	s.ok(s.DeleteInFlightList(s.ctx, s.listID(2), l.Stamp))
 	l.Stamp = int64(s.tick())
 	s.ok(s.PutInFlightList(s.ctx, l))
-	s.same("lists after its owner woke", s.inFlightLists(), []commit.InFlightList{l})
+	s.same("lists after its owner resumed", s.inFlightLists(), []commit.InFlightList{l})
 }
 
 // dues returns this subtest's dues until an instant.
@@ -230,7 +230,8 @@ func dropDue(s *env) {
 	s.ok(s.PutDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, b))
 	s.same("dues after one was put again and a removal came late", s.dues(start+10, 1000), []commit.Due{newer, later})
-	// They are removed, so that the subtests of a shared store do not fill the head of its list.
+	// They are removed, so that the subtests of a shared store do not fill the beginning of its
+	// list.
 	s.ok(s.DropDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, later))
 	s.same("dues after all were dropped", s.dues(start+10, 1000), []commit.Due(nil))

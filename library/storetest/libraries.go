@@ -160,7 +160,7 @@ func pageBuckets(s *env) {
 	e1 := s.addEntry("private", principal.Private, start+1, p)
 	e2 := s.addEntry("loggedin", principal.LoggedIn, start+2, p)
 	e3 := s.addEntry("public", principal.Public, start+3, p)
-	s.library(p, map[library.Bucket][]library.Entry{
+	s.wantLibrary(p, map[library.Bucket][]library.Entry{
 		principal.Private:  {e1, e2, e3},
 		principal.LoggedIn: {e2, e3},
 		principal.Public:   {e3},
@@ -173,12 +173,12 @@ func pageOwners(s *env) {
 		want[owner] = buckets(principal.Public, s.addEntry(fmt.Sprintf("i%d", n), principal.Public, start+clock.Instant(n), owner))
 	}
 	for owner, w := range want {
-		s.library(owner, w)
+		s.wantLibrary(owner, w)
 	}
 }
 
 func pageUnknown(s *env) {
-	s.library(s.user("unknown"), nil)
+	s.wantLibrary(s.user("unknown"), nil)
 	k := &library.EntryKey{Position: start, Content: s.content("x")}
 	for _, newer := range []bool{true, false} {
 		if es := s.page(library.Slice{Owner: s.user("unknown"), Bucket: principal.Private, Newer: newer, From: k, Limit: 5}); len(es) != 0 {
@@ -338,21 +338,21 @@ func dropEntries(s *env) {
 		principal.LoggedIn: {now},
 	}
 	s.ok(s.DropEntries(s.ctx, p, both(first)))
-	s.library(p, all)
+	s.wantLibrary(p, all)
 	missing := now
 	missing.Content = s.content("missing")
 	s.ok(s.DropEntries(s.ctx, p, append(both(missing), library.BucketEntry{Bucket: principal.Public, Entry: now})))
 	s.ok(s.DropEntries(s.ctx, s.user("b"), both(now)))
-	s.library(p, all)
+	s.wantLibrary(p, all)
 	s.ok(s.DropEntries(s.ctx, p, both(now)[1:]))
 	delete(all, principal.LoggedIn)
-	s.library(p, all)
+	s.wantLibrary(p, all)
 	s.ok(s.DropEntries(s.ctx, p, both(now)))
-	s.library(p, map[library.Bucket][]library.Entry{principal.Private: {other.entryOf(p)}})
+	s.wantLibrary(p, map[library.Bucket][]library.Entry{principal.Private: {other.entryOf(p)}})
 	it.move()
 	it.applyIndex(p)
 	s.ok(s.DropEntries(s.ctx, p, both(now)))
-	s.library(p, map[library.Bucket][]library.Entry{
+	s.wantLibrary(p, map[library.Bucket][]library.Entry{
 		principal.Private:  {other.entryOf(p), it.entryOf(p)},
 		principal.LoggedIn: {it.entryOf(p)},
 	})
@@ -400,8 +400,8 @@ func sharedWith(s *env) {
 		}
 		s.same(fmt.Sprintf("pages of %d", limit), got, all)
 	}
-	s.reverse(ab, others)
-	s.reverse(s.user("unknown"), nil)
+	s.wantShared(ab, others)
+	s.wantShared(s.user("unknown"), nil)
 }
 
 func roles(s *env) {

@@ -52,7 +52,7 @@ func (s *env) newPrincipal(id principal.ID, managers ...principal.ID) *principal
 	return c
 }
 
-// next returns the commit that follows the state of the principal, as change modifies it.
+// next returns the commit that follows the state of the principal, modified by change.
 func (c *principalRows) next(change func(p *principal.Commit)) *principal.Commit {
 	p := &principal.Commit{ID: c.head.ID, Base: c.head.Seq, Header: c.head, Writer: c.s.entry()}
 	p.Header.Seq++

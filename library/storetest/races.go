@@ -114,7 +114,7 @@ func raceCreations(s *env) {
 		}
 		got, errs := make([]commit.Creation, racers), make([]error, racers)
 		together(func(n int) { got[n], errs[n] = s.PutCreationIfAbsent(s.ctx, cs[n], nil) })
-		current := s.fix(cs[0], nil)
+		current := s.putCreation(cs[0], nil)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
 				continue
@@ -214,14 +214,14 @@ func raceOvertaken(s *env) {
 		it.applyIndex(first)
 		done.Wait()
 		s.ok(overtaken)
-		s.library(first, buckets(principal.Private, it.entryOf(first)))
+		s.wantLibrary(first, buckets(principal.Private, it.entryOf(first)))
 		if s.Failed() {
 			s.Fatalf("in round %d", round)
 		}
 	}
 	it.applyIndex(all...)
 	for _, p := range []principal.ID{all[len(all)/2], all[len(all)-1]} {
-		s.library(p, buckets(principal.Private, it.entryOf(p)))
+		s.wantLibrary(p, buckets(principal.Private, it.entryOf(p)))
 	}
 }
 
@@ -245,7 +245,7 @@ func raceDrops(s *env) {
 		for _, err := range errs {
 			s.ok(err)
 		}
-		s.library(a, buckets(principal.Private, it.entryOf(a)))
+		s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"carrel/principal"
 )
 
-// noted fails if the note of owner's rebuild differs; "" is none.
-func (s *env) noted(owner principal.ID, want string) {
+// wantNote fails if the note of owner's rebuild differs; "" means none.
+func (s *env) wantNote(owner principal.ID, want string) {
 	s.Helper()
 	note, err := s.RebuildNote(s.ctx, owner)
 	s.ok(err)
@@ -22,14 +22,14 @@ func (s *env) note(owner principal.ID, asOf clock.Instant, note string) {
 
 func rebuildNote(s *env) {
 	a, b := s.user("a"), s.user("a/b")
-	s.noted(a, "")
+	s.wantNote(a, "")
 	s.note(a, start, "one")
-	s.noted(a, "one")
-	s.noted(b, "")
+	s.wantNote(a, "one")
+	s.wantNote(b, "")
 	s.note(b, start, "two")
 	s.ok(s.DropRebuildNote(s.ctx, a, start))
-	s.noted(a, "")
-	s.noted(b, "two")
+	s.wantNote(a, "")
+	s.wantNote(b, "two")
 }
 
 func rebuildNotes(s *env) {
@@ -49,7 +49,7 @@ func rebuildNotes(s *env) {
 		{start + 1, "b", "b"},
 	} {
 		s.note(a, n.asOf, n.note)
-		s.noted(a, n.want)
+		s.wantNote(a, n.want)
 	}
 }
 
@@ -58,14 +58,14 @@ func dropRebuildNote(s *env) {
 	s.ok(s.DropRebuildNote(s.ctx, a, start-9))
 	s.note(a, start, "one")
 	s.ok(s.DropRebuildNote(s.ctx, a, start-1))
-	s.noted(a, "one")
+	s.wantNote(a, "one")
 	s.ok(s.DropRebuildNote(s.ctx, a, start))
 	s.ok(s.DropRebuildNote(s.ctx, a, start))
-	s.noted(a, "")
+	s.wantNote(a, "")
 	s.note(a, start+1, "a")
-	s.noted(a, "a")
+	s.wantNote(a, "a")
 	s.ok(s.DropRebuildNote(s.ctx, a, start+2))
-	s.noted(a, "")
+	s.wantNote(a, "")
 }
 
 func rebuildNoteAlone(s *env) {
@@ -77,12 +77,12 @@ func rebuildNoteAlone(s *env) {
 			s.Errorf("built is %v: %v", built, err)
 		}
 		s.ok(s.SetBuilt(s.ctx, p, start))
-		s.noted(p, "one")
+		s.wantNote(p, "one")
 		s.ok(s.DropRebuildNote(s.ctx, p, start+1))
 		if built, err := s.Built(s.ctx, p); !built || err != nil {
 			s.Errorf("built is %v: %v", built, err)
 		}
 	}
-	s.library(a, buckets(principal.Private, e))
-	s.library(empty, nil)
+	s.wantLibrary(a, buckets(principal.Private, e))
+	s.wantLibrary(empty, nil)
 }

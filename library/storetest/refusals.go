@@ -52,7 +52,7 @@ func uncertainty(s *env) {
 
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
 	if _, err := s.PutCreationIfAbsent(ended, one, nil); refused("PutCreationIfAbsent", err) {
-		s.same("creation after PutCreationIfAbsent was refused", s.fix(two, nil), two)
+		s.same("creation after PutCreationIfAbsent was refused", s.putCreation(two, nil), two)
 	}
 	name := "uncertain " + s.tenant
 	if _, err := s.PutSettingIfAbsent(ended, name, []byte("one")); refused("PutSettingIfAbsent", err) {

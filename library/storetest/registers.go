@@ -30,9 +30,9 @@ func (s *env) creation(key, id string) commit.Creation {
 	}
 }
 
-// fix puts a creation. It may repeat the call after an unknown outcome, because the result is
-// the row that is stored then.
-func (s *env) fix(c commit.Creation, replace *commit.Creation) commit.Creation {
+// putCreation puts a creation. It may repeat the call after an unknown outcome, because the result
+// is the row that is stored then.
+func (s *env) putCreation(c commit.Creation, replace *commit.Creation) commit.Creation {
 	s.Helper()
 	for range 8 {
 		got, err := s.PutCreationIfAbsent(s.ctx, c, replace)
@@ -49,40 +49,40 @@ func (s *env) fix(c commit.Creation, replace *commit.Creation) commit.Creation {
 
 func putCreationIfAbsent(s *env) {
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
-	s.same("the first", s.fix(one, nil), one)
-	s.same("the second of a key", s.fix(two, nil), one)
-	s.same("the first again", s.fix(one, nil), one)
+	s.same("the first", s.putCreation(one, nil), one)
+	s.same("the second of a key", s.putCreation(two, nil), one)
+	s.same("the first again", s.putCreation(one, nil), one)
 	other := s.creation("b", "c:x:3")
-	s.same("another key", s.fix(other, nil), other)
+	s.same("another key", s.putCreation(other, nil), other)
 }
 
 func replaceCreation(s *env) {
 	one, two, three := s.creation("a", "c:x:1"), s.creation("a", "c:x:2"), s.creation("a", "c:x:3")
-	s.same("the first", s.fix(one, nil), one)
-	s.same("in place of one that is not stored", s.fix(three, &two), one)
+	s.same("the first", s.putCreation(one, nil), one)
+	s.same("in place of one that is not stored", s.putCreation(three, &two), one)
 	almost := one
 	almost.Until++
-	s.same("in place of one with another time", s.fix(three, &almost), one)
+	s.same("in place of one with another time", s.putCreation(three, &almost), one)
 	almost = one
 	almost.InputHash[0]++
-	s.same("in place of one with another hash", s.fix(three, &almost), one)
-	s.same("in place of the stored one", s.fix(two, &one), two)
-	s.same("in place of one that was stored before", s.fix(three, &one), two)
-	s.same("what is stored", s.fix(three, nil), two)
+	s.same("in place of one with another hash", s.putCreation(three, &almost), one)
+	s.same("in place of the stored one", s.putCreation(two, &one), two)
+	s.same("in place of one that was stored before", s.putCreation(three, &one), two)
+	s.same("what is stored", s.putCreation(three, nil), two)
 	missing := s.creation("b", "c:x:4")
-	s.same("in place of one though none is stored", s.fix(missing, &missing), commit.Creation{})
+	s.same("in place of one though none is stored", s.putCreation(missing, &missing), commit.Creation{})
 	next := s.creation("b", "c:x:5")
-	s.same("after it", s.fix(next, nil), next)
+	s.same("after it", s.putCreation(next, nil), next)
 }
 
 // renewCreation replaces a row by the same with a later time.
 func renewCreation(s *env) {
 	one := s.creation("a", "c:x:1")
 	renewed := s.creation("a", "c:x:1")
-	s.same("the first", s.fix(one, nil), one)
-	s.same("the same with a later time", s.fix(renewed, &one), renewed)
-	s.same("in place of the row as it was", s.fix(one, &one), renewed)
-	s.same("what is kept", s.fix(s.creation("a", "c:x:4"), nil), renewed)
+	s.same("the first", s.putCreation(one, nil), one)
+	s.same("the same with a later time", s.putCreation(renewed, &one), renewed)
+	s.same("in place of the row as it was", s.putCreation(one, &one), renewed)
+	s.same("what is kept", s.putCreation(s.creation("a", "c:x:4"), nil), renewed)
 }
 
 func putSettingIfAbsent(s *env) {

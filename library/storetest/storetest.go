@@ -28,7 +28,7 @@ type check struct {
 	run  func(s *env)
 }
 
-// area has the checks of one method or one subject.
+// area groups the checks of one method or subject.
 type area struct {
 	name   string
 	checks []check
