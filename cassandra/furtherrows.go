@@ -17,10 +17,10 @@ const (
 	pageRowsBack = `SELECT kind, key, data FROM content WHERE content_id = ? AND kind = ? AND key >= ? AND key < ? ORDER BY kind DESC, key DESC LIMIT ?`
 )
 
-// beyondKeys sorts after the key of every additional row, which is ASCII.
+// beyondKeys sorts after the key of every further row, which is ASCII.
 const beyondKeys = "\u0080"
 
-// further returns the additional row from the row.
+// further returns the further row from the row.
 func (r *contentRow) further() library.Row {
 	return library.Row{RowKey: library.RowKey{Kind: library.RowKind(r.kind), Key: r.key}, Value: bytes.Clone(r.data)}
 }
@@ -46,7 +46,7 @@ func putRow(rows []library.Row, row library.Row) {
 	}
 }
 
-// appendRows adds the writes of additional rows to a batch.
+// appendRows adds the writes of further rows to a batch.
 func appendRows(b *session.Batch, id library.ContentID, rows []library.Row) {
 	for _, r := range rows {
 		if r.Value == nil {

@@ -15,7 +15,7 @@ type InFlightSet struct {
 	keys map[inFlightKey]bool // whether a change is pending
 	// pending is the number of partitions with pending changes.
 	pending int
-	// linger is what JournalStore.InFlight has returned.
+	// linger is the result of that name of JournalStore.InFlight.
 	linger bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"carrel/core/clock"
 )
 
-// AppendSeal appends the same text that Seal returns, for places of all sizes, and it can be
+// AppendSeal appends the same text that Seal returns, for positions of all sizes, and it can be
 // opened.
 func TestAppendSeal_MatchesSeal(t *testing.T) {
 	ring := bytes.Repeat([]byte{7}, 1+ringKey)

@@ -139,7 +139,7 @@ func TestLeave_LimitsMergedEntries(t *testing.T) {
 	}
 }
 
-// Deferred moves count until they are done, although they are decided. Otherwise they
+// Deferred changes count until they are done, although they are decided. Otherwise they
 // could fill the list.
 func TestMayDefer_CountsDeferredMoves(t *testing.T) {
 	store, rt := open(t)
@@ -177,7 +177,7 @@ func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	}
 }
 
-// A deferred move that failed while the store was down has a long pause. If another update
+// A deferred change that failed while the store was down has a long pause. If another update
 // defers the same move, it runs at the due time of that update.
 func TestDefer_ShortensThePauseOfAFailedMove(t *testing.T) {
 	store, rt := open(t)

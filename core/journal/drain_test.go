@@ -120,7 +120,7 @@ func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
 	return m.hurried.After(ctx, d)
 }
 
-// A move that is deferred while the process drains does not wait until it is due.
+// A change that is deferred while the process drains does not wait until it is due.
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	store, hands := open(t)
 	rt := &meanwhile{hurried: &hurried{clockwork: hands, ends: 10 * time.Second}}

@@ -54,9 +54,10 @@ func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 }
 
 // startExpiries starts the expiries that are due, as long as there are free workers, and returns
-// how many it started. The hints of failed expiries stay first in the store, so that many more
-// hints are read, and each failed expiry is skipped until its next try. If the store could not read
-// all hints, startExpiries works on those that it could read, and also returns the error.
+// how many it started. Hints of failed expiries stay first in the store. So the limit of hints to
+// read is raised by their number, and each failed expiry is skipped until its next try. If the
+// store could not read all hints, startExpiries works on those that it could read, and also returns
+// the error.
 func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int, error) {
 	j.mu.Lock()
 	limit := duePage + len(j.dues)

@@ -37,7 +37,8 @@ func (j *Journal) Linger(kind commit.Kind, d time.Duration) {
 	j.linger[kind] = d
 }
 
-// keepEnded makes a change of a partition linger, from now on: it has ended. The caller holds mu.
+// keepEnded records that a change of a partition has ended, and lets it linger from now on. The
+// caller holds mu.
 func (j *Journal) keepEnded(kind commit.Kind, key string) {
 	if j.linger[kind] == 0 {
 		return
