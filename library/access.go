@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// accessTo decides who sees an item. It is the one function that does, on every path:
-// look-ups by id, mutations, pages and subscriptions. docs/visibility.md has the rules.
+// accessTo decides who sees an item. Look-ups by id, mutations, pages and subscriptions all call
+// it, and nothing else decides this. docs/visibility.md has the rules.
 //
 // h is the header that was read for id, and own the member row through which the viewer has a
 // role. own is the zero Member if there is no such row or the viewer is not signed in. With
@@ -41,9 +41,9 @@ func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
 	return false
 }
 
-// resolveByGroups replaces the decisions that depend on more: the viewer sees the items on which its
-// groups have a role, and unless its user was deleted those on which it has a role itself. idOf
-// returns the id of the item of a decision.
+// resolveByGroups replaces the decisions that depend on more. The viewer sees the items on which
+// its groups have a role and, unless its user was deleted, those on which it has a role itself.
+// idOf returns the id of the item of a decision.
 func (s *Service) resolveByGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
 	if err := s.resolveByDeletion(ctx, v, decisions); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Service) resolveByDeletion(ctx context.Context, v *principal.Viewer, de
 	return nil
 }
 
-// granted completes one decision.
+// granted resolves one decision.
 func (s *Service) granted(ctx context.Context, v *principal.Viewer, id ContentID, d principal.Access) (bool, error) {
 	if !d.Depends() {
 		return d == principal.Granted, nil
@@ -142,8 +142,8 @@ func (s *Service) bucketFor(ctx context.Context, v *principal.Viewer, owner prin
 	return bucket, err
 }
 
-// bucketAndWhy is bucketFor. asOwner reports that v reads the PRIVATE bucket as the owner or as
-// a member of it, so that the owner's role on an item is v's too.
+// bucketAndWhy is bucketFor that also returns the reason: asOwner reports that v reads the PRIVATE
+// bucket as the owner or as a member of it, so that the owner's role on an item is v's too.
 func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner principal.ID) (b Bucket, asOwner bool, err error) {
 	switch {
 	case !v.SignedIn() && !v.GlobalAdmin:
@@ -206,9 +206,9 @@ func (r *Reading) SeesEach(ctx context.Context, rows []ContentRows) ([]bool, err
 	return r.s.seen(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID })
 }
 
-// ShowsRemovals reports whether this reader may know why an item has left the library. For
-// the owner it had a role, and an administrator of the item sees all its states. Others may
-// not know whether an item that they see no more is still there.
+// ShowsRemovals reports whether this reader may know why an item has left the library. The owner
+// may, because it had a role on the item, and so may an administrator of the item, who sees all its
+// states. Others may not know whether an item that they no longer see still exists.
 func (r *Reading) ShowsRemovals(id ContentID) bool {
 	return r.AsOwner || r.v.Administers(id.Tenant())
 }

@@ -24,7 +24,7 @@ type LibraryQuery struct {
 	// The parts of the answer that are needed. Each costs reads, so callers that know the
 	// selection leave out what it does not contain.
 	NoEntries       bool // neither edges nor nodes nor page info: no slice is read
-	OtherSide       bool // also the flag of the side that the walk comes from
+	OtherSide       bool // also the flag of the side from which the walk comes
 	WithPermissions bool // LibraryEdge.Permissions is filled
 }
 
@@ -88,7 +88,7 @@ type Permissions struct {
 // CanDelete reports whether the viewer may delete the item: managers may.
 func (t *Permissions) CanDelete() bool { return t.CanManage }
 
-// MaxCount is the number up to which counts are exact.
+// MaxCount is the largest number that is counted exactly.
 const MaxCount = 10_000
 
 // Count is a number of entries. Exact is false if it is a lower bound.
@@ -104,8 +104,8 @@ type ContentMemberConnection struct {
 	total    func(ctx context.Context) (*int, error)
 }
 
-// TotalCount is how many edges the viewer may see in all; nil where there are too many to be
-// counted.
+// TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
+// count.
 func (c *ContentMemberConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
 // Nodes returns the principals of the edges.
@@ -123,7 +123,7 @@ type ContentMemberEdge struct {
 // Cursor returns the cursor of the edge.
 func (e *ContentMemberEdge) Cursor() string { return e.seal() }
 
-// FanOut reports how many libraries a change concerns, and whether all of them have it.
+// FanOut says how many libraries a change concerns, and whether all of them are updated.
 type FanOut struct {
 	Complete  bool
 	Libraries int // that the change concerns

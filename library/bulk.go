@@ -63,7 +63,8 @@ func (s *Service) ShareContents(ctx context.Context, v *principal.Viewer, in Sha
 	})
 }
 
-// DeleteContents deletes each of several items as DeleteContent does, likewise.
+// DeleteContents deletes each of several items as DeleteContent does. The outcomes are as those of
+// ShareContents.
 //
 // Errors: as ShareContents.
 func (s *Service) DeleteContents(ctx context.Context, v *principal.Viewer, in DeleteContents) ([]BulkOutcome, error) {
@@ -91,8 +92,8 @@ type bulk struct {
 // at is the path of an item.
 func (b *bulk) at(i int) []string { return []string{b.list, strconv.Itoa(i)} }
 
-// keyOf derives the idempotency key of one item. So a repetition after an interruption
-// answers for each item that was changed as the first time, and changes the others.
+// keyOf derives the idempotency key of one item. So a repetition after an interruption returns the
+// first outcome of each item that was changed, and changes the others.
 func (b *bulk) keyOf(key *string, id string) *string {
 	if key == nil {
 		return nil
@@ -102,8 +103,8 @@ func (b *bulk) keyOf(key *string, id string) *string {
 	return &derived
 }
 
-// each changes the items of a bulk mutation, several at the same time. An item whose turn
-// comes when the time of the operation is over is not changed.
+// each changes the items of a bulk mutation, several at the same time. It leaves out the items that
+// it has not begun when the time of the operation is over.
 func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change func(ctx context.Context, v *principal.Viewer, i int, key *string) (*ContentOutcome, error)) ([]BulkOutcome, error) {
 	defer v.Forget()
 	switch {

@@ -26,7 +26,7 @@ const (
 
 var changeReasonNames = [...]string{"", "SHARED", "ROLE_CHANGED", "UPDATED", "REVISED", "REMOVED", "DELETED", "EXPIRED"}
 
-// String is the contract's name of the reason, empty for one that is not known.
+// String returns the name of the reason in the API contract, or "" if it is not known.
 func (r ChangeReason) String() string {
 	if int(r) < len(changeReasonNames) {
 		return changeReasonNames[r]
@@ -45,8 +45,8 @@ func (c Cause) removes() bool {
 	return c.Reason == ReasonRemoved || c.Reason == ReasonDeleted || c.Reason == ReasonExpired
 }
 
-// OfPlaced is the cause of an event that shows the item in the library, and OfRemoved of one
-// that says that it is gone: what has come since may have turned one into the other.
+// OfPlaced returns the cause of an event that shows the item in the library, and OfRemoved that of
+// an event that reports its removal. A later change may have turned the one event into the other.
 func (c Cause) OfPlaced() Cause {
 	if c.removes() {
 		return Cause{}
@@ -62,7 +62,7 @@ func (c Cause) OfRemoved() Cause {
 	return c
 }
 
-// ReasonOrNull is the reason, nil where it is not known.
+// ReasonOrNull returns the reason, or nil if it is not known.
 func (c *Cause) ReasonOrNull() *ChangeReason {
 	if c.Reason.String() == "" { // a later release may have stored it
 		return nil
@@ -70,8 +70,8 @@ func (c *Cause) ReasonOrNull() *ChangeReason {
 	return &c.Reason
 }
 
-// Causes are the causes of one change of an item, by library. The process that makes the
-// change knows them, and one that finishes it instead does not.
+// Causes are the causes of one change of an item, by library. The process that makes the change
+// knows them; a process that finishes it instead does not.
 type Causes struct {
 	// All is that of the libraries that Of does not have.
 	All Cause
@@ -112,8 +112,9 @@ func (c *Causes) madeBy(by func(owner principal.ID) principal.ID) {
 	}
 }
 
-// then returns the causes of two changes that are enforced together: of a library the one
-// of the later change, if that concerns it. The order in which maps are copied does not matter.
+// then returns the causes of two changes whose fan-outs run together: for each library that of the
+// later change, if that change concerns the library. The order in which maps are copied does not
+// matter.
 func (c Causes) then(later Causes) Causes {
 	if later.All.Reason != UnknownReason {
 		return later
@@ -129,9 +130,9 @@ func (c Causes) then(later Causes) Causes {
 	return Causes{All: c.All, Of: of, LastModified: c.LastModified}
 }
 
-// cause is why a row is enforced, of the snapshot that h and m are of. A snapshot may be of
-// a later state than the change: where a reason does not fit what the row has become, the
-// cause is not known.
+// cause returns the cause with which the change of a row is written. h and m are of one snapshot,
+// which may be of a later state than the change: if a reason does not fit the row of the snapshot,
+// the cause is not known.
 func (e *IndexUpdate) cause(h *Header, m Member) Cause {
 	c, listed := e.Causes.Of[m.Principal]
 	if !listed {

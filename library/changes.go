@@ -13,14 +13,13 @@ import (
 	"carrel/principal"
 )
 
-// Times of changes. A change is written together with the entries that it describes. Its key is
-// the clock of its writer, and it is read by processes with other clocks. So a reader that
-// continues from a time starts ChangesOverlap before it. The overlap covers the time that one
-// write may take (applyWithin), and the difference between clocks, as far as it is not known
-// (storeNow).
+// Times of changes. A change is written together with the entries that it describes. Its key is the
+// clock of its writer, and it is read by processes with other clocks. So a reader that continues
+// from a time starts ChangesOverlap before it. The overlap covers the time that one write may take
+// (applyWithin), and the part of the difference between the clocks that is not known (storeNow).
 const (
 	ChangesOverlap = time.Minute
-	// ResumeWithin is the maximum age of the reading from which a follower resumes.
+	// ResumeWithin is the maximum age of a cursor from which a follower resumes.
 	ResumeWithin = time.Hour
 	// FullLookEvery is the interval at which every library that is followed is read, announced
 	// or not.
@@ -56,9 +55,9 @@ func CompareChanges(a, b ChangeKey) int {
 }
 
 // Change notifies the followers of a library that a state of an item was applied: the item was
-// added, moved or removed. Its present state is read when the change is delivered; by then only
-// RemovedFrom still reports where it was before. A write that is repeated leaves several changes of
-// one state.
+// added, moved or removed. The current state of the item is read when the change is delivered. Only
+// RemovedFrom then still says where the item was before. A write that is repeated leaves several
+// changes of one state.
 type Change struct {
 	ChangeKey
 	// RemovedFrom are the buckets that held the item and do not hold it any more.
@@ -67,15 +66,15 @@ type Change struct {
 	Cause Cause
 }
 
-// Announcement notifies the other processes whose libraries a process has changed within the
-// last seconds. It is a hint that saves them reads; the changes themselves are in those
-// libraries.
+// Announcement tells other processes which libraries a process has changed within the last seconds.
+// It is a hint that saves them reads; the changes themselves are in those libraries.
 type Announcement struct {
 	Process commit.ListID
-	// Stamp is the time of the write. It rises with each write.
+	// Stamp is the time of the write. It increases with each write.
 	Stamp int64
-	// Touched are principals with the time at which each was last touched. All is when more of
-	// them were touched than are listed, 0 if never. Both are by the process's clock, rising.
+	// Touched are principals with the time at which each was last touched. All is the last time at
+	// which more of them were touched than are listed, 0 if never. Both are by the process's clock,
+	// and increase.
 	Touched []Touch
 	All     clock.Instant
 	// Updated are hot items that were updated in place. Their moves are deferred, so that no
@@ -114,11 +113,11 @@ const AnnouncementKept = 30 * time.Second
 // libraries. It belongs to this one store: a copy of the store has no changes.
 const KeepsChanges = "changes-since"
 
-// readChangesSince reads that setting, and stores it if there is none. A store without users
-// and groups has had no change. So it has all changes from its beginning, whatever clocks date
-// its cursors. Any other store may have had changes before it was opened by a version that
-// records them. It has them after the minute, by the store's clock, in which that happened: a
-// cursor contains no more than the minute.
+// readChangesSince reads that setting, and stores it if there is none. A store without users and
+// groups has had no change. So it has all changes from its beginning, whatever the clocks are that
+// date its cursors. Any other store may have had changes before a version that records them opened
+// it. It has all changes from the minute after that, by the store's clock, because cursors contain
+// only the minute.
 func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (clock.Instant, error) {
 	some, err := c.People.ScanPrincipals(ctx, "", 1)
 	if err != nil {

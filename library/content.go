@@ -44,7 +44,7 @@ type ContentRole uint8
 // The roles on an item.
 const (
 	NoRole  ContentRole = 0
-	Viewing ContentRole = 1 // may view, also after the item has become PRIVATE
+	Viewing ContentRole = 1 // may view the item, even after it has become PRIVATE
 	Editing ContentRole = 2 // may change title, description and link
 	Manages ContentRole = 3 // may also change visibility, expiry and members, share and delete it
 )
@@ -88,7 +88,7 @@ type Content struct {
 	// LastModified changes with title, description, link and visibility.
 	LastModified clock.Instant
 	Version      int            // from 1; incremented with each change of LastModified
-	ExpiresAt    *clock.Instant // after it nobody sees the item
+	ExpiresAt    *clock.Instant // nobody sees the item after it
 	// Page is the data that package page keeps in the header; nil if there is none. It is never
 	// modified in place.
 	Page []byte
@@ -105,9 +105,9 @@ func (c *Content) URL() *string {
 	return &c.CanonicalURL
 }
 
-// Superseded is a position from which an item has moved and at which libraries may still have
-// entries of it. Widest is the widest visibility the item has had there: no bucket beyond it
-// can have an entry.
+// Superseded is a position from which an item has moved, and at which libraries may still have
+// entries of it. Widest is the widest visibility that the item had there: no wider bucket can have
+// an entry.
 type Superseded struct {
 	Position clock.Instant
 	Widest   principal.Visibility
@@ -118,7 +118,7 @@ type Superseded struct {
 type Header struct {
 	Content
 	State commit.State
-	// Seq is 0 if there is no header, and rises by one with each compare-and-set.
+	// Seq is 0 if there is no header, and increases by one with each compare-and-set.
 	Seq int64
 	// MTS is max(now, previous+1) in microseconds: the write timestamp of
 	// everything derived from this state. No two states share one.
@@ -135,11 +135,11 @@ type Header struct {
 	// Moves counts moves in the hour that started at MovesSince.
 	MovesSince clock.Instant
 	Moves      int
-	// MovedAt is when the item last moved, by the store's clock as known to the process that
-	// decided the move. Processes compare it with their own time. So it is neither the MTS,
-	// which may be ahead of all clocks, nor the position, which is older than a deferred move.
-	// 0: unknown, because the item has not moved since its creation or the header was written
-	// before the field existed.
+	// MovedAt is when the item last moved, by the store's clock, as far as the process that decided
+	// the move knew it. Processes compare it with their own time. The MTS would not do, because it
+	// may be ahead of all clocks, nor the position, because it is older than a deferred move. 0:
+	// unknown, because the item has not moved since its creation or the header was written before
+	// the field existed.
 	MovedAt clock.Instant
 	// LoggedInUntil and PublicUntil are when the item last ceased to be visible to all of its
 	// tenant, and to everyone: the MTS of that state; 0: never.
@@ -158,8 +158,8 @@ func (h *Header) Exists(now clock.Instant) bool {
 type Member struct {
 	Principal principal.ID
 	Role      ContentRole
-	// Leaving rows are not members any more. They are kept until their principal's library is
-	// known to be clean, so that every fan-out reaches it.
+	// Leaving rows are not members any more. They are kept until the principal's library is known
+	// to have no entry of the item, so that every fan-out reaches that library.
 	Leaving bool
 	// Seq is the Seq of the compare-and-set that last wrote the row; 0: there is no row.
 	Seq int64
@@ -167,7 +167,7 @@ type Member struct {
 	// it is so long ago.
 	Since clock.Instant
 	// RemovedFrom are the buckets that held the item while the principal was a member before: for a
-	// leaving row until now, for a member that was added again before its row was dropped until
+	// leaving row, until now; for a member that was added again before its row was dropped, until
 	// then.
 	RemovedFrom Buckets
 }

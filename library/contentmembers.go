@@ -35,7 +35,7 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	})
 }
 
-// noneKnown accepts no principal unseen (PrincipalsFor).
+// noneKnown accepts no principal that the viewer does not see (PrincipalsFor).
 func noneKnown(int, *principal.Header) bool { return false }
 
 // checkSetMembers checks existence, visibility and rights. A manager may change members that it

@@ -48,9 +48,9 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *principal.Viewer, id Co
 	if err != nil {
 		return nil, err
 	}
-	// In this order, so that a change in flight that the item shows is not reported as
+	// The lists are read last, so that a change in flight that the item shows is not reported as
 	// COMPLETE.
-	out.FanOut = FanOut{Complete: s.restsNow(ctx, id), Libraries: first.Libraries}
+	out.FanOut = FanOut{Complete: s.atRest(ctx, id), Libraries: first.Libraries}
 	out.Answer = first.Answer
 	return out, nil
 }

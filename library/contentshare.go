@@ -121,11 +121,10 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 	return faults.OrNil()
 }
 
-// seesAnyway reports whether a principal could see an item without the role that this share
-// grants. A user signed in to the item's tenant could see a LOGGEDIN item, but a group never
-// counts as signed in: a group of the tenant may have members of other tenants, now or later,
-// whom a role would let in. Principals that have a role through a group could see the item
-// anyway, too.
+// seesAnyway reports whether a principal could see an item without the role that this share grants.
+// A user signed in to the item's tenant could see a LOGGEDIN item. A group never counts as signed
+// in: it may have members of other tenants, now or later, who would see the item only through the
+// group's role. Principals that have a role through a group could see the item anyway, too.
 func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
 	v, h := actor.As(p), &t.header
 	roleOnly := p.IsGroup() && h.Visibility != principal.Public
@@ -137,8 +136,7 @@ func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p pri
 }
 
 // shareEdges reads the item's edges in the libraries of those it was shared with, in the bucket
-// that the actor reads of each. A repetition of the share may come when the actor can no longer
-// see one of them.
+// that the actor reads of each. When a share is repeated, the actor may no longer see one of them.
 func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *ContentOutcome, ps []principal.ID) error {
 	if out.Content == nil {
 		return nil

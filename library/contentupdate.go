@@ -10,8 +10,9 @@ import (
 	"carrel/principal"
 )
 
-// UpdateContent changes an item. Only fields that differ count. The version and the position in
-// libraries change with title, description, link and visibility, not with expiresAt.
+// UpdateContent changes an item. Fields that are set to their current values change nothing. The
+// version and the position in libraries change with title, description, link and visibility, not
+// with expiresAt.
 func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check(s.Now())

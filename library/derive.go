@@ -16,7 +16,7 @@ type LibraryKey struct {
 type Derived struct {
 	Put    []LibraryKey
 	Delete []LibraryKey
-	// Role is written to content_by_principal; NoRole deletes the row.
+	// Role is written to the record of what was shared with the principal; NoRole deletes the row.
 	Role ContentRole
 	// WritesChange reports that a change of the library is written, with RemovedFrom and Cause.
 	WritesChange bool

@@ -6,11 +6,11 @@ import (
 	"carrel/core/commit"
 )
 
-// An item with expiresAt has a hint in the table of due work, where the journal finds it. The
-// hint is written before the compare-and-set that sets expiresAt, with the mts of the new
-// state. A state that sets another expiresAt, or none, removes the former hint with its own
-// mts. The mts of an item rises with each state. So a removal never reaches the hint of a later
-// state, even if that state sets the former time again and the removal is late.
+// An item with expiresAt has a hint in the table of due work, where the journal finds it. The hint
+// is written before the compare-and-set that sets expiresAt, with the mts of the new state. A state
+// that sets another expiresAt, or none, removes the former hint with its own mts. The mts of an
+// item increases with each state. So a removal never removes the hint of a later state, even if
+// that state sets the former time again and the removal is late.
 //
 // Some hints are kept until their time comes: the hint of an attempt that was not decided, and
 // a former hint whose removal failed or whose process ended.
@@ -51,9 +51,8 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	})
 }
 
-// expire deletes an item that has expired, like any other deletion. due is only a hint: the
-// item's own expiresAt decides. It reports whether due can be removed; it cannot while the
-// clock has not reached the instant yet.
+// expire deletes an item that has expired, like any other deletion. due is only a hint: the item's
+// own expiresAt decides. It reports whether due can be removed, which it cannot before its instant.
 func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 	var early bool
 	e, decided, err := s.decide(ctx, s.NewBudget(), ContentID(due.Key), func(ctx context.Context) (a *attempt, err error) {

@@ -23,17 +23,17 @@ type fanOutQueues struct {
 
 // fanOut is the fan-out of one decided change, which its mutation may wait for.
 type fanOut struct {
-	caller   context.Context // of the mutation, without its end
+	caller   context.Context // of the mutation, without its cancellation
 	since    time.Duration   // when the change was decided, on the monotonic clock
 	entry    InFlight
 	actors   []principal.ID // whose libraries go first
 	own      sched.Latch    // opens when the actors' libraries are done
-	all      sched.Latch    // opens when everything is done, or is handed to the background
+	all      sched.Latch    // opens when everything is done, or is left to the background
 	complete bool           // everything is done; set before all opens
 }
 
-// fanOut queues the fan-out of a decided change, and waits for as much of it as an answer waits
-// for. It reports whether everything is done.
+// fanOut queues the fan-out of a decided change, and waits for the part for which an answer waits.
+// It reports whether everything is done.
 func (s *Service) fanOut(ctx context.Context, e InFlight, actor principal.ID) (complete bool) {
 	switch {
 	case e.Scope != commit.ScopeNone:
@@ -75,7 +75,7 @@ func (q *fanOutQueues) start(ctx context.Context, e InFlight, actors []principal
 // wait waits for the libraries of the actors, and a little for all others. It reports
 // whether everything is done.
 func (q *fanOutQueues) wait(ctx context.Context, f *fanOut) (complete bool) {
-	// The change is decided, so that a slow library must not hold the answer for long.
+	// The change is decided, so a slow library must not delay the answer for long.
 	if _, err := q.s.rt.Wait(ctx, f.own, commit.PrepareWithin); err != nil {
 		return false
 	}

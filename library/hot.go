@@ -33,15 +33,14 @@ func (h *Header) lastMove() clock.Instant {
 	return h.MovedAt
 }
 
-// pauseOf returns how long an item must keep its position; 0: it may move at once. A hot item
-// moves at most once in HotPause, because each move leaves dead rows in every library that has
-// it.
+// pauseOf returns how long an item must still keep its position; 0: it may move at once. A hot item
+// moves at most once in HotPause, because each move leaves dead rows in every library that has it.
 func (s *Service) pauseOf(h *Header) time.Duration {
 	now, last := s.StoreNow(), h.lastMove()
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
 	if !hot || last > now.Add(commit.AheadAtMost) {
-		// Clocks in use do not differ by so much: the clock that dated the last move has been
-		// set back, and how long ago the move was is unknown.
+		// Working clocks do not differ by so much. The clock that dated the last move has been set
+		// back, so it is unknown how long ago the move was.
 		return 0
 	}
 	return max(0, time.Duration(last.Add(s.tune.HotPause)-now)*time.Microsecond)
@@ -66,11 +65,11 @@ func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
 	return s.Move(ctx, ContentID(e.Key))
 }
 
-// Move runs the deferred move of an item, as a mutation of its own. If an update would have to
-// be deferred now, because another process has moved the item within the pause or too many
-// positions are unsettled, it defers the move again, under a new entry of this process's list.
-// It reports whether it moved the item. It did not if the move was deferred again, or if the
-// item is at its position already, is deleted, or is absent.
+// Move runs the deferred move of an item, as a mutation of its own. If an update would have to be
+// deferred now, because another process has moved the item within the pause or too many positions
+// are unsettled, it defers the move again, under a new entry of this process's list. It reports
+// whether it moved the item. It does not move an item whose move it defers again, or that is
+// already at its position, deleted or absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
 	e, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
@@ -103,7 +102,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	return true, nil
 }
 
-// putOff records a deferred move once more. The record is durable when putOff returns, so the
+// putOff records a move that is deferred again. The record is durable when putOff returns, so the
 // former entry may be dropped.
 func (s *Service) putOff(ctx context.Context, e InFlight) error {
 	e.ID = s.NewEntryID()

@@ -11,9 +11,9 @@ import (
 // ChangesOverlap.
 const applyWithin = 20 * time.Second
 
-// applyIndex sends one index update until it is acknowledged, or the tries end, and then
-// notifies followers of the libraries. Each try has a time of its own for its changes:
-// followers would no longer read the changes of a try that was delayed for long.
+// applyIndex sends one index update until it is acknowledged, or the tries end, and then notifies
+// followers of the libraries. Each try dates its changes anew, because followers no longer read
+// changes that are dated too long ago.
 func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
 	err := s.Retry(ctx, func() error {
 		return s.applyNow(ctx, e, func() { e.At = s.publish.Stamp(s.StoreNow()) })
@@ -37,7 +37,7 @@ func (s *Service) applyNow(ctx context.Context, e *IndexUpdate, begin func()) er
 	}
 	defer s.permits.Give()
 	if s.Over() {
-		return commit.ErrEnding // the process began to end while this one waited for its turn, or paused
+		return commit.ErrEnding // the shutdown began while this try waited for its turn, or paused
 	}
 	within, cancel := s.rt.Deadline(ctx, applyWithin)
 	defer cancel()

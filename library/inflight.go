@@ -18,7 +18,7 @@ type InFlight struct {
 	Scope   commit.Scope
 	// Principals in order of id, for ScopeListed.
 	Principals []principal.ID
-	// Reverse: content_by_principal rows are written too.
+	// Reverse: the records of what was shared with whom are written too.
 	Reverse bool
 	// Due is when the deferred move of a hot item must run; 0: not deferred.
 	Due clock.Instant

@@ -20,8 +20,9 @@ type ItemChange struct {
 	Path string
 	// Editors reports that the change is FORBIDDEN to viewers who may not edit the item.
 	Editors bool
-	// Rows returns the keys of the further rows that Plan needs of an item with a header, at
-	// most 100. It is called with an empty header first, as a guess.
+	// Rows returns the keys of the further rows that Plan needs of an item with the given header,
+	// at most 100. It is first called with an empty header, to guess the keys before the header is
+	// read.
 	Rows func(h *Header) []RowKey
 	// Plan plans the change of an item that the viewer sees. It may be called several times,
 	// with newer readings. It returns nil if there is nothing to change.

@@ -146,11 +146,11 @@ func (s *Service) SetFeedsComplete(ctx context.Context) error {
 	return s.Retry(ctx, func() error { return s.feeds.SetComplete(ctx, contentFeeds) })
 }
 
-// BeforeLatest has f called before the feed of a tenant is read. f returns an error that is
-// UNAVAILABLE until the feeds are complete.
+// BeforeLatest registers f, which is called before the feed of a tenant is read. f returns an
+// UNAVAILABLE error until the feeds are complete.
 func (s *Service) BeforeLatest(f func(context.Context) error) { s.beforeLatest = f }
 
-// wasPublic reports whether the item is, or was once, PUBLIC, as far as the header records it.
+// wasPublic reports whether the item is or was PUBLIC, as far as the header records it.
 func (h *Header) wasPublic() bool {
 	return h.Visibility == principal.Public || h.Widest == principal.Public || h.PublicUntil != 0
 }

@@ -46,7 +46,7 @@ type Following interface {
 	Close()
 }
 
-// Publisher notifies the followers of a library of what is written into it.
+// Publisher notifies followers of what is written into their libraries.
 type Publisher interface {
 	// Stamp returns the key of the changes of a write that starts now.
 	Stamp(now clock.Instant) clock.Instant

@@ -10,11 +10,11 @@ import (
 	"carrel/principal"
 )
 
-// unreadableFor is the minimum age of a state that the scrubber compares with derived rows
-// while an in-flight list cannot be read. That list may contain any change. A live process
-// finishes a change, or tries to, within the 5 minutes of the longest pause, so an older change
-// was abandoned. Repairing it while its owner runs would be correct too, because states carry
-// their own timestamps, but would report a change in progress as an error.
+// unreadableFor is the minimum age of a state that the scrubber compares with derived rows while an
+// in-flight list cannot be read. That list may contain any change. A live process finishes a
+// change, or tries to, within the 5 minutes of the longest pause, so an older change was abandoned.
+// Repairing it while its owner runs would be correct too, because states carry their own
+// timestamps, but the scrubber would report a change in progress as a mismatch.
 const unreadableFor = 10 * time.Minute
 
 // OpenLists is one reading of the in-flight lists of all processes.
@@ -68,10 +68,10 @@ func (l *OpenLists) MayHide(mts, now clock.Instant) bool {
 	return len(l.Unreadable) > 0 && mts > now.Add(-unreadableFor)
 }
 
-// restsNow reports whether all libraries are up to date with the earlier changes of an item, by
-// whatever process: a change is on a list from before it is decided until it was applied to
-// everything that it concerns. restsNow returns false if a list cannot be read.
-func (s *Service) restsNow(ctx context.Context, id ContentID) bool {
+// atRest reports whether all libraries are up to date with the earlier changes of an item, by any
+// process: a change is on a list from before it is decided until it was applied to everything that
+// it concerns. atRest returns false if a list cannot be read.
+func (s *Service) atRest(ctx context.Context, id ContentID) bool {
 	lists, err := s.OpenLists(ctx)
 	return err == nil && len(lists.Unreadable) == 0 && !lists.Contents[id]
 }

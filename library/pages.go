@@ -26,7 +26,7 @@ type FirstText struct {
 	Author              principal.ID
 }
 
-// KeepPages makes p the keeper of the pages of items. It must be called before the first
+// KeepPages registers p, which keeps the pages of items. It must be called before the first
 // request.
 func (s *Service) KeepPages(p Pages) { s.pages = p }
 

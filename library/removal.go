@@ -16,9 +16,9 @@ const (
 	removalPage  = 100
 	leavesAtOnce = 32
 
-	// forever is later than any write: a library is removed as of then, so that a rebuild which
-	// has started before the deletion, in a process whose clock may be ahead, cannot mark the
-	// library of a deleted principal as complete.
+	// forever is later than any write. The library of a deleted principal is removed as of then, so
+	// that a rebuild that began before the deletion cannot mark it as complete, even in a process
+	// whose clock is ahead.
 	forever clock.Instant = 1 << 62
 )
 
@@ -110,9 +110,9 @@ func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) e
 	return s.finish(ctx, e)
 }
 
-// takeOutDeleted takes those of the principals that the walk has found to be members out of
-// the item that are deleted. A removal may have missed them, because what is derived of them
-// was written after it had begun.
+// takeOutDeleted takes deleted principals out of the item, of those that the walk has found to be
+// members. A removal may have missed them, because the rows derived from them were written after it
+// had begun.
 func (w *walk) takeOutDeleted(ctx context.Context) error {
 	gone, err := w.s.DeletedOf(ctx, w.joined)
 	if err != nil {

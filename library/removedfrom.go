@@ -8,17 +8,17 @@ import (
 	"carrel/principal"
 )
 
-// The buckets that a change reports in RemovedFrom are shown to readers who may not see the item. So
-// they are exact: a bucket in which the item never had an entry in this very library is not
-// among them, however the item got into the library. The deleted entries do not determine them:
-// entries are deleted if they may exist.
+// The buckets that a change reports in RemovedFrom are shown to readers who may not see the item.
+// So they are exact: they include no bucket in which the item never had an entry in this library.
+// They cannot be derived from the entries that are deleted, because entries are deleted even if
+// they only may exist.
 
 // RemovedFrom returns the buckets of m's library in which the item had an entry and has none in this
 // state.
 func (h *Header) RemovedFrom(m Member) Buckets {
 	if m.Seq == 0 {
-		// The item was never there, or that it was removed was reported already: a row is dropped
-		// only after its library was updated.
+		// The item was never there, or its removal was reported before: a row is dropped only after
+		// its library was updated.
 		return 0
 	}
 	removed := m.RemovedFrom
@@ -59,9 +59,9 @@ func (h *Header) possibleBuckets(p principal.ID) (bs Buckets) {
 	return bs
 }
 
-// heldBuckets returns the buckets in which the item has an entry in the library of m's principal, an
-// active member, or had one when more readers saw it. Of the latter it returns only those that
-// may still have an entry: leaving the others was reported when it happened.
+// heldBuckets returns the buckets in which the item has an entry in the library of m's principal,
+// an active member, or had one when more readers saw it. Of the latter it returns only those that
+// may still have an entry. That the item left the others was reported at the time.
 func (h *Header) heldBuckets(m Member) Buckets {
 	was := m.RemovedFrom
 	for _, b := range AllBuckets {
@@ -84,8 +84,8 @@ func (h *Header) until(b Bucket, p principal.ID) clock.Instant {
 	return h.PublicUntil
 }
 
-// recordNarrowing records in a header that has its new MTS and visibility which readers have
-// ceased to see the item.
+// recordNarrowing records, in a header that has its new MTS and visibility, which readers no longer
+// see the item.
 func (h *Header) recordNarrowing(before principal.Visibility) {
 	if before >= principal.LoggedIn && h.Visibility < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS

@@ -33,8 +33,8 @@ type Tuning struct {
 	HotPause time.Duration
 	// AnswerWithin is how long a mutation waits for its fan-out (250 ms).
 	AnswerWithin time.Duration
-	// MaxUnsettled is the number of unsettled positions from which moves are deferred until they
-	// are settled (16).
+	// MaxUnsettled is the number of unsettled positions from which on moves are deferred until
+	// these are settled (16).
 	MaxUnsettled int
 	// SnapshotPage is the number of member rows read at once (500).
 	SnapshotPage int
@@ -119,7 +119,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	return s, nil
 }
 
-// PublishTo has p notified of everything that is written into libraries.
+// PublishTo registers p, which is notified of everything that is written into libraries.
 func (s *Service) PublishTo(p Publisher) { s.publish = p }
 
 // CheckHooks returns an error if the Service, or that of principals, lacks a function
@@ -169,9 +169,9 @@ func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
 	return nil
 }
 
-// emptySince returns when the library of a new principal was complete, because it was empty. An
-// import sets when a principal was created, and may be wrong; the state itself is not older
-// than its own timestamp.
+// emptySince returns a time at which the library of a new principal was complete, because it was
+// empty. The creation time that an import sets may be wrong, so it counts only if it is before the
+// timestamp of the state.
 func emptySince(h *principal.Header) clock.Instant { return min(h.CreatedAt, h.MTS) }
 
 // ChangesSince returns since when the store has the changes of its libraries.

@@ -9,7 +9,7 @@ import (
 	"carrel/core/commit"
 )
 
-// settle is step 6: it removes what this walk has made obsolete.
+// settle is the step after the index updates: it removes what this walk has made obsolete.
 //
 // Only a walk over all member rows removes positions from Unsettled, and only those that the
 // oldest snapshot it used had superseded. Leaving rows are removed when no snapshot that was
@@ -20,8 +20,8 @@ func (w *walk) settle(ctx context.Context) error {
 		return nil
 	}
 	if w.oldest.Seq <= w.entry.Base {
-		// A quorum read returns a decided state only once its commit was acknowledged. It was not if
-		// the outcome was learned from the Writers.
+		// A quorum read is sure to return a decided state only if its commit was acknowledged,
+		// which it was not if the outcome was learned from the Writers.
 		return fmt.Errorf("%s: the state after %d cannot be read yet", w.entry.Content, w.entry.Base)
 	}
 	if w.newest.State == commit.Deleted {

@@ -11,9 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// shareTable holds the shares of each item that wait for its queue in this process. The share
-// whose turn it is carries all of them in one compare-and-set: many concurrent shares of one
-// item cost one write, not one each.
+// shareTable holds the shares of each item that wait for the item's queue in this process. The
+// share at the head of the queue commits all of them in one compare-and-set, so many concurrent
+// shares of one item cost one write.
 type shareTable struct {
 	mu      sync.Mutex
 	waiting map[ContentID][]*shareJob
@@ -26,7 +26,7 @@ type shareJob struct {
 	indexes       []int // of named in the input
 
 	done      sched.Latch
-	taken     bool // another job carries this one; under shareTable.mu
+	taken     bool // another job commits this one; under shareTable.mu
 	err       error
 	first     *keptAnswer // of the request, if it was answered before
 	decided   bool
@@ -34,8 +34,8 @@ type shareJob struct {
 	fan       *fanOut
 }
 
-// wait puts a job into the table. A job with an idempotency key is carried alone: a commit can
-// contain only one request row.
+// wait puts a job into the table. A job with an idempotency key is committed alone, because a
+// commit can contain only one request row.
 func (t *shareTable) wait(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,18 +79,18 @@ func (t *shareTable) take(j *shareJob, batch []*shareJob) []*shareJob {
 	return batch
 }
 
-// isTaken reports whether another job carries j. Once it has returned false, none will.
+// isTaken reports whether another job commits j. Once it has returned false, none will.
 func (t *shareTable) isTaken(j *shareJob) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !j.taken {
-		j.taken = true // by no job, so that it is not carried after its caller has given up
+		j.taken = true // by no job, so that it is not committed after its caller has given up
 		return false
 	}
 	return true
 }
 
-// leave removes a job that will not be carried, because its caller has given up.
+// leave removes a job that will not be committed, because its caller has given up.
 func (t *shareTable) leave(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *shareTable) leave(j *shareJob) {
 	}
 }
 
-// share carries j with the jobs that wait with it, or waits while another job carries j.
+// share commits j with the jobs that wait with it, or waits while another job commits j.
 func (s *Service) share(ctx context.Context, j *shareJob) error {
 	j.done = s.rt.Latch()
 	s.shares.wait(j)
@@ -117,7 +117,7 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 		if err != nil && !s.shares.isTaken(j) {
 			return err
 		}
-		// Another job carries it, whatever became of its own turn.
+		// Another job commits it, whatever became of its own place in the queue.
 		_, err := s.rt.Wait(ctx, j.done, 0)
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"carrel/principal"
 )
 
-// The stores are narrow, and their methods express intentions. Every "must" below is a subtest
-// with the same words in the conformance suite library/storetest, which runs unchanged for
-// every backend.
+// The Stores have few methods, each of which serves one purpose of the domain. Every "must" below
+// is a subtest with the same words in the conformance suite library/storetest, which runs unchanged
+// for every backend.
 //
 // Every method may fail with any error. The error of a conditional write (Commit, Settle,
 // CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been
@@ -57,7 +57,7 @@ type Row struct {
 	Value []byte // not empty; nil: no row
 }
 
-// RowSlice is a run of further rows of one kind.
+// RowSlice describes consecutive further rows of one kind.
 type RowSlice struct {
 	Content ContentID
 	Kind    RowKind
@@ -100,7 +100,7 @@ type IndexUpdate struct {
 	Header *Header
 	// Rows are of one snapshot with Header; Seq is 0 for a principal without a row.
 	Rows []Member
-	// Reverse also writes the content_by_principal rows.
+	// Reverse also writes the rows that record what was shared with whom.
 	Reverse bool
 	// At is the key of the changes that are written; 0: none are written.
 	At clock.Instant
@@ -163,7 +163,7 @@ func (k EntryKey) Less(l EntryKey) bool {
 	return k.Position < l.Position || k.Position == l.Position && k.Content < l.Content
 }
 
-// Slice is a run of entries of one bucket.
+// Slice describes consecutive entries of one bucket.
 type Slice struct {
 	Owner  principal.ID
 	Bucket Bucket
@@ -182,7 +182,8 @@ type BucketEntry struct {
 	Entry
 }
 
-// Shared is a row of content_by_principal: an item on which a principal has a role.
+// Shared is a row of the record of what was shared with a principal: an item on which it has a
+// role.
 type Shared struct {
 	Content ContentID
 	Role    ContentRole
@@ -235,6 +236,7 @@ type LibraryStore interface {
 	Changes(ctx context.Context, owner principal.ID, after ChangeKey, limit int) ([]Change, error)
 	// SharedWith lists the items on which owner has a role, after a content in order of id.
 	SharedWith(ctx context.Context, owner principal.ID, after ContentID, limit int) ([]Shared, error)
-	// Roles returns the roles in owner's rows of content_by_principal for ids, in their order.
+	// Roles returns the roles on the items of ids, in their order, according to the record of what
+	// was shared with owner.
 	Roles(ctx context.Context, owner principal.ID, ids []ContentID) ([]ContentRole, error)
 }

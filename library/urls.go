@@ -53,9 +53,9 @@ func (in *MoveContent) check() (ContentID, fault.List) {
 	return id, faults
 }
 
-// MoveContent gives an item another canonical URL, or removes its URL. From the instant at
-// which it is decided the new URL names the item and the old one no longer does. Neither its
-// version nor its position in libraries changes. Only managers may move an item.
+// MoveContent gives an item another canonical URL, or removes its URL. Once the move is decided,
+// the new URL names the item and the old one no longer does. Neither its version nor its position
+// in libraries changes. Only managers may move an item.
 func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check()

@@ -15,7 +15,7 @@ import (
 const (
 	maxTitle       = 1000
 	maxDescription = 10_000
-	maxLink        = 2082 // what the oldest browsers still accept, with a scheme
+	maxLink        = 2082 // the longest that old browsers accept, with a scheme
 )
 
 // MaxBody is the maximum number of bytes of a text.

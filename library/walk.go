@@ -66,7 +66,7 @@ func (w *walk) run(ctx context.Context) error {
 	return w.end(ctx)
 }
 
-// end does what follows once what is derived of the snapshots was written.
+// end does what follows after the rows derived from the snapshots were written.
 func (w *walk) end(ctx context.Context) error {
 	if err := w.takeOutDeleted(ctx); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	})
 }
 
-// saw records what settle needs of a snapshot.
+// saw records what settle needs from a snapshot.
 func (w *walk) saw(h *Header, rows []Member) {
 	if w.oldest == nil || h.Seq < w.oldest.Seq {
 		w.oldest = h
@@ -185,8 +185,8 @@ func (s *Service) Resettle(ctx context.Context, id ContentID, base int64) error 
 	return w.run(ctx)
 }
 
-// RestoreItem updates one library to the present state of an item. It does not notify
-// followers: the process that made the state does so.
+// RestoreItem updates one library to the current state of an item. It does not notify followers:
+// the process that made the state does so.
 func (s *Service) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
 	return w.listed(ctx, []principal.ID{p})

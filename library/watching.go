@@ -9,11 +9,11 @@ import (
 // so they must return at once.
 type Watcher interface {
 	// FannedOut reports that a decided change has reached every library that it concerns, and how
-	// long after its decision. complete is false if the rest was handed to the background.
+	// long after its decision. complete is false if the rest was left to the background.
 	FannedOut(lag time.Duration, complete bool)
-	// FanOut reports that the fan-out of a change starts. The mutation of ctx has caused it and
-	// may not wait for it; others are the mutations whose changes it carries too. It runs with the
-	// context during, and calls ended with its result.
+	// FanOut reports that the fan-out of a change starts. The mutation of ctx has caused it, and
+	// need not wait for it; others are the mutations whose changes it includes. The fan-out runs
+	// with the returned context, and calls the returned function with its result.
 	FanOut(ctx context.Context, others []context.Context) (during context.Context, ended func(error))
 	// Hid reports the entries of a library that a page has read and not shown: stale ones, whose
 	// items are at another position or deleted, and those that the viewer may not see.

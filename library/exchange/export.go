@@ -12,8 +12,7 @@ import (
 // scanPage is how many items are read at once.
 const scanPage = 100
 
-// exportAtOnce is how many items an export reads at once. They are written in order all the
-// same.
+// exportAtOnce is how many items an export reads at once. They are written in order nevertheless.
 const exportAtOnce = 16
 
 // Sink receives the data of an export, one call at a time. Each object has the form of an
@@ -131,7 +130,7 @@ func (x *Exporter) exportRestOfGroup(to Sink) func(context.Context, *principal.H
 		}
 		own := members.own
 		if len(members.follow) > 0 {
-			// A group without members yet takes none but with a manager.
+			// A group without members accepts members only together with a manager.
 			if err := write(members.follow); err != nil {
 				return err
 			}
@@ -141,8 +140,8 @@ func (x *Exporter) exportRestOfGroup(to Sink) func(context.Context, *principal.H
 	}
 }
 
-// exportedMembers are the members of a group that come first: own in its own line, or follow in
-// the first line of members, where groups alone manage it.
+// exportedMembers are the members of a group that are exported first: own in the line of the group,
+// or follow in the first line of members if only groups manage it.
 type exportedMembers struct {
 	own, follow []holder
 	// unmanaged: nobody but administrators manages the group.

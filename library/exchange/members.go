@@ -124,7 +124,8 @@ func (r *memberIterator) rest(ctx context.Context, own []holder, write func([]ho
 	return write(more)
 }
 
-// withoutDeleted leaves those of members out that are deleted, and whose rows are being removed.
+// withoutDeleted returns the members that are not deleted. The rows of the others are being
+// removed.
 func (x *Exporter) withoutDeleted(ctx context.Context, hs []holder) ([]holder, error) {
 	ps := make([]principal.ID, len(hs))
 	for i, h := range hs {

@@ -15,7 +15,7 @@ type ImportBranch struct {
 	CopiedFrom *int
 	CreatedAt  *clock.Instant // nil: now
 	CreatedBy  string
-	// Current makes it the branch that visitors see, Working the one that editors work on.
+	// Current makes it the branch that readers see, Working the one that editors work on.
 	Current, Working bool
 }
 

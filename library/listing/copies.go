@@ -26,8 +26,8 @@ type HeaderCache struct {
 	// MaxAge is the age until which a copy is served; 0 means copies.MaxAge. Changes must linger for
 	// twice as long.
 	MaxAge time.Duration
-	// SampleEvery: one in this many entries that were served from copies is compared with its
-	// header. 0 means 100.
+	// One in SampleEvery entries that were served from copies is compared with its header. 0 means
+	// 100.
 	SampleEvery int
 }
 
@@ -36,7 +36,8 @@ const (
 	cacheFloor   = 30
 	sampleEvery  = 100
 	sampleWithin = 10 * time.Second
-	// principalsShare: of principals as many copies are kept as one in this many of those of items.
+	// principalsShare is the number of copies of items' headers for each copy of a principal's
+	// header.
 	principalsShare = 4
 	// usualTexts is the number of bytes of text of a copy that counts as one.
 	usualTexts = 400
@@ -60,8 +61,8 @@ type copyKey struct {
 	owner   principal.ID
 }
 
-// newHeaderCopies returns nil if no copies are to be kept: reading a header from a store in
-// this process costs less than reading what is in flight.
+// newHeaderCopies returns nil if no copies are to be kept. Reading a header from a local store
+// costs less than reading the in-flight lists.
 func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	if !c.Remote || c.HeaderCache.Size <= 0 {
 		return nil
@@ -80,7 +81,8 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	}
 }
 
-// copyPrincipals has headers of principals served from copies, too, while pages are.
+// copyPrincipals makes the Service of principals serve headers from copies too, while pages are
+// served from copies.
 func (s *Service) copyPrincipals(maxAge time.Duration, size int) {
 	c := s.copies
 	s.ServeCopies(principal.Copying{
@@ -118,9 +120,9 @@ func weightOf(copied library.ContentRows) int {
 // library confirms the owner's role and no other.
 func (r *reading) usesCopies() bool { return r.s.copies != nil && len(r.Members) == 1 }
 
-// openLibrary reads the first slice of a page. If copies are in use, it first reads what is in
-// flight, and before that the newest entry: a copy shows the position that the item had when
-// the set was read, so with a bound that was read later a walk could return an item twice.
+// openLibrary reads the first slice of a page. If copies are in use, it first reads the in-flight
+// lists, and before that the newest entry: a copy shows the position that the item had when the set
+// was read, so with a bound that was read later a walk could return an item twice.
 func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	if !r.usesCopies() || !r.s.copies.inUse.On() {
 		r.reading.Done(nil)
@@ -209,10 +211,10 @@ func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []lib
 	return missing
 }
 
-// countHits counts entries for the decision whether copies are in use. What is in flight is read
-// once for a page, however many entries it scans: those that a filtered page reads at once count as
-// those of a usual page. Otherwise one search in a library that nobody has read would end the use of
-// copies for all.
+// countHits counts entries for the decision whether copies are in use. The in-flight lists are read
+// once for a page, however many entries it scans. So the entries that a filtered page reads at once
+// count as no more than those of a usual page. Otherwise one search in a library that nobody has
+// read would end the use of copies for all.
 func (r *reading) countHits(entries, hits int) {
 	if r.filter != nil {
 		entries = min(entries, cursor.DefaultPageSize)
@@ -276,7 +278,7 @@ type CopyStats struct {
 	InUse      bool // whether pages are served from copies
 }
 
-// CopyStats returns the present counts; ok is false if no copies are kept.
+// CopyStats returns the current counts; ok is false if no copies are kept.
 func (s *Service) CopyStats() (st CopyStats, ok bool) {
 	if s.copies == nil {
 		return st, false

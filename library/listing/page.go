@@ -25,7 +25,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 		return nil, err
 	}
 	if s.usesCopies() && !s.Shown(v, owner) {
-		// The owner may be a copy once it is known what is in flight, before the slice is read.
+		// The owner may be read from a copy once the in-flight lists are read, before the slice is.
 		s.Prefetch(ctx, v, owner, q)
 	}
 	h, err := s.VisiblePrincipal(ctx, v, owner)
@@ -69,8 +69,8 @@ func (s *Service) LibraryCount(ctx context.Context, c *library.LibraryConnection
 	return library.Count{Value: n, Exact: true}, nil
 }
 
-// requireBuilt refuses to read a library that was lost as if it were empty. It starts its
-// rebuild, and returns UNAVAILABLE if that takes long.
+// requireBuilt prevents that a lost library is read as an empty one. It starts the rebuild of such
+// a library, and returns UNAVAILABLE if that takes long.
 func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 	built, err := s.libraries.Built(ctx, owner)
 	if err != nil {
@@ -106,10 +106,10 @@ type reading struct {
 	until *clock.Instant
 	// ahead is the prefetch of the first slice; nil: there is none.
 	ahead *prefetch
-	// inFlight is what was in flight before the first slice was read; nil: unknown, so that all
-	// headers are read.
+	// inFlight is the set of changes that were in flight before the first slice was read. If it is
+	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
-	// reading is the reading of inFlight, which reads of principals wait for; nil if none does.
+	// reading is the read of inFlight, for which reads of principals wait; nil if none does.
 	reading *principal.InFlightReading
 }
 
@@ -229,11 +229,11 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 	return nil
 }
 
-// boundWalk sets the bound of a walk towards newer entries that starts with this page: the
-// newest position that the bucket had when the page was opened. Without a bound, the walk would
-// return an item again that changes meanwhile. The page itself is read beyond the bound,
-// because a move between two reads of the page would hide the item from both. The bound then is
-// the last position of the page.
+// boundWalk sets the bound of a walk towards newer entries that starts with this page: the newest
+// position that the bucket had when the page was opened. Without a bound, the walk would return an
+// item that changes meanwhile a second time. The page itself is read beyond the bound, because a
+// move between two reads of the page would hide the item from both. The bound then is the last
+// position of the page.
 func (r *reading) boundWalk(w *scan, shown []finding) {
 	if !r.begins(w) {
 		return
@@ -317,10 +317,10 @@ func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []
 
 // edges returns the edges of the findings shown, in the order of the walk.
 //
-// If the walk has reached its end, the last cursor contains no bound: with it a client gets
-// what has moved since. If the last edge is an item that was found at another position, that
-// cursor is the last entry scanned. Its new position would be too far: other items may have
-// moved to positions before it.
+// If the walk has reached its end, the last cursor contains no bound: with such a cursor a client
+// gets what has moved since. If the last edge is an item that was found at another position, that
+// cursor is the last entry scanned. A cursor of its new position would skip items that have moved
+// to positions before it.
 func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 	slab := make([]pageEdge, len(shown))
 	edges := make([]*pageEdge, len(shown))

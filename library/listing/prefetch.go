@@ -19,9 +19,9 @@ import (
 // trip to the store less. Library itself checks whether the viewer may see the owner and the
 // entries.
 //
-// It is for callers that are about to call Library, in the same operation of v: a prefetch that
-// is not used ends with ctx. It does nothing if the store is in this process, if Library will
-// read no entries or refuse, and in a process that ends.
+// It is for callers that are about to call Library, in the same operation of v: a prefetch that is
+// not used ends with ctx. It does nothing if the store is in this process, if Library will read no
+// entries or refuse, and in a process that is shutting down.
 func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
 	if !s.Prefetches() || q.NoEntries || s.Ending() {
 		return
@@ -61,8 +61,8 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 // process.
 func (s *Service) Prefetches() bool { return s.remote }
 
-// openAhead does what Library does to get the first slice, except for checking the visibility
-// of the owner. It returns nil if it is not known which slice that is.
+// openAhead reads the first slice as Library does, but does not check whether the viewer may see
+// the owner. It returns nil if it is not known which slice that is.
 func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *library.LibraryQuery, filter *conditions, reading *principal.InFlightReading) *opened {
 	r, err := s.start(ctx, v, owner, q)
 	if err != nil {
@@ -105,8 +105,8 @@ type prefetch struct {
 	panicked error
 }
 
-// result waits for what was read. It panics if the prefetch has panicked, because callers above
-// it report panics, and nothing is above the prefetch's own task.
+// result waits for what was read. It panics if the prefetch has panicked: its callers report
+// panics, and the task of the prefetch has no caller.
 func (p *prefetch) result() *opened {
 	if p.panicked != nil {
 		panic(p.panicked)
@@ -118,7 +118,7 @@ func (p *prefetch) result() *opened {
 type opened struct {
 	source library.Bucket
 	readAt clock.Instant // when its reading began
-	// inFlight is what was in flight before the slice was read; nil: unknown.
+	// inFlight is the set of changes that were in flight before the slice was read; nil: unknown.
 	inFlight *commit.InFlightSet
 	opening  *library.Opening
 	err      error

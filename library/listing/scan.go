@@ -12,7 +12,7 @@ import (
 )
 
 // Sizes of the reads of a scan. A slice requests a few more entries than are wanted, because an
-// entry costs little and one more slice much. At first no more headers are read than are
+// entry costs little, but one more slice costs much. At first no more headers are read than are
 // wanted.
 const (
 	sliceSlack = 4
@@ -50,7 +50,7 @@ type scan struct {
 	scanned     bool
 	ended       bool // the bucket has no more
 	over        bool // a scan towards newer entries has reached the end
-	behind      bool // items that have moved on do not fit into the page and follow it
+	behind      bool // items that have moved do not fit into the page, and follow on the next one
 	cut         bool // the budget was used up before
 	moved       bool // a fresh page has found an item at another position than its entry's
 }
@@ -107,9 +107,9 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 	return nil
 }
 
-// atTheEnd adds the items that have moved since their entries were read to a scan that has
-// reached the newest end. They come last, in the order of their new positions, so that nothing
-// is missing that was in the library throughout.
+// atTheEnd adds the items that have moved since their entries were read to a scan that has reached
+// the newest end. They come last, in the order of their new positions, so that no item is missing
+// that was in the library all the time.
 //
 // If not all of them fit into the page, it shows none of them and is not the last page: they
 // follow on the next one, at their new entries. An item that was shown would appear twice. On a
@@ -172,7 +172,7 @@ func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 // boundAt returns a key after everything at the position and before it, because no id is empty.
 func boundAt(p clock.Instant) *library.EntryKey { return &library.EntryKey{Position: p + 1} }
 
-// took adds the entries of a slice of at most limit to those that wait.
+// took adds the entries of a slice, which was limited to limit, to the pending ones.
 func (w *scan) took(limit int, es []library.Entry) {
 	w.slices++
 	w.batch = min(2*w.batch, maxFilterBatch)
@@ -240,9 +240,8 @@ func (r *reading) show(w *scan, e library.Entry, rows *library.ContentRows) {
 	w.add(e, &kept)
 }
 
-// drop takes the earlier readings of an item out that does not match any more: a
-// scan towards newer entries meets an item again that has moved, and the latest
-// reading counts.
+// drop removes the earlier readings of an item that no longer matches. A scan towards newer entries
+// meets an item again if the item has moved, and the latest reading counts.
 func (w *scan) drop(id library.ContentID) {
 	if !w.newer {
 		return

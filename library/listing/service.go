@@ -56,8 +56,8 @@ func New(ctx context.Context, c Config) *Service {
 	return s
 }
 
-// OnMissing has rebuild called for a library that is not in the store. rebuild returns
-// nil once the library is complete, and an error that is UNAVAILABLE until then.
+// OnMissing registers rebuild, which is called for a library that is not in the store. rebuild
+// returns nil once the library is complete, and an UNAVAILABLE error until then.
 func (s *Service) OnMissing(rebuild func(ctx context.Context, owner principal.ID) error) {
 	s.missing = rebuild
 }

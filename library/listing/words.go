@@ -100,18 +100,17 @@ func (s *search) compare(missing uint) uint {
 	return missing
 }
 
-// folding converts characters to the form in which words are compared: without accents and
-// case. It computes 256 characters at a time, when it meets one of them first, because
-// Unicode's tables take a hundred times as long as a look-up.
+// folding converts characters to the form in which words are compared: without accents and case. It
+// computes the keys of 256 characters at a time, when it first meets one of them, because Unicode's
+// tables take a hundred times as long as a look-up in its own.
 type folding struct {
 	blocks [foldedChars >> 8]atomic.Pointer[[256]string]
 }
 
-// foldedChars is after all letters, digits and marks of Unicode except marks that select a
-// variant.
+// foldedChars is greater than all letters, digits and marks of Unicode except variation selectors.
 const foldedChars = 0x40000
 
-// separator is what characters fold to that belong to no word.
+// separator is the key of characters that belong to no word.
 const separator = " "
 
 // first folds the first character of a text, which has n bytes. The key is empty for an accent,

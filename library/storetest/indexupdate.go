@@ -19,7 +19,7 @@ func applyIndexAreas() []area {
 		{"a change of visibility at an unmoved position reaches every bucket up to the widest", applyTurn},
 		{"a leaving, a missing and a deleted member lose every entry", applyGone},
 		{"an entry has the mts of its state and the owner's role", applyEntry},
-		{"only Reverse writes content_by_principal", applyReverse},
+		{"only Reverse writes the record of what was shared", applyReverse},
 		{"principals that are not named are untouched", applyNamed},
 		{"a batch of ApplyIndexBatch rows is written at once", applyWhole},
 		{"repeated it changes nothing", applyRepeated},
@@ -88,7 +88,7 @@ func (s *env) wantShared(owner principal.ID, want []library.Shared) {
 	s.Helper()
 	got, err := s.SharedWith(s.ctx, owner, "", 1000)
 	s.ok(err)
-	s.same("content_by_principal of "+string(owner), got, want)
+	s.same("what was shared with "+string(owner), got, want)
 }
 
 func applyBuckets(s *env) {

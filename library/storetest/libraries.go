@@ -48,7 +48,7 @@ func sharedAreas() []area {
 			{"SharedWith lists what owner has a role on, after a content in order of id", sharedWith},
 		}},
 		{"Roles", []check{
-			{"Roles returns the roles in owner's rows of content_by_principal for ids, in their order", roles},
+			{"Roles returns the roles on the items of ids, in their order, according to the record of what was shared with owner", roles},
 		}},
 	}
 }
