@@ -48,9 +48,9 @@ func TestOptions_InvalidAreRefused(t *testing.T) {
 		{"a keyspace that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k; DROP"}, "keyspace"},
 		{"a data centre that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}}, "replication"},
 		{"no replicas", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc1": 0}}, "replication"},
-		{"a negative timeout", session.Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the time of a request is -1s"},
-		{"a key without its certificate", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{KeyFile: file}}, "go together"},
-		{"a certificate without its key", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file}}, "go together"},
+		{"a negative timeout", session.Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the timeout of a request is -1s"},
+		{"a key without its certificate", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{KeyFile: file}}, "a client certificate needs its key"},
+		{"a certificate without its key", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file}}, "a client certificate needs its key"},
 		{"authorities that are missing", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file + "x"}}, "cannot be read"},
 		{"a CA file without certificates", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file}}, "no certificate"},
 		{"a pair of invalid files", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file, KeyFile: file}}, "cannot be used"},
@@ -227,7 +227,7 @@ func TestOpen_SeveralDataCentresNeedAName(t *testing.T) {
 	if err := s.Driver().Query("INSERT INTO system.peers (peer, data_center) VALUES ('127.255.255.254', 'elsewhere')").Exec(); err != nil {
 		t.Fatal(err)
 	}
-	const want = "the cluster has the data centres dc1, elsewhere: configure which one this process uses"
+	const want = "the cluster has the data centres dc1, elsewhere: configure the one that this process uses"
 	oneLine(t, Migrate(t.Context(), o, nil), want)
 	if made, err := s.ReadTexts(t.Context(), "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", o.Keyspace); err != nil || len(made) > 0 {
 		t.Errorf("a keyspace was created: %v, %v", made, err)
