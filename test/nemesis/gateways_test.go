@@ -128,7 +128,7 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	// left counts the entries of in-flight lists, except moves that are not due yet.
+	// left counts the changes that are not finished, except moves that are not due yet.
 	left := func() (n int) {
 		inFlightLists, err := commit.OpenLists(t.Context(), store)
 		if err != nil {
@@ -136,7 +136,7 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 		}
 		for _, inFlightList := range inFlightLists {
 			for _, e := range inFlightList.Entries {
-				if e.Due == 0 {
+				if e.Due == 0 && !e.Ended {
 					n++
 				}
 			}
