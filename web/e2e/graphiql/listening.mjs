@@ -27,7 +27,7 @@ export async function listening(page, base) {
 
   // Choosing another viewer ends it; the next run is for the new viewer.
   await askAs(page, 'Ben');
-  await editorShows(page, answer, 'Ended, because Ben is the viewer now instead of Cleo.');
+  await editorShows(page, answer, 'Ended, because Ben is the viewer now');
   await ended(page, sockets[0]);
   await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: await world.newest('Ben') }));
   await press(page, 'Execute');
