@@ -49,7 +49,7 @@ type managed struct {
 // forgetList is the maximum number of items that the report names.
 const forgetList = 100
 
-// administrators stands for the managers of an item that has no other ones.
+// administrators is written in place of the managers of an item that would have none.
 const administrators = "the tenant's administrators"
 
 // Run deletes the user, waits until everything is removed, and prints what is gone and what

@@ -41,7 +41,7 @@ func next(t *testing.T, reports <-chan string) string {
 }
 
 // TestSlowClient_IsReported: on all transports, a client that reads nothing is disconnected without
-// a message, and operators are told.
+// a message, and the operators are notified.
 func TestSlowClient_IsReported(t *testing.T) {
 	byEvents := func(version int) func(t *testing.T, h http.Handler) {
 		return func(t *testing.T, h http.Handler) {

@@ -1106,7 +1106,7 @@ type Query {
     before: Cursor
   ): PasteConnection!
   """
-  The lease with this id, for whoever has its token; null if there is none. A lease that has ended is removed a day after
+  The lease with this id, which requires its token; null if there is none. A lease that has ended is removed a day after
   its deadline. FORBIDDEN for another token.
   """
   lease(
@@ -1430,7 +1430,7 @@ type Mutation {
     input: CancelLeaseInput!
   ): CancelLeasePayload
   """
-  Stores a text that anyone who has its id may read. The caller may be anonymous. Changing and deleting the paste requires
+  Stores a text that anyone with its id may read. The caller may be anonymous. Changing and deleting the paste requires
   the secret that is returned; it cannot be read again.
   """
   createPaste(
@@ -1573,7 +1573,7 @@ type CancelLeasePayload {
   clientMutationId: String
 }
 
-"A text that anyone who has its id may read."
+"A text that anyone with its id may read."
 type Paste implements Node {
   "Its global id, p:<32 hexadecimal digits>."
   id: ID!

@@ -36,7 +36,7 @@ type Entry struct {
 	// (Journal.Linger). It is not stored.
 	Lingers bool
 	// Ended is whether the change has ended: the entry lingers. There is nothing left to do for it,
-	// and its Base names no state. With an empty Key it stands for all partitions of its kind.
+	// and its Base names no state. With an empty Key it covers all partitions of its kind.
 	Ended bool
 	// Payload is what the domain needs to finish the change; nil if there is nothing to
 	// finish. It is not modified in place.

@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxEnded limits the ended changes on the list of one process, and maxEndedOfAll those on the
-	// lists of all processes together. Beyond that, one entry stands for all partitions of a kind.
+	// lists of all processes together. Beyond that, one entry covers all partitions of a kind.
 	maxEnded      = 2000
 	maxEndedOfAll = 4000
 )

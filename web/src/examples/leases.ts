@@ -37,7 +37,7 @@ query IsFree {
 }
 `;
 
-const read = `# The lease, for whoever has its token.
+const read = `# The lease, which requires its token.
 query ReadLease($id: ID!, $token: String!) {
   lease(id: $id, token: $token) {
     state

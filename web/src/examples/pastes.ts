@@ -21,7 +21,7 @@ query LatestPastes {
 `;
 
 const create = `# Create a paste, signed in or not. Keep the secret:
-# it cannot be read again, and whoever has it may
+# it cannot be read again, and anyone with it may
 # change and delete the paste.
 mutation CreatePaste {
   createPaste(
