@@ -143,7 +143,7 @@ var protocol = []Ablation{
 	{"take-over-any-token", "a claim is replaced although it has changed since it was read", Leases, []Patch{
 		{"test/simulator/claims.go", "c.st.claims[i].Token == *token:", `(c.st.claims[i].Token == *token || ablated("take-over-any-token")):`},
 	}},
-	{"release-any-record", "a claim is released whoever has it", Leases, []Patch{
+	{"release-any-record", "a claim is released without a check of who holds it", Leases, []Patch{
 		{"test/simulator/claims.go", "if found && c.st.claims[i].Record == record &&", `if found && (c.st.claims[i].Record == record || ablated("release-any-record")) &&`},
 	}},
 	{"number-read-once", "a save that lost a race keeps the numbers that it has read first", Pages, []Patch{
