@@ -129,7 +129,7 @@ func (q *fanOutQueues) runTogether(batch []*fanOut) {
 	for _, f := range batch {
 		switch {
 		case err != nil:
-			s.journal.Leave(f.entry.Entry())
+			s.journal.FinishLater(f.entry.Entry())
 		case f.entry.Due != 0:
 			s.journal.Defer(f.entry.Entry())
 		default:

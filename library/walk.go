@@ -171,7 +171,7 @@ func (w *walk) saw(h *Header, rows []Member) {
 func (s *Service) finish(ctx context.Context, e InFlight) error {
 	w := &walk{s: s, entry: e}
 	if err := w.run(ctx); err != nil {
-		s.journal.Leave(e.Entry())
+		s.journal.FinishLater(e.Entry())
 		return err
 	}
 	s.journal.End(e.ID)

@@ -28,7 +28,7 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	}
 	if err := s.applyIndex(firm, after); err != nil {
 		s.log.WarnContext(ctx, "the feed of pastes will be updated in the background", "paste", string(after.ID), "error", err)
-		s.journal.Leave(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: whole.Encode()})
+		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: whole.Encode()})
 		return
 	}
 	s.journal.End(id)

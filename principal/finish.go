@@ -38,7 +38,7 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 	defer cancel()
 	if err := s.finishPrincipal(firm, e, false); err != nil {
 		s.log.WarnContext(ctx, "memberships left to the background", "principal", string(e.Principal), "error", err)
-		s.journal.Leave(e.Entry())
+		s.journal.FinishLater(e.Entry())
 		return err
 	}
 	s.journal.End(e.ID)

@@ -48,7 +48,7 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) (complete bool) 
 		}
 		if err != nil {
 			s.log.WarnContext(detached, "the removal of what belongs to a deleted principal is left to the background", "principal", string(e.Principal), "error", err)
-			s.journal.Leave(e.Entry())
+			s.journal.FinishLater(e.Entry())
 			return
 		}
 		complete = true

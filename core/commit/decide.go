@@ -116,7 +116,7 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 	switch {
 	case err != nil && fault.MayHaveCommitted(err):
 		if kept {
-			g.journal.Leave(a.Entry)
+			g.journal.FinishLater(a.Entry)
 		}
 		return false, OutcomeUnknown(err)
 	case err != nil || !applied:

@@ -18,9 +18,9 @@ const (
 )
 
 // Entry is a pending change. It is on the in-flight list of its process from before its
-// compare-and-set is sent until all rows derived from the change are written. For copies of some
-// rows, nothing tells whether the row has changed since. An entry that changes such a row lingers:
-// it stays on the list for as long as there may be copies of the former state.
+// compare-and-set is sent until all rows derived from the change are written. Processes keep copies
+// of some rows and cannot see from a copy whether its row has changed since. An entry that changes
+// such a row lingers: it stays on the list for as long as there may be copies of the former state.
 type Entry struct {
 	ID   EntryID
 	Kind Kind

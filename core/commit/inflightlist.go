@@ -75,10 +75,10 @@ type JournalStore interface {
 	InFlightLists(ctx context.Context) ([]InFlightList, error)
 	// InFlight reads the lists of all processes, with as few and as short statements as possible,
 	// which are sent during the call. Empty lists may be missing. InFlight must show each list as
-	// of the last PutInFlightList that was acknowledged before the call, or later. If the store
-	// cannot promise that, it returns an error, as it does if a process may use the store that
-	// does not keep its list in this way. linger reports that entries linger on the lists of all
-	// processes that may have changed anything within copies.MaxAge.
+	// of the last PutInFlightList that was acknowledged before the call, or later. It returns an
+	// error if the store cannot guarantee that, or if a process that does not keep its list in this
+	// way may use the store. linger reports that entries linger on the lists of all processes that
+	// may have changed anything within copies.MaxAge.
 	InFlight(ctx context.Context) (lists []InFlightList, linger bool, err error)
 	// DeleteInFlightList must remove the list iff nothing newer than stamp was written.
 	DeleteInFlightList(ctx context.Context, id ListID, stamp int64) error

@@ -175,15 +175,15 @@ func TestInFlightReader_WaitingRequestsShareTheNextRead(t *testing.T) {
 	select {
 	case <-store.sent:
 		t.Error("three concurrent requests have read the set more than once")
-	case a := <-askDone(t, store, r):
+	case a := <-readAgain(t, store, r):
 		if a.err != nil {
 			t.Error(a.err)
 		}
 	}
 }
 
-// askDone makes one more read, and returns its answer.
-func askDone(t *testing.T, store *listsStore, r *commit.InFlightReader) <-chan answer {
+// readAgain makes one more read, and returns its answer.
+func readAgain(t *testing.T, store *listsStore, r *commit.InFlightReader) <-chan answer {
 	t.Helper()
 	got := make(chan answer, 1)
 	go func() {
@@ -345,8 +345,8 @@ func (c *waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A request that waits for the next read when sets cease to be read does not wait for a long
-// interval: it reads headers instead.
+// A request that waits for the next read when reads are paused fails at once, so that it can read
+// headers instead of waiting for a long interval.
 func TestInFlightReader_RefusesWaitingRequestsIfSetsAreNotRead(t *testing.T) {
 	store, stepped, _ := newReader(t)
 	rt := &pausingClock{steppedClock: stepped, paused: make(chan time.Duration, 1), goOn: make(chan struct{}, 1)}

@@ -23,9 +23,9 @@ type Journal interface {
 	// Defer keeps e, which is decided, until e.Due, when the handler's RunDue is called.
 	// It is merged with the deferred entry of its key, if there is one.
 	Defer(e Entry)
-	// Leave passes the entry to background work, which resumes it as recovery would, with growing
-	// pauses, until its change is finished. Entries of one partition may be merged.
-	Leave(e Entry)
+	// FinishLater passes the entry to background work, which resumes it as recovery would, with
+	// growing pauses, until its change is finished. Entries of one partition may be merged.
+	FinishLater(e Entry)
 	// MayDefer reports whether there is space for deferred changes: undecided and deferred changes
 	// must fill less than half of the list.
 	MayDefer() bool

@@ -7,7 +7,7 @@ import (
 	"carrel/core/fault"
 )
 
-func TestCheckKey(t *testing.T) {
+func TestCheckKey_InvalidKeysAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		key   string

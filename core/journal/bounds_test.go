@@ -14,15 +14,15 @@ import (
 	"carrel/principal"
 )
 
-// leave passes a decided change to the background, as after a failed fan-out.
-func leave(t *testing.T, j *Journal, e commit.Entry) {
+// finishLater passes a decided change to the background, as after a failed fan-out.
+func finishLater(t *testing.T, j *Journal, e commit.Entry) {
 	t.Helper()
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	j.Decided(e.ID)
 	e.Decided = true
-	j.Leave(e)
+	j.FinishLater(e)
 }
 
 func numbered(n int) library.InFlight {
@@ -85,19 +85,19 @@ func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 	}
 }
 
-func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
+func TestFinishLater_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	entry := func(n byte, former string, ps ...principal.ID) commit.Entry {
 		return principal.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Members: ps}.Entry()
 	}
-	leave(t, j, entry(1, "", "u:acme:b"))
-	leave(t, j, entry(2, "Crew", "u:acme:a"))
-	leave(t, j, entry(3, "Crew"))
-	leave(t, j, entry(4, "Team"))
+	finishLater(t, j, entry(1, "", "u:acme:b"))
+	finishLater(t, j, entry(2, "Crew", "u:acme:a"))
+	finishLater(t, j, entry(3, "Crew"))
+	finishLater(t, j, entry(4, "Team"))
 	other := entry(5, "")
 	other.Key = "g:acme:other"
-	leave(t, j, other)
+	finishLater(t, j, other)
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestLeave_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 }
 
 // An entry too large for a row of a store would prevent the whole list from being written.
-func TestLeave_LimitsMergedEntries(t *testing.T) {
+func TestFinishLater_LimitsMergedEntries(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	const calls, each = 25, 100
@@ -121,7 +121,7 @@ func TestLeave_LimitsMergedEntries(t *testing.T) {
 		for i := range each {
 			e.Principals = append(e.Principals, principal.ID(fmt.Sprintf("u:acme:%04d", n*each+i)))
 		}
-		leave(t, j, e.Entry())
+		finishLater(t, j, e.Entry())
 	}
 	named := 0
 	for _, listed := range j.entries {
@@ -159,15 +159,15 @@ func TestMayDefer_CountsDeferredMoves(t *testing.T) {
 
 // Updates of a hot item whose library cannot be written are passed to the background with
 // the move that they deferred. They wait as one entry, which is moved and fanned out once.
-func TestLeave_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
+func TestFinishLater_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	for n := range 20 {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
-		leave(t, j, e.Entry())
+		finishLater(t, j, e.Entry())
 	}
 	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:a"}}
-	leave(t, j, plain.Entry())
+	finishLater(t, j, plain.Entry())
 	if len(j.entries) != 2 {
 		t.Fatalf("%d entries remain, want one of the updates and one of the share", len(j.entries))
 	}

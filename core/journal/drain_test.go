@@ -10,8 +10,8 @@ import (
 	"carrel/core/commit"
 )
 
-// hurried is a clockwork whose pauses pass at once. After a time, pauses return that their
-// context has ended.
+// hurried is a clockwork whose pauses pass at once. When its clock has passed ends, pauses return
+// the error of a context that has ended.
 type hurried struct {
 	*clockwork
 	ends time.Duration
@@ -80,7 +80,7 @@ func TestDrain_DoesNotWaitForPausesOfFailedChanges(t *testing.T) {
 			if err := errors.Join(j.Begin(t.Context(), failed), j.Begin(t.Context(), move)); err != nil {
 				t.Fatal(err)
 			}
-			j.Leave(failed)
+			j.FinishLater(failed)
 			j.Defer(move)
 			for range 6 {
 				rt.pass(time.Minute)
@@ -122,8 +122,8 @@ func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
 
 // A change that is deferred while the process drains does not wait until it is due.
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
-	store, hands := open(t)
-	rt := &meanwhile{hurried: &hurried{clockwork: hands, ends: 10 * time.Second}}
+	store, clocks := open(t)
+	rt := &meanwhile{hurried: &hurried{clockwork: clocks, ends: 10 * time.Second}}
 	j := New(t.Context(), store, rt, nil)
 	e := change(1)
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)

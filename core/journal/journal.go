@@ -31,7 +31,9 @@ type Service interface {
 	Resume(ctx context.Context, e commit.Entry) (fenced bool, err error)
 	// RunDue runs a deferred change that is due. It reports whether it changed anything.
 	RunDue(ctx context.Context, e commit.Entry) (bool, error)
+	// Expire acts on a hint that is due. It reports whether the hint can be removed.
 	Expire(ctx context.Context, due commit.Due) (bool, error)
+	// Repair repairs a derived row that a reader has found to be wrong.
 	Repair(ctx context.Context, r commit.Repair) error
 	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how
 	// many items it has settled, and how many rows were wrong.
@@ -259,10 +261,10 @@ func (j *Journal) remove(gone *entry) {
 	j.entries = kept
 }
 
-// Leave passes the entry to the background. A decided entry is merged with another one of
+// FinishLater passes the entry to the background. A decided entry is merged with another one of
 // its partition that waits there, so that a library that cannot be written for a long time
 // does not fill the list with one entry for each change.
-func (j *Journal) Leave(e commit.Entry) {
+func (j *Journal) FinishLater(e commit.Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var mine, waiting *entry

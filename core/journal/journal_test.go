@@ -255,7 +255,7 @@ func TestDefer_RunsMovesWhenDueAndOncePerItem(t *testing.T) {
 	}
 }
 
-func TestLeave_RetriesWithGrowingPauses(t *testing.T) {
+func TestFinishLater_RetriesWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	d := &domain{failing: 12}
@@ -263,7 +263,7 @@ func TestLeave_RetriesWithGrowingPauses(t *testing.T) {
 	if err := j.Begin(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	j.Leave(e)
+	j.FinishLater(e)
 	tries := 0
 	for pause := backOffAtLeast; len(d.resumed) == 0; tries++ {
 		if tries > 20 {
@@ -364,7 +364,7 @@ func TestTakeOver_KeepsANewerListOfItsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	if remaining := inFlightLists(t, store); len(remaining[slow.InFlightList()]) != 2 {
-		t.Errorf("the woken owner's list: %v", remaining)
+		t.Errorf("the list of the owner that is alive: %v", remaining)
 	}
 }
 

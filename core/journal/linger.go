@@ -9,11 +9,11 @@ import (
 	"carrel/core/fault"
 )
 
-// For copies of some rows, nothing tells whether the row has changed since. So a change of such a
-// row stays on the list after it has ended, until no process can have a copy of the former state
-// (docs/write-protocol.md). A process that takes over a list also takes over these entries, which
-// then linger for the whole time again: how long they have lingered is not stored, because clocks
-// of different processes are not compared.
+// Processes keep copies of some rows and cannot see from a copy whether its row has changed since.
+// So a change of such a row stays on the list after it has ended, until no process can have a copy
+// of the former state (docs/write-protocol.md). A process that takes over a list also takes over
+// these entries, which then linger for the whole time again: how long they have lingered is not
+// stored, because clocks of different processes are not compared.
 
 const (
 	// maxEnded limits the ended changes on the list of one process, and maxEndedOfAll those on the

@@ -114,7 +114,7 @@ func TestEnd_OtherChangesDoNotLinger(t *testing.T) {
 	wantListed(t, embedded, "nothing lingers without Linger", nil, nil)
 }
 
-func TestLeave_LingersWhenTheBackgroundHasFinished(t *testing.T) {
+func TestFinishLater_LingersWhenTheBackgroundHasFinished(t *testing.T) {
 	store, rt := open(t)
 	j := newLingering(t, store, rt)
 	// The outcome of the first is unknown; the others are merged.
@@ -124,7 +124,7 @@ func TestLeave_LingersWhenTheBackgroundHasFinished(t *testing.T) {
 		if err := j.Begin(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		j.Leave(e)
+		j.FinishLater(e)
 	}
 	wantListed(t, j, "before", []string{"u:acme:1", "u:acme:2"}, nil)
 	rt.pass(backOffAtLeast)

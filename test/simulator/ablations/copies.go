@@ -3,7 +3,7 @@ package ablations
 // copies are the rules of serving pages from copies of headers.
 var copies = []Ablation{
 	{"unknown-outcome-ends", "the entry of a change leaves the list although its outcome is unknown", Copies, []Patch{
-		{"core/commit/decide.go", "\t\tif kept {\n\t\t\tg.journal.Leave(a.Entry)\n", "\t\tif kept && Ablated(\"unknown-outcome-ends\") {\n\t\t\tg.journal.End(a.Entry.ID)\n\t\t} else if kept {\n\t\t\tg.journal.Leave(a.Entry)\n"},
+		{"core/commit/decide.go", "\t\tif kept {\n\t\t\tg.journal.FinishLater(a.Entry)\n", "\t\tif kept && Ablated(\"unknown-outcome-ends\") {\n\t\t\tg.journal.End(a.Entry.ID)\n\t\t} else if kept {\n\t\t\tg.journal.FinishLater(a.Entry)\n"},
 	}},
 	{"take-over-first-entry", "a list is deleted when its first entry has been finished", Copies, []Patch{
 		{"core/journal/takeover.go", "\tfor _, e := range l.Entries {\n", "\tfor _, e := range ablatedEntries(l.Entries) {\n"},

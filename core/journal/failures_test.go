@@ -184,7 +184,7 @@ func TestRepair_FailingRepairBlocksNothing(t *testing.T) {
 	}
 }
 
-func TestLeave_MergesDecidedEntriesOfOneItem(t *testing.T) {
+func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
 	entry := func(n byte, e library.InFlight) library.InFlight {
@@ -201,7 +201,7 @@ func TestLeave_MergesDecidedEntriesOfOneItem(t *testing.T) {
 		if err := j.Begin(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
-		j.Leave(e.Entry())
+		j.FinishLater(e.Entry())
 	}
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)

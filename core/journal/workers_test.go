@@ -68,7 +68,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	}
 	const failing = failingWorkers + 20
 	for n := range byte(failing) {
-		j.Leave(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))))
+		j.FinishLater(begin(n, library.ContentID(fmt.Sprintf("c:acme:bad%d", n))))
 	}
 	rt.pass(backOffAtLeast)
 	w := newWorkers(rt)
@@ -89,7 +89,7 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	close(d.release)
 	w.wait(t.Context())
 	// Entries with fewer failures come first, in any order of the list.
-	j.Leave(begin(201, "c:acme:good"))
+	j.FinishLater(begin(201, "c:acme:good"))
 	rt.pass(backOffAtLeast)
 	if n := j.startDue(t.Context(), d, w, rt.Elapsed()); n != failingWorkers {
 		t.Fatalf("%d entries were started after that", n)
