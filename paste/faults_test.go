@@ -108,7 +108,7 @@ func TestFinish_HappensInTheBackground(t *testing.T) {
 	h.faults.set(func() { down = false })
 	h.Quiet()
 	h.wantLatest(h.Pastes, "a")
-	h.WantSettled()
+	h.WantNothingInFlight()
 }
 
 // resume resumes an entry as another process does after this one has died.
@@ -256,7 +256,7 @@ func TestCreate_ResolvesUnknownOutcomes(t *testing.T) {
 		if err := h.hide(made, true); err != nil {
 			t.Errorf("the secret of the paste: %v", err)
 		}
-		h.WantSettled()
+		h.WantNothingInFlight()
 	}
 }
 

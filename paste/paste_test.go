@@ -25,7 +25,7 @@ func TestCreate_ReturnsWhatIsRead(t *testing.T) {
 		}
 		h.wantBody(h.Pastes, made.Paste.ID, body)
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 }
 
 func TestCreate_RefusesBadInput(t *testing.T) {
@@ -184,7 +184,7 @@ func TestDelete_IsFinal(t *testing.T) {
 	if bodies, err := h.Store.ListBodies(t.Context(), made.Paste.ID); err != nil || len(bodies) != 0 {
 		t.Errorf("bodies after the end: %v, %v", bodies, err)
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 }
 
 // While a paste is private it can only be read by its id. Afterwards it has its old position again.

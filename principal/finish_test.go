@@ -24,7 +24,7 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 		f.applyGroupIndex = 2
 		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantIndexed(h, "g:acme:staff")
-		h.WantSettled()
+		h.WantNothingInFlight()
 	})
 	t.Run("left to the background", func(t *testing.T) {
 		f := &failing{}
@@ -133,7 +133,7 @@ func TestFinish_UnknownOutcomeIsDecidedOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"u:acme:ann=MANAGER", "u:acme:bob=MANAGER"}, h.Members("g:acme:new")); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 }
 
 // TestResume_FinishesEntriesOfDeadProcesses covers entries of dead processes, whose compare-and-set
@@ -252,7 +252,7 @@ func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 		t.Errorf("the members are %v", h.Members("g:acme:staff"))
 	}
 	wantIndexed(h, "g:acme:staff")
-	h.WantSettled()
+	h.WantNothingInFlight()
 }
 
 // failing makes calls of a store fail as often as its fields say.

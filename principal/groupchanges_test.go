@@ -75,7 +75,7 @@ func TestCreateGroup(t *testing.T) {
 			if err != nil || role != principal.GroupManager {
 				t.Errorf("the creator is %q in the group, for the same request: %v", role, err)
 			}
-			h.WantSettled()
+			h.WantNothingInFlight()
 		})
 	}
 }

@@ -80,7 +80,7 @@ func TestSetGroupMembers(t *testing.T) {
 				t.Errorf("answered the group as of %d, it is stored at %d", got.Seq, h.Header("g:acme:staff").Seq)
 			}
 			wantIndexed(h, "g:acme:staff")
-			h.WantSettled()
+			h.WantNothingInFlight()
 		})
 	}
 }

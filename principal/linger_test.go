@@ -24,7 +24,7 @@ type lingering struct {
 
 func newLingering(t *testing.T, h *backendtest.Fixture, linger time.Duration) *lingering {
 	t.Helper()
-	h.WantSettled()
+	h.WantNothingInFlight()
 	l := &lingering{Fixture: h, journal: journal.New(t.Context(), h.Store, h.Runtime, nil)}
 	l.svc = backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: l.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: linger,
@@ -169,7 +169,7 @@ func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 	}
 	want("a state that shows the same", false)
 	rename(l.Service, "Robert") // on an embedded store, for which nothing lingers
-	l.WantSettled()
+	l.WantNothingInFlight()
 	want("a change that does not linger", true)
 	rename(l.svc, "Bobby")
 	want("a change that lingers", false)

@@ -76,7 +76,7 @@ func TestCreateUser(t *testing.T) {
 			if built, err := h.Store.Built(t.Context(), "u:acme:bob"); err != nil || !built {
 				t.Errorf("the new user's library counts as missing: %v", err)
 			}
-			h.WantSettled()
+			h.WantNothingInFlight()
 		})
 	}
 }

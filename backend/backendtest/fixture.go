@@ -85,7 +85,7 @@ func (h *Fixture) WantClean() {
 // WantAudited fails the test if a change is in flight, or if the audit finds a mistake.
 func (h *Fixture) WantAudited() {
 	h.T.Helper()
-	h.WantSettled()
+	h.WantNothingInFlight()
 	report, err := h.Service.Audit(h.T.Context())
 	if err != nil || !report.Clean() {
 		h.T.Errorf("audit: %+v, %v", report, err)
@@ -100,8 +100,8 @@ func (c *CountingNames) ContentName(context.Context) (string, error) {
 	return fmt.Sprintf("host/%d", c.N.Add(1)), nil
 }
 
-// WantSettled fails the test if a change is in flight.
-func (h *Fixture) WantSettled() {
+// WantNothingInFlight fails the test if a change is in flight.
+func (h *Fixture) WantNothingInFlight() {
 	h.T.Helper()
 	if err := h.Journal.Beat(h.T.Context()); err != nil {
 		h.T.Fatalf("writing the in-flight list: %v", err)

@@ -71,7 +71,8 @@ type Gateways struct {
 	T     *testing.T
 	Store *simulator.Client
 	Start time.Time // the beginning of a minute, at which the clocks start
-	// Notifier and Through are used by the next gateways. They start as the store itself.
+	// Notifier and Through are the notifier and the store of the gateways that Open opens from now
+	// on. Initially both are Store.
 	Notifier library.Notifier
 	Through  backend.Store
 }

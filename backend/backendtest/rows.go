@@ -27,9 +27,9 @@ type Rows struct {
 	Clock   *WallClock
 	Repairs *RepairLog
 	Service *repair.Service
-	// Elsewhere contains the names of items that must not be on pages, because their fan-out has
-	// not reached a library.
-	Elsewhere map[string]bool
+	// Outdated contains the names of items that have moved although the fan-out has not updated
+	// their entries.
+	Outdated map[string]bool
 }
 
 // WallClock is the real runtime with a wall clock that the test sets.

@@ -203,7 +203,7 @@ func TestPages_ShowChangesInPlace(t *testing.T) {
 	if err != nil || out.FanOut.Libraries != 1 || !out.FanOut.Complete {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 	edge := h.page(backendtest.Anonymous(), library.LibraryQuery{}).Edges[0]
 	if edge.Node.ExpiresAt == nil || *edge.Node.ExpiresAt != expires {
 		t.Errorf("it expires at %v, want %v", edge.Node.ExpiresAt, expires)
@@ -215,7 +215,7 @@ func TestPages_ShowChangesInPlace(t *testing.T) {
 	if err != nil || out.FanOut.Libraries != 1 {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 	if edge = h.page(backendtest.Anonymous(), library.LibraryQuery{}).Edges[0]; edge.Node.CanonicalURL != url {
 		t.Errorf("its url is %q, want %q", edge.Node.CanonicalURL, url)
 	}
@@ -260,7 +260,7 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
 	h := newCopying(t, alwaysOn)
 	h.Note("a", principal.Public, "u:acme:ann=MANAGER")
-	h.WantSettled()
+	h.WantNothingInFlight()
 	for _, tc := range []struct {
 		name       string
 		descending bool
@@ -291,7 +291,7 @@ func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
 func TestPages_CopiesAreOfOneLibrary(t *testing.T) {
 	h := newCopying(t, alwaysOn)
 	h.Note("a", principal.Public, "u:acme:ann=MANAGER", "u:acme:ben=VIEWER")
-	h.WantSettled()
+	h.WantNothingInFlight()
 	for owner, role := range map[principal.ID]library.ContentRole{"u:acme:ann": library.Manages, "u:acme:ben": library.Viewing} {
 		for range 2 {
 			conn, err := h.svc.Library(t.Context(), backendtest.Anonymous(), owner, library.LibraryQuery{})
@@ -315,7 +315,7 @@ func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 	for range 2 {
 		h.page(backendtest.Anonymous(), library.LibraryQuery{})
 	}
@@ -396,7 +396,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	h := newCopying(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
-	h.WantSettled()
+	h.WantNothingInFlight()
 	copied, err := h.Store.ReadMany(t.Context(), []library.ContentID{id}, []principal.ID{"u:acme:ann"})
 	if err != nil {
 		t.Fatal(err)

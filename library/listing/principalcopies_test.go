@@ -40,7 +40,7 @@ func newCopyingPrincipals(t *testing.T, c listing.HeaderCache) *copyingPrincipal
 			t.Fatal(err)
 		}
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 	h.journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
 	h.writer = backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: time.Hour,

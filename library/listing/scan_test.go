@@ -46,7 +46,7 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 		if !forwards {
 			more, behind, next = info.HasPreviousPage, info.HasNextPage, info.StartCursor()
 		}
-		if more && len(c.Edges) < size && len(r.Elsewhere) == 0 {
+		if more && len(c.Edges) < size && len(r.Outdated) == 0 {
 			r.T.Fatalf("a page of %d has %d edges and says that there are more", size, len(c.Edges))
 		}
 		// In the opposite direction, an item that has moved on is not met.
@@ -68,7 +68,7 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 // countInPlace counts the names whose entries are at the positions of the items.
 func countInPlace(r *backendtest.Rows, names []string) (n int) {
 	for _, name := range names {
-		if !r.Elsewhere[name] {
+		if !r.Outdated[name] {
 			n++
 		}
 	}
@@ -81,7 +81,7 @@ func wantEnds(r *backendtest.Rows, c *library.LibraryConnection, from *string) {
 	r.T.Helper()
 	start, end := c.PageInfo.StartCursor(), c.PageInfo.EndCursor()
 	if len(c.Edges) == 0 {
-		follow := (c.PageInfo.HasNextPage || c.PageInfo.HasPreviousPage) && len(r.Elsewhere) > 0
+		follow := (c.PageInfo.HasNextPage || c.PageInfo.HasPreviousPage) && len(r.Outdated) > 0
 		if wanted := from != nil || follow; (start != nil) != wanted || (end != nil) != wanted {
 			r.T.Errorf("an empty page from %v has the cursors %v and %v", from, start, end)
 		}
@@ -117,7 +117,7 @@ func TestScan_MatchesASortedList(t *testing.T) {
 			// TestScan_FirstPageShowsEachItemOnce.
 			fates = append(fates, "elsewhere")
 		}
-		r.Elsewhere = map[string]bool{}
+		r.Outdated = map[string]bool{}
 		var items []drawnItem
 		for i := range rapid.IntRange(0, 40).Draw(rt, "items") {
 			id := library.ContentID(fmt.Sprintf("c:acme:r%d-%d", round, i))
@@ -132,7 +132,7 @@ func TestScan_MatchesASortedList(t *testing.T) {
 			}
 			// The last page ends with those of its items that have moved on.
 			in := len(got)
-			for in > 0 && r.Elsewhere[got[in-1]] {
+			for in > 0 && r.Outdated[got[in-1]] {
 				in--
 			}
 			wantDistinct(rt, got[in:])
@@ -190,7 +190,7 @@ func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.C
 		r.Change(id, func(*library.Header) {}, library.Member{Principal: owner, Role: library.Manages, Leaving: true})
 	case "elsewhere": // its fan-out has not reached the library
 		r.Change(id, moveTo(d.at+1000))
-		r.Elsewhere[d.name] = true
+		r.Outdated[d.name] = true
 	}
 	return d
 }

@@ -34,7 +34,7 @@ func TestFind_IgnoresWrongRows(t *testing.T) {
 	h.WantFound(backendtest.As("u:acme:w"), "", "w")
 	h.WantFound(backendtest.As("u:acme:w"), "alfa")
 	h.WantFound(backendtest.As("u:acme:who"), "u")
-	h.WantSettled()
+	h.WantNothingInFlight()
 	report, err := h.Service.Audit(t.Context())
 	// Two rows of the former name, the visibility in the row of the id, and a sum.
 	if err != nil || report.Mismatches != 4 || report.Directory != 4 {
@@ -57,7 +57,7 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	h.UserNamed("u:acme:w", "Bravo", principal.Public)
 	h.Group("g:acme:g", "u:acme:u", principal.Public)
 	h.WantFound(backendtest.As("u:acme:who"), "", "u", "w", "g:acme:g")
-	h.WantSettled()
+	h.WantNothingInFlight()
 	header := h.Header("u:acme:u")
 	base := header.Seq
 	header.Seq, header.MTS, header.DisplayName = base+1, header.MTS+1, "Charlie"
@@ -108,7 +108,7 @@ func TestFillDirectory(t *testing.T) {
 		h.UserNamed(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), principal.Public)
 	}
 	older.without.Store(false)
-	h.WantSettled()
+	h.WantNothingInFlight()
 	report, err := h.Service.Audit(t.Context())
 	if err != nil || !report.Clean() || report.Directory != 0 {
 		t.Errorf("before: %+v, %v", report, err)

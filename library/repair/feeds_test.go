@@ -84,7 +84,7 @@ func TestFeeds_AreRepaired(t *testing.T) {
 			wantNewest(t, h.Service, "public")
 			h.WantAudited()
 			damage(t, h)
-			h.WantSettled()
+			h.WantNothingInFlight()
 			r, err := h.Service.Audit(t.Context())
 			// That of the private paste is found from both sides.
 			if err != nil || r.Mismatches != 4 || r.Pastes != 2 {
@@ -113,7 +113,7 @@ func TestFeeds_OfAnOlderStoreAreFilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.WantSettled()
+	h.WantNothingInFlight()
 	r, err := h.Service.Audit(t.Context())
 	if err != nil || !r.Clean() {
 		t.Errorf("before the feeds were filled entries may be missing: %+v, %v", r, err)
