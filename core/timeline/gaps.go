@@ -9,86 +9,86 @@ import (
 )
 
 const (
-	// holeFrom is the number of consecutive expired entries from which a hole is remembered.
-	holeFrom = 200
-	// holeKept is how long a process skips a hole without checking it again, and
-	// holeGrace how much longer it skips it while one reader checks.
-	holeKept  = 10 * time.Second
-	holeGrace = 2 * time.Second
+	// gapFrom is the number of consecutive expired entries from which a gap is remembered.
+	gapFrom = 200
+	// gapKept is how long a process skips a gap without checking it again, and
+	// gapGrace how much longer it skips it while one reader checks.
+	gapKept  = 10 * time.Second
+	gapGrace = 2 * time.Second
 	// listedWithin is the time within which a new entry is usually in the feed: two seconds,
-	// and twice the half second by which the clocks of gateways may differ. A hole ends that
+	// and twice the half second by which the clocks of gateways may differ. A gap ends that
 	// long before now. Each removal since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
-	// growBy is how much longer a known hole must have become to be noted again.
+	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = clock.Instant(time.Second / time.Microsecond)
-	// mostHoles is how many holes of a feed are remembered.
-	mostHoles = 8
-	// mostPuts is how many of the last puts of this process are remembered, for a hole that
+	// mostGaps is how many gaps of a feed are remembered.
+	mostGaps = 8
+	// mostPuts is how many of the last puts of this process are remembered, for a gap that
 	// was found before a put and is noted after it.
 	mostPuts = 1024
 )
 
-// hole is a time span, from inclusive and to exclusive, in which a feed has no entries to
+// gap is a time span, from inclusive and to exclusive, in which a feed has no entries to
 // show: all were removed or have expired. Reading past them takes time until the store has
-// cleaned up. An entry that another process puts there late is hidden while the hole is
+// cleaned up. An entry that another process puts there late is hidden while the gap is
 // remembered.
-type hole struct {
+type gap struct {
 	from, to clock.Instant
 	until    time.Duration // by the monotonic clock
 }
 
-func (h hole) empty() bool          { return h.from >= h.to }
-func (h hole) width() clock.Instant { return h.to - h.from }
+func (h gap) empty() bool          { return h.from >= h.to }
+func (h gap) width() clock.Instant { return h.to - h.from }
 
-// holes remembers the holes of feeds. It is safe for concurrent use.
-type holes struct {
+// gaps remembers the gaps of feeds. It is safe for concurrent use.
+type gaps struct {
 	mu    sync.Mutex
-	feeds map[Feed]*knownHoles
+	feeds map[Feed]*knownGaps
 }
 
-// knownHoles are the holes of one feed.
-type knownHoles struct {
-	all []hole // disjoint, oldest first
+// knownGaps are the gaps of one feed.
+type knownGaps struct {
+	all []gap // disjoint, oldest first
 	// puts is a ring buffer with the instants of the last mostPuts entries that this process
 	// has put; put is the number of all puts.
 	puts []clock.Instant
 	put  int
 }
 
-// mark is the number of puts of a feed when a reader began to look for holes.
+// mark is the number of puts of a feed when a reader began to look for gaps.
 type mark struct {
-	in  *knownHoles
+	in  *knownGaps
 	put int
 }
 
-// of returns the holes of a feed. The caller holds mu.
-func (h *holes) of(feed Feed) *knownHoles {
+// of returns the gaps of a feed. The caller holds mu.
+func (h *gaps) of(feed Feed) *knownGaps {
 	k := h.feeds[feed]
 	if k == nil {
 		if len(h.feeds) >= maxFeeds {
 			clear(h.feeds)
 		}
-		k = &knownHoles{}
+		k = &knownGaps{}
 		h.feeds[feed] = k
 	}
 	return k
 }
 
-// known returns the holes of a feed, and a mark for note. Holes that were found too long ago
+// known returns the gaps of a feed, and a mark for note. Gaps that were found too long ago
 // are not returned, so that the caller checks them again; other readers still skip them for
-// holeGrace.
-func (h *holes) known(feed Feed, now time.Duration) (known []hole, at mark) {
+// gapGrace.
+func (h *gaps) known(feed Feed, now time.Duration) (known []gap, at mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.of(feed)
-	var kept []hole
+	var kept []gap
 	for _, one := range k.all {
 		switch {
 		case one.empty():
 		case now < one.until:
 			known, kept = append(known, one), append(kept, one)
-		case now < one.until+holeGrace:
-			one.until = now + holeGrace
+		case now < one.until+gapGrace:
+			one.until = now + gapGrace
 			kept = append(kept, one)
 		}
 	}
@@ -96,9 +96,9 @@ func (h *holes) known(feed Feed, now time.Duration) (known []hole, at mark) {
 	return known, mark{k, k.put}
 }
 
-// note remembers a hole of a feed, and replaces the parts of others that it overlaps. since
-// is the mark from before the read: entries put after it are excluded from the hole.
-func (h *holes) note(feed Feed, found hole, since mark) {
+// note remembers a gap of a feed, and replaces the parts of others that it overlaps. since
+// is the mark from before the read: entries put after it are excluded from the gap.
+func (h *gaps) note(feed Feed, found gap, since mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.of(feed)
@@ -109,8 +109,8 @@ func (h *holes) note(feed Feed, found hole, since mark) {
 		found = found.excluding(k.puts[n%mostPuts])
 	}
 	all := without(k.all, found)
-	at, _ := slices.BinarySearchFunc(all, found, func(a, b hole) int { return int(min(max(a.from-b.from, -1), 1)) })
-	if all = slices.Insert(all, at, found); len(all) > mostHoles {
+	at, _ := slices.BinarySearchFunc(all, found, func(a, b gap) int { return int(min(max(a.from-b.from, -1), 1)) })
+	if all = slices.Insert(all, at, found); len(all) > mostGaps {
 		narrowest := 0
 		for i := range all {
 			if all[i].width() < all[narrowest].width() {
@@ -122,16 +122,16 @@ func (h *holes) note(feed Feed, found hole, since mark) {
 	k.all = all
 }
 
-// cut removes the instants of entries that the caller has read from all holes.
-func (h *holes) cut(feed Feed, entries ...Entry) {
+// cut removes the instants of entries that the caller has read from all gaps.
+func (h *gaps) cut(feed Feed, entries ...Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.of(feed).cut(entries...)
 }
 
-// put removes the instant of an entry that this process has put from all holes, including
-// holes that a reader is about to note.
-func (h *holes) put(feed Feed, e Entry) {
+// put removes the instant of an entry that this process has put from all gaps, including
+// gaps that a reader is about to note.
+func (h *gaps) put(feed Feed, e Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.of(feed)
@@ -144,7 +144,7 @@ func (h *holes) put(feed Feed, e Entry) {
 	k.put++
 }
 
-func (k *knownHoles) cut(entries ...Entry) {
+func (k *knownGaps) cut(entries ...Entry) {
 	for i := range k.all {
 		for _, e := range entries {
 			k.all[i] = k.all[i].excluding(e.Created)
@@ -152,23 +152,23 @@ func (k *knownHoles) cut(entries ...Entry) {
 	}
 }
 
-// excluding returns the wider of the two parts of the hole before and after an instant.
-func (h hole) excluding(at clock.Instant) hole {
+// excluding returns the wider of the two parts of the gap before and after an instant.
+func (h gap) excluding(at clock.Instant) gap {
 	if at < h.from || at >= h.to {
 		return h
 	}
-	older, newer := hole{h.from, at, h.until}, hole{at + 1, h.to, h.until}
+	older, newer := gap{h.from, at, h.until}, gap{at + 1, h.to, h.until}
 	if older.width() < newer.width() {
 		return newer
 	}
 	return older
 }
 
-// without returns the parts of holes that are outside of cut.
-func without(all []hole, cut hole) []hole {
-	var rest []hole
+// without returns the parts of gaps that are outside of cut.
+func without(all []gap, cut gap) []gap {
+	var rest []gap
 	for _, one := range all {
-		for _, part := range []hole{{one.from, min(one.to, cut.from), one.until}, {max(one.from, cut.to), one.to, one.until}} {
+		for _, part := range []gap{{one.from, min(one.to, cut.from), one.until}, {max(one.from, cut.to), one.to, one.until}} {
 			if !part.empty() {
 				rest = append(rest, part)
 			}
@@ -177,20 +177,21 @@ func without(all []hole, cut hole) []hole {
 	return rest
 }
 
-// passage describes what a walk has skipped since the last entry that it took, or its start.
-type passage struct {
+// skippedSpan describes what a walk has skipped since the last entry that it took, or since its
+// start.
+type skippedSpan struct {
 	from clock.Instant // its beginning
 	// expired is the number of expired entries.
 	expired int
 }
 
-// endPassage ends the passage at an entry that is taken, or at the end of the feed. A passage
-// with many expired entries is a hole. If the store has skipped many removed entries, one of
-// the passages is a hole too, but the store does not report which one. The longest one read
-// is chosen; if that is wrong, the next walk finds another one.
-func (w *walk) endPassage(at clock.Instant) {
-	found := between(w.passed.from, at)
-	if w.passed.expired >= holeFrom || w.grown(found) {
+// endSkipped ends the skipped span at an entry that is taken, or at the end of the feed. A span
+// with many expired entries is a gap. If the store has skipped many removed entries, one of the
+// spans is a gap too, but the store does not report which one. The walk chooses the one of which it
+// has read the longest part. If that is wrong, the next walk finds another one.
+func (w *walk) endSkipped(at clock.Instant) {
+	found := between(w.skipped.from, at)
+	if w.skipped.expired >= gapFrom || w.grown(found) {
 		w.remember(found)
 	}
 	if !w.removed.empty() {
@@ -199,15 +200,15 @@ func (w *walk) endPassage(at clock.Instant) {
 			w.widest, w.mostRead = found, read
 		}
 	}
-	w.passed = passage{from: at}
+	w.skipped = skippedSpan{from: at}
 }
 
-// grown reports whether a span without entries is a known hole that has become longer. A
-// few removals are not a hole by themselves, but each would cost every page some time until
-// the hole is checked again.
-func (w *walk) grown(found hole) bool {
+// grown reports whether a span without entries is a known gap that has become longer. A
+// few removals are not a gap by themselves, but each would cost every page some time until
+// the gap is checked again.
+func (w *walk) grown(found gap) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
-	for _, known := range w.holes {
+	for _, known := range w.gaps {
 		if known.from < found.to && known.to > found.from && end-known.to >= growBy {
 			return true
 		}
@@ -215,10 +216,10 @@ func (w *walk) grown(found hole) bool {
 	return false
 }
 
-// unknown returns the length of the longest part of a span that is in no known hole.
-func (w *walk) unknown(found hole) (longest clock.Instant) {
-	parts := []hole{found}
-	for _, known := range w.holes {
+// unknown returns the length of the longest part of a span that is in no known gap.
+func (w *walk) unknown(found gap) (longest clock.Instant) {
+	parts := []gap{found}
+	for _, known := range w.gaps {
 		parts = without(parts, known)
 	}
 	for _, part := range parts {
@@ -229,34 +230,34 @@ func (w *walk) unknown(found hole) (longest clock.Instant) {
 
 // around returns the smallest span that contains h, unless that is empty, and the span from
 // from to to.
-func around(h hole, from, to clock.Instant) hole {
+func around(h gap, from, to clock.Instant) gap {
 	if h.empty() {
-		return hole{from: from, to: to}
+		return gap{from: from, to: to}
 	}
-	return hole{from: min(h.from, from), to: max(h.to, to)}
+	return gap{from: min(h.from, from), to: max(h.to, to)}
 }
 
 // between returns the span between two instants, without both of them.
-func between(a, b clock.Instant) hole { return hole{from: min(a, b) + 1, to: max(a, b)} }
+func between(a, b clock.Instant) gap { return gap{from: min(a, b) + 1, to: max(a, b)} }
 
-// remember notes a span without entries as a hole, except for its last moments. If it
-// contains known holes that were skipped, it is checked again when the first of them is due.
-func (w *walk) remember(found hole) {
+// remember notes a span without entries as a gap, except for its last moments. If it
+// contains known gaps that were skipped, it is checked again when the first of them is due.
+func (w *walk) remember(found gap) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
 	if found.empty() {
 		return
 	}
-	found.until = w.t.rt.Elapsed() + holeKept
-	for _, known := range w.holes {
+	found.until = w.t.rt.Elapsed() + gapKept
+	for _, known := range w.gaps {
 		if known.from < found.to && known.to > found.from {
 			found.until = min(found.until, known.until)
 		}
 	}
-	w.t.holes.note(w.feed, found, w.began)
+	w.t.gaps.note(w.feed, found, w.began)
 }
 
 // parts returns the slices that the walk reads of each partition of a day, in its direction:
-// what follows the start of the walk and is in no hole. through reports that a hole reaches
+// what follows the start of the walk and is in no gap. through reports that a gap reaches
 // into the next day.
 func (w *walk) parts(d Day) (all []Slice, through bool) {
 	first, end := firstOf(d), firstOf(d+1)
@@ -264,17 +265,17 @@ func (w *walk) parts(d Day) (all []Slice, through bool) {
 	if w.from != nil && d == DayOf(w.from.Created) {
 		from = w.from
 	}
-	for i := range w.holes {
-		h := w.holes[i]
+	for i := range w.gaps {
+		h := w.gaps[i]
 		near, far := h.from, h.to // in the direction of the walk
 		if !w.newer {
-			h = w.holes[len(w.holes)-1-i]
+			h = w.gaps[len(w.gaps)-1-i]
 			near, far = h.to, h.from
 		}
 		if h.to <= first || h.from >= end || from != nil && !w.behind(*before(far), *from) {
 			continue // on another day, or already passed
 		}
-		reaches := near < end // the hole begins on this day
+		reaches := near < end // the gap begins on this day
 		if w.newer {
 			reaches = near > first
 		}

@@ -20,7 +20,7 @@ type removedStore struct {
 	removed []timeline.Entry // the oldest first
 	mu      sync.Mutex       // protects skipped during reads
 	skipped int
-	always  bool // it says of each slice that it has passed many
+	always  bool // every slice reports that it has skipped many
 }
 
 func (c *removedStore) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
@@ -95,13 +95,13 @@ func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 	store.skipped = 0
 	f.want(queries[0])
 	if store.skipped < removed {
-		t.Errorf("%d removed entries were skipped after 11 s: the hole was not checked again", store.skipped)
+		t.Errorf("%d removed entries were skipped after 11 s: the gap was not checked again", store.skipped)
 	}
 }
 
-// Entries that were removed just before a hole was found are skipped at most once more when
-// they are old enough, although they are too few for a hole of their own.
-func TestRead_ExtendsAHole(t *testing.T) {
+// Entries that were removed just before a gap was found are skipped at most once more when
+// they are old enough, although they are too few for a gap of their own.
+func TestRead_ExtendsAGap(t *testing.T) {
 	const removed, lately = 30_000, 300
 	now := clock.Of(newFixture(t).rt.Now())
 	f, store := newRemoved(t, now-60_000_000, removed)
@@ -124,20 +124,20 @@ func TestRead_ExtendsAHole(t *testing.T) {
 	f.rt.now.Add(int64(4 * time.Second / time.Microsecond))
 	f.rt.elapsed.Add(int64(4 * time.Second))
 	if n := passes(); n != lately {
-		t.Errorf("%d removed entries were skipped: they were in a hole too early", n)
+		t.Errorf("%d removed entries were skipped: they were in a gap too early", n)
 	}
 	if n := passes(); n != 0 {
-		t.Errorf("%d removed entries were skipped although the hole includes them", n)
+		t.Errorf("%d removed entries were skipped although the gap includes them", n)
 	}
 	f.rt.elapsed.Add(int64(7 * time.Second))
 	if n := passes(); n != removed+lately {
-		t.Errorf("%d removed entries were skipped: an extended hole is remembered for too long", n)
+		t.Errorf("%d removed entries were skipped: an extended gap is remembered for too long", n)
 	}
 }
 
-// The spans between entries that are newer than a hole are not holes. Each would cost a page
+// The spans between entries that are newer than a gap are not gaps. Each would cost a page
 // another slice of each partition.
-func TestRead_GapsBetweenNewerEntriesAreNoHoles(t *testing.T) {
+func TestRead_SpansBetweenNewerEntriesAreNoGaps(t *testing.T) {
 	now := clock.Of(newFixture(t).rt.Now())
 	f, _ := newRemoved(t, now-60_000_000, 30_000)
 	f.put(timeline.Entry{Created: now - 60_000_001, ID: "oldest"}, true)
@@ -153,12 +153,12 @@ func TestRead_GapsBetweenNewerEntriesAreNoHoles(t *testing.T) {
 		slices() // the right span is not always found at once
 	}
 	if n := slices(); n != 8 {
-		t.Errorf("a page reads %d slices, of four partitions with a hole", n)
+		t.Errorf("a page reads %d slices, of four partitions with a gap", n)
 	}
 }
 
-// When a hole has been known for long, one reader checks it again, while others still skip it.
-func TestRead_OneReaderChecksAnOldHole(t *testing.T) {
+// When a gap has been known for long, one reader checks it again, while others still skip it.
+func TestRead_OneReaderChecksAnOldGap(t *testing.T) {
 	f, store := newRemoved(t, today+1000, 5000)
 	f.put(timeline.Entry{Created: today, ID: "a"}, true)
 	f.want(timeline.Query{Size: 1})
@@ -173,7 +173,7 @@ func TestRead_OneReaderChecksAnOldHole(t *testing.T) {
 	}}
 	f.want(timeline.Query{Size: 1})
 	if store.skipped < 5000 {
-		t.Errorf("%d removed entries were skipped: nobody has checked the hole", store.skipped)
+		t.Errorf("%d removed entries were skipped: nobody has checked the gap", store.skipped)
 	}
 }
 
@@ -206,8 +206,8 @@ func (a *afterSlices) ListEntries(ctx context.Context, p timeline.Partition, s t
 	return l, err
 }
 
-// Entries that this process puts while a reader finds a hole are shown to the next reader. The
-// rest of the hole is remembered, unless very many entries were put.
+// Entries that this process puts while a reader finds a gap are shown to the next reader. The
+// rest of the gap is remembered, unless very many entries were put.
 func TestRead_ShowsEntriesPutDuringARead(t *testing.T) {
 	for _, puts := range []int{1, 1024, 1025} {
 		f, store := newRemoved(t, today+1000, 5000)
@@ -229,7 +229,7 @@ func TestRead_ShowsEntriesPutDuringARead(t *testing.T) {
 		store.skipped = 0
 		f.want(timeline.Query{Size: 1})
 		if known := store.skipped == 0; known != (puts <= 1024) {
-			t.Errorf("after %d entries were put, the hole is known: %t", puts, known)
+			t.Errorf("after %d entries were put, the gap is known: %t", puts, known)
 		}
 	}
 }
@@ -277,10 +277,10 @@ func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
 	f.want(timeline.Query{Size: 5})
 }
 
-// If entries are removed all the time there is one hole, around which few slices are read. The
-// whole hole is checked again in time, so a late entry of another process is not hidden for
+// If entries are removed all the time there is one gap, around which few slices are read. The
+// whole gap is checked again in time, so a late entry of another process is not hidden for
 // longer.
-func TestRead_MergesManyHoles(t *testing.T) {
+func TestRead_MergesManyGaps(t *testing.T) {
 	f, store := newRemoved(t, today, 0)
 	for n := range 40 {
 		f.put(timeline.Entry{Created: today - day + clock.Instant(n), ID: fmt.Sprint(n)}, true)
@@ -304,7 +304,7 @@ func TestRead_MergesManyHoles(t *testing.T) {
 	f.store.slices.Store(0)
 	f.want(timeline.Query{Size: 3})
 	if n := f.store.slices.Load(); n > 12 {
-		t.Errorf("%d slices were read, want those of two days, one of them around one hole", n)
+		t.Errorf("%d slices were read, want those of two days, one of them around one gap", n)
 	}
 	late := timeline.Entry{Created: today + 1001, ID: "late"}
 	if err := f.open().Put(t.Context(), "f", late, 10); err != nil {
@@ -319,7 +319,7 @@ func TestRead_MergesManyHoles(t *testing.T) {
 	f.want(timeline.Query{Size: 3})
 }
 
-// A late entry of another process in a hole is shown after a while; an entry of this process
+// A late entry of another process in a gap is shown after a while; an entry of this process
 // and a new entry are shown at once.
 func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 	f, _ := newRemoved(t, today+1000, 5000)
@@ -361,10 +361,10 @@ func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 	f.want(timeline.Query{Size: 9})
 }
 
-// TestRead_AroundHolesMatchesAModel reads pages of random feeds whose store always reports
-// that it has skipped removed entries, so that there are holes everywhere. Now and then time
+// TestRead_AroundGapsMatchesAModel reads pages of random feeds whose store always reports
+// that it has skipped removed entries, so that there are gaps everywhere. Now and then time
 // passes, and this process puts another entry.
-func TestRead_AroundHolesMatchesAModel(t *testing.T) {
+func TestRead_AroundGapsMatchesAModel(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 15))
 		f, store := newRemoved(t, today, 0)
@@ -390,8 +390,8 @@ func TestRead_AroundHolesMatchesAModel(t *testing.T) {
 			default:
 				q := timeline.Query{Size: rng.IntN(12), Newer: rng.IntN(2) == 0}
 				if rng.IntN(3) > 0 {
-					place := at()
-					q.After = &place
+					position := at()
+					q.After = &position
 				}
 				f.want(q)
 			}

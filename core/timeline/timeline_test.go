@@ -181,22 +181,22 @@ func TestRead_MatchesAModel(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f, random := newFixture(t), rand.New(rand.NewPCG(seed, 1))
 			days := clock.Instant(1 + random.IntN(40))
-			var places []timeline.Entry
+			var positions []timeline.Entry
 			for n := range random.IntN(200) {
 				e := timeline.Entry{Created: today - day*clock.Instant(random.Int64N(int64(days))) + clock.Instant(random.IntN(5)), ID: fmt.Sprint(n)}
 				if random.IntN(8) == 0 {
 					e.Until = today + day/2 + clock.Instant(random.IntN(2))
 				}
 				f.put(e, random.IntN(4) != 0)
-				places = append(places, e)
+				positions = append(positions, e)
 			}
-			places = append(places, timeline.Entry{Created: today - 1}, timeline.Entry{Created: today + 3, ID: "50"}, timeline.Entry{Created: today + day})
+			positions = append(positions, timeline.Entry{Created: today - 1}, timeline.Entry{Created: today + 3, ID: "50"}, timeline.Entry{Created: today + day})
 			for _, size := range []int{0, 1, 2, 7, 20, 100} {
 				for _, newer := range []bool{false, true} {
 					f.want(timeline.Query{Size: size, Newer: newer})
 					for range 5 {
-						place := places[random.IntN(len(places))]
-						f.want(timeline.Query{Size: size, Newer: newer, After: &timeline.Entry{Created: place.Created, ID: place.ID}})
+						position := positions[random.IntN(len(positions))]
+						f.want(timeline.Query{Size: size, Newer: newer, After: &timeline.Entry{Created: position.Created, ID: position.ID}})
 					}
 				}
 			}
@@ -410,7 +410,7 @@ func TestRead_OfAStoreOfThisProcessListsItsDaysOnce(t *testing.T) {
 }
 
 // A late Put of an earlier state adds nothing.
-func TestDrop_BeforeTheFirstPutOfItsDay(t *testing.T) {
+func TestDrop_BeforeTheFirstPutOfItsDayWins(t *testing.T) {
 	f := newFixture(t)
 	e := timeline.Entry{Created: today, ID: "x"}
 	if err := f.feeds.Drop(t.Context(), "f", e, 10); err != nil {

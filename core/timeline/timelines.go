@@ -23,7 +23,7 @@ type Timelines struct {
 	rt      sched.Runtime
 	remote  bool
 	buckets buckets
-	holes   holes
+	gaps    gaps
 }
 
 // New returns the feeds of a store.
@@ -31,7 +31,7 @@ func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
 		buckets: buckets{store: c.Store, rt: c.Runtime, remote: c.Remote, feeds: map[Feed]*known{}},
-		holes:   holes{feeds: map[Feed]*knownHoles{}},
+		gaps:   gaps{feeds: map[Feed]*knownGaps{}},
 	}
 }
 
@@ -60,7 +60,7 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	if err := t.store.PutEntry(ctx, Change{Partition: b.partition(feed, e), Entry: e, MTS: mts}); err != nil {
 		return fmt.Errorf("adding an entry to a feed: %w", err)
 	}
-	t.holes.put(feed, e)
+	t.gaps.put(feed, e)
 	return nil
 }
 
@@ -79,13 +79,13 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 
 // Since returns the entries of a feed that are newer than a position, oldest first and at
 // most limit. It does not check the rows of the entries. Expired entries are omitted. It
-// skips no holes, because a follower of a feed must see entries that arrive late.
+// skips no gaps, because a follower of a feed must see entries that arrive late.
 func (t *Timelines) Since(ctx context.Context, feed Feed, position Entry, limit int) ([]Entry, error) {
 	w, err := t.newWalk(ctx, feed, &position, true, limit)
 	if err != nil {
 		return nil, err
 	}
-	w.holes = nil
+	w.gaps = nil
 	return w.take(ctx, limit)
 }
 

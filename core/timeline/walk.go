@@ -15,7 +15,7 @@ const (
 	sliceSlack = 3
 	// sliceSpread is how many standard deviations are read beyond that share: ids fall into
 	// partitions at random, and a partition without enough entries costs another round trip.
-	// With four, that happens to one page of 20 in some hundreds.
+	// With four, that happens to one in some hundred pages of 20 entries.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
@@ -45,16 +45,16 @@ type walk struct {
 	// budget is how many expired entries may still be skipped.
 	budget int
 	// last is the last entry that the walk has passed; nil if none.
-	last   *Entry
-	passed passage
-	// holes are the holes that were known when the walk began, oldest first.
-	holes []hole
+	last    *Entry
+	skipped skippedSpan
+	// gaps are the gaps that were known when the walk began, oldest first.
+	gaps  []gap
 	began mark
 	// removed is the span of the days in which the store has skipped many removed entries.
-	// widest is the span without entries in it of which the walk has read the most, and
+	// widest is the skipped span within removed of which the walk has read the longest part, and
 	// mostRead the length of that part.
-	removed  hole
-	widest   hole
+	removed  gap
+	widest   gap
 	mostRead clock.Instant
 }
 
@@ -71,15 +71,15 @@ type source struct {
 // newWalk starts a walk that needs want entries. from is nil for the end of the feed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int) (*walk, error) {
 	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), budget: maxExpired}
-	// Read the holes before the days: a later put may be on a day that is not listed yet.
-	w.holes, w.began = t.holes.known(feed, t.rt.Elapsed())
+	// Read the gaps before the days: a later put may be on a day that is not listed yet.
+	w.gaps, w.began = t.gaps.known(feed, t.rt.Elapsed())
 	list, err := t.buckets.list(ctx, feed)
 	if err != nil {
 		return nil, err
 	}
-	w.passed.from = w.end(!newer)
+	w.skipped.from = w.end(!newer)
 	if from != nil {
-		w.passed.from = from.Created
+		w.skipped.from = from.Created
 	}
 	for i := range list {
 		b := list[i]
@@ -112,7 +112,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next := w.next()
 		if next == nil {
 			if !w.openDays() {
-				w.endPassage(w.end(w.newer))
+				w.endSkipped(w.end(w.newer))
 				break
 			}
 			continue
@@ -121,16 +121,16 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		next.read = next.read[1:]
 		if w.last = e; e.Until != 0 && e.Until <= w.now {
 			w.budget--
-			w.passed.expired++
+			w.skipped.expired++
 			continue
 		}
-		w.endPassage(e.Created)
+		w.endSkipped(e.Created)
 		taken = append(taken, *e)
 	}
-	w.t.holes.cut(w.feed, taken...)
+	w.t.gaps.cut(w.feed, taken...)
 	if w.mostRead > 0 {
 		w.remember(w.widest)
-		w.widest, w.mostRead = hole{}, 0
+		w.widest, w.mostRead = gap{}, 0
 	}
 	return taken, nil
 }
@@ -149,7 +149,7 @@ func (w *walk) next() *source {
 	return best
 }
 
-// openDays opens the next days. It reports whether there were any. A day that ends in a hole
+// openDays opens the next days. It reports whether there were any. A day that ends in a gap
 // is opened together with the next one, because it may be empty, which would cost a round trip.
 func (w *walk) openDays() bool {
 	there := len(w.days) > 0

@@ -28,9 +28,9 @@ func (t *Timelines) ablatedLook(ctx context.Context, feed Feed, day Day) (b Buck
 	return b, false, err
 }
 
-// ablatedEnd returns until when a hole may last.
+// ablatedEnd returns the latest end of a gap.
 func ablatedEnd(now clock.Instant) clock.Instant {
-	if ablated("hole-up-to-now") {
+	if ablated("gap-up-to-now") {
 		return now
 	}
 	return now.Add(-listedWithin)
