@@ -33,7 +33,7 @@ func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, 
 	}
 }
 
-func TestCache_ServesOnlyCopiesAtLeastAsNewAsTheEntry(t *testing.T) {
+func TestCache_ServesOnlyCopiesAtLeastAsNewAsRequested(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 10, MaxAge, one)
 	want(t, c, rt, "a", 5, "", false)

@@ -80,6 +80,7 @@ const (
 // Order is the order in which the connection was read.
 type Order byte
 
+// The orders, and the parts of a position's encoding that belong to them.
 const (
 	AnyOrder   Order = 0 // of mutations and events: valid in either order
 	Ascending  Order = 1

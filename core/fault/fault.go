@@ -199,7 +199,7 @@ func MayHaveCommitted(err error) bool {
 	return errors.As(err, &u)
 }
 
-// SignInFirst is the error of a mutation that needs a signed-in caller.
+// SignInFirst returns the error of a mutation that needs a signed-in caller.
 func SignInFirst() *Error {
 	return &Error{Code: Unauthenticated, Msg: "sign in first: this needs a token"}
 }

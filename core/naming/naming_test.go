@@ -44,7 +44,7 @@ func names(t *testing.T, n *Names, count int) []string {
 	return got
 }
 
-func TestHostPart(t *testing.T) {
+func TestHostPart_ReplacesOtherCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"web-1.example.org": "web-1.example.org",
 		"Web_1":             "web-1",
@@ -94,7 +94,7 @@ func TestContentName_CountsUpAcrossBlocksAndRestarts(t *testing.T) {
 	}
 }
 
-func TestContentName_WithBlocksOfOne(t *testing.T) {
+func TestContentName_BlocksOfOneCountUp(t *testing.T) {
 	n, err := New(newCounters(), "h", 1)
 	if err != nil {
 		t.Fatal(err)

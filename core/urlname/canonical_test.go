@@ -9,7 +9,7 @@ import (
 	"carrel/core/urlname"
 )
 
-func TestCanonical(t *testing.T) {
+func TestCanonical_ReturnsTheCanonicalForm(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"HTTP://Example.COM", "http://example.com/"},
 		{"https://example.com:0443//a///b/", "https://example.com/a/b"},

@@ -11,7 +11,7 @@ import (
 	"carrel/core/urlname"
 )
 
-func TestLocale(t *testing.T) {
+func TestLocale_AcceptsKnownCodesOnly(t *testing.T) {
 	for in, want := range map[string]string{
 		"en": "en", "EN": "en", "en_GB": "en_GB", "en-gb": "en_GB", "EN_gb": "en_GB", "fr-CA": "fr_CA", "xx": "xx", "XX": "xx", "de_CH": "de_CH", "zh_TW": "zh_TW",
 	} {
@@ -28,7 +28,7 @@ func TestLocale(t *testing.T) {
 	}
 }
 
-func TestParseKey(t *testing.T) {
+func TestParseKey_ReturnsEveryPart(t *testing.T) {
 	const page = "https://e.com/a"
 	for _, c := range []struct {
 		in, canonical string
