@@ -104,7 +104,7 @@ func TestBody_FailsBeyondItsLimit(t *testing.T) {
 			}
 			b.Release()
 			if m.Used() != 0 {
-				t.Errorf("%d bytes are reserved for what has failed", m.Used())
+				t.Errorf("%d bytes are reserved after the failure", m.Used())
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestBody_FailsWithoutMemory(t *testing.T) {
 		b.Release()
 	}
 	if stops != 2 {
-		t.Errorf("%d are stopped", stops)
+		t.Errorf("%d answers were stopped, want 2", stops)
 	}
 	first.Release()
 	b := New(1<<30, m, nil)
@@ -143,7 +143,7 @@ func TestBody_FailsWithoutMemory(t *testing.T) {
 		t.Errorf("afterwards: %v", b.Err())
 	}
 	b.Release()
-	// Whoever is late reserves nothing that nobody would give back.
+	// After Release nothing is reserved, because nothing would free it.
 	if b.Hold(1 << 20); b.Err() != nil || m.Used() != 0 {
 		t.Errorf("after Release: %v, %d bytes", b.Err(), m.Used())
 	}
@@ -165,7 +165,7 @@ func TestBody_HoldsInSteps(t *testing.T) {
 	b.Release()
 }
 
-func TestBody_IsHeldByManyGoroutines(t *testing.T) {
+func TestBody_ConcurrentHoldsAreCounted(t *testing.T) {
 	m := NewMemory(1 << 30)
 	b := New(1<<30, m, nil)
 	var all sync.WaitGroup
@@ -212,7 +212,7 @@ func TestPart_IsWrittenInOrder(t *testing.T) {
 	b.Release()
 }
 
-func TestBody_Nil(t *testing.T) {
+func TestBody_NilHasNoLimits(t *testing.T) {
 	var b *Body
 	b.Count(1 << 40)
 	b.Hold(1 << 40)
@@ -246,7 +246,7 @@ func TestBody_BufferIsReused(t *testing.T) {
 	if m.Used() != 0 {
 		t.Errorf("%d bytes are reserved afterwards", m.Used())
 	}
-	// Nor by two of those that come after an answer that was released twice.
+	// Releasing an answer twice returns its buffer once, so no two later answers share it.
 	for range 100 {
 		used := map[*byte]bool{}
 		for range 8 {

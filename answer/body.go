@@ -39,9 +39,8 @@ type Body struct {
 	buffer *[]byte // of the first part; nil if none
 }
 
-// New returns an empty Body of at most limit bytes, which reserves what it
-// holds from memory. stopped, unless it is nil, is called once if the answer
-// fails; it should end the work for it.
+// New returns an empty Body of at most limit bytes, for which memory is reserved. If the answer
+// fails, stopped is called once, unless it is nil; it should end the work for the answer.
 func New(limit int, memory *Memory, stopped func()) *Body {
 	return &Body{limit: int64(limit), memory: memory, stopped: stopped}
 }
@@ -112,9 +111,9 @@ func (b *Body) Release() {
 	}
 }
 
-// settle frees the memory that was reserved for resolved values: they are garbage once the answer
-// is finished.
-func (b *Body) settle() {
+// freeResolved frees the memory that was reserved for resolved values: they are garbage once the
+// answer is finished.
+func (b *Body) freeResolved() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held.Store(b.kept)

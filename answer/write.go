@@ -91,7 +91,7 @@ func (b *Body) Finish() {
 		b.drop()
 		b.kept = 0
 	}
-	b.settle()
+	b.freeResolved()
 }
 
 // Chunks returns the written chunks in order. They are valid until Release.
