@@ -247,7 +247,7 @@ func TestCaller_BadTokenIsRefusedAndNeverAnonymous(t *testing.T) {
 	}
 }
 
-func TestCaller_AuthorizationHeaders(t *testing.T) {
+func TestCaller_OnlyOneBearerHeaderIsAccepted(t *testing.T) {
 	c := newClock()
 	a := newAuthenticator(t, Config{Secret: testSecret, Now: c.now})
 	token := sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, nil))
@@ -346,7 +346,7 @@ func TestVerified_CacheIsLimited(t *testing.T) {
 	}
 }
 
-func TestViewerFromContext(t *testing.T) {
+func TestViewerFrom_NoViewerIsAnonymous(t *testing.T) {
 	if v := ViewerFrom(context.Background()); v == nil || v.SignedIn() {
 		t.Errorf("without a viewer: %v", v)
 	}

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// refreshPause is the shortest time between two reads of a key set, however many tokens with
-	// unknown keys arrive.
+	// refreshPause is the shortest time between a read of a key set and the next one that tokens
+	// with unknown keys cause, however many of them arrive.
 	refreshPause = 30 * time.Second
 	// fetchWithin is how long one read may take. Requests may wait for it.
 	fetchWithin = 5 * time.Second

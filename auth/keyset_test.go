@@ -137,7 +137,7 @@ func TestKeySet_KeepsTheLastGoodSet(t *testing.T) {
 	}
 }
 
-func TestKeySet_HostThatIsDownAtTheStart(t *testing.T) {
+func TestKeySet_HostDownAtTheStartIsReadLater(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	host := newKeyHost(t, s.set(t))
 	host.down.Store(true)
@@ -180,7 +180,7 @@ func TestKeySet_IsReadPeriodically(t *testing.T) {
 	})
 }
 
-func TestNew_UnusableKeySetIsRefused(t *testing.T) {
+func TestOpenKeySet_UnusableSetIsRefused(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
 		t.Fatal(err)

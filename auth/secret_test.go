@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestReadSecret(t *testing.T) {
+func TestReadSecret_RemovesOneNewlineOnly(t *testing.T) {
 	secret := string(testSecret)
 	for name, c := range map[string]struct{ file, want string }{
 		"unchanged":               {secret, secret},

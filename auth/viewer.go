@@ -13,8 +13,8 @@ import (
 	"carrel/principal"
 )
 
-// Caller is an authenticated or anonymous caller, for as long as the token is valid: for one request,
-// or for all operations of a connection.
+// Caller is the authenticated or anonymous caller of one request, or of all operations of a
+// connection.
 type Caller struct {
 	User               principal.ID // empty if anonymous
 	Admin, GlobalAdmin bool
