@@ -117,30 +117,30 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
 		"copy to a bad keyspace":   {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"}, []string{"to", `"b-c"`, "a-z, 0-9 and _"}},
 		"a timeout of 0":           {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"}, []string{"cassandra-timeout", `"0s"`, "above the nodes' own timeouts"}},
-		"token of nobody":          {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
+		"token without a user":     {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
 		"token of a group":         {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
 		"unknown role":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
 		"a lifetime in words":      {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
 		"no lifetime":              {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
 		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
-		"import of nothing":        {[]string{"import"}, []string{"<file>"}},
-		"import of no file":        {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
+		"import without a file":    {[]string{"import"}, []string{"<file>"}},
+		"import of a missing file": {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
 		"import of a folder":       {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
-		"export of a typo":         {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"export of no store":       {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"export to nowhere":        {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
 		"copy from nothing":        {[]string{"copy", "--to", store}, []string{"--from"}},
-		"copy of a typo":           {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
+		"copy of no store":         {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
 		"copy onto itself":         {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
-		"copy to no store":         {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
-		"migrate no store":         {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
-		"audit of a typo":          {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"rebuild of a typo":        {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"copy to a bad name":       {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
+		"migrate a bad name":       {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"audit of no store":        {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of no store":      {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"rebuild of an item":       {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"}, []string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
 		"health of a bare port":    {[]string{"health", "--listen", "8080"}, []string{"listen", `"8080"`, "HOST:PORT"}},
 		"health of a bad port":     {[]string{"health", "--listen", "127.0.0.1:a b"}, []string{"listen", "HOST:PORT"}},
-		"health of a picked port":  {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has chosen"}},
-		"health without patience":  {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
-		"audit of no store":        {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"health of port 0":         {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has chosen"}},
+		"health with no time":      {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
+		"audit of a bad name":      {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := command(t, c.args...)
@@ -183,7 +183,7 @@ func TestExecute_FailuresAreExitCode1(t *testing.T) {
 	}
 }
 
-func TestHelpAndVersion(t *testing.T) {
+func TestExecute_HelpAndVersionSucceed(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}} {
 		if code, out, errs := command(t, args...); code != ExitDone || !strings.Contains(out, "carrel") || errs != "" {
 			t.Errorf("%v: exit %d: %s %s", args, code, out, errs)

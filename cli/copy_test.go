@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-func TestCopy_IsTheSameStore(t *testing.T) {
+func TestCopy_TargetExportsTheSameLines(t *testing.T) {
 	from := storeOf(t, fewLines)
 	to := "pebble:" + filepath.Join(t.TempDir(), "copy")
 	code, out, errs := command(t, "copy", "--from", from, "--to", to)

@@ -25,8 +25,8 @@ type exportCommand struct {
 	Output string `help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
 }
 
-// Run writes everything that readers can see. It prints the number of lines to standard error,
-// because the lines may go to standard output.
+// Run writes everything that readers can see, or the data of one user. It prints the number of
+// lines to standard error, because the lines may go to standard output.
 func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 	user := principal.ID("")
 	if c.Of != "" {

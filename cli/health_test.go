@@ -28,7 +28,7 @@ func readyz(t *testing.T, start func(*httptest.Server), status int, text string)
 	return server.Listener.Addr().String()
 }
 
-func TestHealth_AnswersOfTheGateway(t *testing.T) {
+func TestHealth_OnlyAReadyGatewaySucceeds(t *testing.T) {
 	plain, secure := (*httptest.Server).Start, (*httptest.Server).StartTLS
 	for _, c := range []struct {
 		name      string
@@ -93,7 +93,7 @@ func TestHealth_TakesTheSettingsOfServe(t *testing.T) {
 	}
 }
 
-func TestHealth_AddressAsked(t *testing.T) {
+func TestHealth_UnspecifiedAddressBecomesLoopback(t *testing.T) {
 	for listen, want := range map[string]string{
 		"0.0.0.0:80": "http://127.0.0.1:80/readyz", "[::]:80": "http://[::1]:80/readyz", ":80": "http://127.0.0.1:80/readyz",
 		"[::1]:80": "http://[::1]:80/readyz", "192.0.2.7:80": "http://192.0.2.7:80/readyz",
@@ -107,8 +107,9 @@ func TestHealth_AddressAsked(t *testing.T) {
 	}
 }
 
-// TestHealth_GatewayThatHangs: the command ends at its timeout if the gateway does not answer.
-func TestHealth_GatewayThatHangs(t *testing.T) {
+// TestHealth_HangingGatewayTimesOut: the command ends at its timeout if the gateway does not
+// answer.
+func TestHealth_HangingGatewayTimesOut(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

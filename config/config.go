@@ -74,6 +74,7 @@ type UsageError struct{ text string }
 // NewUsageError returns an error that ends the process with exit code 2.
 func NewUsageError(text string) error { return &UsageError{text} }
 
+// Error returns the message for the user.
 func (e *UsageError) Error() string { return e.text }
 
 // WrongUsage returns a UsageError that names the key, its value, and what it takes.
@@ -97,8 +98,8 @@ func CheckFiles(files ...FileFlag) error {
 	return nil
 }
 
-// Check returns a UsageError for the first wrong setting, before anything is opened. The
-// name of the store is checked when the store is opened.
+// Check returns a UsageError for the first wrong setting, before anything is opened. It does not
+// check the name of the store, as gateway.TargetOf does.
 func (c *Config) Check() error {
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
 		if _, _, err := net.SplitHostPort(a.addr); err != nil {

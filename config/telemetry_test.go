@@ -24,7 +24,7 @@ func environment(variables []string) func(string) string {
 	}
 }
 
-func TestCollectors_FromFlagsAndEnvironment(t *testing.T) {
+func TestCollectors_FlagsTakePrecedence(t *testing.T) {
 	keyed := file(t, "headers", "Authorization: Bearer key\n\n X-Tenant:  a b \n")
 	none := observe.Collector{Headers: map[string]string{}}
 	to := func(url string, headers ...string) observe.Collector {
