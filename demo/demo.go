@@ -45,8 +45,8 @@ type story struct {
 
 // topic is a subject, which has a group.
 type topic struct {
-	name, group, keeper string
-	visibility          principal.Visibility
+	name, group, manager string
+	visibility           principal.Visibility
 }
 
 // item is a package with the times and the group of its item.
@@ -74,7 +74,7 @@ func (s *story) plan(packages []Package) {
 		byName[name] = len(s.topics)
 		s.topics = append(s.topics, topic{
 			name: name, group: "g:demo:" + name, visibility: topicVisibility(name),
-			keeper: keeperOf(name, len(s.topics)),
+			manager: managerOf(name, len(s.topics)),
 		})
 	}
 	sorted := slices.Clone(packages)
@@ -83,24 +83,24 @@ func (s *story) plan(packages []Package) {
 	})
 	for i := range sorted {
 		p := sorted[i]
-		left := time.Duration(len(sorted) - i)
+		remaining := time.Duration(len(sorted) - i)
 		s.items = append(s.items, item{
 			Package: p,
 			topic:   &s.topics[byName[topicName(&p, count)]],
-			changed: clock.Of(s.base.Add(-span * left / time.Duration(len(sorted)))),
+			changed: clock.Of(s.base.Add(-span * remaining / time.Duration(len(sorted)))),
 			// Some items are never changed after their creation.
 			versions: 1 + int(shuffled("versions of "+p.ImportPath)%5),
 		})
 	}
 }
 
-// keeperOf returns the manager of a topic, in turn. It is Ann for encoding, which the examples
-// of GraphiQL change as her.
-func keeperOf(topic string, turn int) string {
+// managerOf returns the manager of the topic with number n: the managers take turns. It is Ann for
+// encoding, which the examples of GraphiQL change as her.
+func managerOf(topic string, n int) string {
 	if topic == "encoding" {
 		return ann
 	}
-	return keepers()[turn%len(keepers())]
+	return managers()[n%len(managers())]
 }
 
 // topicName returns the first element of the path, or "basics" for the only package of a topic.
@@ -152,8 +152,8 @@ func (s *story) write(l interchange.Line) {
 	}
 }
 
-// founded returns when the n-th user or group was created, one every hour.
-func (s *story) founded(n int) *clock.Instant {
+// createdAt returns when the n-th user or group was created, one every hour.
+func (s *story) createdAt(n int) *clock.Instant {
 	at := clock.Of(s.base.Add(-2*span + time.Duration(n)*time.Hour))
 	return &at
 }
@@ -161,7 +161,7 @@ func (s *story) founded(n int) *clock.Instant {
 func (s *story) people() {
 	for i, p := range people() {
 		s.write(interchange.Line{Type: interchange.TypeUser, User: &principal.ImportUser{
-			ID: p.id, DisplayName: p.name, Email: &p.email, Visibility: p.visibility, CreatedAt: s.founded(i),
+			ID: p.id, DisplayName: p.name, Email: &p.email, Visibility: p.visibility, CreatedAt: s.createdAt(i),
 		}})
 	}
 }
@@ -177,7 +177,7 @@ func (s *story) groups() {
 	n := len(people())
 	group := func(id, name string, v principal.Visibility, members []principal.GroupMemberChange) {
 		s.write(interchange.Line{Type: interchange.TypeGroup, Group: &principal.ImportGroup{
-			ID: id, DisplayName: name, Visibility: v, CreatedAt: s.founded(n), Members: members,
+			ID: id, DisplayName: name, Visibility: v, CreatedAt: s.createdAt(n), Members: members,
 		}})
 		n++
 	}
@@ -185,7 +185,7 @@ func (s *story) groups() {
 	group(everyone, "Everyone at demo", principal.LoggedIn, slices.Concat(in(&manager, dora), in(&member, libraryTeam, cleo)))
 	group(standardLibrary, "The standard library", principal.Public, slices.Concat(in(&manager, ann), in(&member, libraryTeam)))
 	for _, t := range s.topics {
-		members := slices.Concat(in(&manager, t.keeper), in(&member, libraryTeam))
+		members := slices.Concat(in(&manager, t.manager), in(&member, libraryTeam))
 		if t.name == "crypto" {
 			members = slices.Concat(members, in(&member, yara))
 		}
@@ -209,7 +209,7 @@ func topicTitle(name string) string {
 // item writes an item of tenant demo. The manager of its topic has created it, the topic's
 // group edits it, and it is in the largest library.
 func (s *story) item(i *item) {
-	members := roles(library.Manages, i.topic.keeper)
+	members := roles(library.Manages, i.topic.manager)
 	members = append(members, roles(library.Editing, i.topic.group)...)
 	members = append(members, roles(library.Viewing, standardLibrary)...)
 	if i.readByCleo() {
@@ -225,7 +225,7 @@ func (s *story) item(i *item) {
 	}
 	s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
 		ID: itemID("demo", i.ImportPath), Kind: library.Link, Title: i.ImportPath, Description: &i.Doc, Link: &link, URL: &link,
-		Visibility: i.visibility(), CreatedAt: &created, CreatedBy: &i.topic.keeper,
+		Visibility: i.visibility(), CreatedAt: &created, CreatedBy: &i.topic.manager,
 		LastModified: &i.changed, Version: &i.versions, Members: members,
 	}})
 }

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // base is in the past for every clock: the import refuses times in the future.
 var base = time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
 
-func TestParseList(t *testing.T) {
+func TestParseList_OmitsVendoredAndUndocumentedPackages(t *testing.T) {
 	list := `{"ImportPath":"vendor/golang.org/x/net/idna","Name":"idna","Doc":"Package idna."}
 {"ImportPath":"cmd/go","Name":"main","Doc":"Go is a tool."}
 {"ImportPath":"cmd/go/internal/load","Name":"load","Doc":"Package load."}
@@ -195,16 +195,16 @@ func viewsOf(t *testing.T, s *repair.Service, owner principal.ID) map[string]vie
 func TestDemo_ViewersSeeDifferentLibraries(t *testing.T) {
 	s := imported(t)
 	large := viewsOf(t, s, standardLibrary)
-	everything, home, abroad := large["Ann"], large["Cleo"], large["Anonymous"]
+	everything, loggedIn, public := large["Ann"], large["Cleo"], large["Anonymous"]
 	if everything.count < 200 {
 		t.Errorf("the largest library has %d items, want at least 200, for several pages", everything.count)
 	}
-	if !(everything.count > home.count && home.count > abroad.count && abroad.count > 100) {
-		t.Errorf("the buckets do not differ: %v, %v, %v", everything, home, abroad)
+	if !(everything.count > loggedIn.count && loggedIn.count > public.count && public.count > 100) {
+		t.Errorf("the buckets do not differ: %v, %v, %v", everything, loggedIn, public)
 	}
 	want := map[string]view{
-		"Anonymous": {principal.Public, abroad.count}, "Zed": {principal.Public, abroad.count},
-		"Cleo": {principal.LoggedIn, home.count},
+		"Anonymous": {principal.Public, public.count}, "Zed": {principal.Public, public.count},
+		"Cleo": {principal.LoggedIn, loggedIn.count},
 		"Ann":  {principal.Private, everything.count}, "Ben": {principal.Private, everything.count}, "Dora": {principal.Private, everything.count},
 	}
 	if diff := cmp.Diff(want, large, cmp.AllowUnexported(view{})); diff != "" {

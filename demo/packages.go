@@ -22,7 +22,6 @@ type Package struct {
 // Packages returns the packages of the standard library and its commands, from the go command, in
 // order of import path. It leaves out vendored packages, the packages of commands, and packages
 // without documentation, whose pages are not worth a link.
-// has a page worth a link.
 func Packages(ctx context.Context) ([]Package, error) {
 	// -e: packages that do not build on this platform are listed too.
 	out, err := exec.CommandContext(ctx, "go", "list", "-e", "-json=ImportPath,Name,Doc", "std", "cmd").Output()

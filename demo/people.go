@@ -93,5 +93,5 @@ const (
 	engineers       = "g:acme:engineers"
 )
 
-// keepers returns the managers of the subject groups, who take turns.
-func keepers() []string { return []string{ann, eli, fay} }
+// managers returns the managers of the subject groups.
+func managers() []string { return []string{ann, eli, fay} }

@@ -56,7 +56,7 @@ func (m *Minter) Text(ctx context.Context, service *repair.Service, log *slog.Lo
 		}
 		user, err := service.ViewerUser(ctx, &principal.Viewer{User: principal.ID(v.Subject)})
 		if err != nil {
-			if ctx.Err() == nil { // and the process does not end
+			if ctx.Err() == nil { // otherwise the process is ending
 				log.WarnContext(ctx, "the tokens of the demo viewers are not printed: the store does not answer", "error", err)
 			}
 			return text, nil
