@@ -35,7 +35,7 @@ func (c *counting) load(_ context.Context, ids []string) ([]int, error) {
 	return lengths, c.err
 }
 
-func TestLoader(t *testing.T) {
+func TestLoader_BatchesAnnouncedIDs(t *testing.T) {
 	many := make([]string, input.MaxList+20)
 	for i := range many {
 		many[i] = fmt.Sprintf("id %d", i)
@@ -180,8 +180,9 @@ func TestLoader_PanicWakesWaiters(t *testing.T) {
 	})
 }
 
-// TestLoadOnce: distinct ids are loaded in one call. The error is cached, the values are not.
-func TestLoadOnce(t *testing.T) {
+// TestLoadOnce_LoadsEachIDInOneCall: distinct ids are loaded in one call. The error is cached, the
+// values are not.
+func TestLoadOnce_LoadsEachIDInOneCall(t *testing.T) {
 	source := &counting{}
 	l := newLoader(source.load)
 	got, err := l.LoadOnce(t.Context(), []string{"bb", "a", "bb", "ccc", "a"})

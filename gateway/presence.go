@@ -26,7 +26,7 @@ type sharedStore interface {
 	Skew() (skew session.Skew, known bool)
 	Ahead() time.Duration
 	// Load returns how many statements are running, and how many are queued.
-	Load() (under, waiting int)
+	Load() (inFlight, waiting int)
 	// Ready returns nil, ErrSchema, ErrClock, or an error of the store.
 	Ready(ctx context.Context) error
 }

@@ -24,14 +24,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // /readyz shows the public reason for each error of a store, but never the cause, which names
 // hosts.
-func TestReadiness_ReasonsOfReadyz(t *testing.T) {
+func TestReadiness_ShowsOnlyPublicReasons(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		err    error
 		status int
 		text   string
 	}{
-		{"in order", nil, 200, "ready\n"},
+		{"no error", nil, 200, "ready\n"},
 		{"another schema", cassandra.ErrSchema, 503, "not ready: the schema of the store is not the one of this program\n"},
 		{"a clock that differs", cassandra.ErrClock, 503, "not ready: the clock differs too much from the store's\n"},
 		{"a clock, with details", fmt.Errorf("10.0.0.1: %w", cassandra.ErrClock), 503, "not ready: the clock differs too much from the store's\n"},

@@ -21,7 +21,7 @@ func registered(t *testing.T) map[string][]string {
 	t.Helper()
 	m := NewMetrics()
 	m.Journal(func() journal.Stats { return journal.Stats{} })
-	m.Cluster(func() (under, waiting int) { return 0, 0 })
+	m.Cluster(func() (running, waiting int) { return 0, 0 })
 	m.Skew(func() (time.Duration, bool) { return 0, true })
 	m.Streams(func() (events, sockets int) { return 0, 0 })
 	m.Answers(func() int64 { return 0 })

@@ -146,13 +146,13 @@ func (m *Metrics) Statement(s Statement) {
 
 // Cluster adds metrics of how many statements are running and how many wait, which are read whenever
 // the metrics are collected.
-func (m *Metrics) Cluster(load func() (under, waiting int)) {
+func (m *Metrics) Cluster(load func() (running, waiting int)) {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help},
 			func() float64 { return float64(value()) })
 	}
 	m.registry.MustRegister(
-		gauge("store_statements_under_way", "Statements sent to the cluster and not answered yet.", func() int { under, _ := load(); return under }),
+		gauge("store_statements_under_way", "Statements sent to the cluster and not answered yet.", func() int { running, _ := load(); return running }),
 		gauge("store_statements_waiting", "Statements that wait to be sent to the cluster.", func() int { _, waiting := load(); return waiting }))
 }
 

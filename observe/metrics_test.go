@@ -87,7 +87,7 @@ type failing struct {
 
 func (f failing) Built(context.Context, principal.ID) (bool, error) { return false, f.err }
 
-func TestMetrics_OutcomesOfCalls(t *testing.T) {
+func TestMetrics_CallsAreCountedByOutcome(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -116,7 +116,7 @@ func TestMetrics_OutcomesOfCalls(t *testing.T) {
 	}
 }
 
-func TestMetrics_Values(t *testing.T) {
+func TestMetrics_EveryValueIsServed(t *testing.T) {
 	m := NewMetrics()
 	m.Request("query", "OK", time.Millisecond)
 	m.Request("mutation", "UNAVAILABLE", time.Second)
@@ -125,7 +125,7 @@ func TestMetrics_Values(t *testing.T) {
 	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 2})
 	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 1, Hedged: true})
 	m.Statement(Statement{Name: "update index", Outcome: "busy"})
-	m.Cluster(func() (under, waiting int) { return 12, 13 })
+	m.Cluster(func() (running, waiting int) { return 12, 13 })
 	m.FannedOut(time.Millisecond, true)
 	m.FannedOut(time.Second, false)
 	m.Hid(1, 2)

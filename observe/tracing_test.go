@@ -66,10 +66,11 @@ func request(head ...string) *http.Request {
 	return r
 }
 
-const calling = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
+// callerTrace is the trace and the span of a caller, as in a traceparent header.
+const callerTrace = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
 
-func TestSampler_Decisions(t *testing.T) {
-	asked := []string{"Traceparent", "00-" + calling + "-01"}
+func TestSampling_FollowsRatioAndCallers(t *testing.T) {
+	asked := []string{"Traceparent", "00-" + callerTrace + "-01"}
 	for _, tc := range []struct {
 		name   string
 		ratio  float64
@@ -83,7 +84,7 @@ func TestSampler_Decisions(t *testing.T) {
 		{"what a caller has sampled", 0, 9, asked, 5, 5},
 		{"what a caller has sampled, within bounds", 0, 3, asked, 5, 3},
 		{"beyond the bounds the ratio does not count: the trace's id is the caller's", 1, 3, asked, 5, 3},
-		{"not what a caller has left out", 1, 9, []string{"Traceparent", "00-" + calling + "-00"}, 5, 0},
+		{"not what a caller has left out", 1, 9, []string{"Traceparent", "00-" + callerTrace + "-00"}, 5, 0},
 		{"what is no traceparent begins a trace", 1, 0, []string{"Traceparent", "01-xyz"}, 5, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestSampler_Decisions(t *testing.T) {
 func TestMessage_HasATraceOfItsOwn(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	for range 2 {
-		_, op := tracing.Message(t.Context(), OriginOf(t.Context(), request("Traceparent", "00-"+calling+"-01").Header))
+		_, op := tracing.Message(t.Context(), OriginOf(t.Context(), request("Traceparent", "00-"+callerTrace+"-01").Header))
 		op.End(Outcome{Type: "query", Transport: TransportSocket, Code: "OK"})
 	}
 	spans := kept.Ended()
@@ -110,7 +111,7 @@ func TestMessage_HasATraceOfItsOwn(t *testing.T) {
 		t.Fatalf("%d spans, in one trace or none", len(spans))
 	}
 	for _, s := range spans {
-		if links := s.Links(); s.Parent().IsValid() || len(links) != 1 || links[0].SpanContext.TraceID().String() != calling[:32] {
+		if links := s.Links(); s.Parent().IsValid() || len(links) != 1 || links[0].SpanContext.TraceID().String() != callerTrace[:32] {
 			t.Errorf("the span is below %v and refers to %v", s.Parent(), links)
 		}
 	}
@@ -135,9 +136,9 @@ func TestSpans_ServiceFailuresAreErrors(t *testing.T) {
 	}
 }
 
-// TestSpans_StoreCallsAndStatements: the spans of calls are below the span of their operation, those of statements
-// below their call, and without an operation there are none.
-func TestSpans_StoreCallsAndStatements(t *testing.T) {
+// TestSpans_StatementsAreBelowTheirCalls: the spans of calls are below the span of their operation,
+// those of statements below their call, and without an operation there are none.
+func TestSpans_StatementsAreBelowTheirCalls(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(cluster{tracing: tracing}, tracing)
 	if _, err := store.Built(t.Context(), "u:acme:ann"); err == nil {
@@ -233,7 +234,7 @@ func (r resuming) Expire(context.Context, commit.Due) (bool, error)   { return t
 func (r resuming) Repair(context.Context, commit.Repair) error        { return r.err }
 func (r resuming) Scrub(context.Context) (int, int, error)            { return 3, 4, r.err }
 
-func TestSpans_BackgroundWork(t *testing.T) {
+func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
 	store := NewMetrics().Store(deciding{}, tracing)
 	ctx, op := tracing.Request(t.Context(), request())
@@ -252,7 +253,7 @@ func TestSpans_BackgroundWork(t *testing.T) {
 		t.Error(err)
 	}
 	if moved, err := s.RunDue(t.Context(), commit.Entry{Key: "c:acme:x"}); !moved || !errors.Is(err, gone) {
-		t.Errorf("Move: %v, %v", moved, err)
+		t.Errorf("RunDue: %v, %v", moved, err)
 	}
 	if done, err := s.Expire(t.Context(), commit.Due{}); !done || !errors.Is(err, gone) {
 		t.Errorf("Expire: %v, %v", done, err)
@@ -295,7 +296,7 @@ func TestChangeSpans_AreLimited(t *testing.T) {
 		}
 	}
 	if !slices.Equal(kept, []byte{3, 4, 5}) || len(c.spans) != 0 {
-		t.Errorf("kept %v and left %d", kept, len(c.spans))
+		t.Errorf("the latest are %v, and %d more are stored", kept, len(c.spans))
 	}
 }
 
@@ -332,7 +333,7 @@ func TestLogger_LinesContainTheirTrace(t *testing.T) {
 	var b bytes.Buffer
 	log := NewLogger(&b).With("a", 1)
 	log.InfoContext(t.Context(), "without")
-	ctx, _ := tracing.Request(t.Context(), request("Traceparent", "00-"+calling+"-00"))
+	ctx, _ := tracing.Request(t.Context(), request("Traceparent", "00-"+callerTrace+"-00"))
 	log.InfoContext(ctx, "within")
 	var lines []string
 	for line := range strings.Lines(b.String()) {
@@ -346,7 +347,7 @@ func TestLogger_LinesContainTheirTrace(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprint(l.Msg, " ", l.A, " ", l.TraceID))
 	}
-	if diff := cmp.Diff([]string{"without 1 ", "within 1 " + calling[:32]}, lines); diff != "" {
+	if diff := cmp.Diff([]string{"without 1 ", "within 1 " + callerTrace[:32]}, lines); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -390,7 +391,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func TestExportLog_SecretsOfHeaders(t *testing.T) {
+func TestSecretsOf_OnlyLongValuesCount(t *testing.T) {
 	got := secretsOf(map[string]string{"X-Scope-Orgid": "1", "Authorization": "Bearer key"}, map[string]string{"X-Key": "12345678", "Empty": ""})
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"12345678", "Bearer key"}, got); diff != "" {

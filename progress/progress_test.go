@@ -40,7 +40,7 @@ func TestPlain_WritesOccasionally(t *testing.T) {
 	}
 }
 
-func TestPlain_WithoutASize(t *testing.T) {
+func TestPlain_UnknownSizeOmitsTheShare(t *testing.T) {
 	c := clock{at: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
 	var out bytes.Buffer
 	report := Plain(&out, c.now)
@@ -93,7 +93,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Tests have no terminal, so this one checks the writer itself: it writes the erasing sequence and
 // the line in one call, and does not count the sequence.
-func TestBeside_LinesReplaceTheBar(t *testing.T) {
+func TestLineWriter_LinesReplaceTheBar(t *testing.T) {
 	var out pieces
 	n, err := lineWriter{&out}.Write([]byte("line 7: no\n"))
 	if err != nil || n != len("line 7: no\n") {
@@ -104,7 +104,7 @@ func TestBeside_LinesReplaceTheBar(t *testing.T) {
 	}
 }
 
-func TestBeside_LogLinesAreUnchanged(t *testing.T) {
+func TestLineWriter_LogLinesAreUnchanged(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := LineWriter(&out).Write([]byte("line 7: no\n")); err != nil || out.String() != "line 7: no\n" {
 		t.Errorf("%q, %v", out.String(), err)
