@@ -42,9 +42,10 @@ SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
 # Tests in these packages that run without the race detector, because they have no concurrency: the
-# checks of the tree, and tests that run games, schedules and crashes one after the other.
+# checks of the tree, and tests that run random operations, schedules and crashes one after the
+# other.
 TREE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-SEQUENTIAL_TESTS = Pebble|Crash_AtEveryOperation|CrashPoints|Open_DamagedFiles|Determinism|Copy_OfRandomOperations|RoundTrip_OfRandomOperations|Operations_ArePlannedByteForByte
+SEQUENTIAL_TESTS = Pebble|Crash_AtEveryOperation|CrashPoints|Open_DamagedFiles|Determinism|Copy_RandomStoreEqualsItsSource|RoundTrip_RandomStoresStayTheSame|Operations_ArePlannedByteForByte
 # The packages of the latter. The simulator is not among them, because it has its own target.
 SEQUENTIAL_TEST_PACKAGES = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(SEQUENTIAL_TESTS))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 
@@ -113,7 +114,7 @@ test: build ## run all tests, and print a summary
 test-embedded: ## run all tests except those on a real Cassandra, which need Java
 	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
 
-# BASE: the commit to compare with; by default the one at which this branch left origin/main.
+# BASE: the commit to compare with; by default the merge base of this branch and origin/main.
 .PHONY: check
 check: ## check what was changed since BASE, in two minutes: format, vet, staticcheck, unit tests
 	@LONG='$(SEQUENTIAL_TESTS)' .ci/check $(BASE)

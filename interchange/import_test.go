@@ -24,10 +24,10 @@ import (
 // recorder is a Target that records the lines that it gets. The tests with it are about the order,
 // the concurrency and the end of an import; other tests use the Service and its rules.
 type recorder struct {
-	mu    sync.Mutex
-	begun []string
-	under []string
-	most  int // running at the same time
+	mu      sync.Mutex
+	begun   []string
+	running []string
+	most    int // running at the same time
 	// before is called when a line arrives, while the lock is not held.
 	before func(ctx context.Context, id string) error
 	known  map[string]bool
@@ -36,8 +36,8 @@ type recorder struct {
 func (r *recorder) arrive(ctx context.Context, id string) (principal.ImportResult, error) {
 	r.mu.Lock()
 	r.begun = append(r.begun, id)
-	r.under = append(r.under, id)
-	r.most = max(r.most, len(r.under))
+	r.running = append(r.running, id)
+	r.most = max(r.most, len(r.running))
 	r.mu.Unlock()
 	var err error
 	if r.before != nil {
@@ -45,7 +45,7 @@ func (r *recorder) arrive(ctx context.Context, id string) (principal.ImportResul
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.under = slices.DeleteFunc(r.under, func(s string) bool { return s == id })
+	r.running = slices.DeleteFunc(r.running, func(s string) bool { return s == id })
 	switch {
 	case err != nil:
 		return principal.Unchanged, err
@@ -98,9 +98,9 @@ func (r *recorder) ImportPaste(ctx context.Context, in paste.Import) (principal.
 	return r.arrive(ctx, in.ID)
 }
 
-// settle waits, in a synctest bubble, until all other goroutines are blocked: the bubble's clock
-// advances only then.
-func settle() { <-time.After(time.Second) }
+// untilBlocked waits, in a synctest bubble, until all other goroutines are blocked: the bubble's
+// clock advances only then.
+func untilBlocked() { <-time.After(time.Second) }
 
 func userLineOf(name string) string {
 	return fmt.Sprintf(`{"type":"user","id":"u:demo:%s","displayName":"%s","visibility":"PUBLIC"}`, name, name)
@@ -232,7 +232,7 @@ func TestImport_InvalidLineEndsIt(t *testing.T) {
 				return fault.Invalidf(nil, "no")
 			case id < "u:demo:n010":
 				<-bad // the lines before it end after it
-				settle()
+				untilBlocked()
 			}
 			return nil
 		}}
@@ -259,9 +259,9 @@ func TestImport_ReportsTheFirstFaultOfTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := recorder{}
 		to.before = func(_ context.Context, id string) error {
-			settle() // all have begun
+			untilBlocked() // all have begun
 			if id == "u:demo:n003" {
-				settle() // every other one has failed
+				untilBlocked() // every other one has failed
 			}
 			if id >= "u:demo:n003" {
 				return fault.Invalidf(nil, "no %s", id)
@@ -327,7 +327,7 @@ func TestImport_LinesOfOneTypeAreImportedConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// Each waits until nothing more can begin before one has ended.
 		var to recorder
-		to.before = func(context.Context, string) error { settle(); return nil }
+		to.before = func(context.Context, string) error { untilBlocked(); return nil }
 		if _, _, err := imported(t, strings.NewReader(fileOf(users(500)...)), &to, Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +359,7 @@ func TestImport_LineWaitsForTheLinesThatItNames(t *testing.T) {
 					t.Errorf("%s was begun before %s was stored", id, need)
 				}
 			}
-			if n := slices.Index(to.under, id); slices.Index(to.under[n+1:], id) >= 0 {
+			if n := slices.Index(to.running, id); slices.Index(to.running[n+1:], id) >= 0 {
 				t.Errorf("%s runs twice at once", id)
 			}
 			return nil
@@ -370,11 +370,11 @@ func TestImport_LineWaitsForTheLinesThatItNames(t *testing.T) {
 	}
 }
 
-func TestImport_LaterLineDoesNotHelpAnEarlierOne(t *testing.T) {
+func TestImport_LaterLineWaitsForTheLineThatNamesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := recorder{}
 		to.before = func(_ context.Context, id string) error {
-			settle()
+			untilBlocked()
 			if to.mu.Lock(); id == "g:demo:early" && slices.Contains(to.begun, "g:demo:late") {
 				t.Error("the later line was begun while the one that names it was running")
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLines(t *testing.T) {
+func TestLines_AreNumberedAndLimited(t *testing.T) {
 	full := strings.Repeat("x", MaxLine)
 	type got struct {
 		Number int
@@ -27,7 +27,7 @@ func TestLines(t *testing.T) {
 		{"blank lines count", "\n  \r\na\n\n\nb\n", []got{{3, 7, "a", nil}, {6, 11, "b", nil}}},
 		{"byte order mark", "\ufeffa\n\ufeffb\n", []got{{1, 5, "a", nil}, {2, 10, "\ufeffb", nil}}},
 		{"longest line", full + "\nb", []got{{1, MaxLine + 1, full, nil}, {2, MaxLine + 2, "b", nil}}},
-		{"too long a line is passed over", "a\n" + full + "x\nb\n",
+		{"too long a line is skipped", "a\n" + full + "x\nb\n",
 			[]got{{1, 2, "a", nil}, {2, MaxLine + 4, "", errTooLong}, {3, MaxLine + 6, "b", nil}}},
 		{"too long at the end", full + "xyz", []got{{1, MaxLine + 3, "", errTooLong}}},
 	} {

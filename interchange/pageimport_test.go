@@ -12,7 +12,7 @@ import (
 
 // A branch may become the current one after texts of another one were imported, and the text
 // that an interrupted change has left behind for a suggestion is replaced.
-func TestImport_OfPagesInAnotherOrder(t *testing.T) {
+func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 	store := openedStore(t)
 	services, _ := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	id, _ := page.ParseTextID("018d62a7b1b100000000000000000001")

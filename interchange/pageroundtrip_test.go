@@ -230,7 +230,7 @@ func deref[T any](p *T) any {
 	return *p
 }
 
-func TestRoundTrip_OfPages(t *testing.T) {
+func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 	from := openedStore(t)
 	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
@@ -264,7 +264,7 @@ func TestRoundTrip_OfPages(t *testing.T) {
 }
 
 // An import that ended between the row of a suggestion and its text is repeated.
-func TestImport_OfSuggestionsStoresMissingTexts(t *testing.T) {
+func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 	store := openedStore(t)
 	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
@@ -291,7 +291,7 @@ func TestImport_OfSuggestionsStoresMissingTexts(t *testing.T) {
 }
 
 // The longest text fits in a line, whatever its characters.
-func TestRoundTrip_OfTheLongestText(t *testing.T) {
+func TestRoundTrip_LongestTextFitsInALine(t *testing.T) {
 	from := openedStore(t)
 	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {

@@ -23,7 +23,7 @@ var (
 	changed = time.Date(2026, 11, 20, 17, 30, 0, 123456000, time.UTC)
 )
 
-func TestParse(t *testing.T) {
+func TestParse_ReadsEveryField(t *testing.T) {
 	for _, tc := range []struct {
 		name, line string
 		want       Line
@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 			`{"type":"user","id":"U:Demo:Ann","displayName":"Ann \"A\" Archer","email":"Ann@Demo.example","visibility":"PUBLIC","createdAt":"2026-11-01T09:00:00+01:00"}`,
 			Line{Type: TypeUser, User: &principal.ImportUser{ID: "u:demo:ann", DisplayName: `Ann "A" Archer`, Email: ptr("Ann@Demo.example"),
 				Visibility: principal.Public, CreatedAt: instant(created)}}},
-		{"user with nothing it may leave out, in another order",
+		{"user with required fields only, in another order",
 			`{"visibility":"PRIVATE","email":null,"createdAt":null,"displayName":"B","id":"u:demo:b","type":"user"}`,
 			Line{Type: TypeUser, User: &principal.ImportUser{ID: "u:demo:b", DisplayName: "B", Visibility: principal.Private}}},
 		{"group",
@@ -116,7 +116,7 @@ func TestParse_RefusesInvalidLines(t *testing.T) {
 		{"misspelt field", user(`,"eMail":"a@b.example"`), "eMail: is not a field here"},
 		{"field of another type", user(`,"members":[]`), "members: is not a field here"},
 		{"field missing", `{"type":"user","id":"u:demo:ann","visibility":"PUBLIC"}`, "displayName: is missing"},
-		{"null for what must be", `{"type":"user","id":null,"displayName":"A","visibility":"PUBLIC"}`, "id: must be a string, is null"},
+		{"null for a required field", `{"type":"user","id":null,"displayName":"A","visibility":"PUBLIC"}`, "id: must be a string, is null"},
 		{"wrong type of value", user(`,"email":7`), "email: must be a string, is a number"},
 		{"every fault at once", `{"type":"user","id":"x","displayName":true,"visibility":"public","createdAt":"yesterday"}`,
 			"id: not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>; displayName: must be a string, is a boolean; " +

@@ -37,9 +37,9 @@ var pastesWorld = `{"type":"paste","id":"p:00000000000000000000000000000001","ti
 {"type":"paste","id":"p:00000000000000000000000000000003","title":"T","body":"b","createdAt":"2023-12-31T23:59:59.999999Z","modifiedAt":"2023-12-31T23:59:59.999999Z","version":1}
 `
 
-// TestPastes_RoundTrip: an export contains the imported pastes without their secrets, and a
-// repeated import changes nothing.
-func TestPastes_RoundTrip(t *testing.T) {
+// TestRoundTrip_PastesStayTheSame: an export contains the imported pastes without their secrets,
+// and a repeated import changes nothing.
+func TestRoundTrip_PastesStayTheSame(t *testing.T) {
 	services := emptyServices(t, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	load := func(text string) (interchange.Summary, error) {
 		return interchange.Import(t.Context(), strings.NewReader(text), 0, services.Library, interchange.Options{})

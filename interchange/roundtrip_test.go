@@ -42,12 +42,12 @@ func (r *stopped) Now() time.Time { return r.at.Time() }
 // serviceAt returns the Service on a store, with a stopped clock.
 func serviceAt(t *testing.T, store backend.Store, at clock.Instant) *repair.Service {
 	t.Helper()
-	s, _ := drivenAt(t, store, at)
+	s, _ := serviceAndJournalAt(t, store, at)
 	return s
 }
 
-// drivenAt returns the Service with its journal.
-func drivenAt(t *testing.T, store backend.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
+// serviceAndJournalAt returns the Service with its journal.
+func serviceAndJournalAt(t *testing.T, store backend.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
@@ -91,7 +91,7 @@ func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 			t.Error(err)
 		}
 	}()
-	to, j := drivenAt(t, store, at)
+	to, j := serviceAndJournalAt(t, store, at)
 	file := exported(t, serviceAt(t, from, at))
 	if _, faults, err := load(t, to, file, interchange.Options{}); err != nil || len(faults) > 0 {
 		t.Fatalf("importing what was exported: %v: %q\n%s", err, faults, file)
@@ -191,12 +191,12 @@ func (n *newest) Suggestion(g exchange.ImportSuggestion) error {
 	return n.see(g.CreatedAt)
 }
 
-func TestRoundTrip_OfRandomOperations(t *testing.T) {
-	groups, followers, contents := 0, 0, 0
+func TestRoundTrip_RandomStoresStayTheSame(t *testing.T) {
+	groups, memberLines, contents := 0, 0, 0
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		store := emptyStore(t)
 		return oracle.Opened{Store: store, Done: func() {
-			// Games run in the future, and an import accepts only times in the past.
+			// Random operations run in the future, and an import accepts only times in the past.
 			var last newest
 			if err := serviceAt(t, store, 0).Export(t.Context(), &last); err != nil {
 				t.Fatal(err)
@@ -204,18 +204,18 @@ func TestRoundTrip_OfRandomOperations(t *testing.T) {
 			file := wantRoundTrip(t, store, last.at+1)
 			groups += strings.Count(file, `{"type":"group"`)
 			contents += strings.Count(file, `{"type":"content"`)
-			followers += strings.Count(file, `{"type":"members"`)
+			memberLines += strings.Count(file, `{"type":"members"`)
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
 		}}
 	})
-	if groups == 0 || followers == 0 || contents == 0 {
-		t.Errorf("the games made too few objects: %d groups, %d lines of members, %d contents", groups, followers, contents)
+	if groups == 0 || memberLines == 0 || contents == 0 {
+		t.Errorf("the random operations made too few objects: %d groups, %d lines of members, %d contents", groups, memberLines, contents)
 	}
 }
 
-func TestRoundTrip_OfTheDemo(t *testing.T) {
+func TestRoundTrip_DemoStaysTheSame(t *testing.T) {
 	var file bytes.Buffer
 	base := time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
 	packages := []demo.Package{
@@ -270,7 +270,7 @@ const cycles = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility
 {"type":"members","id":"g:demo:c","members":[{"principalId":"g:demo:d","role":"MEMBER"}]}
 `
 
-func TestRoundTrip_OfCycles(t *testing.T) {
+func TestRoundTrip_GroupCyclesStayTheSame(t *testing.T) {
 	store := emptyStore(t)
 	defer func() {
 		if err := store.Close(); err != nil {
@@ -286,7 +286,7 @@ func TestRoundTrip_OfCycles(t *testing.T) {
 	}
 }
 
-func TestRoundTrip_OfManyMembers(t *testing.T) {
+func TestRoundTrip_ManyMembersStayTheSame(t *testing.T) {
 	var file strings.Builder
 	role := func(i, last int) string {
 		if i == last {
@@ -319,9 +319,9 @@ func TestRoundTrip_OfManyMembers(t *testing.T) {
 	if _, faults, err := load(t, serviceAt(t, store, at), file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	told := wantRoundTrip(t, store, at)
+	export := wantRoundTrip(t, store, at)
 	// A group with 250 members has its own line and two lines of members.
-	if got, want := strings.Count(told, "\n"), n+4*3; got != want {
+	if got, want := strings.Count(export, "\n"), n+4*3; got != want {
 		t.Errorf("%d lines, want %d", got, want)
 	}
 }
@@ -358,7 +358,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 
 func fileOf(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-func TestImport_GroupsWithoutAManager(t *testing.T) {
+func TestImport_GroupsWithoutAManagerAreReported(t *testing.T) {
 	const (
 		ann   = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"}`
 		group = `{"type":"group","id":"g:demo:a","displayName":"A","visibility":"PUBLIC","membersFollow":true}`
@@ -373,7 +373,7 @@ func TestImport_GroupsWithoutAManager(t *testing.T) {
 		{"in a pipe", fileOf(ann, group), "line 2: membersFollow: no line of members gives this group a MANAGER", true, 2},
 		{"none of them a manager", fileOf(ann, group, weak), "line 2: membersFollow: no line of members gives this group a MANAGER", false, 0},
 		{"none of them a manager, in a pipe", fileOf(ann, group, weak), "line 3: a group needs at least one manager", true, 2},
-		{"members in both places", fileOf(ann, strings.TrimSuffix(group, "}")+`,"members":[]}`),
+		{"members although they follow", fileOf(ann, strings.TrimSuffix(group, "}")+`,"members":[]}`),
 			"line 2: members: must be omitted if membersFollow is true", false, 0},
 		{"another word", fileOf(strings.Replace(group, "true", `"yes"`, 1)),
 			"line 1: membersFollow: must be a boolean, is a string; members: is missing", false, 0},

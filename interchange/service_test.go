@@ -97,7 +97,7 @@ func wantClean(t *testing.T, s *repair.Service) {
 	}
 }
 
-func TestImport_IntoTheService(t *testing.T) {
+func TestImport_StoresEveryLine(t *testing.T) {
 	s := service(t)
 	sum, faults, err := load(t, s, story, interchange.Options{})
 	if err != nil || len(faults) > 0 {
@@ -174,7 +174,7 @@ func TestImport_RepetitionChangesNothing(t *testing.T) {
 	wantClean(t, s)
 }
 
-func TestImport_LinesThatTheDomainRefuses(t *testing.T) {
+func TestImport_LinesThatTheDomainRefusesStoreNothing(t *testing.T) {
 	bad := strings.Join([]string{
 		`{"type":"user","id":"u:demo:carl","displayName":" ","visibility":"PUBLIC"}`,
 		`{"type":"user","id":"u:demo:dan","displayName":"Dan","email":"nobody","visibility":"PUBLIC"}`,

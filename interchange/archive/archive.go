@@ -91,7 +91,7 @@ type MemberAt struct {
 	library.Member
 }
 
-// RowAt is an further row of an item with its item.
+// RowAt is a further row of an item, with its item.
 type RowAt struct {
 	Content library.ContentID
 	library.Row

@@ -123,7 +123,7 @@ func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 	return append(all, fmt.Sprint(shared), fmt.Sprint(in), fmt.Sprint(built))
 }
 
-func TestCopy_OfRandomOperations(t *testing.T) {
+func TestCopy_RandomStoreEqualsItsSource(t *testing.T) {
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
@@ -142,7 +142,8 @@ func TestCopy_OfRandomOperations(t *testing.T) {
 	})
 }
 
-// finish completes the pending work of a game: moves of hot items that are not due yet.
+// finish completes the work that random operations left pending: moves of hot items that are not
+// due yet.
 func finish(t *testing.T, store backend.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
@@ -224,7 +225,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	from, to := h.Store.(*pebblestore.Store), newStore(t)
 	defer closeStore(t, to)
 	text, draft := saveLongDraft(t, h)
-	names, err := naming.New(from, "desk", 10)
+	names, err := naming.New(from, "host", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	}
 	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TAKEN name")
-	more, err := naming.New(to, "desk", 10)
+	more, err := naming.New(to, "host", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
