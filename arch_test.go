@@ -123,7 +123,7 @@ func projectTree(t *testing.T) *tree {
 // at returns the position of a node, for messages.
 func (h *tree) at(n ast.Node) string { return h.fset.Position(n.Pos()).String() }
 
-// domain are the components that contain rules. They import one another as layers permits.
+// domain are the components that contain business rules. They import one another as layers permits.
 var domain = []string{"core", "principal", "library", "page", "paste", "lease"}
 
 // mayImport lists the components that each component may import in addition to its own packages and
@@ -163,11 +163,11 @@ var mayImport = map[string][]string{
 // unrestricted may import whatever it measures.
 var unrestricted = []string{"test/bench"}
 
-// standard lists the packages that import nothing but the standard library, the named packages, and
-// the domain. The conformance suites of a contract are exempt.
+// standard lists the packages that may import only the standard library, alsoAllowed and the
+// domain. The conformance suites of a contract are exempt.
 var standard = []string{"backend", "library", "library/exchange", "library/feed", "library/listing", "library/repair", "lease", "page", "paste", "principal"}
 
-// isStandard reports whether the package of a folder is one of them, or of core.
+// isStandard reports whether the package of a folder is listed in standard or belongs to core.
 func isStandard(dir string) bool {
 	return strings.HasPrefix(dir, "core/") || slices.Contains(standard, dir)
 }
@@ -175,6 +175,7 @@ func isStandard(dir string) bool {
 // coreOnly are the components that may import only core of the domain.
 var coreOnly = []string{"cassandra/session"}
 
+// alsoAllowed lists the libraries that the packages of standard may import.
 var alsoAllowed = []string{"golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm"}
 
 // libraries lists which components may import a library, by the prefix of its path, outside tests.
@@ -305,7 +306,7 @@ func componentsOf(imp string) (components []string, known bool) {
 // A folder name says what the folder contains; these words do not.
 var emptyWords = []string{"util", "utils", "helper", "helpers", "common", "misc", "model", "models", "shared", "lib", "pkg", "base"}
 
-func TestPackages_HaveAPurposeInArchitecture(t *testing.T) {
+func TestPackages_HaveACommentAndASpecificName(t *testing.T) {
 	h := projectTree(t)
 	documented := map[string]bool{}
 	for _, s := range h.sources {

@@ -56,7 +56,7 @@ func (r *renewal) write(cert, key string) {
 	}
 }
 
-// wants checks that new connections get the certificate with a number.
+// wants checks that new connections get certificate n.
 func (r *renewal) wants(n int, when string) {
 	r.t.Helper()
 	roots := x509.NewCertPool()
@@ -71,8 +71,8 @@ func (r *renewal) wants(n int, when string) {
 	}
 }
 
-// warnings counts the log lines that contain a text.
-func (r *renewal) warnings(text string) int { return strings.Count(r.served.out.String(), text) }
+// logged returns how often the log contains a text.
+func (r *renewal) logged(text string) int { return strings.Count(r.served.out.String(), text) }
 
 // TestCertificate_RenewedFilesAreUsed: new connections get the new certificate as soon as both
 // files are replaced, and the last valid one until then.
@@ -89,7 +89,7 @@ func TestCertificate_RenewedFilesAreUsed(t *testing.T) {
 	r.wants(2, "with both again")
 	r.write(r.certs[0], r.keys[0])
 	r.wants(0, "with the first ones again")
-	if used, refused := r.warnings("using a new certificate"), r.warnings("the new certificate cannot be used"); used != 3 || refused != 2 {
+	if used, refused := r.logged("using a new certificate"), r.logged("the new certificate cannot be used"); used != 3 || refused != 2 {
 		t.Errorf("logged %d and %d times:\n%s", used, refused, r.served.out)
 	}
 }
@@ -102,7 +102,7 @@ func TestCertificate_BadFilesKeepTheLastOne(t *testing.T) {
 	r.wants(0, "with a file of something else")
 	r.write(r.certs[1][:len(r.certs[1])/2], r.keys[1])
 	r.wants(0, "with half a certificate")
-	if n := r.warnings("the new certificate cannot be used"); n != 2 {
+	if n := r.logged("the new certificate cannot be used"); n != 2 {
 		t.Errorf("logged %d times:\n%s", n, r.served.out)
 	}
 	for range 2 {
@@ -113,12 +113,12 @@ func TestCertificate_BadFilesKeepTheLastOne(t *testing.T) {
 		r.write("", r.keys[1])
 		r.wants(0, "with half a certificate again")
 	}
-	if n := r.warnings("the certificate cannot be read;"); n != 2 {
+	if n := r.logged("the certificate cannot be read;"); n != 2 {
 		t.Errorf("logged %d times:\n%s", n, r.served.out)
 	}
 	r.write(r.certs[1], "")
 	r.wants(1, "with both")
-	if r.warnings("PRIVATE KEY") > 0 || r.warnings(strings.Split(r.keys[1], "\n")[1]) > 0 {
+	if r.logged("PRIVATE KEY") > 0 || r.logged(strings.Split(r.keys[1], "\n")[1]) > 0 {
 		t.Error("the log contains a key")
 	}
 }

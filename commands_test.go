@@ -28,15 +28,15 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"store without a keyspace": {serve("--store", "cassandra://a"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
 		"password in the name":     {serve("--store", "cassandra://me:secret@a/b"), []string{"store", "by flags"}},
 		"unreadable password":      {serve("--store", "cassandra://a/b", "--cassandra-password-file", "/nowhere"), []string{"cassandra-password-file", "a file that can be read"}},
-		"replication of nothing":   {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc1=0"), []string{"cassandra-replication", `"dc1=0"`, "at least 1"}},
-		"replication of a strange": {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc'=1"), []string{"cassandra-replication", `"dc'=1"`, "data centre"}},
-		"a host of no name":        {serve("--store", "cassandra://a,,c/b"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
+		"replication of 0":         {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc1=0"), []string{"cassandra-replication", `"dc1=0"`, "at least 1"}},
+		"a bad data centre":        {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc'=1"), []string{"cassandra-replication", `"dc'=1"`, "data centre"}},
+		"a host without a name":    {serve("--store", "cassandra://a,,c/b"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
 		"a keyspace in capitals":   {serve("--store", "cassandra://a/Carrel"), []string{"store", `"Carrel"`, "a-z, 0-9 and _"}},
-		"half of a client's pair":  {serve("--store", "cassandra://a/b", "--cassandra-cert", secret), []string{"cassandra-cert", "cassandra-key", "both or neither"}},
-		"the other half of it":     {serve("--store", "cassandra://a/b", "--cassandra-key", "/nowhere"), []string{"cassandra-cert", "cassandra-key", `"/nowhere"`, "both or neither"}},
-		"no key of the client":     {serve("--store", "cassandra://a/b", "--cassandra-cert", secret, "--cassandra-key", "/nowhere"), []string{"cassandra-key", `"/nowhere"`, "a file that can be read"}},
-		"no authorities":           {serve("--store", "cassandra://a/b", "--cassandra-ca", "/nowhere"), []string{"cassandra-ca", `"/nowhere"`, "a file that can be read"}},
-		"a time below nothing":     {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"), []string{"cassandra-timeout", `"-5s"`, "above the nodes' own timeouts"}},
+		"client key is missing":    {serve("--store", "cassandra://a/b", "--cassandra-cert", secret), []string{"cassandra-cert", "cassandra-key", "both or neither"}},
+		"client cert is missing":   {serve("--store", "cassandra://a/b", "--cassandra-key", "/nowhere"), []string{"cassandra-cert", "cassandra-key", `"/nowhere"`, "both or neither"}},
+		"unreadable client key":    {serve("--store", "cassandra://a/b", "--cassandra-cert", secret, "--cassandra-key", "/nowhere"), []string{"cassandra-key", `"/nowhere"`, "a file that can be read"}},
+		"unreadable authorities":   {serve("--store", "cassandra://a/b", "--cassandra-ca", "/nowhere"), []string{"cassandra-ca", `"/nowhere"`, "a file that can be read"}},
+		"a negative timeout":       {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"), []string{"cassandra-timeout", `"-5s"`, "above the nodes' own timeouts"}},
 		"no directory":             {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
 		"bad address":              {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
 		"bad admin address":        {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
@@ -45,26 +45,26 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"no secret":                {serve("--auth-hs256-file", secret+"x"), []string{"auth-hs256-file", secret + "x"}},
 		"short secret":             {serve("--auth-hs256-file", short), []string{"auth-hs256-file", "31 bytes", "at least 32"}},
 		"no key set":               {serve("--auth-jwks", garbage), []string{"auth-jwks"}},
-		"keys read all the time":   {serve("--auth-jwks", garbage, "--auth-jwks-every", "1ms"), []string{"auth-jwks-every", "1s"}},
-		"half of TLS":              {serve("--tls-cert", secret), []string{"tls-cert", "tls-key"}},
+		"keys read too often":      {serve("--auth-jwks", garbage, "--auth-jwks-every", "1ms"), []string{"auth-jwks-every", "1s"}},
+		"TLS without a key":        {serve("--tls-cert", secret), []string{"tls-cert", "tls-key"}},
 		"no key in the file":       {serve("--tls-cert", garbage, "--tls-key", secret), []string{"tls-cert, tls-key", garbage, secret, "as PEM"}},
 		"no certificate":           {serve("--tls-cert", secret+"x", "--tls-key", secret), []string{"tls-cert", secret + "x"}},
 		"star with cookies":        {serve("--cors-origin", "*", "--cors-credentials"), []string{"cors-origin", `"*"`, "credentials"}},
-		"origin of no scheme":      {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},
+		"origin without a scheme":  {serve("--cors-origin", "*.example.org"), []string{"cors-origin", `"*.example.org"`, "https://"}},
 		"no origin":                {serve("--cors-origin="), []string{"cors-origin", `""`, "https://app.example.org"}},
 		"no origin, spaced":        {serve("--cors-origin", " "), []string{"cors-origin"}},
-		"no origin beside one":     {serve("--cors-origin", "https://a.example", "--cors-origin="), []string{"cors-origin"}},
-		"no origin in between":     {serve("--cors-origin", "https://a.example,"), []string{"cors-origin"}},
+		"empty origin after one":   {serve("--cors-origin", "https://a.example", "--cors-origin="), []string{"cors-origin"}},
+		"comma without an origin":  {serve("--cors-origin", "https://a.example,"), []string{"cors-origin"}},
 		"no origin in the config":  {serve("--config", file(t, "c", `{"cors-origin":""}`)), []string{"cors-origin", `""`}},
 		"no origins in the config": {serve("--config", file(t, "c", `{"cors-origin":[]}`)), []string{"cors-origin", `""`}},
-		"an empty origin in it":    {serve("--config", file(t, "c", `{"cors-origin":["https://a.example",""]}`)), []string{"cors-origin"}},
+		"empty origin in config":   {serve("--config", file(t, "c", `{"cors-origin":["https://a.example",""]}`)), []string{"cors-origin"}},
 		"a boolean in words":       {serve("--dev=maybe"), []string{"--dev"}},
 		"long host id":             {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
 		"no config":                {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
-		"config is no JSON":        {serve("--config", garbage), []string{"config", garbage, "JSON object"}},
-		"config of a list":         {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
+		"config that is not JSON":  {serve("--config", garbage), []string{"config", garbage, "JSON object"}},
+		"config that is a list":    {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
 		"unknown key":              {serve("--config", file(t, "c", `{"lisen":"x"}`)), []string{"config", `"lisen"`}},
-		"key of a bad form":        {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},
+		"key with an object":       {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := command(t, c.args...)
@@ -87,9 +87,9 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	}
 }
 
-// TestWrongUsage_EmptyOriginInTheEnvironment: an empty variable is refused, and not treated like a
+// TestServe_EmptyOriginVariableIsRefused: an empty variable is refused, and not treated like a
 // missing one.
-func TestWrongUsage_EmptyOriginInTheEnvironment(t *testing.T) {
+func TestServe_EmptyOriginVariableIsRefused(t *testing.T) {
 	t.Setenv("CARREL_CORS_ORIGIN", "")
 	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--store", "pebble:"+filepath.Join(t.TempDir(), "store"), "--listen", "127.0.0.1:0")
 	if code != cli.ExitUsage || out != "" || !strings.Contains(errs, "cors-origin") {

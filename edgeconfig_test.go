@@ -85,15 +85,15 @@ func TestEdgeSettings_InvalidAreRefused(t *testing.T) {
 		says   string
 	}{
 		"an unknown limit":        {func(c *config.Config) { c.Limit = []string{"width=1"} }, "depth"},
-		"a limit of no value":     {func(c *config.Config) { c.Limit = []string{"depth"} }, "depth takes"},
-		"points of no rate":       {func(c *config.Config) { c.RateLimit, c.Limit = 0, []string{"address-points=9"} }, "rate-limit 0"},
-		"no time to answer in":    {func(c *config.Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "which is 25s"},
+		"a limit without a value": {func(c *config.Config) { c.Limit = []string{"depth"} }, "depth takes"},
+		"points without a rate":   {func(c *config.Config) { c.RateLimit, c.Limit = 0, []string{"address-points=9"} }, "rate-limit 0"},
+		"write-time too short":    {func(c *config.Config) { c.Limit = []string{"write-time=10s", "mutation-time=3s"} }, "which is 25s"},
 		"a rate below 0":          {func(c *config.Config) { c.RateLimit = -1 }, "rate-limit"},
-		"a proxy of no address":   {func(c *config.Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
-		"a manifest that is gone": {func(c *config.Config) { c.Documents = "gone.json" }, "gone.json"},
-		"a manifest of no form":   {func(c *config.Config) { c.Documents = file(t, "list.json", "[]") }, "documents"},
-		"a document not valid":    {func(c *config.Config) { c.Documents = bad }, "Bad"},
-		"cookies for nobody":      {func(c *config.Config) { c.CORSCredentials = true }, "cors-origin"},
+		"a proxy without address": {func(c *config.Config) { c.TrustedProxy = []string{"proxy"} }, "trusted-proxy"},
+		"a missing manifest":      {func(c *config.Config) { c.Documents = "gone.json" }, "gone.json"},
+		"manifest that is a list": {func(c *config.Config) { c.Documents = file(t, "list.json", "[]") }, "documents"},
+		"an invalid document":     {func(c *config.Config) { c.Documents = bad }, "Bad"},
+		"cookies without origins": {func(c *config.Config) { c.CORSCredentials = true }, "cors-origin"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig(t)

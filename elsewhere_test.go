@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestHostileTable_TestsOfOtherPackagesExist: the test that the hostile table names for a row of
-// another component exists, so that every row is tested.
+// TestHostileTable_TestsOfOtherPackagesExist: test/scenario has a table of hostile requests. The
+// list elsewhere names, for some rows, a test of another component; that test must exist, so that
+// every row is tested.
 func TestHostileTable_TestsOfOtherPackagesExist(t *testing.T) {
 	h := projectTree(t)
 	tests := map[string]bool{}

@@ -19,11 +19,11 @@ func TestExposure_OneWarningForEachSetting(t *testing.T) {
 			c.TrustedProxy, c.CORSOrigin, c.GraphiQL = []string{"10.0.0.0/8", "127.0.0.1", "::1"}, config.Origins{"https://app.example.org"}, true
 		}, nil},
 		"development":                {func(c *config.Config) { c.Dev = true }, []string{"--dev"}},
-		"an admin address of all":    {func(c *config.Config) { c.AdminListen = "0.0.0.0:0" }, []string{"--admin-listen"}},
-		"an admin address of none":   {func(c *config.Config) { c.AdminListen = ":0" }, []string{"--admin-listen"}},
-		"an admin address by name":   {func(c *config.Config) { c.AdminListen = "localhost:0" }, nil},
+		"admin on 0.0.0.0":           {func(c *config.Config) { c.AdminListen = "0.0.0.0:0" }, []string{"--admin-listen"}},
+		"admin without a host":       {func(c *config.Config) { c.AdminListen = ":0" }, []string{"--admin-listen"}},
+		"admin on localhost":         {func(c *config.Config) { c.AdminListen = "localhost:0" }, nil},
 		"every proxy":                {func(c *config.Config) { c.TrustedProxy = []string{"10.0.0.0/8", "0.0.0.0/0"} }, []string{"--trusted-proxy"}},
-		"every proxy, and once more": {func(c *config.Config) { c.TrustedProxy = []string{"::/0", "0.0.0.0/0"} }, []string{"--trusted-proxy", "--trusted-proxy"}},
+		"every proxy, IPv4 and IPv6": {func(c *config.Config) { c.TrustedProxy = []string{"::/0", "0.0.0.0/0"} }, []string{"--trusted-proxy", "--trusted-proxy"}},
 		"every site":                 {func(c *config.Config) { c.CORSOrigin = config.Origins{"https://app.example.org", "*"} }, []string{"--cors-origin"}},
 		"everything": {func(c *config.Config) {
 			c.Dev, c.AdminListen, c.TrustedProxy, c.CORSOrigin = true, "0.0.0.0:0", []string{"0.0.0.0/0"}, config.Origins{"*"}

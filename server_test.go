@@ -115,7 +115,7 @@ func TestServe_MetricsAreOnTheAdminAddress(t *testing.T) {
 	}
 }
 
-func TestServe_DevelopmentFeatures(t *testing.T) {
+func TestServe_DevelopmentHasPagesTokensAndIntrospection(t *testing.T) {
 	cfg := testConfig(t)
 	dora := file(t, "demo.jsonl", `{"type":"user","id":"u:demo:dora","displayName":"Dora","email":"dora@demo.example","visibility":"PUBLIC"}`+"\n")
 	if code, _, errs := command(t, "import", dora, "--store", cfg.Store); code != 0 {
@@ -203,7 +203,7 @@ func TestGraphiQL_CanBeEnabledInProduction(t *testing.T) {
 	}
 }
 
-// heldBack is an output that blocks after the first line until it is released.
+// heldBack is an output that blocks when the address of GraphiQL is written, until free is closed.
 type heldBack struct {
 	*firstLine
 	free chan struct{}
@@ -216,8 +216,9 @@ func (h heldBack) Write(p []byte) (int, error) {
 	return h.firstLine.Write(p)
 }
 
-// TestServe_DoesNotWaitForPrintedTokens: printing tokens reads the store. A silent store, or a
-// stopped terminal, once kept a gateway from serving after it had announced its addresses.
+// TestServe_DoesNotWaitForPrintedTokens: printing tokens reads the store. A store that did not
+// answer, or a stopped terminal, once kept a gateway from serving after it had announced its
+// addresses.
 func TestServe_DoesNotWaitForPrintedTokens(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Dev = true
@@ -315,7 +316,7 @@ func TestTLS_OffersHTTP2(t *testing.T) {
 	}
 }
 
-func TestServe_LimitsThatOnlyWarn(t *testing.T) {
+func TestServe_WarnOnlyLimitsAreLogged(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.Limits = "warn"
 	s := serve(t, cfg)
@@ -332,7 +333,7 @@ func TestServe_LimitsThatOnlyWarn(t *testing.T) {
 	}
 }
 
-func TestServe_ProfileDocumentsAndProxies(t *testing.T) {
+func TestServe_AppliesProfileAndDocuments(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.HTTPProfile, cfg.TrustedProxy = "draft", []string{"127.0.0.1", "10.0.0.0/8"}
 	cfg.Documents = file(t, "documents.json", `{"Name":"{__typename}"}`)

@@ -14,7 +14,7 @@ import (
 // typedsmells_test.go.
 
 // A function longer than maxFunctionLines contains a second one. A resolver longer than
-// maxResolverLines contains rules.
+// maxResolverLines contains business rules.
 const (
 	maxFunctionLines = 60
 	maxTestLines     = 100 // tables of cases are data
@@ -101,18 +101,18 @@ var forbiddenCalls = []struct {
 	{"log", "Fatal", everywhere, "only main ends the process, with an exit code"},
 	{"log", "Fatalf", everywhere, "only main ends the process, with an exit code"},
 	{"log", "Fatalln", everywhere, "only main ends the process, with an exit code"},
-	{"time", "Now", rules, "time comes from the Runtime"},
-	{"time", "Since", rules, "time comes from the Runtime"},
-	{"time", "Until", rules, "time comes from the Runtime"},
-	{"time", "After", rules, "waiting goes through the Runtime"},
-	{"time", "AfterFunc", rules, "waiting goes through the Runtime"},
-	{"time", "NewTimer", rules, "waiting goes through the Runtime"},
-	{"time", "NewTicker", rules, "waiting goes through the Runtime"},
-	{"time", "Tick", rules, "waiting goes through the Runtime"},
-	{"context", "WithTimeout", rules, "deadlines come from the Runtime"},
-	{"context", "WithDeadline", rules, "deadlines come from the Runtime"},
-	{"context", "WithoutCancel", rules, "the Runtime detaches"},
-	{"context", "AfterFunc", rules, "it starts a goroutine; tasks are started by the Runtime"},
+	{"time", "Now", simulated, "time comes from the Runtime"},
+	{"time", "Since", simulated, "time comes from the Runtime"},
+	{"time", "Until", simulated, "time comes from the Runtime"},
+	{"time", "After", simulated, "waiting goes through the Runtime"},
+	{"time", "AfterFunc", simulated, "waiting goes through the Runtime"},
+	{"time", "NewTimer", simulated, "waiting goes through the Runtime"},
+	{"time", "NewTicker", simulated, "waiting goes through the Runtime"},
+	{"time", "Tick", simulated, "waiting goes through the Runtime"},
+	{"context", "WithTimeout", simulated, "deadlines come from the Runtime"},
+	{"context", "WithDeadline", simulated, "deadlines come from the Runtime"},
+	{"context", "WithoutCancel", simulated, "the Runtime detaches"},
+	{"context", "AfterFunc", simulated, "it starts a goroutine; tasks are started by the Runtime"},
 }
 
 func everywhere(*source) bool { return true }
@@ -122,9 +122,9 @@ func product(s *source) bool {
 	return !s.test && s.syntax.Name.Name != "main" && s.component != "test/bench"
 }
 
-// rules reports whether the simulator drives the file's package step by step. The one file that
+// simulated reports whether the simulator runs the file's package step by step. The one file that
 // connects to the real world is exempt.
-func rules(s *source) bool {
+func simulated(s *source) bool {
 	return !s.test && isStandard(path.Dir(s.path)) && s.path != "core/sched/real.go"
 }
 
@@ -172,7 +172,7 @@ func importNames(s *source) map[string]string {
 func TestDomain_UsesTheRuntimeForConcurrency(t *testing.T) {
 	h := projectTree(t)
 	for _, s := range h.sources {
-		if !rules(s) {
+		if !simulated(s) {
 			continue
 		}
 		for _, imp := range s.imports() {
