@@ -137,7 +137,7 @@ func underWay() *fault.Error {
 // repetition returns the current state of the lease that the same request has created
 // before. The first attempt has not ended while the lease lacks a key or its full time.
 func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acquired, error) {
-	l, err := s.settled(ctx, l)
+	l, err := s.expireIfOverdue(ctx, l)
 	if err != nil {
 		return nil, err
 	}

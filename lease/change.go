@@ -99,8 +99,8 @@ func (s *Service) change(ctx context.Context, id ID, plan func(before *Lease) (*
 	return l, nil
 }
 
-// settled returns a lease, after making it expire if its deadline has passed.
-func (s *Service) settled(ctx context.Context, l *Lease) (*Lease, error) {
+// expireIfOverdue makes a lease expire if its deadline has passed, and returns the lease.
+func (s *Service) expireIfOverdue(ctx context.Context, l *Lease) (*Lease, error) {
 	if !l.overdue(s.Now()) {
 		return l, nil
 	}

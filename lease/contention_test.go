@@ -34,8 +34,8 @@ func (o *holders) take(client int, keys []string) (collision string) {
 	return ""
 }
 
-// give records that keys are about to be released.
-func (o *holders) give(keys []string) {
+// release records that keys are about to be released.
+func (o *holders) release(keys []string) {
 	o.Lock()
 	defer o.Unlock()
 	for _, k := range keys {
@@ -45,7 +45,7 @@ func (o *holders) give(keys []string) {
 
 // 200 clients of two processes request some of 50 keys. Each gets its keys in the end, and no
 // key ever has two holders.
-func TestAcquire_200ClientsFor50Keys(t *testing.T) {
+func TestAcquire_200ClientsFor50KeysNeverShareAKey(t *testing.T) {
 	const clients, keys = 200, 50
 	h := newLeases(t, nil)
 	rt := sched.NewReal()
@@ -83,7 +83,7 @@ func TestAcquire_200ClientsFor50Keys(t *testing.T) {
 					t.Error(c)
 				}
 				wins[n]++
-				held.give(mine)
+				held.release(mine)
 				if _, err := svc.Cancel(context.Background(), end(a)); err != nil {
 					t.Error(err)
 				}
@@ -145,17 +145,17 @@ func TestAcquire_OneOfManyGetsTheSameKeys(t *testing.T) {
 }
 
 // A lease gets keys that nobody holds any more, even if old claims of them remain.
-func TestAcquire_TakesKeysOver(t *testing.T) {
+func TestAcquire_TakesKeysWithOldClaims(t *testing.T) {
 	h := newLeases(t, nil)
 	claims := claim.New(h.Store, h.Runtime)
 	for key, record := range map[string]string{
-		"of no lease":          "l:00000000000000000000000000000000",
-		"of one that is over":  string(h.acquire(h.Leases, h.bob, nil, "x").Lease.ID),
-		"of one without a key": string(h.acquire(h.late.Leases, h.bob, backendtest.Ptr(1000), "y").Lease.ID),
+		"of no lease":         "l:00000000000000000000000000000000",
+		"of one that is over": string(h.acquire(h.Leases, h.bob, nil, "x").Lease.ID),
+		"of one without this": string(h.acquire(h.late.Leases, h.bob, backendtest.Ptr(1000), "y").Lease.ID),
 	} {
 		if err := claims.Take(t.Context(), claim.Leased(key), record, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.acquire(h.nextDay.Leases, h.ann, hour, "of no lease", "of one that is over", "of one without a key", "x", "y")
+	h.acquire(h.nextDay.Leases, h.ann, hour, "of no lease", "of one that is over", "of one without this", "x", "y")
 }

@@ -170,7 +170,7 @@ func TestSweep_RemovesRemainingClaims(t *testing.T) {
 }
 
 // Each unknown outcome of a write is resolved, whether the write was applied or not.
-func TestLease_UnknownOutcomes(t *testing.T) {
+func TestLease_UnknownOutcomesAreResolved(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		for _, seq := range []int64{1, 2} {
 			h, f := newFaulty(t)
@@ -203,7 +203,7 @@ func TestLease_UnknownOutcomes(t *testing.T) {
 }
 
 // A confirm whose outcome is unknown, and that lost against a cancel, fails with CANCELLED.
-func TestConfirm_UnknownOutcomeAfterACancel(t *testing.T) {
+func TestConfirm_UnknownOutcomeAfterACancelIsCancelled(t *testing.T) {
 	h, f := newFaulty(t)
 	a := h.acquire(h.Leases, h.ann, nil, "a")
 	rt := sched.NewReal()

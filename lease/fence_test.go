@@ -21,7 +21,7 @@ func (c *clocked) Now() time.Time { return time.UnixMicro(c.now.Load()) }
 
 // A contender takes a key from a lease only after the lease has expired in exactly the state
 // that the contender has read.
-func TestFence_RefusesALaterConfirm(t *testing.T) {
+func TestFence_ExpiresOnlyTheStateThatWasRead(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}
 	rt.now.Store(h.Runtime.Now().UnixMicro())
@@ -64,7 +64,7 @@ func TestFence_RefusesALaterConfirm(t *testing.T) {
 }
 
 // The deadline is the first instant at which a lease can no longer be confirmed.
-func TestConfirm_AtTheDeadline(t *testing.T) {
+func TestConfirm_FailsAtTheDeadline(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := &clocked{Real: h.Runtime}
 	rt.now.Store(h.Runtime.Now().UnixMicro())

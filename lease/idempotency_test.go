@@ -67,7 +67,7 @@ func TestAcquire_RefusalsAreNotKept(t *testing.T) {
 
 // The first attempt was interrupted before it had its keys. A repetition cannot distinguish
 // that from an attempt that is still running, so it fails until the deadline.
-func TestAcquire_RepetitionOfAnInterruptedAttempt(t *testing.T) {
+func TestAcquire_RepetitionOfAnInterruptedAttemptFailsUntilTheDeadline(t *testing.T) {
 	h := newLeases(t, nil)
 	ctx := t.Context()
 	first, err := h.Leases.Acquire(ctx, h.ann, keyed("r", "a", "b"))
@@ -87,9 +87,9 @@ func TestAcquire_RepetitionOfAnInterruptedAttempt(t *testing.T) {
 	}
 }
 
-// At most one of two concurrent requests with the same idempotency key and different inputs
+// Exactly one of two concurrent requests with the same idempotency key and different inputs
 // creates a lease.
-func TestAcquire_TwoInputsWithOneKey(t *testing.T) {
+func TestAcquire_OneOfTwoInputsWithTheSameKeySucceeds(t *testing.T) {
 	for range 20 {
 		h := newLeases(t, nil)
 		var errs [2]error

@@ -85,10 +85,10 @@ func (l *Lease) Tenant() string { return l.Owner.Tenant() }
 // IsConfirmed reports whether the keys are held permanently.
 func (l *Lease) IsConfirmed() bool { return l.State == Confirmed }
 
-// IsCancelled reports whether the keys were given up.
+// IsCancelled reports whether the lease was cancelled or refused.
 func (l *Lease) IsCancelled() bool { return l.State == Cancelled || l.State == Refused }
 
-// IsExpired reports whether the deadline has passed.
+// IsExpired reports whether the lease is in state Expired.
 func (l *Lease) IsExpired() bool { return l.State == Expired }
 
 // String returns the name of the state in the API. A refused lease, which nobody ever got, is

@@ -133,13 +133,13 @@ func TestAcquire_RefusesMalformedInput(t *testing.T) {
 		want []string
 	}{
 		{"no document", lease.Acquire{}, []string{"INVALID documents"}},
-		{"as many documents as may be", lease.Acquire{Documents: documents(many[1:]...)}, nil},
+		{"the most documents that are allowed", lease.Acquire{Documents: documents(many[1:]...)}, nil},
 		{"one document too many", lease.Acquire{Documents: documents(many...)}, []string{"TOO_MANY documents"}},
 		{"the longest key", lease.Acquire{Documents: documents(long)}, nil},
 		{"a key that is too long, an empty one, and one that is no UTF-8", lease.Acquire{Documents: documents(long+"k", "a", "", "\xff")},
 			[]string{"INVALID documents.0.key", "INVALID documents.2.key", "INVALID documents.3.key"}},
 		{"a key twice", lease.Acquire{Documents: documents("b", "c", "b")}, []string{"INVALID documents.2.key"}},
-		{"as much as may be", lease.Acquire{Documents: []lease.Document{{Key: "d", Value: &big}, {Key: "e", Value: &big}}}, nil},
+		{"the most bytes that are allowed", lease.Acquire{Documents: []lease.Document{{Key: "d", Value: &big}, {Key: "e", Value: &big}}}, nil},
 		{"a byte too much", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: &big}, {Key: "g", Value: &more}}}, []string{"INVALID documents"}},
 		{"a value that is no UTF-8", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: backendtest.Ptr("\xff")}}}, []string{"INVALID documents.0.value"}},
 		{"no time", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(0)}, []string{"INVALID ttlMs"}},

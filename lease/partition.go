@@ -7,8 +7,8 @@ import (
 )
 
 // partition reads a lease, for a creation with an idempotency key. A refused lease has no request,
-// so the idempotency key is free again, but its id stays in use. An id is claimed by storing a
-// refused lease with the request of the claim, which nothing can replace.
+// so the idempotency key is free again, but the id of the lease stays in use. To claim an id, the
+// claim stores a refused lease with its request. Nothing can replace that lease.
 func (s *Service) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	l, err := s.read(ctx, ID(globalID))
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, er
 	case !l.opens(token):
 		return nil, fault.Forbiddenf(nil, "this is not the token of the lease")
 	}
-	return s.settled(ctx, l)
+	return s.expireIfOverdue(ctx, l)
 }
 
 // KeyAvailable reports whether a key could be leased now. Its error is BAD_USER_INPUT if the

@@ -30,7 +30,7 @@ func (s *Service) expire(ctx context.Context, d commit.Due) (done bool, err erro
 // lease, and removes its row a day later. It reports whether the hint of a time can be
 // removed: if the deadline is later, the lease has another hint for it.
 func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done bool, err error) {
-	if l, err = s.settled(ctx, l); err != nil {
+	if l, err = s.expireIfOverdue(ctx, l); err != nil {
 		return false, err
 	}
 	switch {

@@ -14,9 +14,9 @@ import (
 // halfAMinute is the longest time that a lease lasts before it has its keys.
 const halfAMinute = 30 * time.Second
 
-// beforeWholeTime makes the store call do instead of the write that extends a lease to its full
+// onExtension makes the store call do instead of the write that extends a lease to its full
 // time.
-func (f *faulty) beforeWholeTime(do func(next func() (lease.Row, error)) (lease.Row, error)) {
+func (f *faulty) onExtension(do func(next func() (lease.Row, error)) (lease.Row, error)) {
 	f.set(func() {
 		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
 			if r.Seq == 2 {
@@ -40,7 +40,7 @@ var errDied = errors.New("the gateway died")
 // A gateway that dies before its lease has its full time holds the keys for half a minute.
 func TestAcquire_DeadGatewaysHoldKeysForHalfAMinute(t *testing.T) {
 	h, f := newFaulty(t)
-	f.beforeWholeTime(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errDied })
+	f.onExtension(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errDied })
 	if err := h.tryAcquireFor(h.Leases, hour, "a"); !errors.Is(err, errDied) {
 		t.Fatalf("acquiring: %v", err)
 	}
@@ -89,7 +89,7 @@ func TestAcquire_ResolvesAnUnknownExtension(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		h, f := newFaulty(t)
 		lost := 2
-		f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+		f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
 			if lost == 0 {
 				return next()
 			}
@@ -114,7 +114,7 @@ func TestAcquire_EndsALeaseWithUnresolvedExtension(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		h, f := newFaulty(t)
 		failures := 0
-		f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+		f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
 			if failures++; failures > 10 { // the number of attempts
 				return next() // the end of the lease
 			}
@@ -134,11 +134,11 @@ func TestAcquire_EndsALeaseWithUnresolvedExtension(t *testing.T) {
 	}
 }
 
-// If the outcome of ending it is unknown too, the error says so.
+// If both the outcome of the extension and that of ending the lease are unknown, the error says so.
 func TestAcquire_ReturnsAnUnknownOutcome(t *testing.T) {
 	t.Parallel() // it takes the 5 s for which a gateway tries to end a lease
 	h, f := newFaulty(t)
-	f.beforeWholeTime(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errUnknown })
+	f.onExtension(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errUnknown })
 	if err := h.tryAcquireFor(h.Leases, hour, "a"); fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
 		t.Errorf("acquiring: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 	rt := sched.NewReal()
 	defer rt.Close()
 	other := h.otherProcess(rt)
-	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+	f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
 		got, err := other.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
 		if fault.CodeOf(err) != fault.Unavailable || fault.ListOf(err)[0].RetryAfter == 0 {
 			t.Errorf("the repetition: %+v, %v", got, err)
@@ -174,7 +174,7 @@ func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 func TestAcquire_ExpiredLeaseIsNotReturned(t *testing.T) {
 	h, f := newFaulty(t)
 	ahead := h.After(halfAMinute).Leases
-	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+	f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
 		f.set(func() { f.commitLease = nil })
 		h.acquire(ahead, h.bob, hour, "a")
 		return next()
@@ -201,7 +201,7 @@ func TestAcquire_PutsAHintForItsFullTime(t *testing.T) {
 		return all
 	}
 	var before []clock.Instant
-	f.beforeWholeTime(func(next func() (lease.Row, error)) (lease.Row, error) {
+	f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
 		before = deadlines()
 		return next()
 	})
