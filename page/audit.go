@@ -22,7 +22,7 @@ func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(f
 	if h.Page == nil {
 		return 0, nil
 	}
-	a := &audit{s: s, id: h.ID, wrong: wrong, at: map[branchLocale]*auditedLine{}}
+	a := &audit{s: s, id: h.ID, wrong: wrong, at: map[branchLocale]*auditedLocale{}}
 	if a.head, err = DecodeHead(h.Page); err != nil {
 		wrong("the part of its header about its page cannot be read")
 		return 0, nil
@@ -82,18 +82,18 @@ type audit struct {
 	wrong func(format string, args ...any)
 
 	branches int // the greatest number of a branch with a row
-	lines    []*auditedLine
-	at       map[branchLocale]*auditedLine
+	locales  []*auditedLocale
+	at       map[branchLocale]*auditedLocale
 	open     int // suggestions
 	// revisions is the number of revisions in all locales and branches.
 	revisions int
 	texts     []auditedText
 }
 
-// auditedLine is a line, with the number of its revisions that were found.
-type auditedLine struct {
+// auditedLocale is the row of a locale in a branch, with the number of revisions that were found.
+type auditedLocale struct {
 	branchLocale
-	Line
+	LocaleRow
 	found int
 }
 
@@ -143,11 +143,11 @@ func (a *audit) branch(r library.Row) error {
 		_, err := decodeBranch(r.Value)
 		return err
 	}
-	l := &auditedLine{branchLocale: branchLocale{n, locale}}
-	if l.Line, err = decodeLine(r.Value); err != nil {
+	l := &auditedLocale{branchLocale: branchLocale{n, locale}}
+	if l.LocaleRow, err = decodeLocaleRow(r.Value); err != nil {
 		return err
 	}
-	a.lines, a.at[l.branchLocale] = append(a.lines, l), l
+	a.locales, a.at[l.branchLocale] = append(a.locales, l), l
 	return nil
 }
 
@@ -160,8 +160,8 @@ func (a *audit) revision(r library.Row) error {
 	a.revisions++
 	l := a.at[branchLocale{branch, locale}]
 	if l == nil {
-		l = &auditedLine{branchLocale: branchLocale{branch, locale}, Line: noLine}
-		a.lines, a.at[l.branchLocale] = append(a.lines, l), l
+		l = &auditedLocale{branchLocale: branchLocale{branch, locale}, LocaleRow: noRevisions}
+		a.locales, a.at[l.branchLocale] = append(a.locales, l), l
 	}
 	if n != l.found {
 		a.wrong("revision %d of branch %d, locale %q, has no row", l.found, branch, locale)
@@ -170,7 +170,7 @@ func (a *audit) revision(r library.Row) error {
 	row, err := decodeRevision(r.Value)
 	shown := l.Branch == a.head.Current && l.branchLocale.Locale == a.head.Locale && l.Current == n
 	if err == nil && shown && row.Title != a.head.Title {
-		a.wrong("its header has another title of the shown text than revision %d of branch %d, locale %q", n, branch, locale)
+		a.wrong("the title in its header differs from that of the shown text, revision %d of branch %d, locale %q", n, branch, locale)
 	}
 	if err == nil && row.Text.ID != (TextID{}) {
 		a.texts = append(a.texts, auditedText{row.Text.ID, r.Key})
@@ -218,7 +218,7 @@ func (a *audit) checkTexts(ctx context.Context) error {
 	return nil
 }
 
-// compare compares the head and the lines with the rows that were found.
+// compare compares the head and the rows of locales with the revisions that were found.
 func (a *audit) compare() {
 	if last := max(a.branches, 1); last < a.head.Last {
 		a.wrong("branch %d has no row", last+1)
@@ -228,7 +228,7 @@ func (a *audit) compare() {
 	}
 	own := !a.head.Begun
 	var shown []Shown
-	for _, l := range a.lines {
+	for _, l := range a.locales {
 		if l.Branch == a.head.Current && l.Current != None {
 			shown = append(shown, Shown{l.branchLocale.Locale, l.Current})
 		}
@@ -243,7 +243,7 @@ func (a *audit) compare() {
 	if !own {
 		a.wrong("there is no revision in the item's own locale %q", a.head.Locale)
 	}
-	if !a.head.Begun && len(a.lines) > 0 {
+	if !a.head.Begun && len(a.locales) > 0 {
 		a.wrong("its header says that there is no text, but there is one")
 	}
 }

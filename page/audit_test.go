@@ -64,12 +64,12 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 		{"a branch too many", func(h *page.Head) { h.Last, h.Current = 3, 3 }, nil, "branch 3 has no row"},
 		{"no current revision", same, []library.Row{no(page.RevisionKeyOf(1, "", 1))}, `branch 1, locale "", counts 2 revisions and has 1`},
 		{"a gap in the revisions", same, []library.Row{no(page.RevisionKeyOf(1, "", 0))}, `revision 0 of branch 1, locale "", has no row`},
-		{"a line that was lost", same, []library.Row{no(page.LineKey(2, ""))}, `branch 2, locale "", counts 0 revisions and has 1`},
-		{"a line that is behind", same, []library.Row{{RowKey: page.LineKey(1, ""), Value: page.Line{}.Encode()}}, `branch 1, locale "", counts 1 revisions and has 2`},
-		{"a line of nonsense", same, []library.Row{{RowKey: page.LineKey(1, ""), Value: []byte{1}}}, "cannot be read"},
+		{"no row of a locale", same, []library.Row{no(page.LocaleKey(2, ""))}, `branch 2, locale "", counts 0 revisions and has 1`},
+		{"an older row of a locale", same, []library.Row{{RowKey: page.LocaleKey(1, ""), Value: page.LocaleRow{}.Encode()}}, `branch 1, locale "", counts 1 revisions and has 2`},
+		{"a row of a locale that cannot be decoded", same, []library.Row{{RowKey: page.LocaleKey(1, ""), Value: []byte{1}}}, "cannot be read"},
 		{"a page that has not begun", func(h *page.Head) { h.Begun = false }, nil, "its header says that there is no text"},
 		{"another text that is shown", func(h *page.Head) { h.Shown[0].Number++ }, nil, "visitors see"},
-		{"another title that is shown", func(h *page.Head) { h.Title = "x" }, nil, "its header has another title"},
+		{"another title that is shown", func(h *page.Head) { h.Title = "x" }, nil, "the title in its header differs"},
 		{"another own locale", func(h *page.Head) { h.Locale = "fr" }, nil, `there is no revision in the item's own locale "fr"`},
 	} {
 		h, id := audited(t)
@@ -78,8 +78,8 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 	}
 }
 
-// An audit reads rows in several steps.
-func TestAudit_OfManyRevisions(t *testing.T) {
+// An audit reads many rows in several steps.
+func TestAudit_ReportsDamageAmongManyRevisions(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	ann := backendtest.Ann()
@@ -142,7 +142,7 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 	if _, err := h.Store.PutDraft(t.Context(), damaged, nil); err != nil {
 		t.Fatal(err)
 	}
-	h.wantReported("a draft of nonsense", `u:acme:bob: the draft "x" cannot be read`)
+	h.wantReported("a draft that cannot be decoded", `u:acme:bob: the draft "x" cannot be read`)
 }
 
 // wantReported checks that one of the audit's details contains all words.

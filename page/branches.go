@@ -26,7 +26,7 @@ type BranchOutcome struct {
 	Libraries int
 }
 
-// CreateBranch adds a branch to an item. It does not become current. Only editors may do so.
+// CreateBranch adds a branch to an item. Only editors may add one. The new branch is not current.
 func (s *Service) CreateBranch(ctx context.Context, v *principal.Viewer, in CreateBranch) (*BranchOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
@@ -55,13 +55,13 @@ func noRows(*library.Header) []library.RowKey { return nil }
 
 // currentTexts reads the current revisions of a branch, ordered by locale.
 func (s *Service) currentTexts(ctx context.Context, id library.ContentID, branch int) ([]copied, error) {
-	lines, err := s.lines(ctx, id, branch)
+	localeRows, err := s.localeRows(ctx, id, branch)
 	if err != nil {
 		return nil, err
 	}
 	var texts []copied
 	var keys []library.RowKey
-	for _, l := range lines {
+	for _, l := range localeRows {
 		if l.Current != None {
 			texts, keys = append(texts, copied{locale: l.locale}), append(keys, revisionKey(branch, l.locale, l.Current))
 		}
@@ -81,28 +81,28 @@ func (s *Service) currentTexts(ctx context.Context, id library.ContentID, branch
 	return texts, nil
 }
 
-// localeLine is a line with its locale.
-type localeLine struct {
+// storedLocale is a locale of a branch with its row.
+type storedLocale struct {
 	locale string
-	Line
+	LocaleRow
 }
 
-// lines reads the lines of all locales of a branch, ordered by locale.
-func (s *Service) lines(ctx context.Context, id library.ContentID, branch int) ([]localeLine, error) {
-	slice := linesOf(id, branch)
+// localeRows reads the rows of all locales of a branch, ordered by locale.
+func (s *Service) localeRows(ctx context.Context, id library.ContentID, branch int) ([]storedLocale, error) {
+	slice := localeSlice(id, branch)
 	slice.Limit = MaxLocales
 	rows, err := s.contents.PageRows(ctx, slice)
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]localeLine, len(rows))
+	localeRows := make([]storedLocale, len(rows))
 	for i, r := range rows {
-		lines[i].locale = localeOf(r.Key)
-		if lines[i].Line, err = decodeLine(r.Value); err != nil {
+		localeRows[i].locale = localeOf(r.Key)
+		if localeRows[i].LocaleRow, err = decodeLocaleRow(r.Value); err != nil {
 			return nil, err
 		}
 	}
-	return lines, nil
+	return localeRows, nil
 }
 
 // SetCurrentBranch is the input of Service.SetCurrentBranch.
@@ -122,7 +122,7 @@ func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in 
 		return nil, err
 	}
 	ownLine := func(h *library.Header) []library.RowKey {
-		return []library.RowKey{lineKey(in.Branch, guessHead(h).Locale)}
+		return []library.RowKey{localeKey(in.Branch, guessHead(h).Locale)}
 	}
 	return s.changeBranch(ctx, c, ownLine, func(ctx context.Context, t *library.ItemReading, e *edit) (int, error) {
 		if err := e.head.requireBranch(in.Branch, "branch"); err != nil {
@@ -135,28 +135,28 @@ func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in 
 			e.head.Working = in.Branch
 			return in.Branch, nil
 		}
-		lines, own, err := s.shownBy(ctx, t, in.Branch)
-		if err == nil && !e.makeCurrent(in.Branch, lines, own) {
+		localeRows, own, err := s.shownBy(ctx, t, in.Branch)
+		if err == nil && !e.makeCurrent(in.Branch, localeRows, own) {
 			err = errNothing
 		}
 		return in.Branch, err
 	})
 }
 
-// shownBy returns the lines of a branch, and the current revision of the item's own locale in it,
-// or nil if there is none. The line of that locale must be the first row of t. If nothing was
+// shownBy returns the locales of a branch, and the current revision of the item's own locale in it,
+// or nil if there is none. The row of that locale must be the first row of t. If nothing was
 // published in the branch, visitors would see nothing, and shownBy returns an error.
-func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) ([]localeLine, *revisionRow, error) {
-	lines, err := s.lines(ctx, t.Header.ID, branch)
+func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch int) ([]storedLocale, *revisionRow, error) {
+	localeRows, err := s.localeRows(ctx, t.Header.ID, branch)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !slices.ContainsFunc(lines, func(l localeLine) bool { return l.Current != None }) {
+	if !slices.ContainsFunc(localeRows, func(l storedLocale) bool { return l.Current != None }) {
 		return nil, nil, fault.Invalidf([]string{"branch"}, "branch %d is empty: publish a revision in it first", branch)
 	}
-	own, err := decodeLine(t.Rows[0].Value)
+	own, err := decodeLocaleRow(t.Rows[0].Value)
 	if err != nil || own.Current == None {
-		return lines, nil, err
+		return localeRows, nil, err
 	}
 	key := revisionKey(branch, guessHead(t.Header).Locale, own.Current)
 	rows, err := s.present(ctx, t.Header.ID, []library.RowKey{key})
@@ -164,7 +164,7 @@ func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch in
 		return nil, nil, err
 	}
 	row, err := decodeRevision(rows[0].Value)
-	return lines, &row, err
+	return localeRows, &row, err
 }
 
 // changeBranch runs an editor's change of one branch. plan returns the number of the branch, and

@@ -104,18 +104,18 @@ func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args
 	if err != nil {
 		return nil, err
 	}
-	lines, err := s.lines(ctx, b.Content.ID, b.Number)
+	localeRows, err := s.localeRows(ctx, b.Content.ID, b.Number)
 	if err != nil {
 		return nil, err
 	}
 	if locale != nil {
-		lines = slices.DeleteFunc(lines, func(l localeLine) bool { return l.locale != only })
+		localeRows = slices.DeleteFunc(localeRows, func(l storedLocale) bool { return l.locale != only })
 	}
 	from, number, err := revisionPosition(l.after)
 	if err != nil {
 		return nil, err
 	}
-	shown := b.numbers(lines, from, number, l.page.Size+1)
+	shown := b.numbers(localeRows, from, number, l.page.Size+1)
 	more := len(shown) > l.page.Size
 	rs, err := s.revisions(ctx, b, shown[:min(len(shown), l.page.Size)])
 	if err != nil {
@@ -139,13 +139,13 @@ func revisionPosition(at string) (locale string, number int, err error) {
 
 // numbered is the number of a revision in a locale.
 type numbered struct {
-	localeLine
+	storedLocale
 	number int
 }
 
 // numbers returns at most limit numbers of revisions of a branch after a position.
-func (b *Branch) numbers(lines []localeLine, after string, number, limit int) (found []numbered) {
-	for _, l := range lines {
+func (b *Branch) numbers(localeRows []storedLocale, after string, number, limit int) (found []numbered) {
+	for _, l := range localeRows {
 		if number != None && l.locale < after {
 			continue
 		}
@@ -182,7 +182,7 @@ func (s *Service) revisions(ctx context.Context, b *Branch, shown []numbered) ([
 		if err != nil {
 			return nil, err
 		}
-		rs[i] = revisionOfRow(b.Content, RevisionKey{b.Number, n.locale, n.number}, n.Line, row)
+		rs[i] = revisionOfRow(b.Content, RevisionKey{b.Number, n.locale, n.number}, n.LocaleRow, row)
 	}
 	return rs, nil
 }

@@ -2,7 +2,8 @@ package page
 
 import "testing"
 
-// A copied revision begins a new line: it has no base and no suggestion.
+// A copied revision is the first one of its locale in the new branch: it has no base and no
+// suggestion.
 func TestBranch_CopiesHaveNoBaseAndNoSuggestion(t *testing.T) {
 	e := &edit{head: newHead}
 	row := revisionRow{Title: "T", Text: text{Body: "b", Size: 1}, Author: "u:t:a", CreatedAt: 3, Base: 4, Suggestion: someText.String()}

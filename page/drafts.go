@@ -56,7 +56,7 @@ type draftRow struct {
 
 // draftName returns the name of the draft of an item, branch and locale.
 func draftName(item library.ContentID, at branchLocale) string {
-	return string(item) + "/" + lineKey(at.Branch, at.Locale).Key
+	return string(item) + "/" + localeKey(at.Branch, at.Locale).Key
 }
 
 func (row draftRow) encode() []byte {
@@ -81,8 +81,9 @@ func decodeDraft(b []byte) (row draftRow, err error) {
 	return row, r.end()
 }
 
-// publication identifies the publication of a version of a draft. It is the input of the request,
-// by which a published draft is recognized that still exists because of a crash.
+// publication identifies the publication of a version of a draft. It is the input of the publishing
+// request. If a crash prevented the removal of a published draft, this request shows that the draft
+// was published.
 type publication struct{ Name, Token string }
 
 // publishing begins the publication of a version of a draft. The idempotency key is derived from
@@ -93,8 +94,8 @@ func (s *Service) publishing(user principal.ID, name string, token TextID) (comm
 	return s.library.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
 }
 
-// readDraft reads the draft with a name, and its line in the item. It returns nil if there is none.
-// It removes a draft that was published.
+// readDraft reads the draft with a name, and the row of its locale. It returns nil if there is
+// none. It removes a draft that was published.
 func (s *Service) readDraft(ctx context.Context, user principal.ID, name string) (*storedDraft, error) {
 	rows, err := s.store.ReadDrafts(ctx, user, []string{name})
 	if err != nil || rows[0].Name == "" {
@@ -103,15 +104,15 @@ func (s *Service) readDraft(ctx context.Context, user principal.ID, name string)
 	return s.openDraft(ctx, rows[0])
 }
 
-// storedDraft is a draft with the line of its branch and locale.
+// storedDraft is a draft with the row of its branch and locale.
 type storedDraft struct {
 	DraftRow
 	draftRow
-	line Line
+	localeRow LocaleRow
 }
 
-// openDraft decodes a draft and reads its line. If the draft was published, but a crash prevented
-// its removal, openDraft removes it and returns nil.
+// openDraft decodes a draft and reads the row of its locale. If the draft was published, but a
+// crash prevented its removal, openDraft removes it and returns nil.
 func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft, error) {
 	row, err := decodeDraft(stored.Value)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft,
 	if err != nil {
 		return nil, err
 	}
-	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{Rows: []library.RowKey{row.At.line()}, Request: m.Request.Lookup()})
+	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{Rows: []library.RowKey{row.At.rowKey()}, Request: m.Request.Lookup()})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft,
 	} else if published {
 		return nil, s.dropDraft(ctx, stored, row.Text)
 	}
-	l, err := decodeLine(read.Rows[0].Value)
+	l, err := decodeLocaleRow(read.Rows[0].Value)
 	return &storedDraft{stored, row, l}, err
 }
 
@@ -154,7 +155,7 @@ func (s *Service) dropText(ctx context.Context, body text) {
 func (d *storedDraft) shown(c *library.Content) *Draft {
 	return &Draft{
 		Content: c, Author: d.User, Branch: d.At.Branch, Locale: d.At.Locale, Title: d.Title, BaseRevision: orNil(d.Base),
-		Version: d.Version, UpdatedAt: d.UpdatedAt, IsStale: d.Base != d.line.Current, row: d.draftRow, token: d.Token,
+		Version: d.Version, UpdatedAt: d.UpdatedAt, IsStale: d.Base != d.localeRow.Current, row: d.draftRow, token: d.Token,
 	}
 }
 

@@ -122,8 +122,8 @@ func (d *dropless) DropDraft(ctx context.Context, user principal.ID, name string
 
 // A draft whose publication was interrupted before the draft was removed is not published or shown
 // again.
-func TestPublishDraft_InterruptedBeforeTheDraftIsRemoved(t *testing.T) {
-	for name, meet := range map[string]func(h pagesEnv, id library.ContentID) string{
+func TestPublishDraft_InterruptedRemovalDoesNotPublishAgain(t *testing.T) {
+	for name, use := range map[string]func(h pagesEnv, id library.ContentID) string{
 		"listed": func(h pagesEnv, _ library.ContentID) string { return h.bodies() },
 		"read": func(h pagesEnv, id library.ContentID) string {
 			d, err := h.pages.Draft(h.T.Context(), backendtest.Ann(), id, 1, "")
@@ -161,7 +161,7 @@ func TestPublishDraft_InterruptedBeforeTheDraftIsRemoved(t *testing.T) {
 		}
 		store.broken = false
 		h.wantStored(2) // of the revision, and of the draft
-		if got := meet(h, id); got != "" {
+		if got := use(h, id); got != "" {
 			t.Errorf("%s: %s", name, got)
 		}
 		h.wantStored(1)
@@ -221,7 +221,7 @@ func TestSuggestions_ScanIsBounded(t *testing.T) {
 }
 
 // A page that has space for all suggestions reports that there are no more.
-func TestSuggestions_LastPage(t *testing.T) {
+func TestSuggestions_LastPageHasNoNextPage(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for _, title := range []string{"a", "b", "c"} {
@@ -238,7 +238,7 @@ func TestSuggestions_LastPage(t *testing.T) {
 }
 
 // A repeated save returns the current state of the revision.
-func TestSaveRevision_Repeated(t *testing.T) {
+func TestSaveRevision_RepetitionReturnsTheCurrentState(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	in := page.SaveRevision{ContentID: string(id), Title: "keyed", Publish: true, IdempotencyKey: backendtest.Ptr("k")}
@@ -253,7 +253,7 @@ func TestSaveRevision_Repeated(t *testing.T) {
 	}
 }
 
-func TestBranches_PageByPage(t *testing.T) {
+func TestBranches_PagesListEachBranchOnce(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for range 4 {

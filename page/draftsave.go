@@ -88,17 +88,17 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		return nil, err
 	}
 	row := draftRow{Item: item.ID, At: at, Title: in.Title, Version: 1, UpdatedAt: s.library.Now()}
-	var l Line
+	var l LocaleRow
 	var over *TextID
 	stored := s.library.StoreNow()
 	if before != nil {
-		row.Base, row.Version, l, over = before.Base, before.Version+1, before.line, &before.Token
+		row.Base, row.Version, l, over = before.Base, before.Version+1, before.localeRow, &before.Token
 		stored = max(stored, before.Token.At().Add(time.Millisecond))
 	} else {
 		if err := s.makeSpace(ctx, user); err != nil {
 			return nil, err
 		}
-		if l, err = s.line(ctx, item.ID, at); err != nil {
+		if l, err = s.localeRow(ctx, item.ID, at); err != nil {
 			return nil, err
 		}
 		row.Base = l.Current
@@ -165,13 +165,13 @@ func (in *SaveDraft) checkVersion(current int) error {
 	return fault.VersionConflict(current, msg)
 }
 
-// line reads the line of a branch and locale.
-func (s *Service) line(ctx context.Context, item library.ContentID, at branchLocale) (Line, error) {
-	read, err := s.contents.Read(ctx, item, library.ContentQuery{Rows: []library.RowKey{at.line()}})
+// localeRow reads the row of a branch and locale.
+func (s *Service) localeRow(ctx context.Context, item library.ContentID, at branchLocale) (LocaleRow, error) {
+	read, err := s.contents.Read(ctx, item, library.ContentQuery{Rows: []library.RowKey{at.rowKey()}})
 	if err != nil {
-		return Line{}, err
+		return LocaleRow{}, err
 	}
-	return decodeLine(read.Rows[0].Value)
+	return decodeLocaleRow(read.Rows[0].Value)
 }
 
 // makeSpace returns an error if a user has as many drafts as allowed. It first removes drafts of

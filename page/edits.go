@@ -28,7 +28,7 @@ type branchLocale struct {
 	Locale string
 }
 
-func (p branchLocale) line() library.RowKey { return lineKey(p.Branch, p.Locale) }
+func (p branchLocale) rowKey() library.RowKey { return localeKey(p.Branch, p.Locale) }
 
 // edit is a change of a page that is being planned. Its methods are pure functions.
 type edit struct {
@@ -68,7 +68,7 @@ func (e *edit) show(at branchLocale, number int, title string) {
 
 // checkBase returns an error if a text was made from another revision than the current one. If base
 // is nil, it does not check that.
-func checkBase(base *int, l Line) error {
+func checkBase(base *int, l LocaleRow) error {
 	if base == nil || *base == l.Current {
 		return nil
 	}
@@ -79,8 +79,8 @@ func checkBase(base *int, l Line) error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonRevision, Path: []string{"baseRevision"}, Msg: msg}
 }
 
-// save adds a revision to a branch and locale, of which l is the line, and returns its number.
-func (e *edit) save(at branchLocale, l Line, row revisionRow, publish bool) (int, error) {
+// save adds a revision to a branch and locale, whose row is l, and returns its number.
+func (e *edit) save(at branchLocale, l LocaleRow, row revisionRow, publish bool) (int, error) {
 	if l.Last >= urlname.MaxNumber {
 		return 0, fault.TooManyf(nil, "a locale of a branch has at most %d revisions; begin another branch", urlname.MaxNumber)
 	}
@@ -93,20 +93,20 @@ func (e *edit) save(at branchLocale, l Line, row revisionRow, publish bool) (int
 		l.Current = n
 		e.show(at, n, row.Title)
 	}
-	e.put(at.line(), l.encode())
+	e.put(at.rowKey(), l.encode())
 	e.put(revisionKey(at.Branch, at.Locale, n), row.encode())
 	return n, nil
 }
 
 // publish makes an existing revision the current one of its branch and locale. It changes nothing
 // if it is current already. title is the title of the item.
-func (e *edit) publish(at branchLocale, l Line, number int, row revisionRow, title string) (changed bool) {
+func (e *edit) publish(at branchLocale, l LocaleRow, number int, row revisionRow, title string) (changed bool) {
 	own := at.Branch == e.head.Current && at.Locale == e.head.Locale
 	if l.Current == number && !(own && row.Title != title) {
 		return false
 	}
 	l.Current = number
-	e.put(at.line(), l.encode())
+	e.put(at.rowKey(), l.encode())
 	e.show(at, number, row.Title)
 	return true
 }
@@ -128,22 +128,22 @@ func (e *edit) branch(row branchRow, texts []copied) (int, error) {
 	for _, c := range texts {
 		at := branchLocale{n, c.locale}
 		c.row.Base, c.row.Suggestion, c.row.CreatedAt = None, "", row.CreatedAt
-		e.put(at.line(), Line{}.encode())
+		e.put(at.rowKey(), LocaleRow{}.encode())
 		e.put(revisionKey(n, c.locale, 0), c.row.encode())
 	}
 	return n, nil
 }
 
-// makeCurrent shows visitors another branch with the given lines. own is the current revision of
+// makeCurrent shows visitors another branch with the given locales. own is the current revision of
 // the item's own locale in it, or nil if it has none.
-func (e *edit) makeCurrent(branch int, lines []localeLine, own *revisionRow) (changed bool) {
+func (e *edit) makeCurrent(branch int, localeRows []storedLocale, own *revisionRow) (changed bool) {
 	if e.head.Current == branch {
 		return false
 	}
 	e.head.Current = branch
 	e.visible = true
 	e.head.Shown, e.head.Title = nil, ""
-	for _, l := range lines {
+	for _, l := range localeRows {
 		if l.Current != None {
 			e.head.Shown = append(e.head.Shown, Shown{l.locale, l.Current})
 		}
@@ -181,7 +181,7 @@ func (e *edit) decide(id TextID, row suggestionRow, to State, by principal.ID, r
 }
 
 // accept saves a suggestion as a revision by the editor who accepts it, and returns its number.
-func (e *edit) accept(id TextID, row suggestionRow, l Line, by principal.ID, now clock.Instant, force bool) (int, error) {
+func (e *edit) accept(id TextID, row suggestionRow, l LocaleRow, by principal.ID, now clock.Instant, force bool) (int, error) {
 	if row.State != Open {
 		return 0, decidedAlready(row.State)
 	}

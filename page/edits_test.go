@@ -17,7 +17,7 @@ func (e *edit) describe(t *testing.T) string {
 	for _, r := range e.rows {
 		fmt.Fprintf(&b, "; %d:%s", r.Kind, r.Key)
 		if r.Kind == branchKind && strings.Contains(r.Key, "/") {
-			l, err := decodeLine(r.Value)
+			l, err := decodeLocaleRow(r.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,48 +33,48 @@ func (e *edit) describe(t *testing.T) string {
 	return b.String()
 }
 
-func TestEdits(t *testing.T) {
+func TestEdits_ChangeHeadAndRows(t *testing.T) {
 	begun := Head{Begun: true, Locale: "en", Last: 2, Current: 1, Working: 1}
 	begun.Shown, begun.Title = []Shown{{"de", 7}, {"en", 2}}, "old"
 	row := revisionRow{Title: "T"}
-	lines := []localeLine{{"", noLine}, {"de", Line{3, None, 3}}, {"en", Line{4, 1, 4}}, {"fr", Line{5, 0, 5}}}
+	localeRows := []storedLocale{{"", noRevisions}, {"de", LocaleRow{3, None, 3}}, {"en", LocaleRow{4, 1, 4}}, {"fr", LocaleRow{5, 0, 5}}}
 	for _, c := range []struct {
 		name string
 		head Head
 		do   func(e *edit) (any, error)
 		want string
 	}{
-		{"the first revision gives the item its locale", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noLine, row, true) },
+		{"the first revision gives the item its locale", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noRevisions, row, true) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,0,0; 4:0000000001/fr/0000000000; visible [{fr 0}] "T"; title="T"`},
-		{"even if it is not published", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noLine, row, false) },
+		{"a first revision that is not published gives the item its locale too", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noRevisions, row, false) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,-1,0; 4:0000000001/fr/0000000000`},
-		{"text that is not translatable is an own locale too", Head{Begun: true, Last: 1, Current: 1, Working: 1},
-			func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, noLine, row, true) },
+		{"an item whose first text has no locale keeps none", Head{Begun: true, Last: 1, Current: 1, Working: 1},
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, noRevisions, row, true) },
 			`0: own="" last=1 current=1 working=1 open=0; 3:0000000001/en=0,0,0; 4:0000000001/en/0000000000; visible [{en 0}] ""`},
-		{"a save after a rollback is last+1", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, Line{7, 2, 7}, row, true) },
+		{"a save after a rollback gets the number last+1", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, row, true) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,8,8; 4:0000000001/en/0000000008; visible [{de 7} {en 8}] "T"; title="T"`},
-		{"a save that is not published does not change current", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, Line{7, 2, 7}, row, false) },
+		{"a save that is not published does not change current", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, row, false) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,2,8; 4:0000000001/en/0000000008`},
-		{"visitors do not see another branch", begun, func(e *edit) (any, error) { return e.save(branchLocale{2, "en"}, noLine, row, true) },
+		{"visitors do not see another branch", begun, func(e *edit) (any, error) { return e.save(branchLocale{2, "en"}, noRevisions, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000002/en=0,0,0; 4:0000000002/en/0000000000`},
-		{"another locale does not change the title", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "de"}, noLine, row, true) },
+		{"another locale does not change the title", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "de"}, noRevisions, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000001/de=0,0,0; 4:0000000001/de/0000000000; visible [{de 0} {en 2}] "old"`},
-		{"a rollback does not change working", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, Line{7, 7, 7}, 2, row, "T"), nil },
+		{"a rollback does not change working", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, LocaleRow{7, 7, 7}, 2, row, "T"), nil },
 			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
-		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, Line{7, 2, 7}, 2, row, "T"), nil },
+		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, 2, row, "T"), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
-		{"except for an item with another title", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, Line{7, 2, 7}, 2, row, "U"), nil },
+		{"publishing what is current changes an item with another title", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, 2, row, "U"), nil },
 			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
-		{"the title of another locale is its own", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "de"}, Line{7, 2, 7}, 2, row, "U"), nil },
+		{"publishing what is current in another locale does not change the title", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "de"}, LocaleRow{7, 2, 7}, 2, row, "U"), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a branch begins with copies", begun, func(e *edit) (any, error) {
 			return e.branch(branchRow{CreatedAt: 5, CopiedFrom: 1}, []copied{{"de", row}, {"en", row}})
 		}, `3: own="en" last=3 current=1 working=1 open=0; 3:0000000003; 3:0000000003/de=0,0,0; 4:0000000003/de/0000000000; 3:0000000003/en=0,0,0; 4:0000000003/en/0000000000`},
-		{"another branch shows its title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, lines, &row), nil },
+		{"another branch gives the item its title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, localeRows, &row), nil },
 			`true: own="en" last=2 current=2 working=1 open=0; visible [{en 1} {fr 0}] "T"; title="T"`},
-		{"which it has in the own locale only", begun, func(e *edit) (any, error) { return e.makeCurrent(2, lines, nil), nil },
+		{"a branch without the item's own locale gives it no title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, localeRows, nil), nil },
 			`true: own="en" last=2 current=2 working=1 open=0; visible [{en 1} {fr 0}] ""`},
-		{"the current branch is that already", begun, func(e *edit) (any, error) { return e.makeCurrent(1, lines, &row), nil },
+		{"making the current branch current changes nothing", begun, func(e *edit) (any, error) { return e.makeCurrent(1, localeRows, &row), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a suggestion is open", begun, func(e *edit) (any, error) { return "", e.suggest(TextID{1}, suggestionRow{State: Open}) },
 			`: own="en" last=2 current=1 working=1 open=1; 5:01000000000000000000000000000000`},
@@ -91,7 +91,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func TestEdits_Bounds(t *testing.T) {
+func TestEdits_BeyondALimitAreRefused(t *testing.T) {
 	for name, do := range map[string]func() error{
 		"branches": func() error {
 			_, err := (&edit{head: Head{Last: MaxBranches}}).branch(branchRow{}, nil)
@@ -99,7 +99,7 @@ func TestEdits_Bounds(t *testing.T) {
 		},
 		"open suggestions": func() error { return (&edit{head: Head{Open: MaxOpen}}).suggest(TextID{}, suggestionRow{}) },
 		"revisions": func() error {
-			_, err := (&edit{head: newHead}).save(branchLocale{1, ""}, Line{Last: urlname.MaxNumber}, revisionRow{}, true)
+			_, err := (&edit{head: newHead}).save(branchLocale{1, ""}, LocaleRow{Last: urlname.MaxNumber}, revisionRow{}, true)
 			return err
 		},
 	} {
@@ -115,14 +115,14 @@ func TestEdits_Bounds(t *testing.T) {
 	}
 }
 
-func TestCheckBase(t *testing.T) {
+func TestCheckBase_RefusesAnotherRevisionThanTheCurrentOne(t *testing.T) {
 	two, none := 2, None
 	for _, c := range []struct {
 		base    *int
 		current int
 		ok      bool
 	}{{nil, 5, true}, {nil, None, true}, {&two, 2, true}, {&two, 3, false}, {&two, None, false}, {&none, None, true}, {&none, 0, false}} {
-		err := checkBase(c.base, Line{Last: 9, Current: c.current, Working: 2})
+		err := checkBase(c.base, LocaleRow{Last: 9, Current: c.current, Working: 2})
 		if (err == nil) != c.ok {
 			t.Errorf("base %v, current %d: %v", c.base, c.current, err)
 		}
@@ -139,7 +139,7 @@ func TestDecide_SuggestionIsDecidedOnce(t *testing.T) {
 	open := suggestionRow{Branch: 1, Locale: "en", Title: "S", Size: 9000, Author: "u:t:a", Base: 4, State: Open, Revision: None}
 	h := Head{Begun: true, Locale: "en", Last: 1, Current: 1, Working: 1, Open: 3}
 	e := &edit{head: h}
-	n, err := e.accept(someText, open, Line{4, 4, 4}, "u:t:ed", 9, false)
+	n, err := e.accept(someText, open, LocaleRow{4, 4, 4}, "u:t:ed", 9, false)
 	if n != 5 || err != nil {
 		t.Fatalf("revision %d, %v", n, err)
 	}
@@ -155,7 +155,7 @@ func TestDecide_SuggestionIsDecidedOnce(t *testing.T) {
 	if err != nil || decided.State != Accepted || decided.DecidedBy != "u:t:ed" || decided.Revision != 5 || decided.Title != "S" {
 		t.Errorf("suggestion %+v, %v", decided, err)
 	}
-	if _, err := (&edit{head: h}).accept(someText, decided, Line{5, 5, 5}, "u:t:ed", 9, true); fault.CodeOf(err) != fault.Conflict {
+	if _, err := (&edit{head: h}).accept(someText, decided, LocaleRow{5, 5, 5}, "u:t:ed", 9, true); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("accepted again: %v", err)
 	}
 	for _, to := range []State{Rejected, Withdrawn} {
@@ -167,7 +167,7 @@ func TestDecide_SuggestionIsDecidedOnce(t *testing.T) {
 			t.Errorf("%s: %v, %s", to, err, e.describe(t))
 		}
 	}
-	moved := Line{6, 6, 6}
+	moved := LocaleRow{6, 6, 6}
 	if _, err := (&edit{head: h}).accept(someText, open, moved, "u:t:ed", 9, false); fault.ReasonOf(err) != fault.ReasonRevision {
 		t.Errorf("accepted on another base: %v", err)
 	}

@@ -6,9 +6,9 @@ var DraftText = draftText
 // The keys of rows, for tests.
 var (
 	BranchKey     = branchKey
-	LineKey       = lineKey
+	LocaleKey     = localeKey
 	RevisionKeyOf = revisionKey
 )
 
-// Encode returns the row of a line.
-func (l Line) Encode() []byte { return l.encode() }
+// Encode returns the value of the row.
+func (l LocaleRow) Encode() []byte { return l.encode() }

@@ -23,17 +23,17 @@ func (s *Service) ExportPage(ctx context.Context, h *library.Header, to exchange
 		return fmt.Errorf("%s: %w", h.ID, err)
 	}
 	x := exporting{s: s, id: h.ID, head: head, to: to}
-	var all []exportedLine
+	var all []exportedLocale
 	for n := 1; n <= head.Last; n++ {
 		if err := x.branch(ctx, n); err != nil {
 			return err
 		}
-		lines, err := s.lines(ctx, h.ID, n)
+		localeRows, err := s.localeRows(ctx, h.ID, n)
 		if err != nil {
 			return err
 		}
-		for _, l := range lines {
-			all = append(all, exportedLine{branchLocale{n, l.locale}, l.Line})
+		for _, l := range localeRows {
+			all = append(all, exportedLocale{branchLocale{n, l.locale}, l.LocaleRow})
 		}
 	}
 	for _, own := range []bool{true, false} {
@@ -57,9 +57,9 @@ type exporting struct {
 	to   exchange.PageSink
 }
 
-type exportedLine struct {
+type exportedLocale struct {
 	branchLocale
-	Line
+	LocaleRow
 }
 
 // orNilIfEmpty returns a text, or nil for the empty one.
@@ -111,8 +111,8 @@ func (x *exporting) rows(ctx context.Context, kind library.RowKind, from, to str
 	return nil
 }
 
-// revisions exports the revisions of a line.
-func (x *exporting) revisions(ctx context.Context, l exportedLine) error {
+// revisions exports the revisions of a locale.
+func (x *exporting) revisions(ctx context.Context, l exportedLocale) error {
 	from, to := revisionKey(l.Branch, l.branchLocale.Locale, 0).Key, revisionKey(l.Branch, l.branchLocale.Locale, l.Last).Key+"\x00"
 	return x.rows(ctx, revisionKind, from, to, func(rows []library.Row) error {
 		decoded, texts := make([]revisionRow, len(rows)), make([]text, len(rows))

@@ -51,8 +51,8 @@ type branchRow struct {
 	CopiedFrom int // 0 if the branch is not a copy
 }
 
-// Line is the row of a locale in a branch: the numbers of its revisions.
-type Line struct {
+// LocaleRow is the row of a locale in a branch: the numbers of its revisions.
+type LocaleRow struct {
 	// Last is the greatest number, or None if the locale has no revision.
 	Last int
 	// Current is the revision that visitors see if the branch is current, or None if nothing
@@ -60,10 +60,11 @@ type Line struct {
 	Current, Working int
 }
 
-// noLine is the Line of a locale without revisions.
-var noLine = Line{None, None, None}
+// noRevisions is the LocaleRow of a locale without revisions.
+var noRevisions = LocaleRow{None, None, None}
 
-// text is the body of a revision or of a suggestion. A short one is in the row.
+// text is the body of a revision, a draft or a suggestion. A short body of a revision or a draft is
+// in its row.
 type text struct {
 	ID   TextID // zero if the body is in Body
 	Body string
@@ -193,21 +194,21 @@ func decodeBranch(b []byte) (row branchRow, err error) {
 	return row, r.end()
 }
 
-func (l Line) encode() []byte {
+func (l LocaleRow) encode() []byte {
 	w := writer{rowVersion}
 	w.ints(l.Last, l.Current, l.Working)
 	return w
 }
 
-// decodeLine decodes the row of a locale. b is nil if the locale has no revision.
-func decodeLine(b []byte) (l Line, err error) {
+// decodeLocaleRow decodes the row of a locale. b is nil if the locale has no revision.
+func decodeLocaleRow(b []byte) (l LocaleRow, err error) {
 	if b == nil {
-		return noLine, nil
+		return noRevisions, nil
 	}
 	r := readRow(b)
 	r.ints(&l.Last, &l.Current, &l.Working)
 	if l.Last < 0 || l.Current < None || l.Current > l.Last || l.Working < None || l.Working > l.Last {
-		return Line{}, errRow
+		return LocaleRow{}, errRow
 	}
 	return l, r.end()
 }

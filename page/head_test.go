@@ -26,7 +26,7 @@ var codecs = []struct {
 	{"head with text", encodes(Head{Begun: true, Locale: "en_GB", Last: 3, Current: 2, Working: 3, Open: 7, Title: "T", Shown: []Shown{{"", 4}, {"en_GB", 2}}}.Encode),
 		"010105656e5f47420604060e015404000805656e5f474204", decoder(DecodeHead)},
 	{"branch", encodes(branchRow{CreatedAt: 5, By: "u:t:a", CopiedFrom: 1}.encode), "010a05753a743a6102", decoder(decodeBranch)},
-	{"line", encodes(Line{Last: 70, Current: None, Working: 69}.encode), "018c01018a01", decoder(decodeLine)},
+	{"locale", encodes(LocaleRow{Last: 70, Current: None, Working: 69}.encode), "018c01018a01", decoder(decodeLocaleRow)},
 	{"revision", encodes(revisionRow{Title: "Ä", Text: text{Body: "b", Size: 1}, Author: "u:t:a", CreatedAt: 9, Base: None}.encode),
 		"0102c38400016205753a743a61120100", decoder(decodeRevision)},
 	{"revision of a long text", encodes(revisionRow{Title: "t", Text: text{ID: someText, Size: 5000}, Base: 3, Suggestion: "00ff"}.encode),
@@ -53,7 +53,7 @@ func encodeAny(t *testing.T, row any) []byte {
 		return row.Encode()
 	case branchRow:
 		return row.encode()
-	case Line:
+	case LocaleRow:
 		return row.encode()
 	case revisionRow:
 		return row.encode()
@@ -103,21 +103,21 @@ func TestRows_DamageIsRefused(t *testing.T) {
 			t.Errorf("%+v is read", h)
 		}
 	}
-	for _, l := range []Line{noLine, {Last: 1, Current: 2}, {Last: 1, Working: 2}, {Last: 1, Current: -2}} {
-		if _, err := decodeLine(l.encode()); err == nil {
+	for _, l := range []LocaleRow{noRevisions, {Last: 1, Current: 2}, {Last: 1, Working: 2}, {Last: 1, Current: -2}} {
+		if _, err := decodeLocaleRow(l.encode()); err == nil {
 			t.Errorf("%+v is read", l)
 		}
 	}
 }
 
-func TestRows_OfAnItemWithoutText(t *testing.T) {
+func TestRows_MissingOnesMeanNoText(t *testing.T) {
 	h, err := DecodeHead(nil)
 	if err != nil || !reflect.DeepEqual(h, newHead) {
 		t.Errorf("head %+v, %v", h, err)
 	}
-	l, err := decodeLine(nil)
-	if err != nil || l != noLine {
-		t.Errorf("line %+v, %v", l, err)
+	l, err := decodeLocaleRow(nil)
+	if err != nil || l != noRevisions {
+		t.Errorf("row of a locale %+v, %v", l, err)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestStates_HaveTheirContractNames(t *testing.T) {
 	}
 }
 
-func TestTextIDs(t *testing.T) {
+func TestTextID_BeginsWithItsTime(t *testing.T) {
 	zeros := func([]byte) {}
 	const at = clock.Instant(1_700_000_000_123_456)
 	id := newTextID(at, func(b []byte) { b[0], b[len(b)-1] = 0xab, 0xcd })
@@ -162,16 +162,16 @@ func TestKeys_AreOrderedByNumber(t *testing.T) {
 	if a, b := revisionKey(1, "en", 99), revisionKey(1, "en", 100); a.Key >= b.Key {
 		t.Errorf("%q is not before %q", a.Key, b.Key)
 	}
-	slice := linesOf("c:t:a", 1)
+	slice := localeSlice("c:t:a", 1)
 	for key, in := range map[string]bool{
-		branchKey(1).Key: false, lineKey(1, "").Key: true, lineKey(1, "en_GB").Key: true, lineKey(1, "xx").Key: true,
-		branchKey(2).Key: false, lineKey(2, "").Key: false, branchKey(0).Key: false,
+		branchKey(1).Key: false, localeKey(1, "").Key: true, localeKey(1, "en_GB").Key: true, localeKey(1, "xx").Key: true,
+		branchKey(2).Key: false, localeKey(2, "").Key: false, branchKey(0).Key: false,
 	} {
 		if (key >= slice.From && key < slice.To) != in {
 			t.Errorf("%q is a locale of branch 1: %v", key, !in)
 		}
 	}
-	if got := localeOf(lineKey(7, "de_AT").Key); got != "de_AT" {
+	if got := localeOf(localeKey(7, "de_AT").Key); got != "de_AT" {
 		t.Errorf("locale %q", got)
 	}
 	for _, p := range []branchLocale{{1, ""}, {2, "en"}, {1<<31 - 1, "en_GB"}} {

@@ -64,7 +64,7 @@ func (f *lineChecker) text(title, body string, untitled bool) {
 	f.Add(library.CheckBody(body), "body")
 }
 
-// order returns an error if a number is greater than the next one.
+// order returns an error if a number is greater than last+1, so that numbers have no gaps.
 func order(given, last int, what string) error {
 	if given > last+1 {
 		return fault.Invalidf([]string{"number"}, "%s %d must come after %s %d; that needs a line before this one", what, given, what, given-1)
@@ -107,7 +107,7 @@ func (s *Service) ImportBranch(ctx context.Context, in exchange.ImportBranch) (p
 			return nil, err
 		}
 		if in.Current {
-			// The line of the item has set its title and its position in libraries.
+			// The item's own line in the import has set its title and its position in libraries.
 			e.makeCurrent(n, nil, nil)
 			e.visible = false
 		}
@@ -139,8 +139,8 @@ func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision
 	at := branchLocale{in.Branch, locale}
 	key := revisionKey(in.Branch, locale, in.Number)
 	body := &pending{s: s, item: id, body: in.Body}
-	return s.library.ImportEdit(ctx, id, []library.RowKey{at.line(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-		e, at, l, err := s.atLine(ctx, t, &in.Branch, locale)
+	return s.library.ImportEdit(ctx, id, []library.RowKey{at.rowKey(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+		e, at, l, err := s.atLocale(ctx, t, &in.Branch, locale)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision
 		if _, err := e.save(at, l, stored, in.Current); err != nil {
 			return nil, err
 		}
-		// The line of the item has set its title and its position in libraries.
+		// The item's own line in the import has set its title and its position in libraries.
 		e.visible, e.title = false, nil
 		return e.libraryEdit(nil), nil
 	})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAcceptedLocales(t *testing.T) {
+func TestAcceptedLocales_AreOrderedByPreference(t *testing.T) {
 	for header, want := range map[string]string{
 		"":                               "",
 		"en":                             "en",
@@ -31,7 +31,7 @@ func TestAcceptedLocales(t *testing.T) {
 	}
 }
 
-func TestChoose(t *testing.T) {
+func TestChoose_ReturnsTheBestMatch(t *testing.T) {
 	for _, c := range []struct {
 		available, preferred string
 		own                  string

@@ -198,12 +198,12 @@ func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Bran
 
 // Locales returns the locales of a branch that have a text which the viewer may see.
 func (s *Service) Locales(ctx context.Context, b *Branch) ([]string, error) {
-	lines, err := s.lines(ctx, b.Content.ID, b.Number)
+	localeRows, err := s.localeRows(ctx, b.Content.ID, b.Number)
 	if err != nil {
 		return nil, err
 	}
 	var locales []string
-	for _, l := range lines {
+	for _, l := range localeRows {
 		if l.locale != "" && (b.editor || l.Current != None) {
 			locales = append(locales, l.locale)
 		}
@@ -221,11 +221,11 @@ func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.
 	if _, ok := p.branchFor(&k.Branch, false); !ok {
 		return nil, nil
 	}
-	read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: []library.RowKey{lineKey(k.Branch, k.Locale)}})
+	read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: []library.RowKey{localeKey(k.Branch, k.Locale)}})
 	if err != nil {
 		return nil, err
 	}
-	l, err := decodeLine(read.Rows[0].Value)
+	l, err := decodeLocaleRow(read.Rows[0].Value)
 	if err != nil || k.Number < 0 || k.Number > l.Last || !p.Permissions.CanEdit && k.Number != l.Current {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.
 }
 
 // revision reads a revision that exists.
-func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l Line) (*Revision, error) {
+func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l LocaleRow) (*Revision, error) {
 	key := revisionKey(k.Branch, k.Locale, k.Number)
 	rows, err := s.present(ctx, p.Header.ID, []library.RowKey{key})
 	if err != nil {
@@ -246,8 +246,8 @@ func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l Line) 
 	return revisionOfRow(&p.Header.Content, k, l, row), nil
 }
 
-// revisionOfRow returns the revision of a row, in the locale of a line.
-func revisionOfRow(c *library.Content, k RevisionKey, l Line, row revisionRow) *Revision {
+// revisionOfRow returns the revision of a row. l is the row of its locale.
+func revisionOfRow(c *library.Content, k RevisionKey, l LocaleRow, row revisionRow) *Revision {
 	return &Revision{
 		RevisionKey: k, Content: c, Title: row.Title, Author: row.Author, CreatedAt: row.CreatedAt,
 		BaseRevision: orNil(row.Base), IsCurrent: k.Number == l.Current, IsWorking: k.Number == l.Working, text: row.Text,
@@ -346,13 +346,13 @@ func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []s
 	if !ok {
 		return nil, nil
 	}
-	lines, err := s.lines(ctx, p.Header.ID, branch)
+	localeRows, err := s.localeRows(ctx, p.Header.ID, branch)
 	if err != nil {
 		return nil, err
 	}
-	lines = slices.DeleteFunc(lines, func(l localeLine) bool { return q.numberIn(l.Line, p.Permissions.CanEdit) == None })
-	available := make([]string, len(lines))
-	for i, l := range lines {
+	localeRows = slices.DeleteFunc(localeRows, func(l storedLocale) bool { return q.numberIn(l.LocaleRow, p.Permissions.CanEdit) == None })
+	available := make([]string, len(localeRows))
+	for i, l := range localeRows {
 		available[i] = l.locale
 	}
 	var locale string
@@ -364,13 +364,13 @@ func (s *Service) text(ctx context.Context, p *seen, q *TextQuery, preferred []s
 	if !ok {
 		return nil, nil
 	}
-	l := lines[slices.Index(available, locale)]
-	return s.revision(ctx, p, RevisionKey{branch, locale, q.numberIn(l.Line, p.Permissions.CanEdit)}, l.Line)
+	l := localeRows[slices.Index(available, locale)]
+	return s.revision(ctx, p, RevisionKey{branch, locale, q.numberIn(l.LocaleRow, p.Permissions.CanEdit)}, l.LocaleRow)
 }
 
 // numberIn returns the number of the requested revision in a locale, or None if there is none that
 // the viewer may see.
-func (q *TextQuery) numberIn(l Line, editor bool) int {
+func (q *TextQuery) numberIn(l LocaleRow, editor bool) int {
 	switch {
 	case q.Number == nil && q.Working:
 		return l.Working // only for editors: others see no working branch

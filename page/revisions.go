@@ -58,10 +58,10 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 	change := library.ItemChange{
 		Rows: func(h *library.Header) []library.RowKey {
 			head := guessHead(h)
-			return []library.RowKey{branchLocale{head.branchOr(in.Branch), in.locale}.line()}
+			return []library.RowKey{branchLocale{head.branchOr(in.Branch), in.locale}.rowKey()}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-			e, at, l, err := s.atLine(ctx, t, in.Branch, in.locale)
+			e, at, l, err := s.atLocale(ctx, t, in.Branch, in.locale)
 			if err != nil {
 				return nil, err
 			}
@@ -104,26 +104,26 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 	return &RevisionOutcome{Content: out.Content, Revision: &made, Libraries: out.FanOut.Libraries}, nil
 }
 
-// atLine begins an edit of a branch and locale, whose line is the first row of the reading.
-func (s *Service) atLine(_ context.Context, t *library.ItemReading, branch *int, locale string) (*edit, branchLocale, Line, error) {
+// atLocale begins an edit of a branch and locale, whose row is the first one of the reading.
+func (s *Service) atLocale(_ context.Context, t *library.ItemReading, branch *int, locale string) (*edit, branchLocale, LocaleRow, error) {
 	head, err := headOf(t.Header)
 	if err != nil {
-		return nil, branchLocale{}, Line{}, err
+		return nil, branchLocale{}, LocaleRow{}, err
 	}
 	at := branchLocale{head.branchOr(branch), locale}
 	if err := head.requireBranch(at.Branch, "branch"); err != nil {
-		return nil, branchLocale{}, Line{}, err
+		return nil, branchLocale{}, LocaleRow{}, err
 	}
-	l, err := decodeLine(t.Rows[0].Value)
+	l, err := decodeLocaleRow(t.Rows[0].Value)
 	return &edit{head: head}, at, l, err
 }
 
 // checkLocales returns an error for a new locale of a branch that has as many as allowed.
-func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at branchLocale, l Line) error {
+func (s *Service) checkLocales(ctx context.Context, id library.ContentID, at branchLocale, l LocaleRow) error {
 	if l.Last != None {
 		return nil
 	}
-	slice := linesOf(id, at.Branch)
+	slice := localeSlice(id, at.Branch)
 	slice.Limit = MaxLocales
 	rows, err := s.contents.PageRows(ctx, slice)
 	if err == nil && len(rows) == MaxLocales {
@@ -164,10 +164,10 @@ func (s *Service) PublishRevision(ctx context.Context, v *principal.Viewer, in P
 	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
 		Mutation: c.Mutation, ID: id, Path: "contentId", Editors: true,
 		Rows: func(*library.Header) []library.RowKey {
-			return []library.RowKey{lineKey(in.Branch, locale), revisionKey(in.Branch, locale, in.Number)}
+			return []library.RowKey{localeKey(in.Branch, locale), revisionKey(in.Branch, locale, in.Number)}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-			e, at, l, err := s.atLine(ctx, t, &in.Branch, locale)
+			e, at, l, err := s.atLocale(ctx, t, &in.Branch, locale)
 			if err != nil {
 				return nil, err
 			}

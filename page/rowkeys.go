@@ -25,7 +25,7 @@ func branchKey(branch int) library.RowKey {
 	return library.RowKey{Kind: branchKind, Key: fmt.Sprintf(digits, branch)}
 }
 
-func lineKey(branch int, locale string) library.RowKey {
+func localeKey(branch int, locale string) library.RowKey {
 	return library.RowKey{Kind: branchKind, Key: fmt.Sprintf(digits+"/%s", branch, locale)}
 }
 
@@ -37,13 +37,13 @@ func suggestionKey(id TextID) library.RowKey {
 	return library.RowKey{Kind: suggestionKind, Key: id.String()}
 }
 
-// linesOf returns the slice of the locales of a branch. "0" is the byte after "/".
-func linesOf(id library.ContentID, branch int) library.RowSlice {
+// localeSlice returns the slice of the locales of a branch. "0" is the byte after "/".
+func localeSlice(id library.ContentID, branch int) library.RowSlice {
 	key := branchKey(branch).Key
 	return library.RowSlice{Content: id, Kind: branchKind, From: key + "/", To: key + "0"}
 }
 
-// localeOf returns the locale of the key of a line.
+// localeOf returns the locale in the key of its row.
 func localeOf(key string) string {
 	_, locale, _ := strings.Cut(key, "/")
 	return locale

@@ -11,8 +11,8 @@ import (
 	"carrel/principal"
 )
 
-// hide saves a revision by ann that is not published.
-func (h pagesEnv) hide(id library.ContentID, branch int, locale *string, title string) *page.Revision {
+// saveUnpublished saves a revision by ann that is not published.
+func (h pagesEnv) saveUnpublished(id library.ContentID, branch int, locale *string, title string) *page.Revision {
 	h.T.Helper()
 	out, err := h.pages.SaveRevision(h.T.Context(), backendtest.Ann(),
 		page.SaveRevision{ContentID: string(id), Branch: &branch, Locale: locale, Title: title, Body: title})
@@ -22,6 +22,7 @@ func (h pagesEnv) hide(id library.ContentID, branch int, locale *string, title s
 	return out.Revision
 }
 
+// fork creates a branch, with copies of the texts of copyFrom if it is not nil.
 func (h pagesEnv) fork(id library.ContentID, copyFrom *int) *page.Branch {
 	h.T.Helper()
 	out, err := h.pages.CreateBranch(h.T.Context(), backendtest.Ann(), page.CreateBranch{ContentID: string(id), CopyFrom: copyFrom})
@@ -77,8 +78,8 @@ func TestCreateBranch_CopiesPublishedTexts(t *testing.T) {
 	id := h.Note("n", principal.Public)
 	de := "de"
 	h.save(id, "one", "a")
-	h.hide(id, 1, &de, "verborgen")
-	h.hide(id, 1, nil, "hidden")
+	h.saveUnpublished(id, 1, &de, "verborgen")
+	h.saveUnpublished(id, 1, nil, "hidden")
 	h.fork(id, backendtest.Ptr(1))
 	h.wantText(backendtest.Ann(), id, page.TextQuery{Branch: backendtest.Ptr(2)}, "one", "a")
 	h.wantText(backendtest.Ann(), id, page.TextQuery{Branch: backendtest.Ptr(2), Locale: &de, Strict: true}, "", "")
@@ -94,7 +95,7 @@ func TestSuggestRevision_IsBasedOnWhatItsAuthorSees(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "one", "a")
-	h.hide(id, 1, nil, "hidden")
+	h.saveUnpublished(id, 1, nil, "hidden")
 	h.fork(id, backendtest.Ptr(1))
 	suggest := func(v *principal.Viewer, branch int) (*page.SuggestionOutcome, error) {
 		return h.pages.SuggestRevision(t.Context(), v, page.SuggestRevision{ContentID: string(id), Branch: &branch, Title: "s", Body: "s"})
@@ -130,7 +131,7 @@ func TestSaveRevision_LimitsLocales(t *testing.T) {
 	for _, locale := range locales {
 		_, err := h.pages.SaveRevision(t.Context(), backendtest.Ann(), page.SaveRevision{ContentID: string(id), Locale: &locale, Title: "t"})
 		if n == page.MaxLocales && fault.ReasonOf(err) == fault.ReasonTooMany {
-			if r := h.hide(id, 1, &last, "again"); r.Number != 1 {
+			if r := h.saveUnpublished(id, 1, &last, "again"); r.Number != 1 {
 				t.Errorf("the second revision of %s is %d", last, r.Number)
 			}
 			return

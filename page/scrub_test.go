@@ -111,12 +111,12 @@ func TestScrub_RemovesTextsThatNoRowRefersTo(t *testing.T) {
 	h.save(id, "first", long)
 	h.Quiet()
 	for name, x := range map[string]page.Text{
-		"a revision that there is not":      {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000001"}},
-		"another text's revision":           {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
-		"a suggestion that there is not":    {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: someID(7).String()}},
-		"an item that there is not":         {Item: "c:acme:none", Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
-		"a draft that there is not":         {Item: id, Row: page.DraftText("u:acme:ann", string(id)+"/0000000001/en")},
-		"a draft of somebody there was not": {Item: id, Row: page.DraftText("u:acme:none", "x")},
+		"a revision that does not exist": {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000001"}},
+		"a revision with another text":   {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
+		"a suggestion that is missing":   {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: someID(7).String()}},
+		"an item that does not exist":    {Item: "c:acme:none", Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
+		"a draft that does not exist":    {Item: id, Row: page.DraftText("u:acme:ann", string(id)+"/0000000001/en")},
+		"a draft of an unknown user":     {Item: id, Row: page.DraftText("u:acme:none", "x")},
 	} {
 		x.ID = someID(7)
 		h.putText(x)

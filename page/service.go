@@ -57,7 +57,7 @@ func (k keeper) Begin(ctx context.Context, t library.FirstText) (*library.Edit, 
 	}
 	e := &edit{head: newHead}
 	row := revisionRow{Title: t.Title, Text: body, Author: t.Author, CreatedAt: k.s.library.Now(), Base: None}
-	if _, err := e.save(at, noLine, row, true); err != nil {
+	if _, err := e.save(at, noRevisions, row, true); err != nil {
 		return nil, err
 	}
 	return e.libraryEdit(nil), nil

@@ -189,7 +189,7 @@ func TestSuggestions_AreDecidedOnce(t *testing.T) {
 	backendtest.WantReason(t, decide(backendtest.Bob(), page.Withdraw), fault.Conflict, fault.ReasonVersion)
 }
 
-func TestBranches(t *testing.T) {
+func TestSetCurrentBranch_ChangesWhatVisitorsSee(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "one", "a")

@@ -8,11 +8,12 @@ import (
 	"carrel/principal"
 )
 
-// Text is the body of a revision or of a suggestion. It is never changed.
+// Text is the body of a suggestion, or a long body of a revision or a draft. It is never changed.
 type Text struct {
 	ID   TextID
 	Item library.ContentID
-	// Row is the row of the item that refers to the text.
+	// Row is the row of the item that refers to the text. For a draft, its Kind is 0 and its Key
+	// names the user and the draft.
 	Row  library.RowKey
 	Body string
 }

@@ -52,14 +52,14 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 		Mutation: c.Mutation, ID: id, Path: "contentId",
 		Rows: func(h *library.Header) []library.RowKey {
 			head := guessHead(h)
-			return []library.RowKey{branchLocale{head.branchOr(in.Branch), locale}.line()}
+			return []library.RowKey{branchLocale{head.branchOr(in.Branch), locale}.rowKey()}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-			e, at, l, err := s.atLine(ctx, t, in.Branch, locale)
+			e, at, l, err := s.atLocale(ctx, t, in.Branch, locale)
 			if err != nil {
 				return nil, err
 			}
-			if err := visitable(ctx, t, e, at.Branch); err != nil {
+			if err := requireVisible(ctx, t, e, at.Branch); err != nil {
 				return nil, err
 			}
 			err = e.suggest(made, suggestionRow{
@@ -89,8 +89,8 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 	return &SuggestionOutcome{Suggestion: found}, afterwards(err)
 }
 
-// visitable returns NOT_FOUND for a branch that the viewer may not see.
-func visitable(ctx context.Context, t *library.ItemReading, e *edit, branch int) error {
+// requireVisible returns NOT_FOUND for a branch that the viewer may not see.
+func requireVisible(ctx context.Context, t *library.ItemReading, e *edit, branch int) error {
 	if branch == e.head.Current {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
 		Mutation: c.Mutation, ID: item, Path: "id",
 		Rows: func(*library.Header) []library.RowKey {
-			return []library.RowKey{lineKey(row.Branch, row.Locale), suggestionKey(id)}
+			return []library.RowKey{localeKey(row.Branch, row.Locale), suggestionKey(id)}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 			return s.planDecision(ctx, v, t, id, &in)
@@ -179,7 +179,7 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 	return &SuggestionOutcome{Suggestion: found, Revision: r, Libraries: out.FanOut.Libraries}, afterwards(err)
 }
 
-// planDecision plans a decision. The rows of the reading are the line and the suggestion.
+// planDecision plans a decision. The rows of the reading are that of the locale and the suggestion.
 func (s *Service) planDecision(ctx context.Context, v *principal.Viewer, t *library.ItemReading, id TextID, in *DecideSuggestion) (*library.Edit, error) {
 	if t.Rows[1].Value == nil {
 		return nil, noSuggestion()
@@ -201,7 +201,7 @@ func (s *Service) planDecision(ctx context.Context, v *principal.Viewer, t *libr
 	case in.Decision != Withdraw && !editor:
 		return nil, fault.Forbiddenf([]string{"id"}, "only an editor or a manager of the item may decide this; you may withdraw your suggestion")
 	}
-	e, at, l, err := s.atLine(ctx, t, &row.Branch, row.Locale)
+	e, at, l, err := s.atLocale(ctx, t, &row.Branch, row.Locale)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ var protocol = []Ablation{
 		{"test/simulator/claims.go", "if found && c.st.claims[i].Record == record &&", `if found && (c.st.claims[i].Record == record || ablated("release-any-record")) &&`},
 	}},
 	{"number-read-once", "a save that lost a race keeps the numbers that it has read first", Pages, []Patch{
-		{"page/revisions.go", "\t\t\tif !in.force {\n", "\t\t\tl = body.ablatedLine(l)\n\t\t\tif !in.force {\n"},
+		{"page/revisions.go", "\t\t\tif !in.force {\n", "\t\t\tl = body.ablatedRow(l)\n\t\t\tif !in.force {\n"},
 	}},
 	{"base-unchecked", "a text is saved whatever it was made from", Pages, []Patch{
 		{"page/edits.go", "if base == nil || *base == l.Current {", `if base == nil || *base == l.Current || ablated("base-unchecked") {`},

@@ -10,16 +10,16 @@ import (
 // ablated reports whether a rule is off.
 func ablated(name string) bool { return commit.Ablated(name) }
 
-// firstLines has the lines that saves have read first.
-var firstLines sync.Map
+// firstRows has the rows of locales that saves have read first.
+var firstRows sync.Map
 
-// ablatedLine returns the line that a save has read first.
-func (p *pending) ablatedLine(l Line) Line {
+// ablatedRow returns the row of the locale that a save has read first.
+func (p *pending) ablatedRow(l LocaleRow) LocaleRow {
 	if !ablated("number-read-once") {
 		return l
 	}
-	first, _ := firstLines.LoadOrStore(p, l)
-	return first.(Line)
+	first, _ := firstRows.LoadOrStore(p, l)
+	return first.(LocaleRow)
 }
 
 // ablatedDrop removes the text that was stored for the try before, which this one is going
