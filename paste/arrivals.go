@@ -13,20 +13,20 @@ import (
 
 // Times and limits of polling for pastes of other processes.
 const (
-	// lookEvery is how often a process with followers reads the newest entries.
-	lookEvery = time.Second
+	// pollEvery is how often a process with followers reads the newest entries.
+	pollEvery = time.Second
 	// soonWithin is the time within which a new paste is usually listed, including the
 	// differences of the gateways' clocks.
 	soonWithin = 10 * time.Second
 	// lateWithin is the same for pastes whose gateway died before it had listed them. The entries
-	// of that time are read again every fullLookEvery.
+	// of the last lateWithin are read again every fullPollEvery.
 	lateWithin    = 3 * time.Minute
-	fullLookEvery = 30 * time.Second
-	// lookPage is how many entries are read at once.
-	lookPage = 1000
-	// seenMost is how many delivered entries a process remembers: more than are created within
+	fullPollEvery = 30 * time.Second
+	// pollPage is how many entries are read at once.
+	pollPage = 1000
+	// maxSeen is how many delivered entries a process remembers: more than are created within
 	// lateWithin, unless somebody floods the feed.
-	seenMost = 100_000
+	maxSeen = 100_000
 )
 
 // arrivals delivers new public pastes to the followers in this process: pastes of this process
@@ -41,8 +41,8 @@ type arrivals struct {
 	// seen are the pastes that were delivered, or were in the feed before the first follower.
 	seen  map[ID]bool
 	order []ID // of seen, oldest first
-	// looked opens after the first poll; nil while nobody polls.
-	looked sched.Latch
+	// polled opens after the first poll; nil while nobody polls.
+	polled sched.Latch
 }
 
 // join adds a follower. It returns a latch that opens when the existing pastes are recorded as
@@ -51,15 +51,15 @@ func (a *arrivals) join(f *Follower) sched.Latch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.followers = append(a.followers, f)
-	if a.looked == nil {
-		a.looked = a.s.rt.Latch()
+	if a.polled == nil {
+		a.polled = a.s.rt.Latch()
 		if a.shared {
-			a.start(a.looked)
+			a.start(a.polled)
 		} else {
-			a.looked.Open()
+			a.polled.Open()
 		}
 	}
-	return a.looked
+	return a.polled
 }
 
 // leave removes a follower.
@@ -69,8 +69,8 @@ func (a *arrivals) leave(f *Follower) {
 	a.followers = slices.DeleteFunc(a.followers, func(g *Follower) bool { return g == f })
 }
 
-// pass delivers a paste to all followers, unless it was delivered before.
-func (a *arrivals) pass(id ID) {
+// deliver delivers a paste to all followers, unless it was delivered before.
+func (a *arrivals) deliver(id ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.followers) == 0 || !a.note(id) {
@@ -86,7 +86,7 @@ func (a *arrivals) note(id ID) bool {
 	if a.seen[id] {
 		return false
 	}
-	if len(a.order) >= seenMost {
+	if len(a.order) >= maxSeen {
 		delete(a.seen, a.order[0])
 		a.order = a.order[1:]
 	}
@@ -103,18 +103,18 @@ func (a *arrivals) idle() bool {
 	if len(a.followers) > 0 {
 		return false
 	}
-	a.looked = nil
+	a.polled = nil
 	clear(a.seen)
 	a.order = nil
 	return true
 }
 
 // start records the pastes that are in the feed already, and then polls for new ones until
-// there are no followers. looked opens after the first poll.
-func (a *arrivals) start(looked sched.Latch) {
+// there are no followers. polled opens after the first poll.
+func (a *arrivals) start(polled sched.Latch) {
 	life := a.s.life
 	a.s.rt.Go(func() {
-		err := a.look(life, lateWithin, func(id ID) {
+		err := a.poll(life, lateWithin, func(id ID) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.note(id)
@@ -122,14 +122,14 @@ func (a *arrivals) start(looked sched.Latch) {
 		if err != nil {
 			a.s.log.WarnContext(life, "the newest pastes could not be read yet", "error", err)
 		}
-		looked.Open()
-		full := a.s.rt.Elapsed() + fullLookEvery
-		for a.s.rt.After(life, lookEvery) == nil && !a.idle() {
-			reach := soonWithin
+		polled.Open()
+		full := a.s.rt.Elapsed() + fullPollEvery
+		for a.s.rt.After(life, pollEvery) == nil && !a.idle() {
+			within := soonWithin
 			if now := a.s.rt.Elapsed(); now >= full {
-				reach, full = lateWithin, now+fullLookEvery
+				within, full = lateWithin, now+fullPollEvery
 			}
-			if err := a.look(life, reach, a.pass); err != nil {
+			if err := a.poll(life, within, a.deliver); err != nil {
 				a.s.log.WarnContext(life, "new pastes could not be read yet", "error", err)
 				full = 0 // missed pastes may be older than soonWithin in the next poll
 			}
@@ -137,22 +137,22 @@ func (a *arrivals) start(looked sched.Latch) {
 	})
 }
 
-// look calls see for the entries of pastes that were created within a time before now.
-func (a *arrivals) look(ctx context.Context, within time.Duration, see func(ID)) error {
-	ctx, cancel := a.s.rt.Deadline(ctx, lookWithin)
+// poll calls see for the entries of pastes that were created within a time before now.
+func (a *arrivals) poll(ctx context.Context, within time.Duration, see func(ID)) error {
+	ctx, cancel := a.s.rt.Deadline(ctx, readWithin)
 	defer cancel()
-	place := timeline.Entry{Created: clock.Of(a.s.rt.Now()).Add(-within)}
+	position := timeline.Entry{Created: clock.Of(a.s.rt.Now()).Add(-within)}
 	for {
-		es, err := a.s.feeds.Since(ctx, feedName, place, lookPage)
+		es, err := a.s.feeds.Since(ctx, feedName, position, pollPage)
 		if err != nil {
 			return err
 		}
 		for _, e := range es {
 			see(ID(e.ID))
 		}
-		if len(es) < lookPage {
+		if len(es) < pollPage {
 			return nil
 		}
-		place = es[len(es)-1]
+		position = es[len(es)-1]
 	}
 }

@@ -76,8 +76,8 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 		bodies        int
 	}{
 		{"before", end - 1, 1, 1, 1},
-		{"then", end, 1, 0, 0},
-		{"a day later, but for a moment", end.Add(24*time.Hour) - 1, 1, 0, 0},
+		{"at the expiry", end, 1, 0, 0},
+		{"just before a day later", end.Add(24*time.Hour) - 1, 1, 0, 0},
 		{"a day later", end.Add(24 * time.Hour), 0, 0, 0},
 		{"much later", end.Add(240 * time.Hour), 0, 0, 0},
 	} {
@@ -88,7 +88,7 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 			t.Errorf("%s: %d rows, %d bodies, %d entries; want %d, %d, %d; %v, %v",
 				c.what, len(rows), len(bodies), len(h.entries()), c.rows, c.bodies, c.entries, err, err2)
 		}
-		if c.what == "then" && len(rows) == 1 && len(rows[0].Data) > 150 {
+		if c.what == "at the expiry" && len(rows) == 1 && len(rows[0].Data) > 150 {
 			t.Errorf("the row of the ended paste has %d bytes", len(rows[0].Data))
 		}
 	}
@@ -117,7 +117,7 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	rt := setBack{h.Runtime, &atomic.Int64{}}
 	rt.at.Store(int64(end))
 	services := backendtest.OpenAll(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-	rt.at.Store(int64(end) + 1) // the first look shows end
+	rt.at.Store(int64(end) + 1) // the first reading of the clock is end
 	done, err := services.Engine.Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
 	if err != nil || done {
 		t.Errorf("done: %t, %v", done, err)

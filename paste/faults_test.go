@@ -56,13 +56,13 @@ func TestToggle_AfterConcurrentChangesTheFeedMatchesTheRow(t *testing.T) {
 
 // States that follow each other within one instant of the clock have different write timestamps,
 // so the last one wins in the feed.
-func TestToggle_WithinOneInstant(t *testing.T) {
+func TestToggle_LastStateWithinOneInstantWins(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	one, _ := g.Open(0, true)
 	h := pastes{Fixture: one, anonymous: &principal.Viewer{}}
 	made := h.create(titled("a"))
 	for range 3 {
-		if err := errors.Join(h.hide(made, true), h.hide(made, false)); err != nil {
+		if err := errors.Join(h.setPrivate(made, true), h.setPrivate(made, false)); err != nil {
 			t.Fatal(err)
 		}
 		h.wantLatest(h.Pastes, "a")
@@ -88,9 +88,8 @@ func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 	}
 }
 
-// If a change could not update the feed, the background does; if the process has died, another
-// process does.
-func TestFinish_HappensInTheBackground(t *testing.T) {
+// If a change could not update the feed, the journal updates it in the background.
+func TestFinish_FailedUpdateOfTheFeedIsDoneInTheBackground(t *testing.T) {
 	h := newPastes(t)
 	down := true
 	h.faults.set(func() {
@@ -169,7 +168,7 @@ func TestResume_FencesAChange(t *testing.T) {
 			return next()
 		}
 	})
-	if err := h.hide(made, true); err != nil {
+	if err := h.setPrivate(made, true); err != nil {
 		t.Fatal(err)
 	}
 	p, err := h.Pastes.Paste(t.Context(), string(made.Paste.ID))
@@ -253,7 +252,7 @@ func TestCreate_ResolvesUnknownOutcomes(t *testing.T) {
 		})
 		made := h.create(titled("a"))
 		h.wantLatest(h.Pastes, "a")
-		if err := h.hide(made, true); err != nil {
+		if err := h.setPrivate(made, true); err != nil {
 			t.Errorf("the secret of the paste: %v", err)
 		}
 		h.WantNothingInFlight()
@@ -283,7 +282,7 @@ func TestCreate_RepetitionReturnsTheFirstPaste(t *testing.T) {
 	_, err = create(h.at(soon).Pastes)
 	backendtest.WantFaults(t, err, "NOT_FOUND")
 	h.wantLatest(h.Pastes, "a")
-	if err := h.hide(made, true); err != nil {
+	if err := h.setPrivate(made, true); err != nil {
 		t.Errorf("the first secret: %v", err)
 	}
 }

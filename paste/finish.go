@@ -9,8 +9,8 @@ import (
 	"carrel/core/sched"
 )
 
-// whole is the payload of a change after which the feed must be updated.
-var whole = commit.Reach{Scope: commit.ScopeAll}
+// updatesFeed is the payload of a change that requires an update of the feed.
+var updatesFeed = commit.Reach{Scope: commit.ScopeAll}
 
 // finish completes a change that was just decided: it updates the feed, notifies followers of a new
 // public paste, and removes the body of a deleted one. Work that fails is passed to the background,
@@ -28,12 +28,12 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	}
 	if err := s.applyIndex(firm, after); err != nil {
 		s.log.WarnContext(ctx, "the feed of pastes will be updated in the background", "paste", string(after.ID), "error", err)
-		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: whole.Encode()})
+		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: updatesFeed.Encode()})
 		return
 	}
 	s.journal.End(id)
 	if before == nil {
-		s.arrivals.pass(after.ID)
+		s.arrivals.deliver(after.ID)
 	}
 }
 
@@ -67,7 +67,7 @@ func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err 
 		return fenced, err
 	}
 	if e.Base == 0 && p.listed() {
-		s.arrivals.pass(p.ID)
+		s.arrivals.deliver(p.ID)
 	}
 	return fenced, nil
 }

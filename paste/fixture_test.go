@@ -118,8 +118,8 @@ func (h pastes) create(in paste.Create) *paste.Created {
 // titled returns the input of a public paste.
 func titled(title string) paste.Create { return paste.Create{Title: &title, Body: "body of " + title} }
 
-// hide makes a paste private or public.
-func (h pastes) hide(made *paste.Created, private bool) error {
+// setPrivate makes a paste private or public.
+func (h pastes) setPrivate(made *paste.Created, private bool) error {
 	_, err := h.Pastes.Update(h.T.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(&private)})
 	return err
 }

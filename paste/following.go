@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// queueMost is how many pastes may wait in the queue of a follower.
-	queueMost = 256
-	// missedMost is how many pastes one resumption delivers. If more were missed, reading the
+	// maxQueued is how many pastes may wait in the queue of a follower.
+	maxQueued = 256
+	// maxMissed is how many pastes one resumption delivers. If more were missed, reading the
 	// list again costs less.
-	missedMost = 10_000
-	// lookWithin is how long one read of the feed may take.
-	lookWithin = 5 * time.Second
+	maxMissed = 10_000
+	// readWithin is how long one read of the feed, or of a paste, may take.
+	readWithin = 5 * time.Second
 )
 
 // Follower receives new public pastes. Only one goroutine at a time may call Next. Any goroutine
@@ -42,17 +42,17 @@ type Follower struct {
 //
 // Errors: BAD_CURSOR; RESYNC if too many were missed; those of the store.
 func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) {
-	f := &Follower{s: s, most: queueMost, missed: map[ID]bool{}}
-	var place *timeline.Entry
+	f := &Follower{s: s, most: maxQueued, missed: map[ID]bool{}}
+	var position *timeline.Entry
 	if after != nil {
 		at, err := s.list().Position(*after)
 		if err != nil {
 			return nil, err
 		}
-		place = &at
+		position = &at
 	}
 	return sched.InTime(ctx, s.rt, func(ctx context.Context) (*Follower, error) {
-		if err := f.begin(ctx, place); err != nil {
+		if err := f.begin(ctx, position); err != nil {
 			f.Close()
 			return nil, err
 		}
@@ -61,25 +61,25 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 }
 
 // begin joins the followers before it reads the missed pastes, so that none is lost in between.
-func (f *Follower) begin(ctx context.Context, place *timeline.Entry) error {
+func (f *Follower) begin(ctx context.Context, position *timeline.Entry) error {
 	if _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {
 		return err
 	}
-	if place == nil {
+	if position == nil {
 		return nil
 	}
-	missed, err := f.s.feeds.Since(ctx, feedName, *place, missedMost+1)
+	missed, err := f.s.feeds.Since(ctx, feedName, *position, maxMissed+1)
 	if err != nil {
 		return err
 	}
-	if len(missed) > missedMost {
+	if len(missed) > maxMissed {
 		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync,
 			Msg: "too many pastes were created since: read latestPastes again and follow from there"}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	arrived := f.queue
-	f.queue, f.most = nil, queueMost+len(missed)
+	f.queue, f.most = nil, maxQueued+len(missed)
 	for _, e := range missed {
 		f.queue = append(f.queue, ID(e.ID))
 		f.missed[ID(e.ID)] = true
@@ -165,7 +165,7 @@ func (f *Follower) Next(ctx context.Context) (*Paste, error) {
 		}
 		var ps []*Paste
 		err = f.s.Retry(ctx, func() (err error) {
-			within, cancel := f.s.rt.Deadline(ctx, lookWithin)
+			within, cancel := f.s.rt.Deadline(ctx, readWithin)
 			defer cancel()
 			ps, err = f.s.Pastes(within, []ID{id})
 			return err

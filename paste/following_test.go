@@ -51,12 +51,12 @@ func TestFollow_DeliversNewPublicPastesOnce(t *testing.T) {
 	private := h.create(born)
 	first := h.create(titled("1"))
 	for _, made := range []*paste.Created{private, first, first} {
-		if err := h.hide(made, false); err != nil {
+		if err := h.setPrivate(made, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	hidden := h.create(titled("hidden"))
-	if err := h.hide(hidden, true); err != nil {
+	if err := h.setPrivate(hidden, true); err != nil {
 		t.Fatal(err)
 	}
 	h.create(titled("2"))
@@ -88,7 +88,7 @@ func TestFollow_ResumesAfterACursor(t *testing.T) {
 }
 
 // A follower that does not receive pastes in time is cut off, and can resume.
-func TestFollow_EndsWithASlowClient(t *testing.T) {
+func TestFollow_SlowClientIsCutOffAndResumes(t *testing.T) {
 	h := newPastes(t)
 	f := h.follow(h.Pastes, nil)
 	h.create(titled("0"))
@@ -123,7 +123,7 @@ func TestFollow_DeliversPastesOfOtherGateways(t *testing.T) {
 	born := titled("private")
 	born.IsPrivate = true
 	private := theirs.create(born)
-	if err := theirs.hide(private, false); err != nil {
+	if err := theirs.setPrivate(private, false); err != nil {
 		t.Fatal(err)
 	}
 	clock.Set(g.Start.Add(6 * time.Second))

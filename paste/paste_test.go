@@ -207,7 +207,7 @@ func TestToggle_KeepsThePosition(t *testing.T) {
 		{middle, false, []string{"4", "3", "2"}},
 		{first, false, []string{"4", "3", "2", "1"}},
 	} {
-		if err := h.hide(c.made, c.private); err != nil {
+		if err := h.setPrivate(c.made, c.private); err != nil {
 			t.Fatal(err)
 		}
 		h.wantLatest(h.Pastes, c.want...)

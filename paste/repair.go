@@ -106,9 +106,9 @@ func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string,
 // AuditFeed calls wrong for each entry of the feed without a public paste, and returns the number
 // of entries that have not expired.
 func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args ...any)) (entries int, err error) {
-	place := timeline.Entry{Created: clock.Min}
+	position := timeline.Entry{Created: clock.Min}
 	for {
-		es, err := s.feeds.Since(ctx, feedName, place, ScanPage)
+		es, err := s.feeds.Since(ctx, feedName, position, ScanPage)
 		if err != nil {
 			return entries, err
 		}
@@ -124,6 +124,6 @@ func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args 
 		if entries += len(es); len(es) < ScanPage {
 			return entries, nil
 		}
-		place = es[len(es)-1]
+		position = es[len(es)-1]
 	}
 }

@@ -41,7 +41,7 @@ func TestCreatedAt_IsReadFromTheRow(t *testing.T) {
 	}
 }
 
-// A list names the times of creation to the store, which then reads neighbouring rows.
+// A list passes the times of creation to the store, which then reads neighbouring rows.
 func TestLatest_ReadsPastesByTheirCreation(t *testing.T) {
 	h := newPastes(t)
 	var want []paste.Ref

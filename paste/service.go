@@ -27,7 +27,7 @@ type dueStore interface {
 // Config is what the Service of pastes needs.
 type Config struct {
 	Engine *commit.Engine
-	// Principals knows whose users were deleted.
+	// Principals knows which users were deleted.
 	Principals *principal.Service
 	Store      Store
 	Dues       dueStore
@@ -84,7 +84,7 @@ func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
 func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 	a := &commit.Attempt{Entry: commit.Entry{Kind: commit.Paste, Key: string(p.ID), Base: p.Seq - 1}}
 	if relists {
-		a.Entry.Payload = whole.Encode()
+		a.Entry.Payload = updatesFeed.Encode()
 	}
 	before := p.Writers
 	if n := len(before) - (commit.MaxWriters - 1); n > 0 {

@@ -198,11 +198,11 @@ var protocol = []Ablation{
 		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},
 	}},
 	{"look-without-overlap", "a process that looks for pastes of others looks at the last second only", Pastes, []Patch{
-		{"paste/arrivals.go", "\t\t\treach := soonWithin\n", "\t\t\treach := ablatedReach(soonWithin)\n"},
-		{"paste/arrivals.go", "reach, full = lateWithin, now+fullLookEvery", "reach, full = ablatedReach(lateWithin), now+fullLookEvery"},
+		{"paste/arrivals.go", "\t\t\twithin := soonWithin\n", "\t\t\twithin := ablatedWithin(soonWithin)\n"},
+		{"paste/arrivals.go", "within, full = lateWithin, now+fullPollEvery", "within, full = ablatedWithin(lateWithin), now+fullPollEvery"},
 	}},
 	{"missed-before-joined", "a follower of pastes reads what it has missed before it joins the others", Pastes, []Patch{
-		{"paste/following.go", "\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n", "\tif done, err := f.ablatedBegin(ctx, place); done || err != nil {\n\t\treturn err\n\t}\n\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n"},
+		{"paste/following.go", "\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n", "\tif done, err := f.ablatedBegin(ctx, position); done || err != nil {\n\t\treturn err\n\t}\n\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n"},
 	}},
 }
 

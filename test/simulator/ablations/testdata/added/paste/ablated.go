@@ -43,24 +43,24 @@ func (s *Service) ablatedFence(ctx context.Context, e commit.Entry) (*Paste, boo
 	return p, false, err
 }
 
-// ablatedReach returns how far back a poll reads, without overlapping the one before.
-func ablatedReach(reach time.Duration) time.Duration {
+// ablatedWithin returns how far back a poll reads, without overlapping the one before.
+func ablatedWithin(within time.Duration) time.Duration {
 	if ablated("look-without-overlap") {
-		return lookEvery
+		return pollEvery
 	}
-	return reach
+	return within
 }
 
 // ablatedBegin reads what was missed, and joins the followers then. It reports whether it
 // has done so.
-func (f *Follower) ablatedBegin(ctx context.Context, place *timeline.Entry) (bool, error) {
+func (f *Follower) ablatedBegin(ctx context.Context, position *timeline.Entry) (bool, error) {
 	if !ablated("missed-before-joined") {
 		return false, nil
 	}
 	var missed []timeline.Entry
-	if place != nil {
+	if position != nil {
 		var err error
-		if missed, err = f.s.feeds.Since(ctx, feedName, *place, missedMost); err != nil {
+		if missed, err = f.s.feeds.Since(ctx, feedName, *position, maxMissed); err != nil {
 			return false, err
 		}
 	}
