@@ -91,9 +91,9 @@ func (a *additions) checkDirect(p ID, own bool, c *Closure) error {
 	}
 	switch {
 	case own && n >= maxOwnGroups:
-		return fault.TooManyf(nil, "%s is a member of %d groups of its tenant, which is the most possible; remove it from another one first", p, n)
+		return fault.TooManyf(nil, "%s is a member of %d groups of its tenant, which is the maximum; remove it from another one first", p, n)
 	case !own && n >= maxOtherGroups:
-		return fault.TooManyf(nil, "%s is a member of %d groups of other tenants, which is the most possible", p, n)
+		return fault.TooManyf(nil, "%s is a member of %d groups of other tenants, which is the maximum", p, n)
 	}
 	return nil
 }
@@ -121,9 +121,9 @@ func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 }
 
 // deepest returns the highest level among the groups that a member of p would reach for the first
-// time, or at a lower level than before; 0 if there are none. Groups of other tenants above the
-// group do not count: their managers need no consent, and must not be able to prevent others from
-// nesting groups.
+// time, or at a lower level than before; 0 if there are none. Groups of other tenants above a.group
+// do not count: their managers can add a.group without consent, and must not be able to prevent
+// others from nesting groups.
 func (a *additions) deepest(p ID, c *Closure) int {
 	deepest := 0
 	for g, level := range a.above { // the maximum does not depend on the order
@@ -138,9 +138,9 @@ func (a *additions) deepest(p ID, c *Closure) int {
 	return deepest
 }
 
-// reachesBelow reports whether groups nest below p through more than levels levels, p being the
-// first. Groups above the group do not count: they form a cycle with it. It reads at most
-// maxGroups groups.
+// reachesBelow reports whether groups nest below p through more than the given number of levels, of
+// which p is the first. Groups above a.group do not count, because they form a cycle with it. It
+// reads at most maxGroups groups.
 func (a *additions) reachesBelow(ctx context.Context, p ID, levels int) (bool, error) {
 	seen := map[ID]bool{p: true}
 	for level := []ID{p}; len(level) > 0; levels-- {

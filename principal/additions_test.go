@@ -25,7 +25,7 @@ func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
 			h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 		}
 		if err := h.Store.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
-			h.T.Fatalf("enforcing %s: %v", head.ID, err)
+			h.T.Fatalf("indexing %s: %v", head.ID, err)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestAdditions_ClosuresAreBounded(t *testing.T) {
 	addCrowd(h, "b", 999, "g:acme:broad")
 	// 999 groups and wide itself.
 	h.MustSet(root(), "g:acme:wide", "u:acme:ann=MEMBER", "u:acme:bob=MEMBER")
-	// 999 and broad: 2,000 in all for ann, as many as may be.
+	// 999 and broad: 2,000 in all for ann, which is the maximum.
 	h.MustSet(root(), "g:acme:broad", "u:acme:ann=MEMBER")
 	_, err := h.Set(root(), "g:acme:tall", "u:acme:ann=MEMBER")
 	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
@@ -82,7 +82,7 @@ func TestAdditions_ClosuresAreBounded(t *testing.T) {
 	h.MustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
 	h.MustSet(root(), "g:acme:broad", "g:acme:pair=")
 	h.MustSet(root(), "g:acme:pair", "u:acme:bob=")
-	// Now none would: ann is in all of it already, bob and cat get to 2,000.
+	// Now nobody would exceed the limit: ann is in all of it already, bob and cat get to 2,000.
 	h.MustSet(root(), "g:acme:broad", "g:acme:pair=MEMBER")
 	h.MustSet(root(), "g:acme:broad", "g:acme:wide=MEMBER")
 }

@@ -90,7 +90,7 @@ func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
 // that it acknowledges are written, even if another process decided these members and died before
 // it wrote them. For a repetition, this applies to those of joining who are still members.
 //
-// Errors: those of decide and of plan; OUTCOME_UNKNOWN also if a membership was decided and
+// Errors: those of Decide and of plan; OUTCOME_UNKNOWN also if a membership was decided and
 // could not be written in time.
 func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID, members, joining []ID,
 	plan func(ctx context.Context, rows *Rows) (*changePlan, error)) (*Rows, error) {
@@ -136,7 +136,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 			}
 		}
 	}
-	if err := s.answerPrincipal(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows), GroupMemberRow.Active) {
+	if err := s.finishBeforeAnswer(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows), GroupMemberRow.Active) {
 		return nil, commit.OutcomeUnknown(err)
 	}
 	return rows, nil
@@ -197,7 +197,7 @@ func (s *Service) readMembers(ctx context.Context, id ID, members []ID, req *com
 type creation struct {
 	header Header
 	rows   []GroupMemberRow // its first members
-	what   string
+	what   string           // "user" or "group", for messages
 	// allowed is called if this is not a repetition; rules is called if the name is also free.
 	allowed func(ctx context.Context) error
 	rules   func(ctx context.Context) error
@@ -263,8 +263,8 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (He
 	return rows.Header, nil
 }
 
-// fixName checks whether a creation under a chosen name is a repetition, whose rows it then
-// returns, and whether it is allowed, and records its key for this name.
+// fixName returns the rows of a creation under a chosen name if it is a repetition. Otherwise it
+// checks whether the creation is allowed, and records its idempotency key for this name.
 func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation) (*Rows, error) {
 	id := c.header.ID
 	if req == nil {

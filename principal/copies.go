@@ -30,7 +30,7 @@ type Copying struct {
 	Wrong func(ctx context.Context, id ID)
 }
 
-// headerCopies are copies of headers. No other row tells whether a copy is current. A copy may be
+// headerCopies are copies of headers. No other row shows whether a copy is current. A copy may be
 // served if it is not too old and no in-flight list names the principal: a change of what pages
 // show of the principal stays on a list until all copies of the former state are too old.
 type headerCopies struct {

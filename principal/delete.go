@@ -16,8 +16,9 @@ type Deletion struct {
 	Complete bool
 }
 
-// DeleteUser deletes a user for good: the user itself and administrators of its tenant may. Readers
-// no longer see it once the deletion is decided. What belongs to it is removed afterwards.
+// DeleteUser deletes a user permanently. Only the user itself and administrators of its tenant may
+// do so. Readers no longer see the user once the deletion is decided. What belongs to the user is
+// removed afterwards.
 func (s *Service) DeleteUser(ctx context.Context, v *Viewer, in DeleteUser) (*Deletion, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -41,8 +42,8 @@ func (s *Service) DeleteUser(ctx context.Context, v *Viewer, in DeleteUser) (*De
 	})
 }
 
-// DeleteGroup deletes a group for good: its effective managers and administrators of its tenant
-// may. The rights that its members have through it end when the deletion is decided.
+// DeleteGroup deletes a group permanently. Only its effective managers and administrators of its
+// tenant may do so. The rights that its members have through it end when the deletion is decided.
 func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*Deletion, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -97,8 +98,8 @@ func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutat
 	return &Deletion{ID: id, Complete: s.startRemoval(ctx, e)}, nil
 }
 
-// planDeletion returns the commit that makes a principal a tombstone. It keeps the name and the
-// e-mail address until everything is removed.
+// planDeletion returns the commit that makes a principal a tombstone. The tombstone keeps the name
+// and the e-mail address until everything is removed.
 func (s *Service) planDeletion(h *Header, request *commit.Request) (InFlight, *Commit) {
 	after := *h
 	after.State, after.Managers, after.Members = commit.Deleted, 0, 0

@@ -18,8 +18,8 @@ func deleteGroup(h *backendtest.Fixture, v *principal.Viewer, id string) (*princ
 	return h.Service.DeleteGroup(h.T.Context(), v, principal.DeleteGroup{ID: id})
 }
 
-// TestDeleteUser_Refusals has the checks in their order.
-func TestDeleteUser_Refusals(t *testing.T) {
+// TestDeleteUser_InvalidRequestsAreRefused lists the cases in the order of the checks.
+func TestDeleteUser_InvalidRequestsAreRefused(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	for _, c := range []struct {
 		name   string
@@ -49,8 +49,8 @@ func TestDeleteUser_Refusals(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestDeleteGroup_Refusals has the checks in their order.
-func TestDeleteGroup_Refusals(t *testing.T) {
+// TestDeleteGroup_InvalidRequestsAreRefused lists the cases in the order of the checks.
+func TestDeleteGroup_InvalidRequestsAreRefused(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	for _, c := range []struct {
 		name   string
@@ -74,7 +74,8 @@ func TestDeleteGroup_Refusals(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestDeleteUser_LeavesNothing compares what there is of a user before and after.
+// TestDeleteUser_LeavesNothing checks that a deleted user has no memberships, no rows in the
+// directory, and a header that contains only the deletion.
 func TestDeleteUser_LeavesNothing(t *testing.T) {
 	for name, viewer := range map[string]*principal.Viewer{"itself": backendtest.As("u:acme:ann"), "an administrator": backendtest.Root()} {
 		t.Run(name, func(t *testing.T) {

@@ -77,8 +77,8 @@ type DirectoryUpdate struct {
 	Former string
 }
 
-// Derive returns the keys of the principal's rows, and those of its former name that must have
-// none. No key is in both. h must be e.Header or a newer reading of it.
+// Derive returns the keys of the rows to write for the principal, and the keys of the rows of its
+// former name to delete. No key is in both. h must be e.Header or a newer reading of it.
 func (e *DirectoryUpdate) Derive(h *Header) (put, drop []DirectoryKey) {
 	put = DirectoryKeys(h)
 	if e.Former == "" {
@@ -158,7 +158,7 @@ func beginnings(whole string, id ID) []string {
 // foldName converts a name, or the beginning of one, to the form in which names are compared:
 // without case (Unicode's full folding, canonically: folded in NFD, kept in NFC), without format
 // characters, with each run of white space as one space, and without white space at the ends. On
-// the characters of ids it does the same as lowerASCII.
+// the characters of ids it does the same as id.Lower.
 func foldName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {

@@ -14,8 +14,8 @@ import (
 	"carrel/principal"
 )
 
-// TestFind_ByPrefix checks which prefixes find a name.
-func TestFind_ByPrefix(t *testing.T) {
+// TestFind_PrefixMatchesBeginningsOfWords checks which prefixes find a name.
+func TestFind_PrefixMatchesBeginningsOfWords(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		found, other []string // prefixes
@@ -145,9 +145,9 @@ func nameAndID(id string) string {
 	return "same u:acme:" + id
 }
 
-// TestFind_AfterARename checks that after the answer of a mutation its principal is found by its
-// new name, and no longer by the former one.
-func TestFind_AfterARename(t *testing.T) {
+// TestFind_RenamedPrincipalIsFoundByTheNewName checks that once a mutation is answered, its
+// principal is found by its new name, and no longer by the former one.
+func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	for _, name := range []string{"Bravo", "Alfa", "Alfa Bravo", "Charlie"} {
@@ -197,7 +197,7 @@ func TestFind_InvalidArgumentsAreRefused(t *testing.T) {
 		{"too many", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{First: n(101)}}, fault.ReasonBadInput},
 		{"negative", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{First: n(-1)}}, fault.ReasonBadInput},
 		{"empty cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: backendtest.Ptr("")}}, fault.ReasonBadCursor},
-		{"no cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: backendtest.Ptr("abc")}}, fault.ReasonBadCursor},
+		{"malformed cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: backendtest.Ptr("abc")}}, fault.ReasonBadCursor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.Service.FindPrincipals(t.Context(), backendtest.As("u:acme:who"), c.q)

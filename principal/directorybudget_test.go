@@ -17,7 +17,7 @@ import (
 func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	reads := &countingReads{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
-	// Nobody waits for a complete directory, however slow the machine is.
+	// Complete the directory first, so that no search below waits for that on a slow machine.
 	if err := h.Service.FillDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}

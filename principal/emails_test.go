@@ -57,7 +57,7 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 }
 
 // TestEmail_AbandonedClaimLapses checks that a claim whose user was never created reserves the
-// address for half a minute. Groups have no address and no claim.
+// address for half a minute.
 func TestEmail_AbandonedClaimLapses(t *testing.T) {
 	h := backendtest.New(t, nil)
 	claims := claim.New(h.Store, h.Runtime)
@@ -68,7 +68,7 @@ func TestEmail_AbandonedClaimLapses(t *testing.T) {
 	early, late := h.ServiceAfter(claim.TakenWithin-time.Second), h.ServiceAfter(claim.TakenWithin+time.Second)
 	backendtest.WantFaults(t, createAt(h, early, "u:acme:ann", "a@example.com"), "TAKEN email")
 	backendtest.WantFaults(t, createAt(h, late, "u:acme:ann", "a@example.com"))
-	// The one that was fenced can still be created, with another address.
+	// The user whose claim was fenced can still be created, with another address.
 	backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:gone", "a@example.com"), "TAKEN email")
 	backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:gone", "g@example.com"))
 	h.Quiet()

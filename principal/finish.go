@@ -11,7 +11,7 @@ import (
 	"carrel/core/sched"
 )
 
-// resume finishes a change that its process may not finish any more.
+// resume finishes a change on behalf of its process, which may have died.
 func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
 	e, err := InFlightOf(entry)
 	if err != nil {
@@ -23,10 +23,10 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 	return false, s.finishPrincipal(ctx, e, true)
 }
 
-// answerPrincipal updates what is derived from a decided change before it is answered, so that a
-// new member is a member everywhere. What does not succeed in time is left to the background,
-// because the change is decided; the error says why it did not succeed.
-func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
+// finishBeforeAnswer updates what is derived from a decided change before the mutation is answered,
+// so that a new member is a member everywhere. Because the change is decided, the journal does in
+// the background what does not succeed in time; the error says why it did not succeed.
+func (s *Service) finishBeforeAnswer(ctx context.Context, e InFlight) error {
 	switch entry := e.Entry(); {
 	case !entry.Recoverable():
 		return nil
@@ -37,7 +37,7 @@ func (s *Service) answerPrincipal(ctx context.Context, e InFlight) error {
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
 	defer cancel()
 	if err := s.finishPrincipal(firm, e, false); err != nil {
-		s.log.WarnContext(ctx, "memberships left to the background", "principal", string(e.Principal), "error", err)
+		s.log.WarnContext(ctx, "memberships will be updated in the background", "principal", string(e.Principal), "error", err)
 		s.journal.FinishLater(e.Entry())
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return fmt.Errorf("fencing %s: %w", e.Principal, err)
 		}
-		// The next reading returns whether it applied, or a write by others did.
+		// The next iteration reads whether this write or another one has applied.
 	}
 	return sched.ErrQueueFull
 }

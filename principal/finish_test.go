@@ -66,7 +66,7 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 }
 
 // TestFinish_AcknowledgedMembershipIsEffective checks memberships that another call has decided
-// without writing what is derived of them. A mutation that changes nothing and acknowledges them
+// without writing what is derived from them. A mutation that changes nothing and acknowledges them
 // writes it first, in each of the ways in which a mutation can change nothing.
 func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 	key := "k"
@@ -118,8 +118,8 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 	}
 }
 
-// TestFinish_UnknownOutcomeIsDecidedOnce sees that a compare-and-set whose answer was lost is made
-// once.
+// TestFinish_UnknownOutcomeIsDecidedOnce checks that a compare-and-set whose answer was lost is
+// applied once.
 func TestFinish_UnknownOutcomeIsDecidedOnce(t *testing.T) {
 	f := &failing{}
 	h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })

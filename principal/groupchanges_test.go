@@ -12,7 +12,7 @@ import (
 	"carrel/principal"
 )
 
-func TestCreateGroup(t *testing.T) {
+func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 	valid := principal.CreateGroup{Tenant: "acme", Name: "Staff", DisplayName: "All of us", Visibility: principal.Private}
 	with := func(change func(*principal.CreateGroup)) principal.CreateGroup {
 		in := valid
@@ -80,9 +80,9 @@ func TestCreateGroup(t *testing.T) {
 	}
 }
 
-// TestGroups_WhoMayChangeThem checks for each viewer whether it may change the group, and that all
-// mutations of groups decide alike.
-func TestGroups_WhoMayChangeThem(t *testing.T) {
+// TestGroups_OnlyManagersAndAdministratorsMayChangeThem checks for each viewer whether it may
+// change the group, and that all mutations of groups decide alike.
+func TestGroups_OnlyManagersAndAdministratorsMayChangeThem(t *testing.T) {
 	h := backendtest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:other:eli", "u:other:fay"} {
 		h.User(u, principal.Public)
@@ -141,7 +141,7 @@ func TestGroups_WhoMayChangeThem(t *testing.T) {
 	}
 }
 
-func TestUpdateGroup(t *testing.T) {
+func TestUpdateGroup_ChangesTheGivenFields(t *testing.T) {
 	name := input.Some(backendtest.Ptr("Everybody"))
 	for _, c := range []struct {
 		name string

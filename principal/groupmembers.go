@@ -59,13 +59,13 @@ type memberChange struct {
 }
 
 // parseMemberChanges checks the form of a list of changes.
-func parseMemberChanges(group ID, list []GroupMemberChange, most int, faults *fault.List) []memberChange {
+func parseMemberChanges(group ID, list []GroupMemberChange, limit int, faults *fault.List) []memberChange {
 	switch {
 	case len(list) == 0:
 		faults.Add(fault.Invalidf(nil, "name at least one member to change"), "members")
 		return nil
-	case len(list) > most:
-		faults.Add(fault.TooManyf(nil, "at most %d members are changed at once; this names %d", most, len(list)), "members")
+	case len(list) > limit:
+		faults.Add(fault.TooManyf(nil, "at most %d members are changed at once; this names %d", limit, len(list)), "members")
 		return nil
 	}
 	changes := make([]memberChange, len(list))
@@ -86,14 +86,14 @@ func parseMemberChanges(group ID, list []GroupMemberChange, most int, faults *fa
 		if c.Role != nil {
 			changes[i].role = *c.Role
 			if *c.Role != GroupMember && *c.Role != GroupManager {
-				faults.Add(fault.Invalidf(nil, "a role in a group is MEMBER or MANAGER; null takes the member out"), "members", at, "role")
+				faults.Add(fault.Invalidf(nil, "a role in a group is MEMBER or MANAGER; null removes the member"), "members", at, "role")
 			}
 		}
 	}
 	return changes
 }
 
-// planGroupMembers decides a list of changes on the rows that were read: rows.Members[0] is the
+// planGroupMembers plans a list of changes on the rows that were read: rows.Members[0] is the
 // actor's, the others are those of the changes.
 func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *Rows, changes []memberChange) (*changePlan, error) {
 	if leaves(v, rows, changes) {

@@ -14,7 +14,7 @@ import (
 
 var staffAtFirst = []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MEMBER"}
 
-func TestSetGroupMembers(t *testing.T) {
+func TestSetGroupMembers_MakesAllChangesOrNone(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		viewer  *principal.Viewer
@@ -28,9 +28,9 @@ func TestSetGroupMembers(t *testing.T) {
 			[]string{"u:acme:ann=MANAGER", "u:acme:bob=MANAGER", "u:acme:dan=MANAGER"}},
 		{"add one of another tenant that is seen", backendtest.As("u:acme:ann"), []string{"u:other:pub=MEMBER"}, nil,
 			[]string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MEMBER", "u:other:pub=MEMBER"}},
-		{"ids in other letters", backendtest.As("u:acme:ann"), []string{"U:Acme:Bob=MANAGER"}, nil,
+		{"ids in mixed case", backendtest.As("u:acme:ann"), []string{"U:Acme:Bob=MANAGER"}, nil,
 			[]string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MANAGER"}},
-		{"remove one who is no member", backendtest.As("u:acme:ann"), []string{"u:acme:dan=", "u:acme:nobody="}, nil, nil},
+		{"remove principals that are not members", backendtest.As("u:acme:ann"), []string{"u:acme:dan=", "u:acme:nobody="}, nil, nil},
 		{"roles as they are", backendtest.As("u:acme:ann"), []string{"u:acme:bob=MEMBER", "u:acme:ann=MANAGER"}, nil, nil},
 		{"leave", backendtest.As("u:acme:bob"), []string{"u:acme:bob="}, nil, []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER"}},
 		{"leave without having been a member", backendtest.As("u:acme:dan"), []string{"u:acme:dan="}, nil, nil},
@@ -109,8 +109,9 @@ func wantIndexed(h *backendtest.Fixture, group string) {
 	}
 }
 
-// TestSetGroupMembers_HiddenMembers checks members that the group's manager does not see.
-func TestSetGroupMembers_HiddenMembers(t *testing.T) {
+// TestSetGroupMembers_HiddenMembersCanBeChangedButNotAdded checks members that the group's manager
+// does not see.
+func TestSetGroupMembers_HiddenMembersCanBeChangedButNotAdded(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:hid=MEMBER", "g:acme:secret=MEMBER", "u:other:pub=MEMBER")
 	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:other:pub"), principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
@@ -126,9 +127,9 @@ func TestSetGroupMembers_HiddenMembers(t *testing.T) {
 	wantIndexed(h, "g:acme:staff")
 }
 
-// TestSetGroupMembers_HiddenGroups checks the answers about a group that the viewer does not see,
-// or ceases to see by the mutation itself.
-func TestSetGroupMembers_HiddenGroups(t *testing.T) {
+// TestSetGroupMembers_HiddenGroupsAreNotShown checks the answers about a group that the viewer does
+// not see, or ceases to see by the mutation itself.
+func TestSetGroupMembers_HiddenGroupsAreNotShown(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.As("u:acme:dan"), "g:acme:secret", "u:acme:bob=MEMBER", "g:acme:crew=MEMBER")
 	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:secret", "u:acme:ann=")
@@ -155,7 +156,7 @@ func TestSetGroupMembers_HiddenGroups(t *testing.T) {
 	}
 }
 
-func TestSetGroupMembers_Cycles(t *testing.T) {
+func TestSetGroupMembers_CyclesGiveRolesThroughGroups(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	// staff contains crew; now crew contains staff, as a manager.
 	h.MustSet(backendtest.As("u:acme:cat"), "g:acme:crew", "g:acme:staff=MANAGER")
@@ -172,8 +173,9 @@ func TestSetGroupMembers_Cycles(t *testing.T) {
 	backendtest.WantFaults(t, err, "FORBIDDEN groupId")
 }
 
-// TestSetGroupMembers_MemberReturns checks that a leaving row does not prevent a new membership.
-func TestSetGroupMembers_MemberReturns(t *testing.T) {
+// TestSetGroupMembers_RemovedMemberCanBeAddedAgain checks that a leaving row does not prevent a new
+// membership.
+func TestSetGroupMembers_RemovedMemberCanBeAddedAgain(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	for range 3 {
 		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:bob=")

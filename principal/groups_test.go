@@ -21,7 +21,7 @@ func wantGroupRole(r *backendtest.Rows, user, group principal.ID, want principal
 	}
 }
 
-func TestGroups_OfAnyDepth(t *testing.T) {
+func TestGroups_RolesCountThroughNestedGroups(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
 	// ann in a in b in c in a: a cycle. a manages d, b is a member of d.

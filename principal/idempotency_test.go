@@ -75,7 +75,7 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 			if diff := cmp.Diff(first, h.Header(c.id)); diff != "" {
 				t.Errorf("the mismatch changed:\n%s", diff)
 			}
-			// Another viewer's key is another key, and so is another key.
+			// The same key of another viewer, and another key, are different requests.
 			if c.name == "createUser" || c.name == "createGroup" {
 				_, err = c.call(h, who(), "key2", true)
 				backendtest.WantFaults(t, err, "TAKEN name")
@@ -94,9 +94,9 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKey_RepetitionAfterLostRights checks that a repetition has the first outcome even
-// if the actor may no longer do it, but shows nothing that the actor may not see.
-func TestIdempotencyKey_RepetitionAfterLostRights(t *testing.T) {
+// TestIdempotencyKey_RepetitionAfterLostRightsSucceeds checks that a repetition has the first
+// outcome even if the actor may no longer do it, but shows nothing that the actor may not see.
+func TestIdempotencyKey_RepetitionAfterLostRightsSucceeds(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan="), backendtest.GroupMemberChange("u:acme:cat=MANAGER")}, IdempotencyKey: backendtest.Ptr("k")}
 	for n := range 2 {

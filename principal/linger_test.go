@@ -54,7 +54,7 @@ func (l *lingering) ended() (keys []string) {
 }
 
 // A gateway that does not know ended changes resumes them when it takes a list over. That changes
-// nothing, whether the principal exists or the entry stands for all.
+// nothing, whether the entry names a principal that exists, one that does not, or all of them.
 func TestResume_OfEndedChangesDoesNothing(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	before := h.Header("u:acme:bob")
@@ -142,8 +142,8 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 	}
 }
 
-// A copy was wrong if the principal is shown differently now and nothing says when it has changed: a
-// change that was made after the copy was served lingers.
+// A copy was wrong if the principal is shown differently now and no list names the principal. A
+// change that was made after the copy was served lingers on a list.
 func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 	l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
 	reader := backendtest.Open(t, backend.Config{

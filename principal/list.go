@@ -10,9 +10,9 @@ import (
 	"carrel/core/sched"
 )
 
-// List is a connection of principals: in order of id the members of an item or of a group and
-// the groups of a user, in order of name those of a directory. It shows those that the viewer
-// may see.
+// List is a connection of principals. Members of an item or of a group and groups of a user are in
+// order of id; the principals of a directory are in order of name. A List shows those that the
+// viewer may see.
 type List struct {
 	s     *Service
 	v     *Viewer
@@ -61,7 +61,7 @@ func (l *List) Cursor(at ListPosition) func() string {
 	}
 }
 
-// Page reads a Page with its flags.
+// Page reads the rows of a page, and returns them with their PageInfo.
 func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageInfo, error) {
 	var info cursor.PageInfo
 	after := ListPosition("")
@@ -121,7 +121,8 @@ func (l *List) Total(ctx context.Context) (*int, error) {
 // budget is used up (cut; last then is the last row scanned).
 func (l *List) scan(ctx context.Context, after ListPosition, want int) (found []Listed, last ListPosition, cut bool, err error) {
 	remaining := listBudget
-	// If much is hidden, slices grow: they cost more than the rows in them.
+	// If many rows are hidden, each read is larger than the one before, because a read costs more
+	// than the rows that it returns.
 	least := 0
 	for last = after; len(found) < want; least = min(2*max(least, want+listSlack), input.MaxList) {
 		if remaining <= 0 {

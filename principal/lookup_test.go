@@ -7,7 +7,7 @@ import (
 	"carrel/principal"
 )
 
-func TestLookup_WhoSeesAPrincipal(t *testing.T) {
+func TestLookup_FollowsTheVisibilityRules(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:other:sam", "g:acme:inner")
 	for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
@@ -46,7 +46,7 @@ func TestLookup_WhoSeesAPrincipal(t *testing.T) {
 	}
 }
 
-func TestLookup_ViewerAndEmail(t *testing.T) {
+func TestLookup_OnlyTheUserAndAdministratorsSeeTheEmail(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob")
 	for _, c := range []struct {

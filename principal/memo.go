@@ -7,16 +7,16 @@ import "sync"
 // that were found visible, so that what it returns was authorized in this request.
 type memo struct {
 	mu sync.Mutex
-	// few are the headers while there are no more than fewHeaders, and headers is all of them
-	// then: a request reads few, and searching a few costs less than a map.
+	// few has the headers while there are at most fewHeaders. Beyond that, headers has all of them.
+	// Most requests read only a few, and searching a short list costs less than a map.
 	few     []*Header
 	headers map[ID]*Header
 	// age increases with each Forget, so that what was read before one is not kept after it.
 	age int
 }
 
-// known fills in the headers of ids that it has. It returns the indexes of the others, and the age
-// to pass to keep after reading them.
+// known fills in the headers of ids that it has. It returns the other ids, and the age to pass to
+// keep after reading their headers.
 func (m *memo) known(ids []ID, headers []*Header) (missing []ID, age int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -61,7 +61,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	wantRead := func(want ...principal.ID) {
 		t.Helper()
 		if got := reads.take(); !slices.Equal(got, want) {
-			t.Errorf("read were %v, not %v", got, want)
+			t.Errorf("%v were read, want %v", got, want)
 		}
 	}
 	for range 2 {
@@ -73,7 +73,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 		}
 		ps := ask(v, bob, hidden, ann, bob)
 		if ps[0].PrincipalID() != bob || ps[1] != nil || ps[2].PrincipalID() != ann || ps[3].PrincipalID() != bob {
-			t.Errorf("shown were %v", ps)
+			t.Errorf("%v were shown", ps)
 		}
 		wantRead(ann, bob, hidden, bob)
 		ask(v, hidden, ann)
@@ -124,6 +124,6 @@ func TestMemo_KeepsManyPrincipals(t *testing.T) {
 		}
 	}
 	if read := reads.take(); !slices.Equal(read, ids) {
-		t.Errorf("read were %v, each of %d should be once", read, len(ids))
+		t.Errorf("%v were read, want each of %d once", read, len(ids))
 	}
 }

@@ -67,7 +67,7 @@ func (h *Header) looksLike(other *Header) bool {
 type GroupMemberRow struct {
 	Principal ID
 	Role      GroupRole
-	Leaving   bool
+	Leaving   bool  // the principal was removed; the row remains until the derived rows are updated
 	Seq       int64 // of the compare-and-set that last wrote it; 0: no row
 }
 

@@ -45,7 +45,7 @@ type Service struct {
 	log       *slog.Logger
 	seals     *cursor.Sealer
 	targets   int
-	// removals are for the deletions that mutations of this process have decided.
+	// removals limits how many removals this process carries out at once for its mutations.
 	removals     *sched.Permits
 	answerWithin time.Duration
 	lingers      bool

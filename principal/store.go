@@ -61,7 +61,8 @@ type MembershipsQuery struct {
 
 // Store stores users, groups, and their memberships.
 type Store interface {
-	// ReadPrincipal must return a zero Header for an unknown id, without an error.
+	// ReadPrincipal reads a header and the rows that q names, all of one state. It must return a
+	// zero Header for an unknown id, without an error.
 	ReadPrincipal(ctx context.Context, id ID, q Query) (*Rows, error)
 	// ReadPrincipals reads headers in the order of ids, zero ones for unknown
 	// ids. It must leave out Writers.
@@ -72,13 +73,13 @@ type Store interface {
 	// Confirm reads the groups' own rows, in the order requested. Confirm must show no row of a
 	// group that is deleted.
 	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
-	// CommitPrincipal must apply whole or not at all, iff Seq is Base, and be
-	// durable when it returns.
+	// CommitPrincipal writes c by compare-and-set. It must apply whole or not at all, iff Seq is
+	// Base, and be durable when it returns.
 	CommitPrincipal(ctx context.Context, c *Commit) (commit.Verdict, error)
 	// ApplyGroupIndex writes the derived memberships. An older snapshot must never
 	// undo what a newer one wrote.
 	ApplyGroupIndex(ctx context.Context, e *GroupIndexUpdate) error
-	// SettleGroup must not change Seq, and must be harmless when repeated.
+	// SettleGroup removes member rows. It must not change Seq, and must be harmless when repeated.
 	SettleGroup(ctx context.Context, s *GroupSettlement) error
 	// Memberships lists the derived memberships of a principal, after a group in
 	// order of id.

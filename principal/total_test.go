@@ -10,7 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// TestTotal_IsNullBeyondAThousandRows, seen or not, and exact up to there.
+// TestTotal_IsNullBeyondAThousandRows checks that the total is exact for up to 1,000 rows, visible
+// or not, and null for more.
 func TestTotal_IsNullBeyondAThousandRows(t *testing.T) {
 	h := backendtest.Town(t)
 	for rows, want := range map[int]string{0: "0", 3: "1", 1000: "1", 1001: "none"} {

@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-func TestCreateUser(t *testing.T) {
+func TestCreateUser_StoresAValidUser(t *testing.T) {
 	valid := principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "Bob", Email: "Bob@Example.com", Visibility: principal.Public}
 	with := func(change func(*principal.CreateUser)) principal.CreateUser {
 		in := valid
@@ -28,7 +28,7 @@ func TestCreateUser(t *testing.T) {
 		want   []string
 	}{
 		{"itself", backendtest.As("u:acme:bob"), valid, nil},
-		{"itself, in other letters", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
+		{"itself, in upper case", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
 		{"an administrator without a stored user", backendtest.Admin("u:acme:root"), valid, nil},
 		{"a global administrator of another tenant", backendtest.Global("u:other:root"), valid, nil},
 		{"PRIVATE", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Visibility = principal.Private }), nil},
@@ -135,7 +135,7 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 	}
 }
 
-func TestUpdateUser(t *testing.T) {
+func TestUpdateUser_ChangesTheGivenFields(t *testing.T) {
 	name := input.Some(backendtest.Ptr("Robert"))
 	for _, c := range []struct {
 		name   string
@@ -144,7 +144,7 @@ func TestUpdateUser(t *testing.T) {
 		want   []string
 	}{
 		{"itself", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"itself, in other letters", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
+		{"itself, in mixed case", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
 		{"all fields", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: input.Some(backendtest.Ptr(" R@Example.org ")), Visibility: input.Some(backendtest.Ptr(principal.Private))}, nil},
 		{"an administrator", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
 		{"a global administrator", backendtest.Global("u:other:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
@@ -187,7 +187,7 @@ func TestUpdateUser(t *testing.T) {
 	}
 }
 
-func TestUpdateUser_WithoutAChange(t *testing.T) {
+func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:bob", principal.Public)
 	before := h.Header("u:acme:bob")
@@ -198,12 +198,12 @@ func TestUpdateUser_WithoutAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, h.Header("u:acme:bob")); diff != "" {
-		t.Errorf("touched:\n%s", diff)
+		t.Errorf("the header has changed:\n%s", diff)
 	}
 }
 
-// TestUpdateUser_ImportedUserHasNoAddress checks that an imported user may have no address.
-func TestUpdateUser_ImportedUserHasNoAddress(t *testing.T) {
+// TestEmail_ImportedUserMayHaveNone checks that an imported user may have no address.
+func TestEmail_ImportedUserMayHaveNone(t *testing.T) {
 	h := backendtest.New(t, nil)
 	if _, err := h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func TestEmail_IsNormalized(t *testing.T) {
 		{"letters of other scripts", "Ärger@example.com", "ärger@example.com"},
 		{"composed and decomposed are one", "a\u0308rger@example.com", "ärger@example.com"},
 		{"a host", "root@localhost", "root@localhost"},
-		{"as long as may be", "a@" + label + "." + label + "." + label + "." + label + ".abcdefgh", "a@" + label + "." + label + "." + label + "." + label + ".abcdefgh"},
+		{"the maximum length", "a@" + label + "." + label + "." + label + "." + label + ".abcdefgh", "a@" + label + "." + label + "." + label + "." + label + ".abcdefgh"},
 		{"one too long", "ab@" + label + "." + label + "." + label + "." + label + ".abcdefgh", ""},
 		{"long local part", strings.Repeat("a", 65) + "@example.com", ""},
 		{"too long in ASCII form only", "a@" + strings.Repeat("ü", 240) + ".de", ""},
@@ -70,13 +70,13 @@ func TestEmail_IsNormalized(t *testing.T) {
 	}
 }
 
-func TestVisibilities(t *testing.T) {
+func TestCheckVisibility_AcceptsOnlyTheThree(t *testing.T) {
 	for v := range Visibility(6) {
 		wantRefused(t, checkVisibility(v), v < Private || v > Public)
 	}
 }
 
-// wantRefused checks that a field is refused as INVALID, or taken.
+// wantRefused checks that a field is refused as INVALID, or accepted if refused is false.
 func wantRefused(t *testing.T, err error, refused bool) {
 	t.Helper()
 	if refused != (err != nil) || refused && (fault.CodeOf(err) != fault.Invalid || fault.ReasonOf(err) != "") {

@@ -19,8 +19,8 @@ type Viewer struct {
 	kept  keeper
 	// inFlight is the read of the in-flight lists that was begun for this request.
 	inFlight currentReading
-	// resolved is the cost of resolving groups in this request. If bill is set, it is counted
-	// instead.
+	// resolved counts the cost of resolving groups in this request, unless Bill is set: then Bill
+	// counts it.
 	resolved Meter
 	Bill     *Meter
 }
@@ -53,7 +53,7 @@ type groupMemo struct {
 	mu     sync.Mutex
 	known  bool
 	groups *Closure
-	// busy is closed while a caller resolves them; nil otherwise.
+	// busy opens when the caller that resolves them is done; nil if no caller does.
 	busy sched.Latch
 }
 
