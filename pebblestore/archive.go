@@ -18,7 +18,7 @@ import (
 
 var _ archive.Store = (*Store)(nil)
 
-// chapterTable is the table that holds the rows of a chapter.
+// chapterTable returns the table that contains the rows of a chapter.
 func chapterTable(c archive.Chapter) (byte, error) {
 	switch c {
 	case archive.ChapterSettings:

@@ -98,7 +98,7 @@ func script() []step {
 		if n > 0 {
 			next.Unsettled = []library.Superseded{*c.Supersede}
 		}
-		later(fmt.Sprintf("enforce %d", n), func(ctx context.Context, s *Store) error { return s.ApplyIndex(ctx, e) })
+		later(fmt.Sprintf("apply index %d", n), func(ctx context.Context, s *Store) error { return s.ApplyIndex(ctx, e) })
 		if n > 0 {
 			settle := &library.Settlement{ID: h.ID, Positions: []clock.Instant{c.Supersede.Position}, Leaving: e.Rows}
 			later(fmt.Sprintf("settle %d", n), func(ctx context.Context, s *Store) error { return s.Settle(ctx, settle) })
@@ -114,7 +114,7 @@ func script() []step {
 			}
 			return err
 		})
-		later(fmt.Sprintf("enforce group %d", n), func(ctx context.Context, s *Store) error {
+		later(fmt.Sprintf("apply group index %d", n), func(ctx context.Context, s *Store) error {
 			return s.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &g, Rows: []principal.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
@@ -151,14 +151,14 @@ func script() []step {
 	return steps
 }
 
-// commitPasteStep commits a state of a paste, the first one in the form of former formats, from
-// which the second one moves it.
+// commitPasteStep commits a state of a paste. The first state is stored as formats before 6 did.
+// The commit of the second state moves the row.
 func commitPasteStep(n int64) func(ctx context.Context, s *Store) error {
 	p := paste.Paste{ID: "p:item", Seq: n + 1, State: commit.Live, CreatedAt: 1000}
 	row := p.Row()
 	return func(ctx context.Context, s *Store) error {
 		if n == 0 {
-			return s.StoreFormerly(row)
+			return s.StoreFormerPaste(row)
 		}
 		current, err := s.CommitPaste(ctx, row)
 		if err == nil && current.Seq != row.Seq {
@@ -249,12 +249,12 @@ func (c *crasher) before(op errorfs.Op) error {
 	return nil
 }
 
-// TestCrash_AtEveryOperation runs the script once and checks, before each operation on the file
-// system, what a crash there would leave. The store must open and hold exactly what it held after
-// some step: at least the last acknowledged synced step and at most the last started one. So
-// acknowledged writes survive completely, other writes survive completely or not at all, and no
-// write survives without those before it.
-func TestCrash_AtEveryOperation(t *testing.T) {
+// TestCrash_AtEveryOperationLosesNothingAcknowledged runs the script once and checks, before each
+// operation on the file system, what a crash there would leave. The store must open and contain
+// exactly what it contained after some step: at least the last acknowledged synced step and at most
+// the last started one. So acknowledged writes survive completely, other writes survive completely
+// or not at all, and no write survives without those before it.
+func TestCrash_AtEveryOperationLosesNothingAcknowledged(t *testing.T) {
 	steps := script()
 	states := history(t, steps)
 	var started, acked atomic.Int64

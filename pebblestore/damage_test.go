@@ -57,11 +57,11 @@ func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 	}
 }
 
-// TestOpen_DamagedFiles damages each kind of file at many offsets, in a store that was closed and
-// in one whose process died. Acknowledged data is never missing without an error that names the
-// kind of the file, and a failed open changes nothing: with the original file restored, all data is
-// there.
-func TestOpen_DamagedFiles(t *testing.T) {
+// TestOpen_DamagedFilesAreReported damages each kind of file at many offsets, in a store that was
+// closed and in one whose process died. Acknowledged data is never missing without an error that
+// names the kind of the file, and a failed open changes nothing: with the original file restored,
+// all data is there.
+func TestOpen_DamagedFilesAreReported(t *testing.T) {
 	const items = 80
 	mem := vfs.NewCrashableMem()
 	s := openStore(t, "", Options{FS: mem})

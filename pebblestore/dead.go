@@ -2,11 +2,11 @@ package pebblestore
 
 import "sync"
 
-// A deleted row stays in memory, and costs every slice that passes it about 150 ns, until its table
+// A deleted row stays in memory, and costs every read that passes it about 150 ns, until its table
 // is flushed and merged. So a flush starts when one library has lost deadPerOwner entries since the
-// last flush: then dead rows slow the newest page by at most a fifth, and the flush and merge, some
-// 5 ms of CPU, are shared by as many mutations. A flush also starts when more than deadOwners
-// owners have lost entries.
+// last flush. Then dead rows slow the newest page by at most a fifth, and the cost of the flush and
+// merge, some 5 ms of CPU, is spread over deadPerOwner mutations. A flush also starts when
+// deadOwners owners have lost entries.
 const (
 	deadPerOwner = 100
 	deadOwners   = 1 << 16
@@ -38,7 +38,7 @@ func (d *dead) add(owner string, n int) {
 	}
 }
 
-// flushDead flushes when a library has seen enough deletions. It runs until Close.
+// flushDead flushes whenever add wants a flush. It runs until Close.
 func (s *Store) flushDead() {
 	defer s.tasks.Done()
 	for {

@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-func TestDeadRows_AreCounted(t *testing.T) {
+func TestDeadRows_ManyStartAFlush(t *testing.T) {
 	var d dead
 	d.init()
 	wanted := func() bool {

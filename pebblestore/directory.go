@@ -36,7 +36,7 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 	}
 	for _, k := range put {
 		key = appendDirectoryKey(key[:0], k, id)
-		row = appendFound(row[:0], h.Visibility, h.MTS)
+		row = appendDirectoryRow(row[:0], h.Visibility, h.MTS)
 		err = errors.Join(err, b.Set(key, row, nil))
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 		v.key = appendDirectoryKey(v.key[:0], k, p)
 		value, found, bad := v.get()
 		if bad == nil && found {
-			r.Visibility, r.MTS, bad = decodeFound(value)
+			r.Visibility, r.MTS, bad = decodeDirectoryRow(value)
 		}
 		if bad != nil {
 			err = fmt.Errorf("row of %q: %w", p, bad)
@@ -154,7 +154,7 @@ func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Visibility, r.MTS, err = decodeFound(value); err != nil {
+	if r.Visibility, r.MTS, err = decodeDirectoryRow(value); err != nil {
 		return r, fmt.Errorf("row of %q in the directory: %w", r.Principal, err)
 	}
 	return r, nil
@@ -168,14 +168,14 @@ func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow
 	}
 	defer s.leave()
 	for i := range rows {
-		if err := s.dropFound(&rows[i]); err != nil {
+		if err := s.dropDirectoryRow(&rows[i]); err != nil {
 			return wrapError("drop a row of the directory", err)
 		}
 	}
 	return nil
 }
 
-func (s *Store) dropFound(r *principal.DirectoryRow) error {
+func (s *Store) dropDirectoryRow(r *principal.DirectoryRow) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(r.Principal)))
 	mu.Lock()
 	defer mu.Unlock()
@@ -184,7 +184,7 @@ func (s *Store) dropFound(r *principal.DirectoryRow) error {
 	if err != nil || !found {
 		return err
 	}
-	_, mts, err := decodeFound(value)
+	_, mts, err := decodeDirectoryRow(value)
 	if err != nil || mts != r.MTS {
 		return err
 	}

@@ -75,11 +75,11 @@ func (s *Store) draftAt(user principal.ID, name string, key []byte) (page.DraftR
 
 // PutDraft implements page.Store.
 func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
-	there := d
+	current := d
 	err := s.changeDraft(ctx, "put a draft", d.User, d.Name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
 		none := before.User == ""
 		if none != (over == nil) || over != nil && *over != before.Token {
-			there = before
+			current = before
 			return nil
 		}
 		if err := s.space.CheckFree(s.now()); err != nil {
@@ -90,7 +90,7 @@ func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID
 	if err != nil {
 		return page.DraftRow{}, err
 	}
-	return there, nil
+	return current, nil
 }
 
 // DropDraft implements page.Store.

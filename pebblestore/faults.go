@@ -19,9 +19,9 @@ func wrapError(doing string, err error) error {
 	case errors.Is(err, errRow), errors.Is(err, errKey), errors.Is(err, errLostRow):
 		return &fault.Error{Code: fault.Internal, Msg: doing + ": a row of the store cannot be read", Err: err}
 	case pebble.IsCorruptionError(err):
-		return fault.Unavailablef(files.Foreign(err), "%s: %s of the store is damaged", doing, files.Kind(err))
+		return fault.Unavailablef(files.Opaque(err), "%s: %s of the store is damaged", doing, files.Kind(err))
 	}
-	return fault.Unavailablef(files.Foreign(err), "%s: the store failed", doing)
+	return fault.Unavailablef(files.Opaque(err), "%s: the store failed", doing)
 }
 
 // contextFault returns the error for a call whose deadline has passed or whose context was canceled

@@ -90,7 +90,7 @@ func mustCommit(t testing.TB, s *Store, name string, seq int64) {
 func wantUnavailable(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil || fault.CodeOf(err) != fault.Unavailable {
-		t.Fatalf("not of class Unavailable: %v", err)
+		t.Fatalf("not of code Unavailable: %v", err)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
@@ -123,7 +123,7 @@ func TestOpen_SecondProcessIsRefused(t *testing.T) {
 	}
 }
 
-func TestOpen_ChecksTheFormat(t *testing.T) {
+func TestOpen_UnknownFormatIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		set   func(db *pebble.DB) error
@@ -155,8 +155,8 @@ func TestOpen_ChecksTheFormat(t *testing.T) {
 	}
 }
 
-// TestOpen_FormerFormatIsConverted opens stores of earlier formats. They are converted to this format, keep their
-// data, and report that their directory is not filled yet.
+// TestOpen_FormerFormatIsConverted opens stores of earlier formats. They are converted to this
+// format, keep their data, and report that their directory is not filled yet.
 func TestOpen_FormerFormatIsConverted(t *testing.T) {
 	for _, version := range []string{"1", "2", "3", "4", "5"} {
 		mem := vfs.NewMem()
@@ -339,9 +339,9 @@ func TestLog_FailureEndsTheStore(t *testing.T) {
 	closeFailed(t, s)
 }
 
-// TestLog_FailureUnderLoad makes the log fail during many concurrent commits. All of them return,
-// so does Close, and nothing acknowledged is lost.
-func TestLog_FailureUnderLoad(t *testing.T) {
+// TestLog_FailureUnderLoadLosesNothingAcknowledged makes the log fail during many concurrent
+// commits. All of them return, so does Close, and nothing acknowledged is lost.
+func TestLog_FailureUnderLoadLosesNothingAcknowledged(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	var writes atomic.Int64
 	writes.Store(-1 << 40)

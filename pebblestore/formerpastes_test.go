@@ -9,8 +9,8 @@ import (
 	"carrel/paste"
 )
 
-// StoreFormerly stores the row of a paste as formats before 6 did: by its id only.
-func (s *Store) StoreFormerly(r paste.Row) error {
+// StoreFormerPaste stores the row of a paste as formats before 6 did: by its id only.
+func (s *Store) StoreFormerPaste(r paste.Row) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	value := append(binary.AppendVarint([]byte{1}, r.Seq), r.Data...)

@@ -34,7 +34,7 @@ func newFormer(t *testing.T, pastes int) *former {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.store.StoreFormerly(row); err != nil {
+		if err := h.store.StoreFormerPaste(row); err != nil {
 			t.Fatal(err)
 		}
 		h.made = append(h.made, made)

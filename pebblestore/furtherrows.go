@@ -94,10 +94,10 @@ func putRows(b *pebble.Batch, id library.ContentID, rows []library.Row) error {
 	return nil
 }
 
-// appendRow appends an further row, without its key.
+// appendRow appends a further row, without its key.
 func appendRow(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
 
-// decodeRow reads an further row. The value is a copy.
+// decodeRow reads a further row. The value is a copy.
 func decodeRow(value []byte) ([]byte, error) {
 	if len(value) < 2 || value[0] != rowVersion {
 		return nil, errRow

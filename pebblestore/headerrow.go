@@ -64,7 +64,8 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	return appendWriters(b, h.Writers)
 }
 
-// appendTexts appends the creator of an item, its title, and the optional parts that has names.
+// appendTexts appends the creator of an item, its title, and the optional parts. has contains the
+// bits of those that are present.
 func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	b = appendText(b, string(h.Creator))
 	b = appendText(b, h.Title)

@@ -87,10 +87,10 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 	defer s.dead.mu.Unlock()
 	for _, m := range rows {
 		e.Derive(h, m, &d)
-		places := 0
+		positions := 0
 		for _, k := range d.Delete {
 			if k.Bucket == principal.Private {
-				places++
+				positions++
 			}
 			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
 			if err := b.Delete(key, nil); err != nil {
@@ -98,7 +98,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 			}
 		}
 		if len(d.Delete) > 0 {
-			s.dead.add(string(m.Principal), max(places, 1))
+			s.dead.add(string(m.Principal), max(positions, 1))
 		}
 		row = appendEntry(row[:0], m.Role, h.MTS)
 		for _, k := range d.Put {

@@ -207,7 +207,7 @@ func appendRequestKey(b []byte, table byte, id string, key *commit.RequestKey) [
 	return append(append(appendPartition(b, table, id), kindRequest), key[:]...)
 }
 
-// appendRowKey appends the key of an further row of a content.
+// appendRowKey appends the key of a further row of a content.
 func appendRowKey(b []byte, id library.ContentID, k library.RowKey) []byte {
 	return append(append(appendPartition(b, tableContent, string(id)), byte(k.Kind)), k.Key...)
 }

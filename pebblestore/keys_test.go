@@ -145,7 +145,7 @@ func TestRows_Golden(t *testing.T) {
 		{"header, named", appendHeader(nil, &named)},
 		{"further row", appendRow(nil, []byte("V"))},
 		{"member", appendMember(nil, 3, true, 300)},
-		{"member of old", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
+		{"member, former", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300})},
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, RemovedFrom: 14})},
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
@@ -154,11 +154,11 @@ func TestRows_Golden(t *testing.T) {
 		{"cause, nobody", appendCause(nil, library.Cause{Reason: library.ReasonExpired})},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
-		{"found", appendFound(nil, principal.LoggedIn, 7)},
+		{"directory", appendDirectoryRow(nil, principal.LoggedIn, 7)},
 		{"in-flight list", appendInFlightList(nil, &l)},
 		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5, Blocks: storetest.Blocks(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
-		{"due of old", appendDue(nil, 0)},
+		{"due, former", appendDue(nil, 0)},
 		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
@@ -284,9 +284,9 @@ func FuzzRows(f *testing.F) {
 				role, mts, err := decodeEntry(b)
 				return appendEntry(nil, role, mts), err
 			}},
-			{"found", func(b []byte) ([]byte, error) {
-				visibility, mts, err := decodeFound(b)
-				return appendFound(nil, visibility, mts), err
+			{"directory", func(b []byte) ([]byte, error) {
+				visibility, mts, err := decodeDirectoryRow(b)
+				return appendDirectoryRow(nil, visibility, mts), err
 			}},
 			{"due", func(b []byte) ([]byte, error) {
 				mts, err := decodeDue(b)
@@ -330,7 +330,7 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 		{"in-flight list", appendInFlightList(nil, &l), func(b []byte) error { _, err := decodeInFlightList("x", b); return err }},
 		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
-		{"found", appendFound(nil, 1, 500), func(b []byte) error { _, _, err := decodeFound(b); return err }},
+		{"directory", appendDirectoryRow(nil, 1, 500), func(b []byte) error { _, _, err := decodeDirectoryRow(b); return err }},
 		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},
 		{"next", appendNext(nil, 500), func(b []byte) error { _, err := decodeNext(b); return err }},
 		{"pointer to a paste", appendPointer(nil, 500), func(b []byte) error { _, err := decodePointer(b); return err }},

@@ -189,8 +189,8 @@ func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Ins
 	})
 }
 
-// isDeleted reports whether a user or a group is deleted. Nothing is written to its library any
-// more. The caller holds the lock of the principal.
+// isDeleted reports whether a user or a group is deleted. If so, nothing may be written to its
+// library. The caller holds the lock of the principal.
 func (s *Store) isDeleted(p principal.ID) (bool, error) {
 	h, err := s.principal(p)
 	return err == nil && h.State == commit.Deleted, err

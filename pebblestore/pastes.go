@@ -80,8 +80,8 @@ func (v *view) pasteRow(ref paste.Ref) (paste.Row, error) {
 	return decodePaste(ref.ID, value)
 }
 
-// pasteByID reads the row of a paste by get, and returns it with its key. It returns the zero Row if
-// there is none.
+// pasteByID reads the row of a paste with get, and returns it with its key. It returns the zero Row
+// if there is none.
 func pasteByID(id paste.ID, get func(key []byte) ([]byte, bool, error)) (row paste.Row, key []byte, err error) {
 	key = appendPasteKey(nil, id)
 	value, found, err := get(key)
@@ -124,8 +124,8 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 	return current, nil
 }
 
-// putPaste adds a paste to a batch. before is the key of its current row, from which it is moved
-// if that is another one; nil if there is none.
+// putPaste adds a paste to a batch. before is the key of its current row, or nil if there is none.
+// If the new row has another key, the current row is deleted.
 func putPaste(b *pebble.Batch, r *paste.Row, before []byte) error {
 	byID := appendPasteKey(nil, r.ID)
 	created := r.CreatedAt()

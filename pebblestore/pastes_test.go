@@ -92,10 +92,10 @@ func TestFormerPastes_AreReadChangedAndDropped(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var rows []paste.Row
 	for n := range 6 {
-		r := pasted(fmt.Sprint(n), clock.Instant(3-n), 1) // 0 of the fourth means unknown
+		r := pasted(fmt.Sprint(n), clock.Instant(3-n), 1) // the fourth has 0: its creation is not known
 		if rows = append(rows, r); n%2 == 1 {
 			mustCommitPaste(t, s, r)
-		} else if err := s.StoreFormerly(r); err != nil {
+		} else if err := s.StoreFormerPaste(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,8 +140,8 @@ func TestReadPastes_KnownCreationNeedsNoPointer(t *testing.T) {
 	}
 }
 
-// TestPastes_PointerWithoutRowIsAnError damages a store: what is lost is reported, not taken for a
-// paste that never was.
+// TestPastes_PointerWithoutRowIsAnError damages a store: a lost row is reported, and not taken for
+// a paste that never existed.
 func TestPastes_PointerWithoutRowIsAnError(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	r := pasted("a", 7, 1)

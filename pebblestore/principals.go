@@ -103,8 +103,8 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]princ
 
 // readShown reads the header of a principal without its writers.
 func (s *Store) readShown(id principal.ID, h *principal.Header) error {
-	var checkFree [64]byte
-	value, closer, err := s.db.Get(appendHeaderKey(checkFree[:0], tablePrincipal, string(id)))
+	var buf [64]byte
+	value, closer, err := s.db.Get(appendHeaderKey(buf[:0], tablePrincipal, string(id)))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil
 	}

@@ -2,5 +2,5 @@
 
 package pebblestore
 
-// recoveriesEvery is n if the recovery from one of n crash points crashes too.
+// recoveriesEvery is how many crash points there are for each one whose recovery crashes too.
 const recoveriesEvery = 40

@@ -2,6 +2,6 @@
 
 package pebblestore
 
-// recoveriesEvery is n if the recovery from one of n crash points crashes too. With the race
-// detector each takes some ten times as long, and there are no new races to find.
+// recoveriesEvery is how many crash points there are for each one whose recovery crashes too. With
+// the race detector each takes some ten times as long, and there are no new races to find.
 const recoveriesEvery = 200

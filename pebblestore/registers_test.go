@@ -41,7 +41,7 @@ func TestReserveBlock_SurvivesReopening(t *testing.T) {
 	reserve("a", 1, 1152)
 }
 
-func TestReserveBlock_Concurrently(t *testing.T) {
+func TestReserveBlock_ConcurrentCallsGetDifferentNumbers(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var mu sync.Mutex
 	var firsts []int64
@@ -87,10 +87,10 @@ func rowsOf(t *testing.T, s *Store, table byte) int {
 
 // If a creation is replaced by the same one with a later expiry, it survives the old expiry and is
 // deleted after the new one.
-func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
+func TestPutCreationIfAbsent_RenewedRowIsKeptUntilItsOwnExpiry(t *testing.T) {
 	now := clock.Instant(1000)
 	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() clock.Instant { return now }})
-	fix := func(c commit.Creation, replace *commit.Creation) commit.Creation {
+	put := func(c commit.Creation, replace *commit.Creation) commit.Creation {
 		t.Helper()
 		got, err := s.PutCreationIfAbsent(t.Context(), c, replace)
 		if err != nil {
@@ -101,17 +101,17 @@ func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	one := commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + 100}
 	renewed := one
 	renewed.Until += 50
-	fix(one, nil)
-	fix(renewed, &one)
+	put(one, nil)
+	put(renewed, &one)
 	for n, at := range []clock.Instant{1100, 1149, 1150} {
 		now = at
 		// The store deletes expired rows as it writes.
-		fix(commit.Creation{Key: commit.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
+		put(commit.Creation{Key: commit.RequestKey{9, byte(n)}, ID: "c:acme:y", Until: now + 1000}, nil)
 		want := renewed
 		if at == renewed.Until {
 			want = commit.Creation{}
 		}
-		if got := fix(renewed, &one); got != want {
+		if got := put(renewed, &one); got != want {
 			t.Errorf("at %d: %+v, want %+v", at, got, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 		}
 		seqs[item]++
 	}
-	there := func(item string, n int) bool {
+	exists := func(item string, n int) bool {
 		t.Helper()
 		rows, err := s.Read(t.Context(), library.ContentID("c:acme:"+item), library.ContentQuery{Request: &request(n).Key})
 		if err != nil {
@@ -164,8 +164,8 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 	for n := range 3 {
 		keyed("other", 10+n)
 	}
-	if there("item", 1) || !there("item", 0) || !there("item", 2) {
-		t.Errorf("requests: %v %v %v", there("item", 0), there("item", 1), there("item", 2))
+	if exists("item", 1) || !exists("item", 0) || !exists("item", 2) {
+		t.Errorf("requests: %v %v %v", exists("item", 0), exists("item", 1), exists("item", 2))
 	}
 	if got := rowsOf(t, s, tableCreation); got != 0 {
 		t.Errorf("%d expired creations are still stored", got)
@@ -190,13 +190,13 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 		keyed(fmt.Sprintf("item%d", n%5), 100+n)
 	}
 	if got := rowsOf(t, s, tableExpiry); got > 70 {
-		t.Errorf("%d rows have an expiry, of a day of 10", got)
+		t.Errorf("%d rows have an expiry, want at most 70", got)
 	}
 	now += 10 * day
 	for n := range 60 {
 		keyed("last", 1000+n)
 	}
 	if got := rowsOf(t, s, tableExpiry); got > 60 {
-		t.Errorf("%d rows have an expiry, 60 of them not expired", got)
+		t.Errorf("%d rows have an expiry, want at most 60", got)
 	}
 }

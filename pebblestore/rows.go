@@ -146,7 +146,9 @@ func decodeEntry(value []byte) (role library.ContentRole, mts clock.Instant, err
 }
 
 // appendChange appends a change of a library. The key identifies what changed.
-func appendChange(b []byte, left library.Buckets) []byte { return append(b, rowVersion, byte(left)) }
+func appendChange(b []byte, removedFrom library.Buckets) []byte {
+	return append(b, rowVersion, byte(removedFrom))
+}
 
 // decodeChange reads a change of a library.
 func decodeChange(value []byte) (library.Buckets, error) {
@@ -235,13 +237,13 @@ func (d *decoder) principal(id principal.ID, h *principal.Header) {
 	h.Email = d.text()
 }
 
-// appendFound appends a row of the directory. Its name is in the key.
-func appendFound(b []byte, visibility principal.Visibility, mts clock.Instant) []byte {
+// appendDirectoryRow appends a row of the directory. Its name is in the key.
+func appendDirectoryRow(b []byte, visibility principal.Visibility, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion, byte(visibility)), int64(mts))
 }
 
-// decodeFound reads a row of the directory.
-func decodeFound(value []byte) (principal.Visibility, clock.Instant, error) {
+// decodeDirectoryRow reads a row of the directory.
+func decodeDirectoryRow(value []byte) (principal.Visibility, clock.Instant, error) {
 	d := decode(value)
 	visibility := principal.Visibility(d.byte())
 	mts := clock.Instant(d.int())

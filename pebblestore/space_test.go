@@ -22,7 +22,7 @@ import (
 // one.
 type slowFS struct {
 	*vfs.MemFS
-	looks            atomic.Int64
+	measurements     atomic.Int64
 	hold             atomic.Bool
 	measured, answer chan struct{}
 	release          func()
@@ -31,11 +31,11 @@ type slowFS struct {
 func newSlowFS(free uint64) *slowFS {
 	f := &slowFS{MemFS: vfs.NewMem(), measured: make(chan struct{}), answer: make(chan struct{})}
 	f.release = sync.OnceFunc(func() { close(f.answer) })
-	f.frees(free)
+	f.setFree(free)
 	return f
 }
 
-func (f *slowFS) frees(free uint64) {
+func (f *slowFS) setFree(free uint64) {
 	f.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 30})
 }
 
@@ -43,7 +43,7 @@ func (f *slowFS) frees(free uint64) {
 func (f *slowFS) options(now func() clock.Instant) Options {
 	return Options{Now: now, FS: errorfs.Wrap(f.MemFS, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpGetDiskUsage {
-			f.looks.Add(1)
+			f.measurements.Add(1)
 			if f.hold.CompareAndSwap(true, false) {
 				close(f.measured)
 				<-f.answer
@@ -53,8 +53,8 @@ func (f *slowFS) options(now func() clock.Instant) Options {
 	}))}
 }
 
-// TestSpace_ConcurrentMeasurementRefusesNobody writes while another writer waits for the file system to report its
-// free space. No write is refused because of an old measurement.
+// TestSpace_ConcurrentMeasurementRefusesNobody writes while another writer waits for the file
+// system to report its free space. No write is refused because of an old measurement.
 func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -62,10 +62,10 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	}{
 		{"for the first time since the store was opened", func(*testing.T, *Store, *slowFS) {}},
 		{"for the first time since the disk was full", func(t *testing.T, s *Store, f *slowFS) {
-			f.frees(files.DefaultReserve - 1)
+			f.setFree(files.DefaultReserve - 1)
 			_, err := commitOf(t.Context(), s, "refused", 1)
 			wantUnavailable(t, err, "disk of the store is almost full")
-			f.frees(files.DefaultReserve)
+			f.setFree(files.DefaultReserve)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,26 +90,26 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 	}
 }
 
-// TestSpace_EachRefusalMeasuresOnce checks that freed space is noticed at once, and that no write measures
-// more than once.
+// TestSpace_EachRefusalMeasuresOnce checks that freed space is noticed at once, and that no write
+// measures more than once.
 func TestSpace_EachRefusalMeasuresOnce(t *testing.T) {
 	f := newSlowFS(files.DefaultReserve - 1)
 	s := openStore(t, "", f.options(func() clock.Instant { return 1 }))
-	before := f.looks.Load()
+	before := f.measurements.Load()
 	for range 3 {
 		_, err := commitOf(t.Context(), s, "refused", 1)
 		wantUnavailable(t, err, "disk of the store is almost full")
 	}
-	f.frees(files.DefaultReserve)
+	f.setFree(files.DefaultReserve)
 	for n := range 3 {
 		mustCommit(t, s, fmt.Sprint("item", n), 1)
 	}
-	if n := f.looks.Load() - before; n != 4 {
+	if n := f.measurements.Load() - before; n != 4 {
 		t.Errorf("%d measurements, want one per refusal and one that finds space", n)
 	}
 }
 
-func TestSpace_AlmostFullDisk(t *testing.T) {
+func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 	mem := vfs.NewMem()
 	var now clock.Instant
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300 << 20, TotalBytes: 1 << 30})

@@ -17,8 +17,8 @@ import (
 	"carrel/library/storetest"
 )
 
-// TestUnreadable_Header replaces a header with invalid bytes.
-func TestUnreadable_Header(t *testing.T) {
+// TestUnreadable_HeaderIsAnInternalError replaces a header with invalid bytes.
+func TestUnreadable_HeaderIsAnInternalError(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	if err := s.db.Set(appendHeaderKey(nil, tableContent, "c:acme:item"), []byte{9, 9}, pebble.Sync); err != nil {
 		t.Fatal(err)
@@ -35,9 +35,9 @@ func TestUnreadable_Header(t *testing.T) {
 	}
 }
 
-// TestUnreadable_InFlightList replaces in-flight lists with invalid bytes. The other lists are
-// still read, and their recovery is not blocked.
-func TestUnreadable_InFlightList(t *testing.T) {
+// TestUnreadable_InFlightListHidesNoOthers replaces in-flight lists with invalid bytes. The other
+// lists are still read, and their recovery is not blocked.
+func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.InFlightList
 	for n, id := range []commit.ListID{"a", "c", "e"} {
@@ -62,9 +62,9 @@ func TestUnreadable_InFlightList(t *testing.T) {
 	}
 }
 
-// TestUnreadable_Hint checks that an unreadable hint hides no others: those before and after it are
+// TestUnreadable_HintHidesNoOthers checks that those before and after an unreadable hint are
 // returned with the error.
-func TestUnreadable_Hint(t *testing.T) {
+func TestUnreadable_HintHidesNoOthers(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.Due
 	for n := range 3 {

@@ -10,9 +10,9 @@ import (
 	"carrel/core/fault"
 )
 
-// Foreign converts an error of Pebble to plain text. Its types must not leave the store, and
-// callers could only log them.
-func Foreign(err error) error {
+// Opaque returns an error with the text of err, an error of Pebble, but not its type. Types of
+// Pebble must not leave the store, and callers could only log them.
+func Opaque(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func LockFault(dir string, err error) error {
 	if errors.As(err, &path) {
 		return OpenFault(dir, err)
 	}
-	return fault.Unavailablef(Foreign(err), "pebble:%s is in use by another process", dir)
+	return fault.Unavailablef(Opaque(err), "pebble:%s is in use by another process", dir)
 }
 
 // OpenFault explains why a store could not be opened. The message is for the operator who
@@ -39,9 +39,9 @@ func OpenFault(dir string, err error) error {
 		return err
 	}
 	if damaged(err) {
-		return fault.Unavailablef(Foreign(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, Kind(err))
+		return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, Kind(err))
 	}
-	return fault.Unavailablef(Foreign(err), "pebble:%s cannot be opened", dir)
+	return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened", dir)
 }
 
 // damaged reports whether opening failed because of a file's contents rather than the file system.

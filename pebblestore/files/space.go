@@ -28,7 +28,7 @@ type Space struct {
 	reserve uint64
 
 	written atomic.Int64 // since the last measurement
-	looked  atomic.Int64 // time of the last measurement, as an Instant
+	lastAt  atomic.Int64 // time of the last measurement, as an Instant
 	free    atomic.Uint64
 }
 
@@ -53,26 +53,25 @@ func (s *Space) CheckFree(now clock.Instant) error {
 	if s.reserve == 0 {
 		return nil
 	}
-	age := now - clock.Instant(s.looked.Load())
+	age := now - clock.Instant(s.lastAt.Load())
 	young := s.written.Load() < spaceEveryBytes && age >= 0 && age < clock.Instant(spaceEvery.Microseconds())
 	if young && s.free.Load() >= s.reserve {
 		return nil
 	}
-	// An old measurement, or one by another caller, refuses nobody: there may be space again by
-	// now, and at first nothing was measured.
-	if s.look(now) < s.reserve {
+	// Measure before refusing: an earlier measurement may be out of date, and at first there is none.
+	if s.measure(now) < s.reserve {
 		return &fault.Error{Code: fault.Unavailable, RetryAfter: 60,
 			Msg: "the disk of the store is almost full: nothing can be added or changed until space is freed; deleting still works"}
 	}
 	return nil
 }
 
-// look measures the free space. Concurrent callers use the previous measurement if it found enough
-// space. If measurements overlap, an older one may be stored last; like any other it is valid for a
-// second and a limited number of bytes.
-func (s *Space) look(now clock.Instant) uint64 {
+// measure measures the free space. Concurrent callers use the previous measurement if it found
+// enough space. If measurements overlap, an older one may be stored last; like any other it is
+// valid for a second and a limited number of bytes.
+func (s *Space) measure(now clock.Instant) uint64 {
 	s.written.Store(0)
-	s.looked.Store(int64(now))
+	s.lastAt.Store(int64(now))
 	free := s.reserve
 	if usage, err := s.fs.GetDiskUsage(s.dir); err == nil {
 		free = usage.AvailBytes
