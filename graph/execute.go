@@ -11,16 +11,17 @@ import (
 	"carrel/answer"
 )
 
-// bodyOf is the key under which an operation stores the Body of its next answer.
-const bodyOf = "carrel.body"
+// bodyExtension is the name of the extension of an operation that stores the Body of its next
+// answer.
+const bodyExtension = "carrel.body"
 
 // SetBody sets the Body to which the next answer of op is written. Without a Body, the answer is in
 // the Response and has no size limit.
-func SetBody(op *graphql.OperationContext, body *answer.Body) { op.Stats.SetExtension(bodyOf, body) }
+func SetBody(op *graphql.OperationContext, body *answer.Body) { op.Stats.SetExtension(bodyExtension, body) }
 
 // BodyOf returns the Body that SetBody has set for op, or nil.
 func BodyOf(op *graphql.OperationContext) *answer.Body {
-	body, _ := op.Stats.GetExtension(bodyOf).(*answer.Body)
+	body, _ := op.Stats.GetExtension(bodyExtension).(*answer.Body)
 	return body
 }
 

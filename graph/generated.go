@@ -764,7 +764,7 @@ type Content implements Node @key(fields: "id") {
   ): SuggestionConnection!
 }
 
-"An independent line of the text of a NOTE. Branch 1 exists from the start."
+"An independent history of the text of a NOTE. Branch 1 exists from the start."
 type Branch {
   "The key of the branch: <url>#<number>, or <id>#<number> where the item has no URL."
   key: String!
@@ -1018,8 +1018,8 @@ type Query {
   """
   The users and groups of a tenant that match a prefix and that the viewer may see, for example to complete a name in a
   share dialog. Only signed-in viewers of that tenant and global administrators may ask; others get UNAUTHENTICATED or
-  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id. A page is not
-  shorter for those that it leaves out, but it may be short if its read budget is used up, as PageInfo says.
+  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id. A page is
+  filled up in place of those that it leaves out, but it may be short if its read budget is used up, as PageInfo says.
 
   A prefix matches the beginning of the display name, the rest of the display name from any of its first 16 words on
   ("van d" finds "Ludwig van der Rohe"), or the beginning of the name in the id. A word begins at a letter or digit that
@@ -1371,7 +1371,7 @@ type Mutation {
     "The item and the branch to copy."
     input: CreateBranchInput!
   ): CreateBranchPayload
-  "Sets the branch that visitors see, or the one that editors work on. Allowed for the item's editors and managers. INVALID for a branch in which nothing was published."
+  "Sets the branch that visitors see, or the one that editors work on. Allowed for the item's editors and managers. A branch in which nothing was published cannot become the one that visitors see: INVALID."
   setCurrentBranch(
     "The item and the branch."
     input: SetCurrentBranchInput!
@@ -1393,12 +1393,12 @@ type Mutation {
   ): SaveDraftPayload
   "Saves the viewer's draft as a revision, makes it the current one, and removes the draft. REVISION_CONFLICT if another revision has become current since the draft was begun."
   publishDraft(
-    "The place of the draft."
+    "The branch and locale of the draft."
     input: PublishDraftInput!
   ): PublishDraftPayload
   "Removes the viewer's draft."
   discardDraft(
-    "The place of the draft."
+    "The branch and locale of the draft."
     input: DiscardDraftInput!
   ): DiscardDraftPayload
   "Proposes a text to the editors of a NOTE. Allowed for every signed-in viewer who may see it."

@@ -128,8 +128,9 @@ func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 	}
 }
 
-// TestOperation_WritesFieldsOfTheSchemaOnly: the generated code must report such a value.
-func TestOperation_WritesFieldsOfTheSchemaOnly(t *testing.T) {
+// TestOperation_UnknownEnumValuesAreNotWritten: if an enum value is not in the schema, a plan
+// writes nothing, so that the generated code reports the value.
+func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
 	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
 	p := NewPages(query+strings.Repeat(" ", 100)).Operation(t.Context(), op)
@@ -163,8 +164,8 @@ func TestOperation_WritesFieldsOfTheSchemaOnly(t *testing.T) {
 	}
 }
 
-// TestArgument_OfAMissingVariable: the argument keeps its default, unlike with null.
-func TestArgument_OfAMissingVariable(t *testing.T) {
+// TestArgument_MissingVariableKeepsTheDefault: a variable that is null does not.
+func TestArgument_MissingVariableKeepsTheDefault(t *testing.T) {
 	a := argument{name: "n", fixed: int64(7), value: &ast.Value{Kind: ast.Variable, Raw: "n"}}
 	for name, c := range map[string]struct {
 		variables map[string]any
@@ -181,7 +182,8 @@ func TestArgument_OfAMissingVariable(t *testing.T) {
 	}
 }
 
-// TestPageField_ReadsItsArguments from the document and from each request.
+// TestPageField_ReadsItsArguments checks arguments that the document fixes, and those that each
+// request sets.
 func TestPageField_ReadsItsArguments(t *testing.T) {
 	three, five, text, word, creator := 3, 5, "cursor", "a", "u:a:b"
 	for _, c := range []struct {

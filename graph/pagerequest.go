@@ -137,15 +137,15 @@ func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *O
 	return p
 }
 
-// pagesName is the key under which an operation stores its Pages.
-const pagesName = "carrel.pages"
+// pagesExtension is the name of the extension of an operation that stores its Pages.
+const pagesExtension = "carrel.pages"
 
 // SetPages makes the operation share the Pages of its document. Without it, each operation compiles
 // its own.
-func SetPages(op *graphql.OperationContext, pages *Pages) { op.Stats.SetExtension(pagesName, pages) }
+func SetPages(op *graphql.OperationContext, pages *Pages) { op.Stats.SetExtension(pagesExtension, pages) }
 
 // PagesOf returns the Pages of the operation, which Exec and Subscribe have set.
 func PagesOf(op *graphql.OperationContext) *Pages {
-	pages, _ := op.Stats.GetExtension(pagesName).(*Pages)
+	pages, _ := op.Stats.GetExtension(pagesExtension).(*Pages)
 	return pages
 }

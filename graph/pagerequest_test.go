@@ -80,8 +80,8 @@ func TestPages_AreBounded(t *testing.T) {
 	if total != 10*(4+28+1+4) {
 		t.Errorf("%d steps", total)
 	}
-	if most := fewSteps + b.Len()/4; kept == 0 || kept > most {
-		t.Errorf("%d steps of %d are cached, at most %d may be", kept, total, most)
+	if limit := fewSteps + b.Len()/4; kept == 0 || kept > limit {
+		t.Errorf("%d steps of %d are cached, at most %d may be", kept, total, limit)
 	}
 }
 
@@ -98,8 +98,8 @@ func TestPages_KeepsPlansUpToTheLimit(t *testing.T) {
 	}
 }
 
-// TestPageRequest_ReadsTheOtherSide: the flag for the direction opposite to the walk is read only
-// if it is selected.
+// TestPageRequest_ReadsTheOtherSide: the flag for the direction opposite to that of paging is read
+// only if it is selected.
 func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
 	n, from := 3, "cursor"
 	for name, c := range map[string]struct {

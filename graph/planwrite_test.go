@@ -9,9 +9,9 @@ import (
 	"carrel/core/clock"
 )
 
-// TestPlan_WritesValuesAsTheMarshalers compares the functions with the marshalers that the
+// TestPlan_WritesValuesLikeTheMarshalers compares the functions with the marshalers that the
 // generated code uses.
-func TestPlan_WritesValuesAsTheMarshalers(t *testing.T) {
+func TestPlan_WritesValuesLikeTheMarshalers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		if got, want := string(appendString(nil, s)), marshaled(graphql.MarshalString(s)); got != want {

@@ -53,7 +53,7 @@ func TestDateTime_HasSixDecimals(t *testing.T) {
 	}
 }
 
-func TestDateTimeInput(t *testing.T) {
+func TestDateTime_InputIsConvertedToUTC(t *testing.T) {
 	zoned, err := UnmarshalDateTime("2026-11-21T10:30:00.1234569+01:00")
 	if want := "2026-11-21T09:30:00.123456Z"; err != nil || zoned.String() != want {
 		t.Errorf("zoned: %v, %v; want %s", zoned, err, want)

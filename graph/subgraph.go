@@ -18,8 +18,8 @@ import (
 // Subgraph is this schema as composers see it.
 type Subgraph struct{ SDL string }
 
-// additions is the file with the definitions that every composer has built in.
-const additions = "federation.graphqls"
+// federationFile is the file with the definitions that every composer has built in.
+const federationFile = "federation.graphqls"
 
 // NewSubgraph returns the schema for composers, built from the files that the generated code was
 // made from, with their descriptions. It does not contain
@@ -31,7 +31,7 @@ const additions = "federation.graphqls"
 func NewSubgraph() (*Subgraph, error) {
 	own := make([]*ast.Source, 0, len(sources))
 	for _, s := range sources {
-		if path.Base(s.Name) != additions {
+		if path.Base(s.Name) != federationFile {
 			own = append(own, s)
 		}
 	}

@@ -23,13 +23,13 @@ func TextQueryOf(ctx context.Context, field graphql.CollectedField) (page.TextQu
 	q.Strict, q.Working = isTrue(args["strictLocale"]), isTrue(args["working"])
 	q.TitleOnly = true
 	for _, f := range graphql.CollectFields(op, field.Selections, []string{"Revision"}) {
-		q.TitleOnly = q.TitleOnly && ofTitles[f.Name]
+		q.TitleOnly = q.TitleOnly && titleFields[f.Name]
 	}
 	return q, nil
 }
 
-// ofTitles are the fields of a revision that page.TextQuery.TitleOnly covers.
-var ofTitles = map[string]bool{
+// titleFields are the fields of a revision that page.TextQuery.TitleOnly covers.
+var titleFields = map[string]bool{
 	"__typename": true, "key": true, "branch": true, "number": true, "locale": true, "title": true, "isCurrent": true,
 }
 

@@ -13,7 +13,7 @@ import (
 	"carrel/core/fault"
 )
 
-func TestUserErrors(t *testing.T) {
+func TestUserErrors_ShowWhatAUserCanCorrect(t *testing.T) {
 	path := []string{"members", "1", "principalId"}
 	conflict := func(r fault.Reason) error {
 		return &fault.Error{Code: fault.Conflict, Reason: r, Path: path, Msg: "m"}
