@@ -49,8 +49,8 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 }
 
 // StartWith starts a cluster whose nodes have additional lines in their cassandra.yaml, even if
-// CASSANDRA_HOSTS is set. They must accept the user cassandra with the password cassandra, without
-// TLS.
+// CASSANDRA_HOSTS is set. With these lines, the nodes must still accept the user cassandra with the
+// password cassandra, without TLS.
 func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
 	return startWith(ctx, nodes, settings{Lines: lines})
 }
@@ -85,11 +85,11 @@ func startWith(ctx context.Context, nodes int, common settings) (*Cluster, error
 	return c, nil
 }
 
-// Owned reports whether the nodes were started by Start, so that they may be killed and paused.
+// Owned reports whether this process started the nodes. Only then may they be killed and paused.
 func (c *Cluster) Owned() bool { return c.nodes != nil }
 
-// Dir returns the folder in which node i keeps its files in "node" and i+1; it is empty for the
-// nodes of CASSANDRA_HOSTS.
+// Dir returns the directory of the cluster. Node 0 keeps its files in the subdirectory node1, and
+// so on. Dir returns "" for the nodes of CASSANDRA_HOSTS.
 func (c *Cluster) Dir() string { return c.dir }
 
 // PID returns the id of a node's process.
@@ -197,11 +197,11 @@ func ask(ctx context.Context, address, query string, all bool) error {
 	return session.Query(query).WithContext(ctx).Consistency(level).Exec()
 }
 
-// connect connects to one node. Each request may take up to while.
-func connect(address string, while time.Duration) (*gocql.Session, error) {
+// connect connects to one node. timeout limits each request.
+func connect(address string, timeout time.Duration) (*gocql.Session, error) {
 	cfg := gocql.NewCluster(address)
 	cfg.ProtoVersion = 4
-	cfg.Timeout, cfg.ConnectTimeout = while, 5*time.Second
+	cfg.Timeout, cfg.ConnectTimeout = timeout, 5*time.Second
 	cfg.NumConns = 1
 	cfg.Authenticator = gocql.PasswordAuthenticator{Username: "cassandra", Password: "cassandra"}
 	cfg.DisableInitialHostLookup = true

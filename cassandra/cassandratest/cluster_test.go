@@ -98,7 +98,7 @@ func run(t *testing.T, s *gocql.Session, stmt string, dest ...any) {
 	}
 }
 
-func TestStart_OneNode(t *testing.T) {
+func TestStart_OneNodeCanBePausedRestartedAndKilled(t *testing.T) {
 	c := start(t, 1)
 	s := session(t, c)
 	run(t, s, "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")

@@ -183,11 +183,11 @@ func (n *node) signal(s syscall.Signal) error {
 }
 
 // pause stops the process and waits until all its threads have stopped.
-func (n *node) pause(while time.Duration) error {
+func (n *node) pause(timeout time.Duration) error {
 	if err := n.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	limit := time.NewTimer(while)
+	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	ticks := time.NewTicker(5 * time.Millisecond)
 	defer ticks.Stop()
@@ -198,14 +198,14 @@ func (n *node) pause(while time.Duration) error {
 		select {
 		case <-ticks.C:
 		case <-limit.C:
-			return fmt.Errorf("the node %s did not stop within %s", n.address, while)
+			return fmt.Errorf("the node %s did not stop within %s", n.address, timeout)
 		}
 	}
 }
 
 // end stops the process, if it runs, and waits for it. It kills the process if that takes longer
-// than while. It fails if the process had ended unexpectedly.
-func (n *node) end(s syscall.Signal, while time.Duration) error {
+// than timeout. It fails if the process had ended unexpectedly.
+func (n *node) end(s syscall.Signal, timeout time.Duration) error {
 	if err := n.lost(); err != nil {
 		n.wanted.Store(true) // this end is expected
 		return err
@@ -217,7 +217,7 @@ func (n *node) end(s syscall.Signal, while time.Duration) error {
 	if err := n.process.Signal(s); err != nil && n.running() {
 		return err
 	}
-	timer := time.NewTimer(while)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-n.ended:

@@ -17,7 +17,7 @@ import (
 )
 
 // Secured is a node that requires a password, presents a certificate and requires one from clients.
-// Its user is cassandra, with the password cassandra. The other fields are PEM files.
+// Its user is cassandra, with the password cassandra. All fields but Hosts are paths of PEM files.
 type Secured struct {
 	Hosts []string
 	// CA has signed the certificates of the node and of Cert. Stranger has signed neither.

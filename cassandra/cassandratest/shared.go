@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Shared is one node for all tests of a test binary, started by the first test
-// that asks for it. A test binary has it as a variable, and stops it in
-// TestMain:
+// Shared is one node for all tests of a test binary. The first test that asks for it starts it, and
+// TestMain stops it:
 //
 //	var node cassandratest.Shared
 //

@@ -50,7 +50,7 @@ func run(ctx context.Context, nodes int, command []string) (err error) {
 }
 
 // runBeside runs a command with the hosts in its environment. When ctx ends, the command gets a
-// signal to end, and ending then is not an error.
+// signal to end, and it is no error if it then exits with status 0.
 func runBeside(ctx context.Context, hosts string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), hosts)
