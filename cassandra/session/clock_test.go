@@ -21,7 +21,7 @@ func TestSkew_OlderThanAMinuteIsNotKnown(t *testing.T) {
 	})
 }
 
-func TestMiddle_ReturnsTheMedianNode(t *testing.T) {
+func TestMedian_ReturnsTheMedianNode(t *testing.T) {
 	reading := func(node string, ahead, within time.Duration) clockReading {
 		return clockReading{node, Skew{Ahead: ahead, Within: within}}
 	}

@@ -46,7 +46,7 @@ type connectProblem byte
 
 const (
 	permanent   connectProblem = iota // an operator must change something
-	temporary                         // the cluster answers again
+	temporary                         // the cluster answers, but the session was not opened
 	unreachable                       // no node answers
 )
 

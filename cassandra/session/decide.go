@@ -54,8 +54,8 @@ func (s *Session) Decide(ctx context.Context, operation string, c *Batch) (appli
 	return applied, err
 }
 
-// DecideReturning is Decide and returns, if the batch was not applied, the current
-// values of the columns in its conditions. They are empty if there is no row.
+// DecideReturning is like Decide. If the batch was not applied, it also returns the current values
+// of the columns in its conditions, which are empty if there is no row.
 func (s *Session) DecideReturning(ctx context.Context, operation string, c *Batch) (applied bool, current map[string]any, err error) {
 	current = make(map[string]any)
 	err = s.request(ctx, operation, func() (sent, error) {

@@ -103,7 +103,7 @@ func TestWrapError_DriverErrorsGetACode(t *testing.T) {
 				}
 			}
 			if fault.MayHaveCommitted(WrapError("try", c.err)) {
-				t.Error("a read may not have committed anything")
+				t.Error("the error of a read says that something may have been committed")
 			}
 			if got := fault.MayHaveCommitted(wrapDecisionError("try", c.err)); got != c.committed {
 				t.Errorf("a decision may have been made: %v, want %v", got, c.committed)

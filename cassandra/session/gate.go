@@ -39,8 +39,8 @@ type waiter struct {
 	turn     chan error // nil: it may be sent; otherwise why it may not
 }
 
-func newGate(places, most int, maxWait time.Duration) *gate {
-	return &gate{limit: places, maxWaiting: most, maxWait: maxWait, free: places}
+func newGate(limit, maxWaiting int, maxWait time.Duration) *gate {
+	return &gate{limit: limit, maxWaiting: maxWaiting, maxWait: maxWait, free: limit}
 }
 
 // enter waits until the caller may send a statement. After a nil error the caller

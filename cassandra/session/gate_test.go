@@ -11,8 +11,8 @@ import (
 	"carrel/core/fault"
 )
 
-// turnedAway checks an error that says that nothing was sent and that the caller may retry.
-func turnedAway(t *testing.T, err error) {
+// wantNotSent checks an error that says that nothing was sent and that the caller may retry.
+func wantNotSent(t *testing.T, err error) {
 	t.Helper()
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != fault.Unavailable || fault.MayHaveCommitted(err) {
@@ -20,9 +20,9 @@ func turnedAway(t *testing.T, err error) {
 	}
 }
 
-func isBusy(t *testing.T, err error) {
+func wantBusy(t *testing.T, err error) {
 	t.Helper()
-	turnedAway(t, err)
+	wantNotSent(t, err)
 	var e *fault.Error
 	if errors.As(err, &e); e.RetryAfter != 1 || e.Reason != "" {
 		t.Errorf("the error is %+v", e)
@@ -54,8 +54,8 @@ func (l *line) arrive(who string, ends time.Duration) {
 	synctest.Wait()
 }
 
-func newLine(t *testing.T, places, most int, maxWait time.Duration) *line {
-	return &line{t: t, gate: newGate(places, most, maxWait), ended: map[string]error{}}
+func newLine(t *testing.T, limit, maxWaiting int, maxWait time.Duration) *line {
+	return &line{t: t, gate: newGate(limit, maxWaiting, maxWait), ended: map[string]error{}}
 }
 
 func (l *line) wantLoad(inFlight, waiting int) {
@@ -104,9 +104,9 @@ func TestGate_FullQueueRejectsTheLatestDeadline(t *testing.T) {
 		l.arrive("young", 8*time.Second)
 		l.arrive("old", 2*time.Second)
 		l.arrive("younger", 9*time.Second)
-		isBusy(t, l.ended["younger"])
+		wantBusy(t, l.ended["younger"])
 		l.arrive("older", time.Second)
-		isBusy(t, l.ended["young"])
+		wantBusy(t, l.ended["young"])
 		l.wantLoad(1, 2)
 		for range 2 {
 			l.gate.leave()
@@ -133,12 +133,12 @@ func TestGate_WaitingEndsInTime(t *testing.T) {
 		l.arrive("short", time.Second)
 		<-time.After(time.Second)
 		synctest.Wait()
-		turnedAway(t, l.ended["short"])
+		wantNotSent(t, l.ended["short"])
 		l.wantLoad(1, 1)
 		l.arrive("late", time.Hour)
 		<-time.After(time.Second)
 		synctest.Wait()
-		isBusy(t, l.ended["waiting"])
+		wantBusy(t, l.ended["waiting"])
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("the wait ended after %s", took)
 		}
@@ -150,7 +150,7 @@ func TestGate_WaitingEndsInTime(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		turnedAway(t, l.gate.enter(ended))
+		wantNotSent(t, l.gate.enter(ended))
 		l.wantLoad(1, 0)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A script says what each attempt of a call does.
+// A script says what one attempt of a call does.
 type script struct {
 	takes time.Duration
 	err   error
@@ -106,8 +106,7 @@ func TestHedged_EndsWithItsCaller(t *testing.T) {
 	})
 }
 
-// Of many calls the slow ones are hedged, and those that start later once they are slow.
-// A failure ends all.
+// Of many calls only the slow ones are hedged, even if they start late. A failure ends all calls.
 func TestHedgedAll_HedgesSlowCallsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, 10), another: func(string) bool { return true }}
@@ -206,8 +205,8 @@ func TestHedged_QueuedAttemptIsNotHedged(t *testing.T) {
 			t.Errorf("the second attempt ended %s after the first was sent", took)
 		}
 		synctest.Wait()
-		if under, waiting := s.gate.load(); under != 0 || waiting != 0 || len(h.slots) != 0 {
-			t.Errorf("%d are in flight, %d wait", under, waiting)
+		if inFlight, waiting := s.gate.load(); inFlight != 0 || waiting != 0 || len(h.slots) != 0 {
+			t.Errorf("%d are in flight, %d wait", inFlight, waiting)
 		}
 	})
 }

@@ -82,13 +82,13 @@ func (n *threeNodes) wantOrder(why string, want ...string) {
 }
 
 // A node that is down has no pending request, but must not count as one that answers.
-func TestNodes_DownNodeIsNoOther(t *testing.T) {
+func TestNodes_DownNodeDoesNotCountAsAnswering(t *testing.T) {
 	n := newThreeNodes(t)
 	for _, h := range []*gocql.HostInfo{n.a, n.b, n.c} {
 		n.AddHost(h)
 	}
 	if !n.another("a") {
-		t.Error("a is down: b and c should answer")
+		t.Error("all are up, but none other than a answers")
 	}
 	n.HostDown(n.b)
 	if !n.another("a") || !n.another("b") {
@@ -114,7 +114,7 @@ func TestNodes_SilentNodeIsPickedLast(t *testing.T) {
 	n.wantOrder("no request yet", "a", "b", "c")
 	n.asked(n.a)
 	n.pass(silentAfter)
-	n.wantOrder("a has still time", "a", "b", "c")
+	n.wantOrder("a still has time", "a", "b", "c")
 	n.pass(1)
 	n.wantOrder("a is silent", "b", "c", "a")
 	if !n.another("a") || !n.another("b") {
@@ -157,7 +157,7 @@ func TestNodes_AnyAnswerEndsSilence(t *testing.T) {
 	n.answered(n.a)
 	n.pass(silentAfter)
 	if n.isSilent("a") {
-		t.Error("a has still time")
+		t.Error("a still has time")
 	}
 	n.pass(1)
 	if !n.isSilent("a") {
@@ -249,7 +249,7 @@ func TestDecideBy_GivesUpOnASilentNode(t *testing.T) {
 	}{
 		{"the node is silent and another answers", true, true, giveUpAfter, errSilent},
 		{"all are silent", true, false, 5 * time.Second, nil},
-		{"the node is slow with this one alone", false, true, 5 * time.Second, nil},
+		{"the node is slow with this request alone", false, true, 5 * time.Second, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -121,7 +121,7 @@ func (o *Options) Check() error {
 	}
 	for dc, n := range o.Replication {
 		if dc != "" && !IsDataCentre(dc) || n < 1 {
-			return OperatorError(nil, "replication %q: %d: the name of a data centre and at least one replica", dc, n)
+			return OperatorError(nil, "replication %q: %d: it takes the name of a data centre and at least one replica", dc, n)
 		}
 	}
 	if o.Timeout < 0 {

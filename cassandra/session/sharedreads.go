@@ -12,7 +12,7 @@ type SharedReads[K comparable, V any] struct {
 // NewSharedReads returns a SharedReads without any read in flight.
 func NewSharedReads[K comparable, V any](s *Session) *SharedReads[K, V] {
 	alone := func() int {
-		if under, waiting := s.gate.load(); under+waiting >= busyLoad {
+		if inFlight, waiting := s.gate.load(); inFlight+waiting >= busyLoad {
 			return 1
 		}
 		return separateReads
@@ -28,7 +28,7 @@ func (r *SharedReads[K, V]) ReadMany(ctx context.Context, keys []K, read func(ct
 	once := func(t *attempt, i int) (V, error) {
 		send := func(ctx context.Context) (V, error) { return read(ctx, keys[i]) }
 		if t.hedged {
-			// Others may wait for what the first attempt waits for.
+			// A second attempt must not wait for the shared read that the first one waits for.
 			return send(t)
 		}
 		return r.sharing.read(t, keys[i], send)

@@ -240,7 +240,7 @@ func TestSharing_CancelledCallerEndsAlone(t *testing.T) {
 		r.ask(t.Context(), "cid", "x")
 		bobLeaves()
 		synctest.Wait()
-		turnedAway(t, r.answers["bob"].err)
+		wantNotSent(t, r.answers["bob"].err)
 		r.wantSent(1)
 		annLeaves()
 		synctest.Wait()
@@ -286,7 +286,7 @@ func TestSharing_ReadHasTheLatestDeadline(t *testing.T) {
 				for n, d := range c.waits {
 					who := fmt.Sprint("waits", n)
 					if d == 4*time.Second {
-						turnedAway(t, r.answers[who].err)
+						wantNotSent(t, r.answers[who].err)
 					} else {
 						r.want(who, answer{2, nil})
 					}
