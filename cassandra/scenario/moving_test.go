@@ -44,7 +44,7 @@ func holding(t *testing.T, items int) (store, export string) {
 	return store, must(t, "export", "--store", store)
 }
 
-// written returns a file with a text.
+// written writes a text to a file and returns its path.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -75,7 +75,7 @@ func wantAudit(t *testing.T, store string, items int) {
 	}
 }
 
-func TestCopy_ToAClusterAndBack(t *testing.T) {
+func TestCopy_ToAClusterAndBackKeepsAllRows(t *testing.T) {
 	t.Parallel()
 	const items = 700
 	from, export := holding(t, items)
@@ -104,7 +104,7 @@ func TestCopy_ToAClusterAndBack(t *testing.T) {
 	}
 }
 
-func TestExport_AndImportOnACluster(t *testing.T) {
+func TestExport_OnAClusterContainsWhatWasImported(t *testing.T) {
 	t.Parallel()
 	const items = 200
 	first, second := keyspace(t), keyspace(t)
@@ -145,8 +145,8 @@ func TestCopy_InterruptedIsContinued(t *testing.T) {
 	wantExport(t, to, export)
 }
 
-// brokenOff ends a copy once it has recorded more rows than it started with, and returns the number
-// of rows.
+// brokenOff waits until a copy has recorded 1,000 rows more than had, ends it by a signal, and
+// returns the number of rows.
 func brokenOff(t *testing.T, c *process, store *cassandra.Store, signal syscall.Signal, had int64) int64 {
 	t.Helper()
 	ticks := time.NewTicker(20 * time.Millisecond)

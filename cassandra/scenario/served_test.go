@@ -52,7 +52,7 @@ func TestCopy_AndAGatewayExcludeEachOther(t *testing.T) {
 	if code != 1 || !strings.Contains(errs, "the store is in use by carrel copy on desk-2") {
 		t.Errorf("an audit of a store that is being copied: exit %d: %s", code, errs)
 	}
-	// The other end of the same copy.
+	// A second copy of the same store is refused too.
 	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 || !strings.Contains(errs, "the source is in use by carrel copy on desk-2") {
 		t.Errorf("a copy of a store that is being copied: exit %d: %s", code, errs)
 	}
@@ -73,7 +73,7 @@ func driver(t *testing.T, store string) *gocql.Session {
 	return s
 }
 
-func TestReadiness_OnACluster(t *testing.T) {
+func TestReadiness_NeedsTheSchemaOfThisProgram(t *testing.T) {
 	store := keyspace(t)
 	g := serve(t, store, "desk-1")
 	driver := driver(t, store)
