@@ -258,8 +258,9 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	}
 }
 
-// TestPutRows_NeedTheirHeader: rows are only put into a partition that has a header.
-func TestPutRows_NeedTheirHeader(t *testing.T) {
+// TestPutRows_RowsWithoutTheirHeaderAreRefused: rows are put only into a partition that has a
+// header.
+func TestPutRows_RowsWithoutTheirHeaderAreRefused(t *testing.T) {
 	s := open(t, options(t))
 	for name, row := range map[string]archive.Row{
 		"content":   {Member: &archive.MemberAt{Content: "c:a:none", Member: library.Member{Principal: "u:a:b", Role: library.Manages, Seq: 1}}},

@@ -83,14 +83,15 @@ type restoring struct {
 	store *Store
 	now   clock.Instant
 	parts [][]restore
-	at    map[restoreTarget]int
+	at    map[restoreTarget]int // the index in parts of the writes to a target
 }
 
 // restoreTarget is the target of rows that are written together: a partition, or a row in the list
 // of days.
 type restoreTarget struct{ table, key string }
 
-// target returns the number of writes to a target, and the last of them.
+// target returns the index in parts of the writes to a target, and the last of these writes, or nil
+// if there is none yet.
 func (p *restoring) target(at restoreTarget) (n int, last restore) {
 	n, known := p.at[at]
 	if !known {

@@ -173,8 +173,8 @@ func TestBackpressure_SlowClusterGetsNoMoreRequests(t *testing.T) {
 		wantBusy(t, e.err)
 		refused[e.n] = true
 	}
-	if under, waiting := s.Load(); under != slots || waiting != most {
-		t.Errorf("%d are in flight and %d wait, want %d and %d", under, waiting, slots, most)
+	if inFlight, waiting := s.Load(); inFlight != slots || waiting != most {
+		t.Errorf("%d are in flight and %d wait, want %d and %d", inFlight, waiting, slots, most)
 	}
 
 	slow.release()
@@ -183,8 +183,8 @@ func TestBackpressure_SlowClusterGetsNoMoreRequests(t *testing.T) {
 			t.Errorf("caller %d, who was admitted: %v", e.n, e.err)
 		}
 	}
-	if under, waiting := s.Load(); under != 0 || waiting != 0 {
-		t.Errorf("%d are still in flight and %d wait", under, waiting)
+	if inFlight, waiting := s.Load(); inFlight != 0 || waiting != 0 {
+		t.Errorf("%d are still in flight and %d wait", inFlight, waiting)
 	}
 	if err := page(); err != nil {
 		t.Errorf("a page afterwards: %v", err)

@@ -108,11 +108,11 @@ func (d *fixture) seed(items int) {
 		_, err := d.svc.CreateContent(ctx, viewer(ann), in)
 		d.ok(err)
 	}
-	d.rest()
+	d.awaitIdle()
 }
 
-// rest waits until all changes have finished and the in-flight list is empty.
-func (d *fixture) rest() {
+// awaitIdle waits until all changes have finished and the in-flight list is empty.
+func (d *fixture) awaitIdle() {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
@@ -179,7 +179,7 @@ func (d *fixture) everything() shown {
 // wantClean checks that the audit finds nothing.
 func (d *fixture) wantClean() {
 	d.t.Helper()
-	d.rest()
+	d.awaitIdle()
 	report, err := d.svc.Audit(d.t.Context())
 	d.ok(err)
 	if !report.Clean() || report.Contents == 0 {
@@ -190,12 +190,12 @@ func (d *fixture) wantClean() {
 // scrub runs the scrubber over everything once and returns the number of mismatches.
 func (d *fixture) scrub() (mismatches int) {
 	d.t.Helper()
-	var place repair.ScrubPosition
+	var position repair.ScrubPosition
 	for range 1000 {
-		r, err := d.svc.ScrubFrom(d.t.Context(), place, 20)
+		r, err := d.svc.ScrubFrom(d.t.Context(), position, 20)
 		d.ok(err)
 		mismatches += r.Mismatches
-		if place = r.Next; place == (repair.ScrubPosition{}) {
+		if position = r.Next; position == (repair.ScrubPosition{}) {
 			return mismatches
 		}
 	}
@@ -250,7 +250,7 @@ func TestReaders_DeletedLibrariesAreRebuilt(t *testing.T) {
 		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: input.Some(ptr("changed"))})
 		d.ok(err)
 	}
-	d.rest()
+	d.awaitIdle()
 	if got := d.walk(viewer(bob), crew, false); len(got) != 16 {
 		t.Errorf("after updates the group's library has %d items", len(got))
 	}
@@ -324,7 +324,7 @@ func TestScrubber_RepairsManualChanges(t *testing.T) {
 	d.ok(d.svc.FillDirectory(t.Context()))
 	before := d.everything()
 	named := func(whole bool, name string, p principal.ID) []any {
-		n := namesOf(principal.DirectoryKey{Whole: whole, Name: name}, p)
+		n := directoryPartitionOf(principal.DirectoryKey{Whole: whole, Name: name}, p)
 		return []any{n.tenant, n.initial, n.shard, name, string(p)}
 	}
 	position := func(id library.ContentID) int64 {

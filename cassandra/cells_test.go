@@ -32,7 +32,7 @@ func marshalled(t *testing.T, info gocql.TypeInfo, v any) []byte {
 	return data
 }
 
-func TestUnsettledCell_Encoding(t *testing.T) {
+func TestUnsettledCell_IsDecodedInOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -57,8 +57,8 @@ func TestUnsettledCell_Encoding(t *testing.T) {
 	}
 }
 
-// brokenCells truncates the wire format of a cell at every byte. Each must be an error and must not
-// panic.
+// brokenCells truncates the wire format of a cell at every byte, and checks that reading the rest
+// returns an error and does not panic.
 func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
 	t.Helper()
 	for n := 1; n < len(data); n++ {
@@ -68,7 +68,7 @@ func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
 	}
 }
 
-func TestWritersCell(t *testing.T) {
+func TestWritersCell_ReturnsTheLatestWriters(t *testing.T) {
 	entry := func(n int64) commit.EntryID { return commit.EntryID{byte(n), 15: 9} }
 	for _, c := range []struct {
 		name        string
@@ -103,7 +103,7 @@ func TestWritersCell(t *testing.T) {
 	}
 }
 
-func TestRowKeys(t *testing.T) {
+func TestRowKeys_AreEncodedAsByTheDriver(t *testing.T) {
 	list := gocql.CollectionType{NativeType: typeOf(gocql.TypeList), Elem: gocql.TupleTypeInfo{
 		NativeType: typeOf(gocql.TypeTuple), Elems: []gocql.TypeInfo{typeOf(gocql.TypeTinyInt), typeOf(gocql.TypeVarchar)}}}
 	request := commit.RequestKey{1, 31: 0xff}
@@ -129,7 +129,7 @@ func TestRowKeys(t *testing.T) {
 	}
 }
 
-func TestTimeToLive(t *testing.T) {
+func TestTimeToLive_IsRoundedUpWithinItsBounds(t *testing.T) {
 	s := &Store{now: func() clock.Instant { return someTime }}
 	for _, c := range []struct {
 		name  string

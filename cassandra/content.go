@@ -95,7 +95,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 	return h
 }
 
-// member returns the member row from the row.
+// member returns the row as that of a member.
 func (r *contentRow) member() library.Member {
 	return library.Member{Principal: principal.ID(r.key), Role: library.ContentRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
 		Since: clock.Instant(r.since), RemovedFrom: library.Buckets(r.removedFrom)}

@@ -25,14 +25,14 @@ import (
 	"carrel/principal"
 )
 
-// bill counts the statements and batches that the driver sends, as reported by its observers. A
-// batch counts as its first statement.
-type bill struct {
+// statementCounts counts the statements and batches that the driver sends, as its observers report
+// them. A batch counts as its first statement.
+type statementCounts struct {
 	mu   sync.Mutex
 	sent map[string]int
 }
 
-func (b *bill) add(stmt string, err error) {
+func (b *statementCounts) add(stmt string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
@@ -42,14 +42,14 @@ func (b *bill) add(stmt string, err error) {
 }
 
 // ObserveQuery implements the driver's QueryObserver.
-func (b *bill) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { b.add(q.Statement, q.Err) }
+func (b *statementCounts) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { b.add(q.Statement, q.Err) }
 
 // ObserveBatch implements the driver's BatchObserver.
-func (b *bill) ObserveBatch(_ context.Context, q gocql.ObservedBatch) { b.add(q.Statements[0], q.Err) }
+func (b *statementCounts) ObserveBatch(_ context.Context, q gocql.ObservedBatch) { b.add(q.Statements[0], q.Err) }
 
 // take returns the counts since the last call, without those of in-flight lists, which background
 // work reads and writes too.
-func (b *bill) take() map[string]int {
+func (b *statementCounts) take() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sent := maps.Clone(b.sent)
@@ -58,9 +58,9 @@ func (b *bill) take() map[string]int {
 	return sent
 }
 
-// billed is a Service that waits for whole fan-outs, on a store whose driver is observed.
-type billed struct {
-	*bill
+// costFixture is a Service that waits for whole fan-outs, on a store whose driver is observed.
+type costFixture struct {
+	*statementCounts
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
@@ -74,15 +74,15 @@ func (noNames) ContentName(context.Context) (string, error) {
 	return "", fmt.Errorf("no name")
 }
 
-func newBilled(t *testing.T) *billed { return newBilledOn(t, options(t)) }
+func newCostFixture(t *testing.T) *costFixture { return newCostFixtureOn(t, options(t)) }
 
-func newBilledOn(t *testing.T, o session.Options) *billed {
-	b := &billed{t: t, bill: &bill{sent: map[string]int{}}}
+func newCostFixtureOn(t *testing.T, o session.Options) *costFixture {
+	b := &costFixture{t: t, statementCounts: &statementCounts{sent: map[string]int{}}}
 	cfg, err := o.Configure(o.Keyspace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.QueryObserver, cfg.BatchObserver = b.bill, b.bill
+	cfg.QueryObserver, cfg.BatchObserver = b.statementCounts, b.statementCounts
 	connected, err := cfg.Connect()
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func newBilledOn(t *testing.T, o session.Options) *billed {
 	return b
 }
 
-func (b *billed) want(what string, want map[string]int) {
+func (b *costFixture) want(what string, want map[string]int) {
 	b.t.Helper()
 	got := b.take()
 	for _, stmt := range slices.Sorted(maps.Keys(got)) {
@@ -129,8 +129,8 @@ func memberOf(n int) principal.ID {
 	return principal.ID(fmt.Sprintf("u:t:member%03d", n))
 }
 
-// shelve writes an item with members in addition to the owner directly to the store.
-func (b *billed) shelve(id library.ContentID, position clock.Instant, members int) {
+// storeItem writes an item with members in addition to the owner directly to the store.
+func (b *costFixture) storeItem(id library.ContentID, position clock.Instant, members int) {
 	b.t.Helper()
 	c := creation(id, position)
 	c.Header.Creator = costOwner
@@ -158,18 +158,19 @@ func (b *billed) shelve(id library.ContentID, position clock.Instant, members in
 	}
 }
 
-func (b *billed) person(id principal.ID) {
+func (b *costFixture) person(id principal.ID) {
 	b.t.Helper()
 	if _, err := b.service.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: principal.Public}); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// TestCost_OfAChange: a change makes two decisions, the change itself and its settlement, and one
-// mutation and no read for the library of each member, however many members there are.
-func TestCost_OfAChange(t *testing.T) {
+// TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember: a change makes two decisions, the change
+// itself and its settlement, and one mutation and no read for the library of each member, however
+// many members there are.
+func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 	t.Parallel()
-	b := newBilled(t)
+	b := newCostFixture(t)
 	b.person(costOwner)
 	for n := range 3 {
 		b.person(memberOf(500 + n))
@@ -177,7 +178,7 @@ func TestCost_OfAChange(t *testing.T) {
 	v := func() *principal.Viewer { return &principal.Viewer{User: costOwner} }
 	for _, members := range []int{0, 1, 70, 9_999} {
 		id := library.ContentID(fmt.Sprintf("%s%d", costItem, members))
-		b.shelve(id, someTime, members)
+		b.storeItem(id, someTime, members)
 		for round := range 2 {
 			b.take()
 			title := fmt.Sprintf("title %d", round)
@@ -221,10 +222,10 @@ func TestCost_OfAChange(t *testing.T) {
 	}
 }
 
-// TestCost_OfAPageOfPastes: a page of pastes reads one slice of each partition of a day, and each
-// row once.
-func TestCost_OfAPageOfPastes(t *testing.T) {
-	b := newBilled(t)
+// TestCost_PageOfPastesReadsOneSlicePerPartition: a page of pastes reads one slice of each
+// partition of a day, and each row once.
+func TestCost_PageOfPastesReadsOneSlicePerPartition(t *testing.T) {
+	b := newCostFixture(t)
 	for n := range 30 { // with fixed ids, which determine their partitions
 		created := someTime + clock.Instant(n)
 		if _, err := b.pastes.Import(t.Context(), paste.Import{ID: fmt.Sprintf("p:%032x", n), Body: "x", CreatedAt: &created}); err != nil {
@@ -251,13 +252,13 @@ func TestCost_OfAPageOfPastes(t *testing.T) {
 	b.want("a page after a cursor", map[string]int{selectOlder: 4, selectPaste: 7, selectBuckets: 2})
 }
 
-// TestCost_OfAPage: a page reads one slice, also the newest entry if a walk starts, and each header
-// once.
-func TestCost_OfAPage(t *testing.T) {
-	b := newBilled(t)
+// TestCost_PageReadsEachHeaderOnce: a page reads one slice and each header once. If it starts a
+// walk towards newer entries, it reads the newest entry too.
+func TestCost_PageReadsEachHeaderOnce(t *testing.T) {
+	b := newCostFixture(t)
 	b.person(costOwner)
 	for n := range 30 {
-		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+clock.Instant(n), 0)
+		b.storeItem(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+clock.Instant(n), 0)
 	}
 	first := 20
 	for _, c := range []struct {

@@ -21,18 +21,18 @@ import (
 // tenant, a partition of whole names has 62,500 rows.
 const directoryShards = 16
 
-// names is a partition of the directory.
-type names struct {
+// directoryPartition is the key of a partition of the directory.
+type directoryPartition struct {
 	tenant, initial string
 	shard           int8
 }
 
-// namesOf returns the partition of a row. It depends on the first character of a name, which the
-// name shares with all its prefixes.
-func namesOf(k principal.DirectoryKey, id principal.ID) names {
+// directoryPartitionOf returns the partition of a row. It depends on the first character of a name,
+// which the name shares with all its prefixes.
+func directoryPartitionOf(k principal.DirectoryKey, id principal.ID) directoryPartition {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // hash writes never fail
-	n := names{tenant: id.Tenant(), shard: int8(h.Sum32() % directoryShards)}
+	n := directoryPartition{tenant: id.Tenant(), shard: int8(h.Sum32() % directoryShards)}
 	if !k.Whole {
 		n.initial = initialOf(k.Name)
 	}
@@ -59,11 +59,11 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 	put, drop := e.Derive(h)
 	return s.session.WriteEach(ctx, len(put)+len(drop), func(ctx context.Context, i int) error {
 		if i < len(put) {
-			n := namesOf(put[i], h.ID)
+			n := directoryPartitionOf(put[i], h.ID)
 			return s.session.Write(ctx, doing, putName, n.tenant, n.initial, n.shard, put[i].Name, id, int8(h.Visibility), mts, mts)
 		}
 		k := drop[i-len(put)]
-		n := namesOf(k, h.ID)
+		n := directoryPartitionOf(k, h.ID)
 		return s.session.Write(ctx, doing, dropName, mts, n.tenant, n.initial, n.shard, k.Name, id)
 	})
 }
@@ -131,7 +131,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 	rows := make([]principal.DirectoryRow, len(keys))
 	err := session.ForEach(ctx, len(keys), session.Width, func(ctx context.Context, i int) error {
 		k := keys[i]
-		n := namesOf(k, p)
+		n := directoryPartitionOf(k, p)
 		found, err := s.names(ctx, session.Query{Operation: "read the directory", Stmt: selectName, Args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
 		rows[i] = principal.DirectoryRow{DirectoryKey: k, Principal: p}
 		if len(found) > 0 {
@@ -146,7 +146,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 func (s *Store) names(ctx context.Context, r session.Query) ([]principal.DirectoryRow, error) {
 	var (
 		rows       []principal.DirectoryRow
-		n          names
+		n          directoryPartition
 		name, id   string
 		visibility int8
 		mts        int64
@@ -168,7 +168,7 @@ func (s *Store) names(ctx context.Context, r session.Query) ([]principal.Directo
 const (
 	scanNames      = nameColumns + ` LIMIT ?`
 	scanNamesAfter = nameColumns + ` WHERE token(tenant, initial, shard) > token(?, ?, ?) LIMIT ?`
-	// Partitions with the same token have their own order.
+	// scanNamesAfter skips the other partitions with the same token. This statement lists them.
 	selectSameToken = `SELECT DISTINCT tenant, initial, shard FROM principal_names WHERE token(tenant, initial, shard) = token(?, ?, ?)`
 )
 
@@ -187,7 +187,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	if err != nil {
 		return nil, nil, session.WrapError(doing, err)
 	}
-	at := namesOf(last.DirectoryKey, last.Principal)
+	at := directoryPartitionOf(last.DirectoryKey, last.Principal)
 	parts, err := s.partsOfToken(ctx, at)
 	if err != nil {
 		return nil, nil, err
@@ -205,11 +205,11 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 	return cutScan(append(rows, some...), err, limit)
 }
 
-// partsOfToken returns the partition and those that follow it with the same token, which hardly
-// ever exist.
-func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
-	var parts []names
-	var n names
+// partsOfToken returns a partition and those that follow it with the same token, which hardly ever
+// exist.
+func (s *Store) partsOfToken(ctx context.Context, at directoryPartition) ([]directoryPartition, error) {
+	var parts []directoryPartition
+	var n directoryPartition
 	r := session.Query{Operation: "scan the directory", Stmt: selectSameToken, Args: []any{at.tenant, at.initial, at.shard}}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&n.tenant, &n.initial, &n.shard) {
@@ -222,7 +222,7 @@ func (s *Store) partsOfToken(ctx context.Context, at names) ([]names, error) {
 		return parts[i:], err
 	}
 	// Its last row was deleted meanwhile.
-	return append([]names{at}, parts...), err
+	return append([]directoryPartition{at}, parts...), err
 }
 
 // cutScan returns the first limit rows of a scan. The scan reads one more to know whether there are
@@ -255,7 +255,7 @@ func directoryRowOf(position []byte) (r principal.DirectoryRow, err error) {
 func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	return s.session.WriteEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]
-		n := namesOf(r.DirectoryKey, r.Principal)
+		n := directoryPartitionOf(r.DirectoryKey, r.Principal)
 		return s.session.Write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard, r.Name, string(r.Principal))
 	})
 }

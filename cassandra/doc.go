@@ -2,10 +2,10 @@
 // installations that need more than one machine.
 //
 // It contains the statements (constants above the methods that run them), their timestamps, and the
-// schema with its migrations. Package session sends them; it decides about consistency levels and
-// interprets the driver's errors. This package knows the types of library/store.go but none of the
-// rules of the domain: permissions, positions and the consequences of a change are decided by the
-// packages above it.
+// schema with its migrations. Package session sends the statements; it chooses the consistency
+// levels and interprets the driver's errors. This package knows the types of the Stores that the
+// domains declare, but none of their rules: permissions, positions and the consequences of a change
+// are decided by the packages above it.
 //
 // Authoritative rows are written only by compare-and-set on one partition. Derived rows carry the
 // timestamp of the state that they were derived from, so they may be written late, twice and in any

@@ -43,12 +43,12 @@ type duePartition struct {
 	first clock.Instant // of the day
 	last  clock.Instant
 
-	near  dueWalk
+	near  dueWalk     // continues where the last call of DueUntil stopped
 	ahead duePosition // where the current read ends
 	known map[duePosition]knownDue
 
-	full  bool // everything is being read again
-	again dueWalk
+	full  bool          // everything is being read again
+	again dueWalk       // the walk of that full read
 	since clock.Instant // when the last full read started
 	// skipped reports that a slice has been unreadable since then.
 	skipped bool
@@ -130,10 +130,10 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 	return state
 }
 
-// look counts the known hints of a day that are due, and reports whether the day is long over and
+// dueIn counts the known hints of a day that are due, and reports whether the day is long over and
 // has no hints. A hint is written at the same time as the note of its day and may arrive later, so
 // only a read that started well after the note can show that there are none.
-func (s *dueScan) look(day *dueDayState, until clock.Instant) (due int, over bool) {
+func (s *dueScan) dueIn(day *dueDayState, until clock.Instant) (due int, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	over = until.Time().Sub(day.parts[0].day) > dueDaysKept+24*time.Hour

@@ -25,9 +25,9 @@ const (
 	// dueFullEvery is how often a partition is read again from its start, for hints that were
 	// written even later.
 	dueFullEvery = 10 * time.Minute
-	// dueSlice is the longest period that one read covers. dueWholeDay is that for a day that is
-	// long over, whose tombstones have been collected or come from this process. A slice that
-	// cannot be read is halved, down to dueSliceLeast.
+	// dueSlice is the longest period that one read covers. For a day that is long over it is
+	// dueWholeDay, because the tombstones of such a day have been collected or come from this
+	// process. A slice that cannot be read is halved, down to dueSliceLeast.
 	dueSlice      = time.Hour
 	dueWholeDay   = 24 * time.Hour
 	dueSliceLeast = time.Second
@@ -85,7 +85,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		}
 		day := s.dues.day(d)
 		errs = append(errs, s.scanDay(ctx, day, until, limit))
-		n, over := s.dues.look(day, until)
+		n, over := s.dues.dueIn(day, until)
 		if found += n; over && day.noted == d.noted {
 			// A day that was noted again since it was read stays.
 			errs = append(errs, s.session.WriteStamped(ctx, "forget a day", forgetDay, d.noted, d.day))

@@ -317,7 +317,7 @@ func TestDueScan_ForgetsADayAfterAllItsHintsArrived(t *testing.T) {
 			s.learn(p, &p.near, p.near.position, duePosition{at: p.last + 1}, nil)
 			p.full = false
 		}
-		_, over := s.look(state, now)
+		_, over := s.dueIn(state, now)
 		return over
 	}
 	if now = now.Add(time.Second); over() {

@@ -17,12 +17,12 @@ import (
 	"carrel/core/timeline"
 )
 
-// graveDay is the day of the entries in these tests.
-var graveDay = timeline.DayOf(someTime)
+// feedDay is the day of the entries in these tests.
+var feedDay = timeline.DayOf(someTime)
 
-// graveAt returns an entry of that day.
-func graveAt(n int) timeline.Entry {
-	day := clock.Instant(graveDay) * clock.Instant(24*time.Hour/time.Microsecond)
+// feedEntry returns the n-th entry of feedDay.
+func feedEntry(n int) timeline.Entry {
+	day := clock.Instant(feedDay) * clock.Instant(24*time.Hour/time.Microsecond)
 	return timeline.Entry{Created: day + clock.Instant(n)*500_000, ID: fmt.Sprint(n)}
 }
 
@@ -33,7 +33,7 @@ func removeEntries(t *testing.T, s *Store, p timeline.Partition, from, n int) {
 	err := session.ForEach(t.Context(), (n+batch-1)/batch, 8, func(ctx context.Context, i int) error {
 		b := s.session.Driver().NewBatch(gocql.UnloggedBatch).WithContext(ctx)
 		for k := from + i*batch; k < from+min(n, (i+1)*batch); k++ {
-			e := graveAt(k)
+			e := feedEntry(k)
 			b.Query(dropFeedEntry, int64(e.Created), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
 		}
 		return s.session.Driver().ExecuteBatch(b)
@@ -43,19 +43,19 @@ func removeEntries(t *testing.T, s *Store, p timeline.Partition, from, n int) {
 	}
 }
 
-// TestFeeds_MoreTombstonesThanANodePasses: a node refuses to pass more than 100,000 tombstones in
-// one read. A slice after so many is read in parts.
-func TestFeeds_MoreTombstonesThanANodePasses(t *testing.T) {
+// TestFeeds_SliceBehindTooManyTombstonesIsReadInParts: a node refuses to pass more than 100,000
+// tombstones in one read. A slice after so many is read in parts.
+func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	s := open(t, options(t))
-	p := timeline.Partition{Feed: "pastes", Day: graveDay, Shard: 1}
+	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
 	removeEntries(t, s, p, 10, 110_000)
-	want := []timeline.Entry{graveAt(5), graveAt(3), graveAt(1)}
-	for _, e := range append(slices.Clone(want), graveAt(120_000)) {
+	want := []timeline.Entry{feedEntry(5), feedEntry(3), feedEntry(1)}
+	for _, e := range append(slices.Clone(want), feedEntry(120_000)) {
 		if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	to := graveAt(120_000)
+	to := feedEntry(120_000)
 	older, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &to, Limit: 3})
 	if diff := cmp.Diff(want, older.Entries); err != nil || diff != "" || !older.Removed {
 		t.Errorf("the older ones: removed %t, %v (-want +got):\n%s", older.Removed, err, diff)
@@ -65,20 +65,20 @@ func TestFeeds_MoreTombstonesThanANodePasses(t *testing.T) {
 	if diff := cmp.Diff(append(want, to), newer.Entries); err != nil || diff != "" || !newer.Removed {
 		t.Errorf("from the oldest on: removed %t, %v (-want +got):\n%s", newer.Removed, err, diff)
 	}
-	from := graveAt(4)
+	from := feedEntry(4)
 	near, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &from, Limit: 2})
-	if diff := cmp.Diff([]timeline.Entry{graveAt(3), graveAt(1)}, near.Entries); err != nil || diff != "" || near.Removed {
+	if diff := cmp.Diff([]timeline.Entry{feedEntry(3), feedEntry(1)}, near.Entries); err != nil || diff != "" || near.Removed {
 		t.Errorf("a slice that passes none: removed %t, %v (-want +got):\n%s", near.Removed, err, diff)
 	}
 }
 
-// noticing counts the slices that passed many tombstones.
-type noticing struct {
+// tombstoneCounter counts the slices that passed many tombstones.
+type tombstoneCounter struct {
 	timeline.Store
 	slices, removed atomic.Int64
 }
 
-func (n *noticing) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (n *tombstoneCounter) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	l, err := n.Store.ListEntries(ctx, p, s)
 	n.slices.Add(1)
 	if l.Removed {
@@ -93,23 +93,23 @@ func TestFeeds_PagesGoAroundTombstones(t *testing.T) {
 	s := open(t, options(t))
 	rt := sched.NewReal()
 	defer rt.Close()
-	store := &noticing{Store: s}
+	store := &tombstoneCounter{Store: s}
 	feeds := timeline.New(timeline.Config{Store: store, Runtime: rt, Remote: true})
 	const entries, removed = 400, 8000
 	for n := range entries {
-		if err := feeds.Put(t.Context(), "pastes", graveAt(n), graveAt(n).Created); err != nil {
+		if err := feeds.Put(t.Context(), "pastes", feedEntry(n), feedEntry(n).Created); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for shard := range 4 {
-		removeEntries(t, s, timeline.Partition{Feed: "pastes", Day: graveDay, Shard: shard}, entries, removed)
+		removeEntries(t, s, timeline.Partition{Feed: "pastes", Day: feedDay, Shard: shard}, entries, removed)
 	}
 	read := func() (slices, removed int64) {
 		t.Helper()
 		store.slices.Store(0)
 		store.removed.Store(0)
 		page, err := timeline.Read(t.Context(), feeds, "pastes", timeline.Query{Size: 20}, showAll)
-		if err != nil || len(page.Found) != 20 || *page.Found[0].Item != graveAt(entries-1).ID {
+		if err != nil || len(page.Found) != 20 || *page.Found[0].Item != feedEntry(entries-1).ID {
 			t.Fatalf("%+v, %v", page, err)
 		}
 		return store.slices.Load(), store.removed.Load()

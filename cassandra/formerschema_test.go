@@ -7,9 +7,10 @@ import (
 	"carrel/library"
 )
 
-// TestMigrate_ItemOfAnOlderSchema: after the migration, an item of a keyspace without the columns
-// moved_at and url has no time of its last move and no URL, and gets both with its next change.
-func TestMigrate_ItemOfAnOlderSchema(t *testing.T) {
+// TestMigrate_ItemOfAnOlderSchemaIsReadAndChanged: after the migration, an item of a keyspace
+// without the columns moved_at, url, page and data has no time of its last move and no URL, and
+// gets both with its next change.
+func TestMigrate_ItemOfAnOlderSchemaIsReadAndChanged(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	s := open(t, o)

@@ -20,7 +20,8 @@ const (
 // beyondKeys sorts after the key of every further row, which is ASCII.
 const beyondKeys = "\u0080"
 
-// further returns the further row from the row.
+// further returns the row as a further row: one that another domain has added to the item
+// (library.RowKind).
 func (r *contentRow) further() library.Row {
 	return library.Row{RowKey: library.RowKey{Kind: library.RowKind(r.kind), Key: r.key}, Value: bytes.Clone(r.data)}
 }

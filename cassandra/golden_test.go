@@ -111,9 +111,9 @@ func textOf(e ast.Expr, exprs map[string]ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// TestStatements_Golden compares the statements that the product can send with a golden file, so
-// that reviewers see every change. Run with -update to accept a change.
-func TestStatements_Golden(t *testing.T) {
+// TestStatements_MatchTheGoldenFile compares the statements that the product can send with a golden
+// file, so that reviewers see every change. Run with -update to accept a change.
+func TestStatements_MatchTheGoldenFile(t *testing.T) {
 	var b strings.Builder
 	_, files := product(t)
 	texts := statements(files)

@@ -43,7 +43,7 @@ const (
 func listName(id commit.ListID) string {
 	for c := 'a'; ; c++ {
 		if name := string(id) + "." + string(c); formerPart(name) == listPart {
-			return name // one of any four consecutive letters does
+			return name // one of any four consecutive letters has that hash
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (s *Store) InFlight(ctx context.Context) (lists []commit.InFlightList, ling
 		return nil, false, err
 	}
 	linger = s.vouching.linger()
-	rows, err := s.listPart(ctx, "read what is in flight", listPart, inFlightPage)
+	rows, err := s.listRows(ctx, "read what is in flight", listPart, inFlightPage)
 	if err != nil {
 		return nil, false, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error
 	}
 	var parts [formerParts][]listRow
 	err := session.ForEach(ctx, formerParts, formerParts, func(ctx context.Context, part int) (err error) {
-		parts[part], err = s.listPart(ctx, doing, int8(part), listsPage)
+		parts[part], err = s.listRows(ctx, doing, int8(part), listsPage)
 		return err
 	})
 	if err != nil {
@@ -157,7 +157,8 @@ const (
 	inFlightPage = 1000
 )
 
-func (s *Store) listPart(ctx context.Context, doing string, part int8, size int) ([]listRow, error) {
+// listRows reads the rows of a partition of in-flight lists, in pages of size rows.
+func (s *Store) listRows(ctx context.Context, doing string, part int8, size int) ([]listRow, error) {
 	var (
 		rows    []listRow
 		name    string

@@ -64,7 +64,7 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 		want = append(want, l)
 	}
 	wantLists(t, s, want...)
-	rows, err := s.listPart(t.Context(), "read in-flight lists", listPart, listsPage)
+	rows, err := s.listRows(t.Context(), "read in-flight lists", listPart, listsPage)
 	if err != nil || len(rows) != len(want) {
 		t.Errorf("the partition has %d rows, %v; want %d", len(rows), err, len(want))
 	}
@@ -76,9 +76,9 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 	wantLists(t, s, want[0])
 }
 
-// TestInFlightLists_OfTheFormerRelease: lists that the former release has written can be read and
-// deleted.
-func TestInFlightLists_OfTheFormerRelease(t *testing.T) {
+// TestInFlightLists_OfTheFormerReleaseAreReadAndDeleted: lists that the former release has written
+// can be read and deleted.
+func TestInFlightLists_OfTheFormerReleaseAreReadAndDeleted(t *testing.T) {
 	s := open(t, options(t))
 	var want []commit.InFlightList
 	for n := range byte(8) {
@@ -286,7 +286,7 @@ func TestReserveBlock_ConcurrentBlocksDoNotOverlap(t *testing.T) {
 // TestInFlightLists_UnreadableListBlocksNoOthers: a list with an unreadable row is returned with
 // its id and its readable rows, is not deleted, and does not keep others from being taken over.
 func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
-	b := newBilled(t)
+	b := newCostFixture(t)
 	inFlightList := func(id commit.ListID, blocks ...[]byte) commit.OpenList {
 		l := commit.InFlightList{ID: id, Stamp: int64(someTime), Blocks: blocks}
 		if err := b.store.PutInFlightList(t.Context(), l); err != nil {

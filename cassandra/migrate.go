@@ -192,8 +192,7 @@ func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, erro
 
 const selectTables = `SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_version'`
 
-// checkCluster refuses a keyspace whose schema is older than this program. It accepts a newer one,
-// because changes of the schema only add.
+// checkCluster finds out whether several data centres decide independently, and checks the schema.
 func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
 	centres, err := s.session.DataCentres(ctx, o)
 	if err != nil {
@@ -203,6 +202,8 @@ func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
 	return s.checkSchema(ctx, o)
 }
 
+// checkSchema refuses a keyspace whose schema is older than this program. It accepts a newer one,
+// because changes of the schema only add.
 func (s *Store) checkSchema(ctx context.Context, o *session.Options) error {
 	all, err := migrations()
 	if err != nil {

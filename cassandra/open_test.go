@@ -63,7 +63,7 @@ func TestOptions_InvalidAreRefused(t *testing.T) {
 	}
 }
 
-func TestOpen_UnreachableCluster(t *testing.T) {
+func TestOpen_UnreachableClusterIsReported(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestOpen_IsRetriedOnOtherNodes(t *testing.T) {
 	}
 }
 
-func TestOpen_AfterMigrate(t *testing.T) {
+func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
 	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
 	_, err := Open(t.Context(), o)
 	oneLine(t, err, "does not exist: run carrel migrate")
@@ -242,7 +242,7 @@ func TestOpen_SeveralDataCentresNeedAName(t *testing.T) {
 	oneLine(t, err, want)
 }
 
-func TestOpen_InAnotherDataCentre(t *testing.T) {
+func TestOpen_UnknownDataCentreIsRefused(t *testing.T) {
 	o := options(t)
 	o.DataCentre = "dc1"
 	open(t, o)
@@ -269,7 +269,7 @@ func TestStore_ClosedStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestMigrationFiles(t *testing.T) {
+func TestMigrations_OnlyAddAndCanBeRepeated(t *testing.T) {
 	all, err := migrations()
 	if err != nil {
 		t.Fatal(err)

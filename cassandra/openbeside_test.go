@@ -10,9 +10,9 @@ import (
 	"carrel/library"
 )
 
-// TestOpen_BesideANodeThatNeverAnswers opens a store while one of its addresses, which is also a
-// node of the cluster, never answers. The driver alone would wait 18 s for it.
-func TestOpen_BesideANodeThatNeverAnswers(t *testing.T) {
+// TestOpen_SilentNodeDoesNotDelayIt opens a store while one of its addresses, which is also a node
+// of the cluster, never answers. The driver alone would wait 18 s for it.
+func TestOpen_SilentNodeDoesNotDelayIt(t *testing.T) {
 	t.Parallel()
 	const silent = "127.255.77.1"
 	c, err := cassandratest.StartWith(t.Context(), 1, "")

@@ -19,6 +19,7 @@ const (
 	markWithin = 5 * time.Second // limit for one renewal
 )
 
+// The 2 in putMark is the level lingering (vouching.go).
 const (
 	putMark     = `INSERT INTO gateway (part, id, host, doing, lists) VALUES (0, ?, ?, ?, 2) USING TTL ? AND TIMESTAMP ?`
 	dropMark    = `DELETE FROM gateway USING TIMESTAMP ? WHERE part = 0 AND id = ?`

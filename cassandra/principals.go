@@ -50,7 +50,7 @@ func (r *principalRow) header(id principal.ID) principal.Header {
 	}
 }
 
-// member returns the member row from the row.
+// member returns the row as that of a member.
 func (r *principalRow) member() principal.GroupMemberRow {
 	return principal.GroupMemberRow{Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
 }

@@ -78,14 +78,14 @@ func TestReadMany_ConcurrentReadersShareReads(t *testing.T) {
 			ends := make(chan error, readers)
 			read := func() { ends <- c.read() }
 			go read()
-			until(t, "the first reader", func() bool { under, _ := s.Load(); return under == items })
+			until(t, "the first reader", func() bool { inFlight, _ := s.Load(); return inFlight == items })
 			for range readers - 1 {
 				go read()
 			}
 			until(t, "the other readers", func() bool {
-				under, _ := s.Load()
-				if under > readersAlone*items {
-					t.Fatalf("%d statements are in flight for %d headers", under, items)
+				inFlight, _ := s.Load()
+				if inFlight > readersAlone*items {
+					t.Fatalf("%d statements are in flight for %d headers", inFlight, items)
 				}
 				return waitingForShared() == items*(readers-readersAlone)
 			})
@@ -123,7 +123,7 @@ func TestReadMany_NoSeparateReadsWhileManyAreInFlight(t *testing.T) {
 		asked++
 		go func() { _, err := s.ReadMany(t.Context(), ids, nil); ends <- err }()
 	}
-	under := func(n int) func() bool {
+	inFlight := func(n int) func() bool {
 		return func() bool { now, _ := s.Load(); return now == n }
 	}
 	for n := 0; n < busyLoad; n += session.Width {
@@ -134,13 +134,13 @@ func TestReadMany_NoSeparateReadsWhileManyAreInFlight(t *testing.T) {
 		read(others)
 	}
 	busy := asked * session.Width
-	until(t, "the statements in flight", under(busy))
+	until(t, "the statements in flight", inFlight(busy))
 	read(wanted)
-	until(t, "the first reader", under(busy+items))
+	until(t, "the first reader", inFlight(busy+items))
 	read(wanted)
 	read(wanted)
 	until(t, "the other readers", func() bool { return waitingForShared() == 2*items })
-	if !under(busy + items)() {
+	if !inFlight(busy + items)() {
 		t.Error("they have sent their own statements")
 	}
 	slow.release()
@@ -169,10 +169,10 @@ func TestReadMany_HeadersOfAPageAreReadTogether(t *testing.T) {
 			slow.hold()
 		}
 	}
-	b := newBilledOn(t, o)
+	b := newCostFixtureOn(t, o)
 	b.person(costOwner)
 	for n := range 2 * first {
-		b.shelve(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+clock.Instant(n), 0)
+		b.storeItem(library.ContentID(fmt.Sprintf("c:t:item%02d", n)), someTime+clock.Instant(n), 0)
 	}
 	page := func() error {
 		n, q := first, library.LibraryQuery{Descending: true}
@@ -191,7 +191,7 @@ func TestReadMany_HeadersOfAPageAreReadTogether(t *testing.T) {
 	holds.Store(true)
 	ended := make(chan error, 1)
 	go func() { ended <- page() }()
-	until(t, "all headers in flight", func() bool { under, _ := b.store.Load(); return under == first+1 })
+	until(t, "all headers in flight", func() bool { inFlight, _ := b.store.Load(); return inFlight == first+1 })
 	slow.release()
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -16,12 +16,12 @@ import (
 	"carrel/library/repair"
 )
 
-// interrupting is a store whose process ends when its rebuild, which has restored everything,
-// starts to look for strays. It can also count restored items.
+// interrupting is a store that, if interrupts is set, fails when a rebuild has restored everything
+// and starts to look for entries that should not exist. It counts the items that are read.
 type interrupting struct {
 	backend.Store
 	interrupts bool
-	repaired   atomic.Int32
+	reads      atomic.Int32
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -34,7 +34,7 @@ func (i *interrupting) PageLibrary(ctx context.Context, p library.Slice) ([]libr
 }
 
 func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	i.repaired.Add(1)
+	i.reads.Add(1)
 	return i.Store.Read(ctx, id, q)
 }
 
@@ -85,7 +85,7 @@ func TestRebuild_InterruptedIsContinued(t *testing.T) {
 			if _, _, err := d.gateway(store).Rebuild(t.Context(), ann); err != nil {
 				t.Fatal(err)
 			}
-			if n := store.repaired.Load(); (n == 0) != c.continued {
+			if n := store.reads.Load(); (n == 0) != c.continued {
 				t.Errorf("%d items were read for repair", n)
 			}
 			if note, err := d.store.RebuildNote(t.Context(), ann); note != nil || err != nil {

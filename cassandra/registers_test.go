@@ -8,9 +8,9 @@ import (
 	"carrel/core/commit"
 )
 
-// TestFixCreation_RenewedRowIsKeptUntilItsOwnTime: a creation that was replaced by the same one
-// with a later expiry is kept until then. Every column has the time to live of the new row.
-func TestFixCreation_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
+// TestPutCreationIfAbsent_RenewedRowIsKeptUntilItsOwnTime: a creation that was replaced by the same
+// one with a later expiry is kept until then. Every column has the time to live of the new row.
+func TestPutCreationIfAbsent_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
 	one := commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: clock.Of(time.Now()).Add(time.Hour)}

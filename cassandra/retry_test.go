@@ -25,8 +25,8 @@ type secondTries struct {
 	*Store
 	t     *testing.T
 	slow  *slowNode
-	tries chan string // the operation of each second attempt
-	asked chan struct{}
+	tries chan string   // the operation of each second attempt
+	asked chan struct{} // a value for each search for another node
 	// started and ended count second attempts.
 	started, ended atomic.Int64
 }
@@ -208,7 +208,7 @@ func TestHedging_OthersAreSentOnce(t *testing.T) {
 			defer s.slow.release()
 			ended := make(chan error, 2)
 			go func() { ended <- call(t.Context()) }()
-			until(t, "a statement in flight", func() bool { under, _ := s.Load(); return under > 0 })
+			until(t, "a statement in flight", func() bool { inFlight, _ := s.Load(); return inFlight > 0 })
 			// A read that starts later is hedged.
 			go func() { ended <- count(t.Context()) }()
 			<-s.asked
@@ -239,7 +239,7 @@ func TestRead_EachPageIsAStatement(t *testing.T) {
 	for n := range rows {
 		ch.Append(putEntry, "u:t:long", int8(principal.Private), int64(n), fmt.Sprintf("c:t:%05d", n), int64(someTime), int8(0), int64(someTime))
 		if len(ch.Entries) == dropsAtOnce || n == rows-1 {
-			if err := s.session.WriteBatch(t.Context(), "shelve", &ch); err != nil {
+			if err := s.session.WriteBatch(t.Context(), "put entries", &ch); err != nil {
 				t.Fatal(err)
 			}
 			ch = session.Batch{}

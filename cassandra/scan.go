@@ -54,7 +54,7 @@ func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, af
 	if err != nil {
 		return nil, err
 	}
-	// Keys with the same token have their own order.
+	// Keys up to after were returned before.
 	if at := slices.Index(ids, after); after != "" && at >= 0 {
 		ids = ids[at+1:]
 	}

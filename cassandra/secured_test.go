@@ -7,9 +7,9 @@ import (
 	"carrel/cassandra/session"
 )
 
-// TestOpen_SecuredCluster opens a store on a node that requires a password, presents a certificate
-// and requires one from clients.
-func TestOpen_SecuredCluster(t *testing.T) {
+// TestOpen_SecuredClusterNeedsTheRightCredentials opens a store on a node that requires a password,
+// presents a certificate and requires one from clients.
+func TestOpen_SecuredClusterNeedsTheRightCredentials(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	known := session.TLS{CAFile: c.CA, CertFile: c.Cert, KeyFile: c.Key, ServerName: cassandratest.SecuredName}

@@ -76,16 +76,16 @@ func TestStatements_Effects(t *testing.T) {
 		name string
 		run  func(t *testing.T, s *Store, counts *counter)
 	}{
-		{"a commit is one conditional batch of header, members, a row with a time to live, and a map element", formCommit},
-		{"a refused commit writes none of them", formRefused},
-		{"two conditions in one batch: either refuses the whole", formTwoConditions},
-		{"derived rows have the timestamp of their state", formTimestamps},
-		{"at the same timestamp a delete beats an insert, in either order", formDeleteWins},
-		{"a library and what is shared are one mutation of one partition", formOneMutation},
-		{"a move is atomic in all buckets of a library", formAtomicMove},
-		{"an update costs one mutation a member, no read, one decision and one settlement", formCost},
-		{"settling does not touch seq, and sees what has changed", formSettle},
-		{"a serial read sees an unfinished decision", formSerial},
+		{"a commit is one conditional batch of header, members, a row with a time to live, and a map element", checkCommit},
+		{"a refused commit writes none of them", checkRefused},
+		{"two conditions in one batch: either refuses the whole", checkTwoConditions},
+		{"derived rows have the timestamp of their state", checkTimestamps},
+		{"at the same timestamp a delete beats an insert, in either order", checkDeleteWins},
+		{"a library and what is shared are one mutation of one partition", checkOneMutation},
+		{"a move is atomic in all buckets of a library", checkAtomicMove},
+		{"an update costs one mutation a member, no read, one decision and one settlement", checkCost},
+		{"settling does not touch seq, and sees what has changed", checkSettle},
+		{"a serial read sees an unfinished decision", checkSerial},
 	} {
 		t.Run(f.name, func(t *testing.T) { f.run(t, s, counts) })
 	}
@@ -117,7 +117,7 @@ func (c *counter) take() map[string]int {
 
 const someTime clock.Instant = 1767225600000000
 
-func formCommit(t *testing.T, s *Store, counts *counter) {
+func checkCommit(t *testing.T, s *Store, counts *counter) {
 	c := creation("c:t:commit", someTime)
 	mustCommit(t, s, c)
 	next := moveOf(c)
@@ -146,7 +146,7 @@ func formCommit(t *testing.T, s *Store, counts *counter) {
 	}
 }
 
-func formRefused(t *testing.T, s *Store, _ *counter) {
+func checkRefused(t *testing.T, s *Store, _ *counter) {
 	c := creation("c:t:refused", someTime)
 	mustCommit(t, s, c)
 	late := moveOf(moveOf(c))
@@ -163,7 +163,7 @@ func formRefused(t *testing.T, s *Store, _ *counter) {
 	}
 }
 
-func formTwoConditions(t *testing.T, s *Store, _ *counter) {
+func checkTwoConditions(t *testing.T, s *Store, _ *counter) {
 	c := creation("c:t:two", someTime)
 	mustCommit(t, s, c)
 	for _, try := range []struct {
@@ -188,7 +188,7 @@ func applyIndex(t *testing.T, s *Store, c *library.ContentCommit, rows ...librar
 	}
 }
 
-func formTimestamps(t *testing.T, s *Store, _ *counter) {
+func checkTimestamps(t *testing.T, s *Store, _ *counter) {
 	const p principal.ID = "u:t:stamps"
 	c := creation("c:t:stamps", someTime)
 	applyIndex(t, s, c, library.Member{Principal: p, Role: library.Viewing, Seq: 1})
@@ -211,7 +211,7 @@ func formTimestamps(t *testing.T, s *Store, _ *counter) {
 	}
 }
 
-func formDeleteWins(t *testing.T, s *Store, _ *counter) {
+func checkDeleteWins(t *testing.T, s *Store, _ *counter) {
 	for n, order := range [][]bool{{true, false}, {false, true}} {
 		p := fmt.Sprintf("u:t:ties%d", n)
 		for _, insert := range order {
@@ -231,8 +231,8 @@ func formDeleteWins(t *testing.T, s *Store, _ *counter) {
 	}
 }
 
-// formOneMutation traces an index update on the node and counts what it appends to its commit log.
-func formOneMutation(t *testing.T, s *Store, _ *counter) {
+// checkOneMutation traces an index update on the node and counts what it appends to its commit log.
+func checkOneMutation(t *testing.T, s *Store, _ *counter) {
 	trace := new(traced)
 	c := creation("c:t:mutation", someTime)
 	var ch session.Batch
@@ -274,13 +274,13 @@ type traced struct{ id []byte }
 func (tr *traced) Trace(id []byte) { tr.id = slices.Clone(id) }
 
 // await waits until a condition is true.
-func await(t *testing.T, so func() bool) {
+func await(t *testing.T, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()
-	for !so() {
+	for !condition() {
 		select {
 		case <-ctx.Done():
 			t.Fatal("waited too long")
@@ -289,9 +289,9 @@ func await(t *testing.T, so func() bool) {
 	}
 }
 
-// formAtomicMove reads a library while an item moves in it. Every read shows the item once in each
+// checkAtomicMove reads a library while an item moves in it. Every read shows the item once in each
 // bucket, at one position.
-func formAtomicMove(t *testing.T, s *Store, _ *counter) {
+func checkAtomicMove(t *testing.T, s *Store, _ *counter) {
 	m := library.Member{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}
 	c := creation("c:t:moving", someTime)
 	applyIndex(t, s, c, m)
@@ -332,7 +332,7 @@ func formAtomicMove(t *testing.T, s *Store, _ *counter) {
 	}
 }
 
-func formCost(t *testing.T, s *Store, counts *counter) {
+func checkCost(t *testing.T, s *Store, counts *counter) {
 	c := creation("c:t:cost", someTime)
 	mustCommit(t, s, c)
 	next := moveOf(c)
@@ -352,7 +352,7 @@ func formCost(t *testing.T, s *Store, counts *counter) {
 	}
 }
 
-func formSettle(t *testing.T, s *Store, counts *counter) {
+func checkSettle(t *testing.T, s *Store, counts *counter) {
 	c := creation("c:t:settle", someTime)
 	mustCommit(t, s, c)
 	next := moveOf(c)
@@ -377,7 +377,7 @@ func formSettle(t *testing.T, s *Store, counts *counter) {
 	}
 }
 
-func formSerial(t *testing.T, s *Store, _ *counter) {
+func checkSerial(t *testing.T, s *Store, _ *counter) {
 	c := creation("c:t:serial", someTime)
 	mustCommit(t, s, c)
 	for range 5 {

@@ -15,7 +15,7 @@ const (
 	lingering  = 2 // entries linger on it (journal.Linger)
 )
 
-// The errors if one read of the lists may miss changes in flight.
+// The reasons why one read of the lists may miss changes in flight.
 var (
 	errFormerRelease = errors.New("a gateway of a former release uses the keyspace, or has left changes in flight")
 	errUnknownUsers  = errors.New("it is not known which gateways use the keyspace")
@@ -32,10 +32,10 @@ type vouching struct {
 	looked bool      // former is known
 	least  int8      // the lowest level in the marks that were last read
 	marks  time.Time // start of the read of those marks
-	// since is the end of the first read of marks that were all of lingering after one that had
-	// others; zero: no read had others.
+	// since is when a read found all marks at the level lingering, after an earlier read had found a
+	// lower one. It is zero if no read has found a lower level.
 	since time.Time
-	below bool // the last read had others
+	below bool // the last read of marks found a level below lingering
 }
 
 // sawMarks records the lowest level in the marks of a read.

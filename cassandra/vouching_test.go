@@ -107,7 +107,7 @@ func TestVouching_NeedsRecentReadsOfThisReleaseOnly(t *testing.T) {
 	v.sawMarks(lingering, time.Now())
 	wantLinger("it has just gone", false)
 	v.since = v.since.Add(-copies.MaxAge)
-	wantLinger("it has gone for as long as there are copies of what it has changed", true)
+	wantLinger("it has gone for as long as a copy may be served", true)
 	v.apart = true
-	want("data centres decide apart from each other", errApart)
+	want("data centres decide independently of each other", errApart)
 }
