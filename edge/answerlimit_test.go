@@ -19,7 +19,7 @@ import (
 	"carrel/principal"
 )
 
-// named creates users whose displayName has n characters.
+// named makes the resolvers return users whose displayName has n characters.
 func (e *edgeUnderTest) named(n int) {
 	e.onUser = func(_ context.Context, id string) (*principal.User, error) {
 		u := user(id)
@@ -109,7 +109,7 @@ func TestAnswerLimit_EndsTheReads(t *testing.T) {
 	}
 }
 
-func TestAnswerLimit_AMutationIsNotDenied(t *testing.T) {
+func TestAnswerLimit_ExecutedMutationsAreReported(t *testing.T) {
 	const one = `createUser(input:{tenant:"a",name:"b",displayName:"B",email:"b@example.org"}){user{displayName}}`
 	e := newEdge(t, limitedTo(1000, 256<<20))
 	e.named(900)
@@ -270,9 +270,9 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 	})
 }
 
-// TestAnswerLimit_OfEvents: if an event is too large, an error is sent instead, and the next event
-// is delivered. No memory is reserved between events.
-func TestAnswerLimit_OfEvents(t *testing.T) {
+// TestAnswerLimit_TooLargeEventIsReplacedByAnError: if an event is too large, an error is sent
+// instead, and the next event is delivered. No memory is reserved between events.
+func TestAnswerLimit_TooLargeEventIsReplacedByAnError(t *testing.T) {
 	for name, follow := range map[string]func(t *testing.T, addr string) func() string{
 		"events": func(t *testing.T, addr string) func() string { return subscribe(t, addr).next },
 		"a websocket": func(t *testing.T, addr string) func() string {
@@ -299,9 +299,9 @@ func TestAnswerLimit_OfEvents(t *testing.T) {
 	}
 }
 
-// TestAnswerMemory_OfEvents: a subscription without free memory for an event ends, so that its
-// client resumes from its last cursor.
-func TestAnswerMemory_OfEvents(t *testing.T) {
+// TestAnswerMemory_SubscriptionWithoutMemoryEnds: a subscription without free memory for an event
+// ends, so that its client resumes from its last cursor.
+func TestAnswerMemory_SubscriptionWithoutMemoryEnds(t *testing.T) {
 	s, e := newTickingEdge(t, limitedTo(8<<20, 1<<20))
 	addr := start(t, e.handler, DefaultLimits())
 	so := opened(t, addr, "")

@@ -29,6 +29,7 @@ func newZipper() *zipper {
 	return z
 }
 
+// pays reports whether an answer of this size is worth compressing.
 func (z *zipper) pays(size int) bool { return size >= zipFrom }
 
 // zip compresses b into into. It returns false if that failed or saved nothing.

@@ -145,9 +145,9 @@ func (c *costing) list(f *ast.Field, below int) int {
 
 // size returns how many objects an argument requests. given is false if that is unknown.
 func (c *costing) size(arg *ast.Argument) (n int, given bool) {
-	place, ok := c.document.sized[arg]
-	if !ok || c.sizes[place] < 0 {
+	index, ok := c.document.sized[arg]
+	if !ok || c.sizes[index] < 0 {
 		return 0, false
 	}
-	return c.sizes[place], true
+	return c.sizes[index], true
 }

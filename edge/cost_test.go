@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCost(t *testing.T) {
+func TestCost_CountsWhatAnOperationMayRead(t *testing.T) {
 	ids := func(n int) []any {
 		list := make([]any, n)
 		for i := range list {
@@ -93,15 +93,15 @@ func TestCost(t *testing.T) {
 				t.Errorf("costs %d, want %d", got, c.want)
 			}
 			if overCost(c.want, c.want) != nil || overCost(c.want, c.want-1) == nil {
-				t.Errorf("the limit is not the most that is allowed")
+				t.Errorf("a cost of exactly the limit must be allowed, and one more refused")
 			}
 		})
 	}
 }
 
-// TestSizes_OfOtherOperations: page sizes in variables of another operation in the document do not
-// matter; literal ones do.
-func TestSizes_OfOtherOperations(t *testing.T) {
+// TestSizes_VariablesOfOtherOperationsDoNotCount: page sizes in variables of another operation in
+// the document do not count; literal ones do.
+func TestSizes_VariablesOfOtherOperationsDoNotCount(t *testing.T) {
 	e := newEdge(t, nil)
 	for other, want := range map[string]string{
 		`query A($n:Int=500){viewer{library(first:$n){bucket}}}`: "",

@@ -32,7 +32,7 @@ func TestOrigins_InvalidAreRefused(t *testing.T) {
 	}
 }
 
-func TestPreflight(t *testing.T) {
+func TestPreflight_AllowsConfiguredOriginsOnly(t *testing.T) {
 	sites, err := NewCrossOrigin([]string{"https://app.example.org", "https://*.example.com"}, true)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestPreflight_ManyCommasAreCheap(t *testing.T) {
 	}
 }
 
-func TestCrossOrigin_CookiesOfOtherSites(t *testing.T) {
+func TestCrossOrigin_CookiesOfOtherSitesAreRefused(t *testing.T) {
 	trusting, err := NewCrossOrigin([]string{"https://app.example.org"}, true)
 	if err != nil {
 		t.Fatal(err)

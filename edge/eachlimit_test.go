@@ -16,8 +16,8 @@ type limitCase struct {
 	set            string // NAME=VALUE
 	within, beyond string // documents, or bodies if they start with "body "
 	code           string
-	// only reports that the limit applies in warn mode too, because it protects the process.
-	only bool
+	// always reports that the limit applies in warn mode too, because it protects the process.
+	always bool
 }
 
 // byShape returns the limits on documents and bodies.
@@ -81,9 +81,9 @@ func TestLimits_EachIsEnforced(t *testing.T) {
 			}
 			e, a = c.ask(t, c.beyond, true)
 			switch {
-			case c.only && (a.code() != c.code || e.calls.Load() > 0):
+			case c.always && (a.code() != c.code || e.calls.Load() > 0):
 				t.Errorf("it does not apply if limits warn: %s", a.Body)
-			case !c.only && (a.code() == c.code || !strings.Contains(e.log.String(), c.code)):
+			case !c.always && (a.code() == c.code || !strings.Contains(e.log.String(), c.code)):
 				t.Errorf("if limits warn: %s, log %s", a.Body, e.log.String())
 			}
 		})

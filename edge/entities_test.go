@@ -73,8 +73,9 @@ func TestEntities_InvalidReferenceAffectsNoOthers(t *testing.T) {
 	}
 }
 
-// TestServiceSDL_WithoutIntrospection: composers can read the schema even if introspection is off.
-func TestServiceSDL_WithoutIntrospection(t *testing.T) {
+// TestServiceSDL_IsServedWithoutIntrospection: composers can read the schema even if introspection
+// is off.
+func TestServiceSDL_IsServedWithoutIntrospection(t *testing.T) {
 	a := newEdge(t, nil).query(t, `{_service{sdl}}`, nil)
 	if a.code() != "" || !strings.Contains(string(a.Data), "type Content implements Node @key(fields: ") {
 		t.Errorf("got %.300s", a.Body)

@@ -19,7 +19,7 @@ import (
 
 const eventsOnly = "Accept: text/event-stream"
 
-func TestEvents_OneResult(t *testing.T) {
+func TestEvents_QueryGetsOneResultAndComplete(t *testing.T) {
 	const complete = "event: complete\ndata:\n\n"
 	for name, c := range map[string]struct {
 		body   string
@@ -109,13 +109,10 @@ func (s *streamUnderTest) next() string {
 	}
 }
 
-func TestEvents_Subscription(t *testing.T) {
-	s, e := newTickingEdge(t, func(c *Config) {
-		// The deadlines of ordinary requests are short here. A stream must outlive them.
-		c.Limits.Ping = 20 * time.Millisecond
-	})
+func TestEvents_SubscriptionOutlivesTheTimeoutsOfRequests(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.Ping = 20 * time.Millisecond })
 	l := DefaultLimits()
-	l.Read, l.Write = time.Second, time.Second
+	l.Read, l.Write = time.Second, time.Second // shorter than the pause between the two events
 	st := subscribe(t, start(t, e.handler, l), "Authorization: Bearer ann")
 	for i, after := range []time.Duration{0, 2 * time.Second} {
 		<-time.After(after)

@@ -77,7 +77,7 @@ func TestEvents_RequestsBehindASubscriptionAreNotRun(t *testing.T) {
 	}
 }
 
-func TestEvents_OverHTTP10(t *testing.T) {
+func TestEvents_ArriveOverHTTP10(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	conn := dial(t, start(t, e.handler, DefaultLimits()))
 	if _, err := fmt.Fprintf(conn, askTicks, 0); err != nil {

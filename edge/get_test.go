@@ -23,7 +23,7 @@ func (e *edgeUnderTest) get(t testing.TB, members []string, header ...string) *a
 	return e.do(t, r)
 }
 
-func TestGET(t *testing.T) {
+func TestGET_AnswersQueriesAndRefusesMutations(t *testing.T) {
 	const mutation = `mutation{createUser(input:{tenant:"a",name:"b",displayName:"B",email:"b@example.org"}){user{id}}}`
 	for name, c := range map[string]struct {
 		members []string
@@ -73,7 +73,7 @@ func TestGET(t *testing.T) {
 	}
 }
 
-func TestGET_FromOtherSites(t *testing.T) {
+func TestGET_FromOtherSitesNeedsAHeader(t *testing.T) {
 	const cookie, cross = "Cookie: a=b", "Sec-Fetch-Site: cross-site"
 	for name, c := range map[string]struct {
 		header  []string

@@ -62,7 +62,7 @@ func TestHandler_EveryResponseIsObserved(t *testing.T) {
 	}
 }
 
-func TestHandler_Responses(t *testing.T) {
+func TestHandler_EachRequestGetsItsStatusAndCode(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string
 		header []string
@@ -101,7 +101,7 @@ func TestHandler_Responses(t *testing.T) {
 		"bad UTF-8":            {body: "{\"query\":\"{__typename}\",\"x\":\"\xff\"}", status: 400, code: "BAD_REQUEST"},
 		"a batch":              {body: `[{"query":"{__typename}"}]`, status: 400, code: "BATCH_NOT_SUPPORTED"},
 		"an empty batch":       {body: `[]`, status: 400, code: "BATCH_NOT_SUPPORTED"},
-		"bad media, bad JSON":  {body: `{`, header: []string{graphqlJSON}, status: 400, code: "BAD_REQUEST", media: "application/graphql-response+json"},
+		"bad JSON, typed":      {body: `{`, header: []string{graphqlJSON}, status: 400, code: "BAD_REQUEST", media: "application/graphql-response+json"},
 		"no syntax":            {body: `{"query":"{"}`, status: 200, code: "GRAPHQL_PARSE_FAILED"},
 		"no syntax, typed":     {body: `{"query":"{"}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_PARSE_FAILED"},
 		"an empty query":       {body: `{"query":""}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_PARSE_FAILED"},
@@ -112,7 +112,7 @@ func TestHandler_Responses(t *testing.T) {
 		"no such operation":    {body: `{"query":"query A{viewer{id}}","operationName":"B"}`, header: []string{graphqlJSON}, status: 400, code: "OPERATION_RESOLUTION_FAILURE"},
 		"no such, unnamed":     {body: `{"query":"{viewer{id}}","operationName":"B"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
 		"variable left out":    {body: `{"query":"query($i:ID!){user(id:$i){id}}"}`, status: 200, code: "BAD_USER_INPUT"},
-		"variable of a kind":   {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":{}}}`, header: []string{graphqlJSON}, status: 400, code: "BAD_USER_INPUT"},
+		"variable, wrong kind": {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":{}}}`, header: []string{graphqlJSON}, status: 400, code: "BAD_USER_INPUT"},
 		"@defer":               {body: `{"query":"{... @defer{viewer{id}}}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
 		"a subscription":       {body: `{"query":"subscription{x}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
 		"text":                 {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: text/plain"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},

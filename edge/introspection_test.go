@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestIntrospection_NamesTheSpecificationsOfScalars: client generators find the format of a DateTime
-// by its specification. A Cursor is opaque, and composers know the other scalars.
+// TestIntrospection_NamesTheSpecificationsOfScalars: client generators find the format of a
+// DateTime by its specification. A Cursor is opaque, and composers know the other scalars.
 func TestIntrospection_NamesTheSpecificationsOfScalars(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Introspection = true })
 	a := e.query(t, `{__schema{types{kind name specifiedByURL}}}`, nil)

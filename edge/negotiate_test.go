@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNegotiate(t *testing.T) {
+func TestNegotiate_ChoosesThePreferredMediaType(t *testing.T) {
 	for name, c := range map[string]struct {
 		accept []string
 		want   mediaType
@@ -76,7 +76,7 @@ func TestNegotiate_WildcardIsTheDefaultOfTheProfile(t *testing.T) {
 	}
 }
 
-func TestContentTypes(t *testing.T) {
+func TestContentType_OnlyJSONInUTF8IsAccepted(t *testing.T) {
 	for name, c := range map[string]struct {
 		header http.Header
 		good   bool

@@ -14,7 +14,7 @@ func extension(hash string) string {
 	return `{"persistedQuery":{"version":1,"sha256Hash":"` + hash + `"}}`
 }
 
-func TestPersistedDocuments(t *testing.T) {
+func TestPersistedDocuments_AreFoundByTheirDigest(t *testing.T) {
 	hash, zeros := digest(persistedText), strings.Repeat("0", 64)
 	text := `"query":"{user(id:\"x\"){id}}"`
 	for name, c := range map[string]struct {
@@ -58,7 +58,7 @@ func TestPersistedDocuments(t *testing.T) {
 	}
 }
 
-func TestPersistedDocuments_ByGET(t *testing.T) {
+func TestPersistedDocuments_AreFoundByGET(t *testing.T) {
 	e := newEdge(t, nil)
 	hash := digest(persistedText)
 	if a := e.get(t, []string{"extensions", extension(hash)}); a.code() != "PERSISTED_QUERY_NOT_FOUND" || a.Errors[0].Message != "PersistedQueryNotFound" {
@@ -104,7 +104,7 @@ func TestPersistedDocuments_AreBounded(t *testing.T) {
 	}
 }
 
-func TestParseManifest(t *testing.T) {
+func TestParseManifest_ReadsBothFormatsOnly(t *testing.T) {
 	want := Manifest{"1": "{a}", "2": "{b}"}
 	for name, text := range map[string]string{
 		"Apollo's":     `{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"1","name":"A","type":"query","body":"{a}"},{"id":"sha256:2","body":"{b}"}]}`,

@@ -24,7 +24,7 @@ func newPresenter(log *bytes.Buffer) *presenter {
 	}
 }
 
-func TestPresenter(t *testing.T) {
+func TestPresenter_ShowsOnlyErrorsOfTheDomain(t *testing.T) {
 	const internal = "Internal error."
 	problem := func(code fault.Code, reason fault.Reason) error {
 		return &fault.Error{Code: code, Reason: reason, Msg: "shown", Err: errors.New("SELECT secret")}
@@ -57,14 +57,14 @@ func TestPresenter(t *testing.T) {
 		"slow":                              {problem(fault.Exhausted, fault.ReasonSlow), "SLOW_CONSUMER", "shown"},
 		"unavailable":                       {fault.Unavailablef(errors.New("10.0.0.1:9042 refused"), "shown"), "UNAVAILABLE", "shown"},
 		"a fault of the domain, wrapped":    {fmt.Errorf("read: %w", problem(fault.NotFound, "")), "NOT_FOUND", "shown"},
-		"placed by gqlgen":                  {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, problem(fault.NotFound, "")), "NOT_FOUND", "shown"},
+		"with gqlgen's path":                {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, problem(fault.NotFound, "")), "NOT_FOUND", "shown"},
 		"several faults":                    {fault.List{fault.Invalidf(nil, "one"), fault.Invalidf(nil, "two")}, "BAD_USER_INPUT", "one; two"},
 		"internal among faults":             {fault.List{fault.Invalidf(nil, "one"), {Code: fault.Internal, Msg: "SELECT secret"}}, "INTERNAL_SERVER_ERROR", internal},
 		"internal of the domain":            {problem(fault.Internal, ""), "INTERNAL_SERVER_ERROR", internal},
 		"a reason that is not known":        {problem(fault.Internal, "X"), "INTERNAL_SERVER_ERROR", internal},
 		"a class that is not known":         {problem(fault.Code(200), ""), "INTERNAL_SERVER_ERROR", internal},
 		"anything else":                     {errors.New("SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
-		"anything else, placed":             {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, errors.New("SELECT secret")), "INTERNAL_SERVER_ERROR", internal},
+		"anything else, with a path":        {gqlerror.WrapPath(ast.Path{ast.PathName("a")}, errors.New("SELECT secret")), "INTERNAL_SERVER_ERROR", internal},
 		"gqlgen's own":                      {gqlerror.Errorf("SELECT secret"), "INTERNAL_SERVER_ERROR", internal},
 		"an error that claims a code":       {&gqlerror.Error{Message: "SELECT secret", Extensions: map[string]any{"code": "NOT_FOUND", "dsn": "SELECT secret"}}, "INTERNAL_SERVER_ERROR", internal},
 		"a panic":                           {recovered(context.Background(), "SELECT secret"), "INTERNAL_SERVER_ERROR", internal},

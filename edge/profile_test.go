@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-func TestProfiles(t *testing.T) {
+func TestProfiles_DetermineTheStatus(t *testing.T) {
 	for name, c := range map[string]struct {
 		body                    string
 		plain, typed, draftType int // statuses of application/json, of graphql-response+json by default and in the draft
@@ -50,7 +50,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-func TestCompress_Conditions(t *testing.T) {
+func TestCompress_IsForAnonymousAnswersByDefault(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.BodyBytes = 1 << 20 })
 	long := strings.Repeat("x", zipFrom/2)
 	body := `{"query":"query($i:ID!){a:user(id:$i){id} b:user(id:$i){id} c:user(id:$i){id}}","variables":{"i":"` + long + `"}}`
@@ -60,7 +60,7 @@ func TestCompress_Conditions(t *testing.T) {
 		want   string
 	}{
 		"an anonymous one":   {body, []string{"Accept-Encoding: br, gzip;q=0.5"}, "gzip"},
-		"nobody reads it":    {body, nil, ""},
+		"no Accept-Encoding": {body, nil, ""},
 		"gzip is refused":    {body, []string{"Accept-Encoding: gzip;q=0, br"}, ""},
 		"a short one":        {`{"query":"{viewer{id}}"}`, []string{"Accept-Encoding: gzip"}, ""},
 		"a viewer's":         {body, []string{"Accept-Encoding: gzip", "Authorization: Bearer ann"}, ""},
@@ -116,8 +116,8 @@ func TestCompress_IsForViewersWithoutCookies(t *testing.T) {
 		"plain text is preferred":  {zipFrom, []string{viewer, "Accept-Encoding: identity, gzip;q=0.5"}, ""},
 		"both are as good":         {zipFrom, []string{viewer, "Accept-Encoding: gzip;q=0.5, identity;q=0.5"}, "gzip"},
 		"gzip is refused":          {zipFrom, []string{viewer, "Accept-Encoding: gzip;q=0"}, ""},
-		"nothing is said":          {zipFrom, []string{viewer}, ""},
-		"somebody else's encoding": {zipFrom, []string{viewer, "Accept-Encoding: br, zstd"}, ""},
+		"no Accept-Encoding":       {zipFrom, []string{viewer}, ""},
+		"other encodings only":     {zipFrom, []string{viewer, "Accept-Encoding: br, zstd"}, ""},
 		"nobody signed in":         {zipFrom, []string{"Accept-Encoding: gzip"}, "gzip"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (e *edgeUnderTest) spend(t *testing.T, body string, header ...string) (answ
 	return 0, nil
 }
 
-func TestPrices(t *testing.T) {
+func TestRates_OperationsCostTheirPrice(t *testing.T) {
 	const input = `createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"})`
 	const mutation = input + `{user{id}}`
 	for name, c := range map[string]struct {
@@ -225,7 +225,7 @@ type payload int
 
 func (p payload) ConcernedLibraries() int { return int(p) }
 
-func TestRates_Disabled(t *testing.T) {
+func TestRates_ZeroPointsDisableThem(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 0, 0 })
 	for range 20_000 / 100 {
 		if a := e.query(t, `{viewer{id}}`, nil); a.Code != 200 {
@@ -234,8 +234,8 @@ func TestRates_Disabled(t *testing.T) {
 	}
 }
 
-// TestRates_SocketSharesTheAccountOfNewRequests: a socket keeps its account. After any idle time it spends the same
-// points as new requests.
+// TestRates_SocketSharesTheAccountOfNewRequests: a socket keeps its account. After any idle time it
+// spends the same points as new requests.
 func TestRates_SocketSharesTheAccountOfNewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(60, func(int) {})
@@ -274,7 +274,7 @@ func TestRates_AccountsAreBounded(t *testing.T) {
 	})
 }
 
-func TestRates_AddressBehindProxies(t *testing.T) {
+func TestRates_AddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for name, c := range map[string]struct {
 		remote    string

@@ -27,7 +27,7 @@ func rawText(_ context.Context, id string) (*string, error) {
 	return nil, nil
 }
 
-func TestRaw(t *testing.T) {
+func TestRaw_ServesTextsAsPlainText(t *testing.T) {
 	e := newEdge(t, nil)
 	h := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly(), Raw: e.handler.Raw(rawText)})
 	for _, c := range []struct {

@@ -71,8 +71,8 @@ var (
 	httpsAlways = []string{"max-age=31536000"}
 )
 
-// secure adds the headers for everything that is not a page: it must not be executed, framed,
-// sniffed or read by other sites.
+// secure adds the headers of an answer that is not a page: browsers must not execute, frame or
+// sniff it, and other sites must not read it.
 func secure(h http.Header) {
 	h["X-Content-Type-Options"] = noSniffing
 	h["Content-Security-Policy"] = noContent
@@ -112,8 +112,8 @@ func headerBytes(r *http.Request) int {
 	return n
 }
 
-// limitHeader refuses requests with a header longer than most bytes, not counting white space around
-// values. The server's own limit is less exact and differs between HTTP/1.1 and HTTP/2.
+// limitHeader refuses requests with a header longer than most bytes, not counting white space
+// around values. The server's own limit is less exact and differs between HTTP/1.1 and HTTP/2.
 func limitHeader(h http.Handler, most int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if headerBytes(r) > most {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-func TestHealth(t *testing.T) {
+func TestHealth_ShowsNoReasonButNotReady(t *testing.T) {
 	var down error
 	h := Mux(Routes{
 		GraphQL: newEdge(t, nil).handler, Sites: sameOriginOnly(),
@@ -163,8 +163,8 @@ func TestServer_EndlessHeadersAreRefused(t *testing.T) {
 	}
 }
 
-// TestServer_LongestHeaderIsAccepted: a header of exactly the documented length is accepted. A header that is one
-// byte longer is refused.
+// TestServer_LongestHeaderIsAccepted: a header of exactly the documented length is accepted. A
+// header that is one byte longer is refused.
 func TestServer_LongestHeaderIsAccepted(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	const fields = "GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n"

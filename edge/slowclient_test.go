@@ -113,9 +113,9 @@ func (h *held) Close() error {
 	return h.Conn.Close()
 }
 
-// TestSlowClient_MessageAcceptedAtItsDeadline: a connection is closed at the deadline of a message
-// even if it is accepted at the same moment, and the client still counts as slow.
-func TestSlowClient_MessageAcceptedAtItsDeadline(t *testing.T) {
+// TestSlowClient_MessageAcceptedAtItsDeadlineIsTooLate: a connection is closed at the deadline of a
+// message even if the client accepts the message at the same moment, and the client counts as slow.
+func TestSlowClient_MessageAcceptedAtItsDeadlineIsTooLate(t *testing.T) {
 	s, e, reports := newEndingEdge(t, func(c *Config) { c.Limits.StreamWrite = 300 * time.Millisecond })
 	s.blank = 1 << 20
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -79,7 +79,7 @@ func opened(t *testing.T, addr, payload string) *socketUnderTest {
 	return s
 }
 
-func TestSocket_Operations(t *testing.T) {
+func TestSocket_OperationsAreAnswered(t *testing.T) {
 	const next, complete = `{"type":"next","id":"1","payload":`, `{"type":"complete","id":"1"}`
 	e := newEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
@@ -88,7 +88,7 @@ func TestSocket_Operations(t *testing.T) {
 		want          []string
 	}{
 		"a query":                 {"", `{"query":"{user(id:\"u:a:b\"){id}}"}`, []string{next + `{"data":{"user":{"id":"u:a:b"}}}}`, complete}},
-		"nobody asks":             {"", `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
+		"an anonymous viewer":     {"", `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
 		"a token":                 {`{"authorization":"Bearer ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
 		"a bare token":            {`{"Authorization":"ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
 		"no token":                {`{"authorization":null,"x":1}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
@@ -112,7 +112,7 @@ func TestSocket_Operations(t *testing.T) {
 	}
 }
 
-func TestSocket_TokenInTheHeader(t *testing.T) {
+func TestSocket_TokenInTheHeaderIsUsed(t *testing.T) {
 	addr := start(t, newEdge(t, nil).handler, DefaultLimits())
 	s := connect(t, addr, "Authorization: Bearer ann")
 	s.send(`{"type":"connection_init"}`)
@@ -126,8 +126,8 @@ func TestSocket_TokenInTheHeader(t *testing.T) {
 	}
 }
 
-// TestSocket_InvalidMessagesCloseIt checks the close code for each sequence of messages on an open connection.
-// "!" stands for the init and its answer.
+// TestSocket_InvalidMessagesCloseIt checks the close code for each sequence of messages on an open
+// connection. "!" means the init and its answer.
 func TestSocket_InvalidMessagesCloseIt(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	addr := start(t, e.handler, DefaultLimits())
@@ -208,7 +208,7 @@ func TestSocket_EndsWithItsToken(t *testing.T) {
 	<-s.ended
 }
 
-func TestSocket_Subscription(t *testing.T) {
+func TestSocket_SubscriptionRunsUntilItIsCompleted(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	c.send(`{"type":"ping","payload":{"x":1}}`)
@@ -319,7 +319,7 @@ func TestDrain_EndsSubscriptionsOfSockets(t *testing.T) {
 	<-s.ended
 }
 
-func TestSocket_FromOtherSites(t *testing.T) {
+func TestSocket_FromOtherSitesIsRefused(t *testing.T) {
 	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func TestSocket_PanicIsOneError(t *testing.T) {
 	}
 }
 
-func TestSocket_Rates(t *testing.T) {
+func TestSocket_OperationsBeyondThePointsAreRefused(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 3 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
 	last := ""

@@ -25,9 +25,9 @@ func TestSocket_IncompleteMessageClosesIt(t *testing.T) {
 	}
 }
 
-// TestSocket_MessagesOfAllSizes: a message longer than the first bytes is read completely, and does
-// not affect later ones.
-func TestSocket_MessagesOfAllSizes(t *testing.T) {
+// TestSocket_MessagesOfAllSizesAreRead: a message longer than the first bytes is read completely,
+// and does not affect later ones.
+func TestSocket_MessagesOfAllSizesAreRead(t *testing.T) {
 	e := newEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
 	for _, size := range []int{1, 100, firstBytes - 100, firstBytes, firstBytes + 1, 1<<20 - 200, 1} {

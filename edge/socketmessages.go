@@ -58,8 +58,8 @@ func (s *socket) receive(message []byte) bool {
 // nothing.
 const maxEcho = 4 << 10
 
-// pay charges the minimal price for a message, and closes the socket if the account does not hold
-// it.
+// pay charges the minimal price for a message, and closes the socket if the account has too few
+// points.
 func (s *socket) pay() bool {
 	refused := s.account.begin()
 	if refused != nil {

@@ -20,7 +20,8 @@ type streams struct {
 	pending map[string][]*socket
 	closed  bool
 	empty   chan struct{} // closed once closed and none is open
-	// held counts the streams, and subscriptions those over them, by owner.
+	// held is the number of streams of each owner, and subscriptions the number of subscriptions
+	// that run over them.
 	held, subscriptions map[string]int
 }
 
@@ -117,6 +118,7 @@ func (s *streams) uncount(st stream, owner string) {
 	}
 }
 
+// leave removes a stream that has ended. A second call does nothing.
 func (s *streams) leave(st stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +131,7 @@ func (s *streams) leave(st stream) {
 	if _, ok := st.(*socket); ok {
 		s.sockets--
 	}
-	s.settle()
+	s.signalEmpty()
 }
 
 // release decrements a count and deletes it at 0.
@@ -139,8 +141,8 @@ func release(counts map[string]int, owner string) {
 	}
 }
 
-// settle notifies drain if no stream is open. The lock is held.
-func (s *streams) settle() {
+// signalEmpty notifies drain if no stream is open. The lock is held.
+func (s *streams) signalEmpty() {
 	if s.closed && len(s.open) == 0 {
 		select {
 		case <-s.empty:
@@ -177,7 +179,7 @@ func (s *streams) count() (events, sockets int) {
 func (s *streams) drain(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	s.settle()
+	s.signalEmpty()
 	open := make([]stream, 0, len(s.open))
 	for st := range s.open {
 		open = append(open, st)

@@ -37,8 +37,8 @@ func (e *edgeUnderTest) pendingOf(address string) int {
 	return len(st.pending[address])
 }
 
-// TestStreams_OfACallerAreBounded: event streams, and sockets that have initialised, are counted for
-// the viewer of their token, or for their address.
+// TestStreams_OfACallerAreBounded: event streams, and sockets that have initialised, are counted
+// for the viewer of their token, or for their address.
 func TestStreams_OfACallerAreBounded(t *testing.T) {
 	_, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamsPerViewer = 2 })
 	addr := start(t, e.handler, DefaultLimits())

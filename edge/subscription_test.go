@@ -119,7 +119,7 @@ func (s *ticking) note(ctx context.Context) {
 	s.seen[v] = true
 }
 
-// newTickingEdge serves the ticking schema at an address.
+// newTickingEdge returns the ticking schema, and an edge that serves it.
 func newTickingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTest) {
 	t.Helper()
 	s := newTicking()
@@ -132,8 +132,8 @@ func newTickingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTes
 	return s, e
 }
 
-// running starts the subscription of the ticking schema. It ends with ctx.
-func (e *edgeUnderTest) running(ctx context.Context, t *testing.T) *results {
+// startResults starts the subscription of the ticking schema. It ends with ctx.
+func (e *edgeUnderTest) startResults(ctx context.Context, t *testing.T) *results {
 	t.Helper()
 	op, refused := e.handler.operation(params{query: "subscription{ticks}", hasQuery: true}, account{})
 	if refused != nil {
@@ -144,7 +144,7 @@ func (e *edgeUnderTest) running(ctx context.Context, t *testing.T) *results {
 
 func TestResults_EndTheirSource(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
-	r := e.running(t.Context(), t)
+	r := e.startResults(t.Context(), t)
 	r.end()
 	<-s.ended
 }
@@ -154,7 +154,7 @@ func TestResults_EndTheirSource(t *testing.T) {
 func TestResults_NextIsNotCalledAfterTheEnd(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	r := e.running(ctx, t)
+	r := e.startResults(ctx, t)
 	defer r.end()
 	cancel()
 	<-s.ended

@@ -79,8 +79,8 @@ func clip(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage], "") + "..."
 }
 
-// mismatch returns the path of the first value that does not fit its type, and what is expected.
-// want is "" if all fit. It does not check missing values and nulls.
+// mismatch returns the path of the first value that does not fit its type, and what is expected
+// there. Both are "" if all values fit. It does not check missing values and nulls.
 func mismatch(schema *ast.Schema, typ *ast.Type, value any, path string) (where, want string) {
 	if value == nil {
 		return "", ""

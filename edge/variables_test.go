@@ -58,7 +58,7 @@ func TestVariables_LongIDsAndEnumValuesAreRefused(t *testing.T) {
 	}
 }
 
-func TestVariables(t *testing.T) {
+func TestVariables_MismatchesAreRefused(t *testing.T) {
 	const mutation = `mutation($in:CreateUserInput!){createUser(input:$in){user{id}}}`
 	in := func(field string, value any) map[string]any {
 		m := map[string]any{"tenant": "a", "name": "b", "displayName": "B", "email": "b@example.org"}
@@ -107,9 +107,9 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestCoerce_OfTextsIsTheLibrarys: strings that need no coercion get the same value as from
-// gqlparser, and all other values are left to gqlparser.
-func TestCoerce_OfTextsIsTheLibrarys(t *testing.T) {
+// TestCoerce_TextsAreCoercedAsByGqlparser: strings that need no coercion get the same value as from
+// gqlparser, and gqlparser coerces all other values.
+func TestCoerce_TextsAreCoercedAsByGqlparser(t *testing.T) {
 	e := newEdge(t, nil)
 	for query, c := range map[string]struct {
 		given string
@@ -145,11 +145,11 @@ func TestCoerce_OfTextsIsTheLibrarys(t *testing.T) {
 			t.Fatal(query, err, r)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s of %s (-library +got):\n%s", query, c.given, diff)
+			t.Errorf("%s of %s (-gqlparser +got):\n%s", query, c.given, diff)
 		}
 	}
 	op := &ast.OperationDefinition{VariableDefinitions: ast.VariableDefinitionList{{Variable: "i", Type: ast.NonNullNamedType("ID", nil)}}}
 	if plainTexts(op, map[string]any{}) {
-		t.Error("no error for a missing required variable")
+		t.Error("a missing required variable is reported as plain")
 	}
 }

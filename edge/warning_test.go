@@ -107,7 +107,7 @@ func TestWarnings_ReportWhatLimitsWouldRefuse(t *testing.T) {
 	})
 }
 
-func TestWarnings_OverSockets(t *testing.T) {
+func TestWarnings_OperationsOverSocketsAreReported(t *testing.T) {
 	e := newWarningEdge(t)
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
 	long := strings.Repeat("x", 2*maxLoggedName)

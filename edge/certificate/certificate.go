@@ -25,7 +25,7 @@ type Certificate struct {
 	failed  string // why the files could not be read the last time, or empty
 }
 
-// Open reads the files for the first time.
+// Open reads the files and returns their certificate. It returns an error if they cannot be used.
 func Open(certFile, keyFile string, log *slog.Logger) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log}
 	files, err := c.read()

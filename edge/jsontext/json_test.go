@@ -59,9 +59,9 @@ func TestJSON_CountsValuesOfABody(t *testing.T) {
 	}
 }
 
-// TestEightDigits_EachByteAtEachPosition tries each byte value at each of eight positions among
-// digits.
-func TestEightDigits_EachByteAtEachPosition(t *testing.T) {
+// TestAllDigits_FindsOtherBytesAtEachPosition tries each byte value at each of eight positions
+// among digits.
+func TestAllDigits_FindsOtherBytesAtEachPosition(t *testing.T) {
 	for at := range 8 {
 		for c := range 256 {
 			b := []byte("09182736")
@@ -72,7 +72,7 @@ func TestEightDigits_EachByteAtEachPosition(t *testing.T) {
 			}
 			number := bytes.Trim(append([]byte("1"), b...), Space) // surrounding white space is removed before the check
 			if got := Check(number, 0) == Valid; got != json.Valid(number) {
-				t.Errorf("allDigits(%q) is %t", number, got)
+				t.Errorf("%q is reported as valid: %t", number, got)
 			}
 		}
 	}
