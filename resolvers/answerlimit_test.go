@@ -41,7 +41,7 @@ func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query st
 // answers, whether or not they are planned.
 func TestAnswerLimit_PlannedAndUnplannedPagesCountTheSame(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(20)
+	g.fillLibrary(20)
 	text := strings.Repeat(`long "quoted" text, `, 490)
 	for _, name := range []string{"000", "001", "003"} {
 		g.must(admin(), `mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d}) { userErrors { code } } }`, "id", "c:acme:item"+name, "d", text)

@@ -23,7 +23,7 @@ const pageQuery = `query($id: ID!) { user(id: $id) { library(first: 20) {
 // compares the whole gateway with a hand-written handler.
 func BenchmarkPage(b *testing.B) {
 	g := newGateway(b)
-	g.shelf(40)
+	g.fillLibrary(40)
 	doc, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(b.Context()), &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"id": "u:acme:eve"}})
 	if errs != nil {
 		b.Fatal(errs)
@@ -47,7 +47,7 @@ func BenchmarkPage(b *testing.B) {
 
 func BenchmarkPageOfTheDomain(b *testing.B) {
 	g := newGateway(b)
-	g.shelf(40)
+	g.fillLibrary(40)
 	n := 20
 	defer reportCPU(b)()
 	for b.Loop() {

@@ -73,7 +73,7 @@ var documents = map[string]struct {
 // differs between its requests.
 func TestCachedDocument_AnswersAsOneThatIsNew(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(7)
+	g.fillLibrary(7)
 	for name, c := range documents {
 		t.Run(name, func(t *testing.T) {
 			warm, seen := g.served(nil), map[string]bool{}
@@ -96,7 +96,7 @@ func TestCachedDocument_AnswersAsOneThatIsNew(t *testing.T) {
 // TestCachedDocument_IsSharedByRequests runs concurrent requests with one document.
 func TestCachedDocument_IsSharedByRequests(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(7)
+	g.fillLibrary(7)
 	h := g.served(nil)
 	for _, c := range documents {
 		var all sync.WaitGroup

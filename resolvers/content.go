@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// CreatedBy returns nil if the viewer may not see the creator.
+// CreatedBy returns the creator, or nil if the viewer may not see the creator.
 func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*principal.User, error) {
 	return creator(ctx, c)
 }
@@ -20,7 +20,7 @@ func (r contents) Members(ctx context.Context, c *library.Content, first *int, a
 	return r.Library.Members(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
-// ViewerRole returns nil if the viewer has no role.
+// ViewerRole returns the viewer's role on the item, or nil if the viewer has none.
 func (r contents) ViewerRole(ctx context.Context, c *library.Content) (*library.ContentRole, error) {
 	s, err := permissions(ctx, c)
 	if err != nil || s.Role == library.NoRole {
@@ -53,8 +53,8 @@ func (r contents) ViewerCanDelete(ctx context.Context, c *library.Content) (bool
 	return err == nil && s.CanDelete(), err
 }
 
-// permissions never returns nil without an error: if an item has just become invisible, the viewer
-// has no permissions on it.
+// permissions returns the viewer's permissions on an item. It never returns nil without an error:
+// if the item has just become invisible, the viewer has no permissions on it.
 func permissions(ctx context.Context, c *library.Content) (*library.Permissions, error) {
 	s, err := dataloader.From(ctx).Permissions.Load(ctx, c.ID)
 	if err == nil && s == nil {

@@ -61,7 +61,7 @@ func faults(t *testing.T, a answer) []string {
 	return all
 }
 
-func TestEntities(t *testing.T) {
+func TestEntities_AreReturnedInTheOrderOfTheirReferences(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "eve", "ghost")
 	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
@@ -122,7 +122,7 @@ func TestEntities_AreReadLikeNodes(t *testing.T) {
 // together too.
 func TestEntities_AreReadInOneBatch(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(9)
+	g.fillLibrary(9)
 	var list []any
 	for i := range 100 {
 		switch i % 3 {
@@ -146,7 +146,7 @@ func TestEntities_AreReadInOneBatch(t *testing.T) {
 	}
 }
 
-func TestEntities_TakeAHundred(t *testing.T) {
+func TestEntities_AtMostAHundredAreAccepted(t *testing.T) {
 	g := newGateway(t)
 	list := make([]any, 101)
 	for i := range list {
@@ -164,9 +164,9 @@ func TestEntities_TakeAHundred(t *testing.T) {
 	}
 }
 
-// TestEntities_ReferencesInTheDocument: a router sends references as a variable, but they may also
-// be in the document.
-func TestEntities_ReferencesInTheDocument(t *testing.T) {
+// TestEntities_ReferencesInTheDocumentAreRead: a router sends references as a variable, but they
+// may also be in the document.
+func TestEntities_ReferencesInTheDocumentAreRead(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
 	a := g.must(as("u:acme:ann"), `query($id: ID!) { a: _entities(representations: {__typename: "User", id: "u:acme:ann"}) { ... on User { id } }

@@ -204,7 +204,7 @@ func (u unplanned) Exec(ctx context.Context) graphql.ResponseHandler {
 	return handle
 }
 
-// answer is a response. code is the code of its n-th error.
+// answer is a response.
 type answer struct {
 	data map[string]any
 	raw  string
@@ -306,8 +306,8 @@ func (g *gateway) link(v *principal.Viewer, name string, with ...string) {
 		"n", name, "m", members)
 }
 
-// shelf adds n items by ann, bob and ghost to eve's library.
-func (g *gateway) shelf(n int) {
+// fillLibrary creates users, and shares n items by ann, bob and ghost with eve.
+func (g *gateway) fillLibrary(n int) {
 	g.t.Helper()
 	g.people("root", "ann", "bob", "ghost", "eve")
 	for i := range n {

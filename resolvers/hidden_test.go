@@ -41,9 +41,9 @@ var unseenRows = map[string][]unseenRow{
 	"_service":     {{"", "names nothing"}},
 	"canonicalUrl": {{"", "names nothing that is stored"}},
 	"parseKey":     {{"", "names nothing that is stored"}},
-	"createUser":   {{"", "names only what it creates, and TAKEN may reveal that"}},
-	"createGroup":  {{"", "names only what it creates, and TAKEN may reveal that"}},
-	"acquireLease": {{"", "names keys, and TAKEN may reveal that"}},
+	"createUser":   {{"", "names only what it creates, and TAKEN may reveal that it exists"}},
+	"createGroup":  {{"", "names only what it creates, and TAKEN may reveal that it exists"}},
+	"acquireLease": {{"", "names keys, and TAKEN may reveal that one is held"}},
 	// Ids of leases are random, and a caller who knows one also has its token.
 	"lease":          {{"", "is answered to callers with the token, and FORBIDDEN reveals a lease"}},
 	"confirmLease":   {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},

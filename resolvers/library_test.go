@@ -16,7 +16,7 @@ import (
 // TestLibrary_ReadsOnlyWhatIsSelected checks the calls for each selection.
 func TestLibrary_ReadsOnlyWhatIsSelected(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(25)
+	g.fillLibrary(25)
 	type costs struct {
 		Query                   library.LibraryQuery
 		Principals, Permissions int // calls
@@ -72,9 +72,9 @@ func TestLibrary_ReadsOnlyWhatIsSelected(t *testing.T) {
 	}
 }
 
-func TestLibrary_Page(t *testing.T) {
+func TestLibrary_PageContainsTheSelectedFields(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(25)
+	g.fillLibrary(25)
 	page := g.must(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library(first: 20) {
 		edges { cursor role node { id tenant kind title link description visibility version createdBy { id } viewerRole viewerCanShare viewerCanManage lastModified expiresAt } }
 		nodes { id }
@@ -122,9 +122,9 @@ func TestLibrary_Page(t *testing.T) {
 	}
 }
 
-func TestLibrary_InvalidPageArguments(t *testing.T) {
+func TestLibrary_InvalidPageArgumentsAreRefused(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(1)
+	g.fillLibrary(1)
 	for arguments, want := range map[string]fault.Reason{
 		`first: -1`:                fault.ReasonBadInput,
 		`first: 101`:               fault.ReasonBadInput,

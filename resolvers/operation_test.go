@@ -123,7 +123,7 @@ type compared struct {
 	points  float64
 }
 
-// answered is what is compared.
+// answered is the part of an answer that is compared.
 type answered struct {
 	Status int
 	Header http.Header
@@ -241,7 +241,7 @@ func inOrder(t *testing.T, text string) string {
 
 // worldOfOperations creates the data that operations read.
 func worldOfOperations(g *gateway) {
-	g.shelf(14)
+	g.fillLibrary(14)
 	g.people("zoe")
 	visibility := []string{"PRIVATE", "LOGGEDIN", "PUBLIC"}
 	for i := range 12 {
@@ -379,7 +379,7 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 // TestOperation_TheUsualPageIsAnsweredByItsPlan: it takes 3 calls of the domain and no resolver.
 func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(20)
+	g.fillLibrary(20)
 	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
 	c := newCompared(t, plans, 0)
 	for range 3 {

@@ -9,7 +9,7 @@ import (
 	"carrel/page"
 )
 
-// announce tells the loaders of the item of a result, because fields below it may load more of it.
+// announce passes the item of a result to the loaders, because fields below it may load more of it.
 // It returns the item.
 func announce(ctx context.Context, c *library.Content) *library.Content {
 	if c != nil {

@@ -77,7 +77,7 @@ func (r branches) Revisions(ctx context.Context, b *page.Branch, locale *string,
 	return found, nil
 }
 
-// Author returns nil if the viewer may not see the author.
+// Author returns the author of a revision, or nil if the viewer may not see the author.
 func (revisions) Author(ctx context.Context, rev *page.Revision) (*principal.User, error) {
 	return user(ctx, rev.Author)
 }
@@ -95,12 +95,13 @@ func (drafts) Author(ctx context.Context, d *page.Draft) (*principal.User, error
 // Body returns the text of a draft.
 func (r drafts) Body(ctx context.Context, d *page.Draft) (string, error) { return r.body(ctx, d) }
 
-// Author returns nil if the viewer may not see the author.
+// Author returns the author of a suggestion, or nil if the viewer may not see the author.
 func (suggestions) Author(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
 	return user(ctx, s.Author)
 }
 
-// DecidedBy returns nil if the suggestion is undecided, or the viewer may not see who decided it.
+// DecidedBy returns the user who decided a suggestion. It returns nil if the suggestion is
+// undecided, or the viewer may not see who decided it.
 func (suggestions) DecidedBy(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
 	if s.DecidedBy == "" {
 		return nil, nil

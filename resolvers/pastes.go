@@ -56,7 +56,7 @@ func (q queries) pastes(ctx context.Context, ids []string, nodes []library.Node)
 	return err
 }
 
-// Body returns the text of a paste. It reserves the memory for a long one before it reads it.
+// Body returns the text of a paste. The memory for a long text is reserved before the text is read.
 func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
 	if !p.Body.IsLong() {
 		return p.Body.Text, nil

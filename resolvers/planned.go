@@ -73,7 +73,7 @@ func loadCreators(ctx context.Context, rows []graph.Row) (err error) {
 	return nil
 }
 
-// creator returns nil if the viewer may not see the creator.
+// creator returns the creator of an item, or nil if the viewer may not see the creator.
 func creator(ctx context.Context, c *library.Content) (*principal.User, error) {
 	return user(ctx, c.Creator)
 }

@@ -84,7 +84,7 @@ func prefixed(alias, name string) string {
 // selections.
 func TestPlan_WritesTheSameBytes(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(7)
+	g.fillLibrary(7)
 	for i, text := range []string{`"quoted" \ back`, "tab\tline\nreturn\r", "<script>&\u2028 ünï 漢字"} {
 		g.must(as("u:acme:ann"), `mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d, expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { code field } } }`,
 			"id", fmt.Sprintf("c:acme:item%03d", 3*i), "d", text)
@@ -109,7 +109,7 @@ func TestPlan_WritesTheSameBytes(t *testing.T) {
 // different permissions.
 func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(3)
+	g.fillLibrary(3)
 	g.must(as("u:acme:ann"), `mutation { setContentMembers(input: {contentId: "c:acme:item000", members: [{principalId: "u:acme:bob", role: EDITOR}]}) { userErrors { message } } }`)
 	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", description: "text", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 	const (
@@ -152,7 +152,7 @@ func (f failing) Library(ctx context.Context, v *principal.Viewer, owner princip
 // as in the schema.
 func TestPlan_ErrorsAreThoseOfTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(2)
+	g.fillLibrary(2)
 	g.spy.API = failing{g.spy.API}
 	a := g.do(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library { nodes { id viewerRole } } } }`)
 	want := `{"user":{"library":{"nodes":[{"id":"c:acme:item000","viewerRole":null},{"id":"c:acme:item001","viewerRole":null}]}}}`
@@ -177,7 +177,7 @@ func TestPlan_ErrorsAreThoseOfTheGeneratedCode(t *testing.T) {
 // resolver.
 func TestPlan_OfAPageCallsNoResolversBelowIt(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(20)
+	g.fillLibrary(20)
 	for query, want := range map[string]int{
 		pageQuery: 2,
 		`{ viewer { library(first: 3, filter: {text: "item"}) { nodes { id createdBy { id } } } } }`: 2,

@@ -14,7 +14,7 @@ import (
 // however it is written. Nothing is prefetched for fields that take no page, or below other fields.
 func TestPrefetch_MatchesTheLaterRequest(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(9)
+	g.fillLibrary(9)
 	const eve, all = "u:acme:eve", "g:acme:all"
 	g.must(as(eve), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
 	cursor, _ := g.must(as(eve), `{ viewer { library(first: 2) { pageInfo { endCursor } } } }`).at("viewer", "library", "pageInfo", "endCursor").(string)

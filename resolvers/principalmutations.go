@@ -75,7 +75,8 @@ func (m mutations) DeleteGroup(ctx context.Context, in graph.DeleteGroupInput) (
 	return payload, err
 }
 
-// deleted returns the payload fields of a deletion, which concerns one library. They are nil if d is.
+// deleted returns the payload fields of a deletion, which concerns one library. They are nil if d
+// is nil.
 func deleted(d *principal.Deletion) (*principal.ID, *library.FanOut) {
 	if d == nil {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// Email returns nil if the viewer may not read it.
+// Email returns the user's email address, or nil if the viewer may not read it.
 func (r users) Email(ctx context.Context, u *principal.User) (*string, error) {
 	return r.Root.Library.Email(auth.ViewerFrom(ctx), u), nil
 }
@@ -35,7 +35,7 @@ func (r groups) Members(ctx context.Context, g *principal.Group, first *int, aft
 	return r.Root.Library.GroupMembers(ctx, auth.ViewerFrom(ctx), g.ID, cursor.PageArgs{First: first, After: after})
 }
 
-// ViewerRole returns nil if the viewer is not a member of the group.
+// ViewerRole returns the viewer's role in the group, or nil if the viewer is not a member.
 func (r groups) ViewerRole(ctx context.Context, g *principal.Group) (*principal.GroupRole, error) {
 	role, err := r.Root.Library.GroupRoleOf(ctx, auth.ViewerFrom(ctx), g.ID)
 	if err != nil || role == principal.NotInGroup {

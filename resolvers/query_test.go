@@ -11,7 +11,7 @@ import (
 	"carrel/principal"
 )
 
-func TestQuery_Lookups(t *testing.T) {
+func TestQuery_LookupsReturnVisibleObjectsOfTheirKind(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "ghost")
 	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
@@ -45,7 +45,7 @@ func TestQuery_Lookups(t *testing.T) {
 	}
 }
 
-func TestNodes_TakesAHundred(t *testing.T) {
+func TestNodes_AtMostAHundredAreAccepted(t *testing.T) {
 	g := newGateway(t)
 	ids := make([]string, 101)
 	for i := range ids {
@@ -60,10 +60,11 @@ func TestNodes_TakesAHundred(t *testing.T) {
 	}
 }
 
-// TestNodes_LoadTogether: what the items of a list load is one call.
+// TestNodes_LoadTogether: items of a list load their creators, and their permissions, in one call
+// each.
 func TestNodes_LoadTogether(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(6)
+	g.fillLibrary(6)
 	ids := make([]string, 6)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("c:acme:item%03d", i)
@@ -117,7 +118,7 @@ func TestQuery_PrincipalsAreReadOnce(t *testing.T) {
 	}
 }
 
-func TestQuery_Viewer(t *testing.T) {
+func TestQuery_ViewerIsTheSignedInUser(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	cases := []struct {
@@ -151,7 +152,7 @@ func TestLimits_AreReturned(t *testing.T) {
 	}
 }
 
-func TestQuery_MembersOfGroupsAndItems(t *testing.T) {
+func TestQuery_MembersOfGroupsAndItemsAreReturned(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	g.must(as("u:acme:ann"), `mutation {

@@ -83,12 +83,12 @@ func (s *subscription) LibraryChanged(ctx context.Context, principalID string, a
 	return changes, nil
 }
 
-// By returns nil if the viewer may not see the user who made the change.
+// By returns the user who made the change, or nil if the viewer may not see that user.
 func (placed) By(ctx context.Context, c *library.LibraryEntryPlaced) (*principal.User, error) {
 	return user(ctx, c.By)
 }
 
-// By returns nil if the viewer may not see the user who made the change.
+// By returns the user who made the change, or nil if the viewer may not see that user.
 func (removed) By(ctx context.Context, c *library.LibraryEntryRemoved) (*principal.User, error) {
 	return user(ctx, c.By)
 }

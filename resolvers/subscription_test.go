@@ -62,7 +62,7 @@ func (g *gateway) stream(ctx context.Context, server *httptest.Server, owner str
 
 func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	sub, ctx, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
 	if errs != nil {
@@ -91,7 +91,7 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 // it.
 func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sub, ctx, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
@@ -119,7 +119,7 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 // library and receive its changes as long as the process runs.
 func TestSubscription_EndsItsFollower(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if _, _, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve"); errs != nil {
@@ -133,7 +133,7 @@ func TestSubscription_EndsItsFollower(t *testing.T) {
 // TestSubscription_EndsWithItsRequest: after a client disconnects, its follower is gone.
 func TestSubscription_EndsWithItsRequest(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	server := httptest.NewServer(g.served(nil))
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())
@@ -159,7 +159,7 @@ func await(t *testing.T, happened <-chan struct{}) {
 // the event that required it.
 func TestSubscription_BillsItsViewer(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	g.must(as("u:acme:eve"), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
 	sub, ctx, errs := g.follow(t.Context(), as("u:acme:eve"), "g:acme:all")
 	if errs != nil {
@@ -179,7 +179,7 @@ func TestSubscription_BillsItsViewer(t *testing.T) {
 // when the subscription starts, not with its first event.
 func TestSubscription_BillsItsStart(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	g.must(as("u:acme:eve"), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
 	paid := make(chan float64, 10)
 	server := httptest.NewServer(g.served(func(_ bool, points float64) { paid <- points }))
@@ -202,7 +202,7 @@ func TestSubscription_BillsItsStart(t *testing.T) {
 // once.
 func TestSubscription_ErrorEndsIt(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	sub, ctx, errs := g.follow(t.Context(), as("u:acme:ann"), "u:acme:eve")
 	if errs != nil {
 		t.Fatal(errs)
@@ -222,7 +222,7 @@ func TestSubscription_ErrorEndsIt(t *testing.T) {
 
 func TestSubscription_RefusedDoesNotStart(t *testing.T) {
 	g := newGateway(t)
-	g.shelf(0)
+	g.fillLibrary(0)
 	for _, owner := range []string{"u:acme:nobody", "u:acme:ghost", "eve"} {
 		if sub, _, errs := g.follow(t.Context(), as("u:acme:ann"), owner); sub != nil || len(errs) != 1 {
 			t.Errorf("%s: got %v with %v, want one error", owner, sub, errs)
