@@ -33,9 +33,10 @@ var dist embed.FS
 //go:embed form.html
 var form string
 
-// The placeholders that each answer replaces in the pages: by its nonce (written by
-// vite.config.js), by "demo" or "none", which says whether there are demo viewers, and by the
-// pages that are served, "graphiql app", so that they link only to pages that exist.
+// The placeholders in the pages, which vite.config.js and the pages write. Each answer replaces the
+// first by its nonce, the second by "demo" or "none", which says whether there are demo viewers,
+// and the third by the names of the pages that are served, such as "graphiql app", so that they
+// link only to pages that exist.
 const (
 	nonceMark   = "CARREL-NONCE"
 	viewersMark = "CARREL-VIEWERS"
@@ -221,7 +222,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	h := w.Header()
 	// This is the policy for workers, which get the one of their script, and for
 	// images that are opened as a page. Neither needs to load anything.
-	h.Set("Content-Security-Policy", outside)
+	h.Set("Content-Security-Policy", basePolicy)
 	h.Set("Content-Type", mediaType(r.URL.Path))
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(strings.TrimPrefix(r.URL.Path, appRoot), "/assets/") {
@@ -257,26 +258,26 @@ func mediaType(name string) string {
 	}
 }
 
-// outside is the part that all policies share: pages may not be framed, send forms or set a
-// base URL, and may load only what the rest of the policy lists.
-const outside = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// basePolicy is the part that all policies share: pages may not be framed, send forms or set a base
+// URL, and may load only what the rest of the policy lists.
+const basePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// ofThisAnswer allows scripts and styles only by the nonce of the answer, from any origin,
-// and the imports of these scripts.
-func ofThisAnswer(nonce string) string {
-	return outside + "; connect-src 'self'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
+// noncePolicy allows scripts and styles only by the nonce of the answer, from any origin, and the
+// imports of these scripts.
+func noncePolicy(nonce string) string {
+	return basePolicy + "; connect-src 'self'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
 }
 
 // graphiqlPolicy also allows what GraphiQL needs: fonts and images as data: URLs in style
 // sheets, and the workers of Monaco. src/policy.ts adapts Monaco's styles to the policy.
 func graphiqlPolicy(nonce string) string {
-	return ofThisAnswer(nonce) + "; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
+	return noncePolicy(nonce) + "; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
 }
 
 // appPolicy also allows images from our origin, and forbids turning any text of a
 // library into markup or scripts.
 func appPolicy(nonce string) string {
-	return ofThisAnswer(nonce) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
+	return noncePolicy(nonce) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
 // serveViewers writes the demo viewers with their tokens. Only the pages themselves may request

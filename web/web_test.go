@@ -54,17 +54,17 @@ func ask(t *testing.T, h http.Handler, method, path string, header http.Header) 
 	return answer, string(body)
 }
 
-func TestHandler_StatusTypeAndCaching(t *testing.T) {
+func TestHandler_AnswersWithStatusTypeAndCaching(t *testing.T) {
 	dev := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
 	forever := "public, max-age=31536000, immutable"
 	for _, tc := range []struct {
 		name, method, path      string
 		status                  int
 		mediaType, cache, allow string
-		hasPolicy, nobody       bool
+		hasPolicy, noBody       bool
 	}{
 		{name: "page", method: "GET", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
-		{name: "head of the page", method: "HEAD", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true, nobody: true},
+		{name: "head of the page", method: "HEAD", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true, noBody: true},
 		{name: "script", method: "GET", path: "/assets/index-Ab12.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
 		{name: "worker", method: "GET", path: "/assets/json.worker-Gh78.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
 		{name: "style", method: "GET", path: "/assets/index-Cd34.css", status: 200, mediaType: "text/css; charset=utf-8", cache: forever, hasPolicy: true},
@@ -72,7 +72,7 @@ func TestHandler_StatusTypeAndCaching(t *testing.T) {
 		{name: "icon, whose name has no hash", method: "GET", path: "/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
 		{name: "viewers", method: "GET", path: "/dev/viewers", status: 200, mediaType: "application/json; charset=utf-8", cache: "no-store"},
 		{name: "client", method: "GET", path: "/app", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
-		{name: "a place in the client", method: "GET", path: "/app/library/u:demo:ann", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
+		{name: "a path in the client", method: "GET", path: "/app/library/u:demo:ann", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
 		{name: "script of the client", method: "GET", path: "/app/assets/index-Ij90.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
 		{name: "icon of the client", method: "GET", path: "/app/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
 		{name: "post to the client", method: "POST", path: "/app/find", status: 405, allow: "GET, HEAD"},
@@ -109,7 +109,7 @@ func TestHandler_StatusTypeAndCaching(t *testing.T) {
 			if got := answer.Header.Get("Content-Security-Policy") != ""; got != tc.hasPolicy {
 				t.Errorf("a policy: %v, want %v", got, tc.hasPolicy)
 			}
-			if (body == "") != tc.nobody {
+			if (body == "") != tc.noBody {
 				t.Errorf("the body is %q", body)
 			}
 		})
@@ -122,8 +122,8 @@ func TestHandler_DisabledPagesAreNotFound(t *testing.T) {
 	ofGraphiQL := []string{"/", "/dev/viewers", "/assets/index-Ab12.js", "/favicon.svg", "/index.html"}
 	ofApp := []string{"/app", "/app/", "/app/library/u:demo:ann", "/app/assets/index-Ij90.js"}
 	for name, tc := range map[string]struct {
-		opts       Options
-		there, not []string
+		opts            Options
+		served, refused []string
 	}{
 		"nothing":        {Options{Viewers: demoViewers}, nil, append(ofApp, ofGraphiQL...)},
 		"only client":    {Options{App: true, Viewers: demoViewers}, ofApp, ofGraphiQL},
@@ -132,12 +132,12 @@ func TestHandler_DisabledPagesAreNotFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := handler(tc.opts, built())
-			for _, path := range tc.there {
+			for _, path := range tc.served {
 				if answer, _ := ask(t, h, "GET", path, nil); answer.StatusCode != http.StatusOK {
 					t.Errorf("%s answered %d", path, answer.StatusCode)
 				}
 			}
-			for _, path := range tc.not {
+			for _, path := range tc.refused {
 				if answer, body := ask(t, h, "GET", path, nil); answer.StatusCode != http.StatusNotFound || strings.Contains(body, "a.b.c") {
 					t.Errorf("%s answered %d: %s", path, answer.StatusCode, body)
 				}
@@ -176,7 +176,7 @@ func TestPages_KnowWhichOthersAreServed(t *testing.T) {
 	}
 }
 
-func TestClient_NotBuilt(t *testing.T) {
+func TestClient_WithoutABuildIsNotFound(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, fstest.MapFS{".keep": {}})
 	if answer, _ := ask(t, h, "GET", "/app", nil); answer.StatusCode != http.StatusNotFound {
 		t.Errorf("answered %d", answer.StatusCode)
@@ -335,7 +335,7 @@ func TestForm_ReplacesPagesThatWereNotBuilt(t *testing.T) {
 	}
 }
 
-func TestViewers(t *testing.T) {
+func TestViewers_EachAnswerHasFreshTokens(t *testing.T) {
 	calls := 0
 	h := handler(Options{Dev: true, Viewers: func() ([]Viewer, error) {
 		calls++
