@@ -2,6 +2,7 @@
 // and does not run it; /?docs opens the documentation.
 import { parse, visit, type ASTNode, type DocumentNode } from 'graphql';
 
+// Link is the operation in a link.
 export interface Link {
   query: string;
   variables: string;
@@ -20,6 +21,7 @@ export function readLink(search: string): Link | null {
   };
 }
 
+// asksForDocs reports whether an address opens the documentation.
 export function asksForDocs(search: string): boolean {
   return new URLSearchParams(search).has('docs');
 }

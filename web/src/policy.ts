@@ -12,23 +12,23 @@ function nonceOf(page: Document): string {
   return page.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 }
 
-// nameStyles sets the nonce of the page on every style element that a script creates. A script
-// that runs here may set styles in any case: the policy refuses style elements in markup, which
-// are not created this way.
-function nameStyles(page: Document) {
+// addNonceToStyles sets the nonce of the page on every style element that a script creates. A
+// script that runs here may set styles in any case: the policy refuses style elements in markup,
+// which are not created this way.
+function addNonceToStyles(page: Document) {
   const nonce = nonceOf(page);
-  const make = page.createElement.bind(page);
-  const named = (name: string, options?: ElementCreationOptions) => {
-    const element = make(name, options);
+  const original = page.createElement.bind(page);
+  const createElement = (name: string, options?: ElementCreationOptions) => {
+    const element = original(name, options);
     if (element instanceof HTMLStyleElement) element.nonce = nonce;
     return element;
   };
-  page.createElement = named as typeof page.createElement;
+  page.createElement = createElement as typeof page.createElement;
 }
 
-// Drawing is markup that Monaco has created itself. All of it passes through one of the
+// MonacoMarkup is markup that Monaco has created itself. All of it passes through one of the
 // policies of Trusted Types that Monaco requests from MonacoEnvironment, and nothing else does.
-class Drawing {
+class MonacoMarkup {
   readonly markup: string;
 
   constructor(markup: string) {
@@ -40,54 +40,55 @@ class Drawing {
   }
 }
 
+// createTrustedTypesPolicy returns a policy for Monaco whose HTML is a MonacoMarkup.
 export const createTrustedTypesPolicy: Environment['createTrustedTypesPolicy'] = (name, { createHTML, ...others } = {}) => {
   if (!createHTML) return { name, ...others };
-  return { name, ...others, createHTML: (markup) => new Drawing(createHTML(markup)) };
+  return { name, ...others, createHTML: (markup) => new MonacoMarkup(createHTML(markup)) };
 };
 
 // In Monaco's markup neither texts nor attributes contain a bare < or >, so a tag ends where it
 // seems to.
 const tags = /<[a-z][^<>]*>/gi;
 const attribute = / style="([^"]*)"/i;
-const kept = 'data-drawn';
+const styleAttribute = 'data-monaco-style';
 
-// nodesOf returns the nodes of a drawing. It sets their styles by script, which
-// the policy allows, instead of leaving them to the parser.
-function nodesOf(drawing: Drawing): Node {
+// nodesOf returns the nodes of Monaco's markup. It sets their styles by script, which the policy
+// allows, instead of leaving them to the parser.
+function nodesOf({ markup }: MonacoMarkup): Node {
   const template = document.createElement('template');
-  template.innerHTML = drawing.markup.replace(tags, (tag) => tag.replace(attribute, ` ${kept}="$1"`));
+  template.innerHTML = markup.replace(tags, (tag) => tag.replace(attribute, ` ${styleAttribute}="$1"`));
   const nodes = document.adoptNode(template.content);
-  for (const element of nodes.querySelectorAll<HTMLElement>(`[${kept}]`)) {
-    element.style.cssText = element.getAttribute(kept) ?? '';
-    element.removeAttribute(kept);
+  for (const element of nodes.querySelectorAll<HTMLElement>(`[${styleAttribute}]`)) {
+    element.style.cssText = element.getAttribute(styleAttribute) ?? '';
+    element.removeAttribute(styleAttribute);
   }
   return nodes;
 }
 
-const places = {
+const methods = {
   beforebegin: 'before',
   afterbegin: 'prepend',
   beforeend: 'append',
   afterend: 'after',
 } as const;
 
-// takeDrawings makes elements accept a drawing instead of markup. Any other markup is handled
+// acceptMonacoMarkup makes elements accept a MonacoMarkup instead of a string. Strings are handled
 // as always.
-function takeDrawings(kind: Element) {
+function acceptMonacoMarkup(kind: Element) {
   const { set, ...rest } = Object.getOwnPropertyDescriptor(kind, 'innerHTML') ?? {};
   Object.defineProperty(kind, 'innerHTML', {
     ...rest,
     set(this: Element, markup: unknown) {
-      if (markup instanceof Drawing) this.replaceChildren(nodesOf(markup));
+      if (markup instanceof MonacoMarkup) this.replaceChildren(nodesOf(markup));
       else set?.call(this, markup);
     },
   });
   const insert = kind.insertAdjacentHTML;
-  kind.insertAdjacentHTML = function insertAdjacentHTML(this: Element, place: InsertPosition, markup: string | Drawing) {
-    if (markup instanceof Drawing) this[places[place]](nodesOf(markup));
-    else insert.call(this, place, markup);
+  kind.insertAdjacentHTML = function insertAdjacentHTML(this: Element, position: InsertPosition, markup: string | MonacoMarkup) {
+    if (markup instanceof MonacoMarkup) this[methods[position]](nodesOf(markup));
+    else insert.call(this, position, markup);
   };
 }
 
-nameStyles(document);
-takeDrawings(Element.prototype);
+addNonceToStyles(document);
+acceptMonacoMarkup(Element.prototype);

@@ -4,8 +4,12 @@ import { getOperationAST, parse } from 'graphql';
 import { createClient, type ExecutionResult, type FormattedExecutionResult } from 'graphql-ws';
 import type { GraphiQLProps } from 'graphiql';
 
+// Fetcher is GraphiQL's type for the function that sends operations, and Params that for an
+// operation.
 export type Fetcher = GraphiQLProps['fetcher'];
 export type Params = Parameters<Fetcher>[0];
+
+// Headers are the headers of an operation, by name.
 export type Headers = Record<string, string>;
 
 // Observable is GraphiQL's type for the results of a subscription. GraphiQL always subscribes
@@ -24,6 +28,7 @@ interface Opening {
   renewed: () => Promise<Headers | null>;
 }
 
+// Listener is what createListener returns.
 export interface Listener {
   listen(params: Params, opening: Opening): Observable;
   end(why: string): void;
@@ -57,14 +62,14 @@ export function createListener({ onListening }: { onListening(listening: boolean
       if (typeof sink !== 'object') throw new TypeError('subscribe takes a sink');
       let leave = () => {};
       let received = false;
-      const quiet = () => {
+      const stop = () => {
         if (!running.delete(end)) return false;
         if (listening.delete(end)) onListening(listening.size > 0);
         leave();
         return true;
       };
       const end: End = (result) => {
-        if (!quiet()) return;
+        if (!stop()) return;
         if (result) sink.next(result);
         sink.complete();
       };
@@ -94,7 +99,7 @@ export function createListener({ onListening }: { onListening(listening: boolean
       };
       running.add(end);
       begin(opening.first);
-      return { unsubscribe: () => void quiet() };
+      return { unsubscribe: () => void stop() };
     };
     return { subscribe };
   };
@@ -116,8 +121,6 @@ async function again({ renewed }: Opening): Promise<Headers | null> {
   }
 }
 
-// connect opens a socket for one operation, which closes when the operation ends.
-// It returns a function that ends the operation.
 interface Events {
   opened(): void;
   next(result: ExecutionResult): void;
@@ -125,11 +128,13 @@ interface Events {
   complete(): void;
 }
 
+// connect opens a socket for one operation, which closes when the operation ends. It returns a
+// function that ends the operation.
 function connect(params: Params, payload: Headers, { opened, next, failed, complete }: Events): () => void {
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: payload,
-    // To resume takes the newest cursor, which the socket does not have.
+    // Resuming requires the newest cursor, which the socket does not have.
     retryAttempts: 0,
     on: { connected: opened },
   });

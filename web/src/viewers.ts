@@ -2,30 +2,32 @@
 // otherwise /dev/viewers does not exist.
 import { failed, isSubscription, type Fetcher, type Headers, type Listener, type Params } from './subscriptions.ts';
 
+// Viewer is a demo viewer. The anonymous one has no token.
 export interface Viewer {
   name: string;
   description: string;
   token: string;
 }
 
+// loadViewers reads the demo viewers, each with a fresh token.
 export async function loadViewers(): Promise<Viewer[]> {
   const answer = await fetch('/dev/viewers', { headers: { accept: 'application/json' } });
   if (!answer.ok) throw new Error(`/dev/viewers answered ${answer.status}`);
   return (await answer.json()).viewers;
 }
 
-// createFetcher sends operations to /graphql with the token of currentToken, and passes
-// subscriptions to listen. An Authorization header in the headers editor overrides the menu.
-// Tokens expire: after a 401 to a token of the menu, renewToken is called once and the
-// operation is sent again. That is safe for mutations too: a 401 is answered before anything is
-// executed.
-interface Asking {
+interface FetcherOptions {
   currentToken(): string;
   renewToken(): Promise<string>;
   listen: Listener['listen'];
 }
 
-export function createFetcher({ currentToken, renewToken, listen }: Asking): Fetcher {
+// createFetcher returns a function that sends operations to /graphql with the token of
+// currentToken, and passes subscriptions to listen. An Authorization header in the headers editor
+// overrides the menu. Tokens expire: after a 401 to a token of the menu, renewToken is called once
+// and the operation is sent again. That is safe for mutations too: a 401 is answered before
+// anything is executed.
+export function createFetcher({ currentToken, renewToken, listen }: FetcherOptions): Fetcher {
   const send = (params: Params, headers: Headers) =>
     fetch('/graphql', {
       method: 'POST',
