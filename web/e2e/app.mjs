@@ -1,8 +1,8 @@
-// Tests the reference client in a real browser: it reads in both directions, shares and edits
-// items, and resolves edit conflicts between two users, also by keyboard, on a phone and without
-// a network. Exits with 1 and a message if anything fails, including a violation of the page's
-// content security policy and a request to another origin. The gateway must serve the demo data,
-// which the scenes change.
+// Tests the reference client in a real browser. Each scene is a test: users read in both
+// directions, share and edit items, and resolve edit conflicts, also by keyboard, on a phone and
+// without a network. Exits with 1 and a message if anything fails, including a violation of the
+// page's content security policy and a request to another origin. The gateway must serve the demo
+// data, which the scenes change.
 //
 //   BASE_URL=http://127.0.0.1:8080 NEWCOMER=TOKEN node e2e/app.mjs [SCENE...]
 //
@@ -36,7 +36,7 @@ for (const [name, scene] of Object.entries(scenes)) {
   try {
     await scene(fixture);
     if (fixture.faults.length > 0) throw new Error(`the page had errors:\n${fixture.faults.join('\n')}`);
-    console.log(`${name}: well, in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    console.log(`${name}: passed in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   } catch (fault) {
     failed += 1;
     console.error(`${name}: ${fault.message ?? fault}`);

@@ -1,5 +1,4 @@
-// Shared by the browser tests: the installed browser, and the list of things that no page may
-// do.
+// Shared by the browser tests: the installed browser, and the list of things that no page may do.
 import { chromium } from 'playwright-core';
 
 // patience is the timeout of every wait, in milliseconds. It is far longer than anything takes on
@@ -39,7 +38,7 @@ export async function watch(page, base, faults = []) {
   const own = new URL(base).host;
   const foreign = (address) => {
     const url = new URL(address);
-    if (/^(http|ws)s?:$/.test(url.protocol) && url.host !== own) faults.push(`asked ${url.origin} for ${url.pathname}`);
+    if (/^(http|ws)s?:$/.test(url.protocol) && url.host !== own) faults.push(`requested ${url.pathname} from ${url.origin}`);
   };
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('console', (message) => {
@@ -55,6 +54,7 @@ export async function watch(page, base, faults = []) {
   return faults;
 }
 
+// expect throws an error that begins with what, unless two values are the same as JSON.
 export function expect(got, want, what) {
   if (JSON.stringify(got) !== JSON.stringify(want)) {
     throw new Error(`${what}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`);

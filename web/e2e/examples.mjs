@@ -26,7 +26,7 @@ for (const example of examples) {
     process.exit(1);
   }
 }
-console.log(`all ${examples.length} examples answer as they should`);
+console.log(`all ${examples.length} examples return what they should`);
 
 // run sends an example and returns its answer, or the first event of a subscription.
 async function run({ query, variables = '{}', as, from = {} }) {

@@ -96,7 +96,7 @@ async function tour(page) {
     const got = [seen.standardLibrary.library.bucket, seen.loggedIn, seen.private, seen.privateGroup];
     expect([got[0], ...got.slice(1).map(Boolean)], sees, `what ${name} sees`);
   }
-  console.log('the other examples answer as they say');
+  console.log('the other examples return what their comments say');
 }
 
 // run presses the keys that run the example in the open tab, and returns the server's answer.

@@ -34,16 +34,20 @@ export async function openFixture(browser, base) {
   return { api, openAs, faults, viewers };
 }
 
+// signIn signs in as a demo viewer.
 export async function signIn(page, name) {
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('dialog').getByRole('button', { name: new RegExp(`^${name}\\b`) }).click();
   await page.getByRole('link', { name: 'My library' }).waitFor();
 }
 
+// entry is the entry of a list with a title, item the item that is open next to a list, and dialog
+// the open dialog.
 export const entry = (page, title) => page.getByRole('article').filter({ has: page.getByRole('heading', { level: 3, name: title, exact: true }) });
 export const item = (page) => page.getByRole('complementary', { name: 'Item' });
 export const dialog = (page) => page.getByRole('dialog');
 
+// openEntry opens an item from a list, and waits until all of it is shown.
 export async function openEntry(page, title) {
   await entry(page, title).getByRole('link').click();
   await item(page).getByRole('heading', { level: 2, name: title, exact: true }).waitFor();
@@ -141,8 +145,7 @@ export async function fits(page, what) {
   if (has > may) throw new Error(`${what} is ${has} wide in a window of ${may}`);
 }
 
-// focused returns the role and the accessible name of the element with focus, as far as tests
-// need them.
+// focused returns the accessible name of the element with focus, as far as tests need it.
 export function focused(page) {
   return page.evaluate(() => {
     const element = document.activeElement;

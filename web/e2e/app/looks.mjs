@@ -1,4 +1,5 @@
-// The appearance of libraries and items (days, density, avatars, Markdown), and the shortcut keys.
+// The appearance of libraries and items (days, density, avatars, Markdown), the shortcut keys, the
+// link to GraphiQL, the profile, and the expiry of an item.
 import { dialog, entriesOf, entry, expect, fits, focused, item, live, openEntry } from './fixture.mjs';
 
 const largest = 'g:demo:standard-library';
@@ -21,7 +22,8 @@ export async function fullWidth({ openAs, base }) {
   await page.context().close();
 }
 
-// newest: a button that stays in view leads to the newest entry from anywhere, in both orders.
+// jumpToNewest: a button that stays in view leads to the newest entry from anywhere, in both
+// orders.
 export async function jumpToNewest({ api, openAs, base }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'The newest of all', visibility: 'PRIVATE' });
   const page = await openAs('Ann', { viewport: { width: 1000, height: 600 } });

@@ -4,7 +4,7 @@ import { confirm, dialog, expect, item, live, openEntry, says } from './fixture.
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
 const save = 'mutation ($input: SaveRevisionInput!) { saveRevision(input: $input) { revision { number } userErrors { message } } }';
 
-// makeNote creates a note of Ann's on which Cleo has a role, and returns its id.
+// makeNote creates a note as Ann, on which Cleo has a role by default, and returns its id.
 export async function makeNote(api, title, { role = 'VIEWER', ...input } = {}) {
   const members = [{ principalId: 'u:demo:cleo', role }];
   const { content, userErrors } = (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, members, ...input } })).createContent;
@@ -18,6 +18,7 @@ export async function saveText(api, name, contentId, input) {
   expect(userErrors, [], `faults of saving as ${name}`);
 }
 
+// noteOf is the section of a page that shows the text of a note.
 export const noteOf = (page) => page.getByRole('region', { name: 'Text', exact: true });
 
 const body = '# Flour\n\nTake **three** cups.\n\n- sift\n- rest\n\n<img src=x onerror="document.title=1"> [bad](javascript:alert(1)) [good](https://example.org/flour)';
@@ -73,6 +74,7 @@ const field = (page, name) => dialog(page).getByRole('textbox', { name });
 const button = (page, name) => dialog(page).getByRole('button', { name, exact: true });
 const savedAsDraft = (page) => dialog(page).getByText('Saved as a draft. Only you can see it.').waitFor();
 
+// openEditor opens the editor of a text by a button, and waits until it has focus.
 export async function openEditor(page, name = 'Edit text…') {
   await noteOf(page).getByRole('button', { name }).click();
   await field(page, 'Text').and(page.locator(':focus')).waitFor();

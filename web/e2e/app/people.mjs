@@ -1,6 +1,7 @@
 // People: groups, searching for users, signing in and out.
 import { confirm, dialog, entry, expect, focused, live, says, signIn } from './fixture.mjs';
 
+// groups: a group is created, changed by two managers, and left by one of them.
 export async function groups({ openAs, base }) {
   const ann = await openAs('Ann', { path: '/app/groups' });
   await ann.getByRole('button', { name: 'New group' }).click();
@@ -99,13 +100,14 @@ export async function largeGroup({ api, openAs }) {
   await ann.context().close();
 }
 
+// find: users and groups are found by name and opened by id.
 export async function find({ openAs }) {
   const page = await openAs('Ben');
   await page.getByRole('link', { name: 'Search' }).click();
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
   await page.waitForFunction(() => location.search === '?q=cart');
-  // Here too, the skip link moves focus to the start of the list.
+  // The link in the navigation clears the field.
   await page.getByRole('link', { name: 'Search', exact: true }).click();
   await page.waitForFunction(() => document.querySelector('#find').value === '' && location.search === '');
   // A page that was cut short does not show that nothing matches.

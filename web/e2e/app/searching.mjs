@@ -162,8 +162,8 @@ export async function searchAgain({ api, openAs }) {
   };
   await create('The first quokka');
   const ann = await openAs('Ann');
-  // The last change before the search is reported to the search too, as a gateway may do that
-  // looks for changes late.
+  // The last change before the search is reported to the search too. A gateway that finds changes
+  // late may do so.
   let last;
   let repeated = 0;
   await ann.routeWebSocket('**/graphql', (socket) => {
@@ -210,7 +210,8 @@ export async function searchAgain({ api, openAs }) {
   await ann.context().close();
 }
 
-// searchLive finds what the viewer created, while another reader changes it.
+// searchLive: a search finds what the viewer has created, and reports that another user has changed
+// it.
 export async function searchLive({ api, openAs }) {
   const title = 'Search for the zebra crossing';
   const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {

@@ -18,7 +18,7 @@ export async function itemLifecycle(fixture) {
   expect(
     Object.fromEntries(members.map(({ role, node }) => [node.id, role])),
     { 'g:demo:everyone': 'EDITOR', 'u:demo:ann': 'MANAGER', 'u:demo:ben': 'EDITOR', 'u:demo:cleo': 'EDITOR' },
-    'who has the item',
+    'the members of the item',
   );
 
   await openEntry(cleo, title);
@@ -149,9 +149,9 @@ async function removeFromLibrary({ api }, cleo, id) {
   // The navigation to the item is undone, and focus is on an element that exists.
   await cleo.waitForFunction(() => document.activeElement.id === 'main' && !history.state?.opened, null, { polling: 50 });
   const { content } = await api('Cleo', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id });
-  if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo still has the item');
+  if (content.members.edges.some(({ node }) => node.id === 'u:demo:cleo')) throw new Error('Cleo is still a member of the item');
 
-  // When only the owner keeps access, other users see that immediately.
+  // The item is PUBLIC, so Cleo can add it again.
   await cleo.goto(`${new URL(cleo.url()).origin}/app/item/${id}`);
   await cleo.getByRole('button', { name: 'Add to my library' }).click();
   await says(cleo, 'Added to your library.');
@@ -167,8 +167,8 @@ async function remove(ann) {
   await entry(ann, title).waitFor({ state: 'detached' });
 }
 
-// shareSuggestions is about the suggestions of the share dialog: users of the viewer's tenant by name,
-// any user by id, and none for a text that does not match.
+// shareSuggestions: the share dialog suggests users of the viewer's tenant by name, any user by id,
+// and none for a text that does not match.
 export async function shareSuggestions({ api, openAs }) {
   const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "For a visitor", visibility: PRIVATE}) { content { id } userErrors { message } } }');
   const { id } = made.createContent.content;

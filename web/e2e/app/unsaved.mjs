@@ -81,8 +81,8 @@ export async function discardedEdits({ api, openAs }) {
   await ann.context().close();
 }
 
-// textKeptAfterDeletion: an item is deleted, or access to it is lost, while it is edited. The text stays, and
-// becomes a new item.
+// textKeptAfterDeletion: an item is deleted, or access to it is lost, while it is edited. The text
+// stays, and becomes a new item.
 export async function textKeptAfterDeletion({ api, openAs }) {
   const id = await create(api, 'Doomed');
   const ann = await openAs('Ann');

@@ -5,6 +5,7 @@ import { activeTab, askAs, editorShows, openTab, paste } from './page.mjs';
 const query = '.graphiql-query-editor';
 const variables = '.graphiql-editor-tool';
 
+// links copies links, and opens them as another user.
 export async function links(page, base) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(base).origin });
   await askAs(page, 'Ann');
@@ -47,7 +48,7 @@ export async function links(page, base) {
   } finally {
     await other.close();
   }
-  console.log('links open what they were made of, without tokens');
+  console.log('links open the operations that they were copied from, without tokens');
 }
 
 // copied presses the button and returns what is in the clipboard.

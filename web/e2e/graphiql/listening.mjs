@@ -42,7 +42,7 @@ export async function listening(page, base) {
 
   await refusals(page);
   await interruption(page);
-  console.log('a library is listened to, by one viewer and the next, and no more when stopped');
+  console.log('a subscription is for the chosen viewer, and ends when it is stopped');
 }
 
 // refusals are shown like any answer, whether the operation or the connection is refused. A

@@ -4,6 +4,7 @@ import { editorShows } from './page.mjs';
 
 const query = '.graphiql-query-editor';
 
+// dialogsAndMenus opens each of them, and waits until it is shown.
 export async function dialogsAndMenus(page) {
   const press = (name) => page.getByRole('button', { name }).click();
   const editor = page.locator(`${query} .monaco-editor`).first();

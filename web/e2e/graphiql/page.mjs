@@ -5,6 +5,7 @@ export function askAs(page, name) {
   return page.getByLabel('Run as').selectOption(name);
 }
 
+// openTab opens the tab with a name, and waits for its operation.
 export async function openTab(page, name) {
   await page.getByRole('tab', { name, exact: true }).click();
   await editorShows(page, '.graphiql-query-editor', name);

@@ -3,6 +3,7 @@ import { activeTab, editorShows } from './page.mjs';
 
 const query = '.graphiql-query-editor';
 
+// panels opens examples from their panel, and writes an operation with the explorer.
 export async function panels(page) {
   const press = (name) => page.getByRole('button', { name, exact: true }).click();
 
