@@ -39,7 +39,7 @@ export function App() {
   // Signing in does not close what is open: typed text is kept when a token expires.
   const signIn = useOpening<'sign-in'>();
   const askToSignIn = () => signIn.show('sign-in');
-  const [made, setMade] = useState('');
+  const [createdId, setCreatedId] = useState('');
   const main = useFocusOnArrival(place, signedIn);
   useShortcuts(() => show('shortcuts'));
 
@@ -48,7 +48,7 @@ export function App() {
     const library = (held: object, { DELETE }: ModifierDetails) => ('edges' in held && here().id !== me.id ? DELETE : held);
     // If the library is shown, it gets an event or reads the item; if not, it is read again.
     client.cache.modify({ id: client.cache.identify({ __typename: 'User', id: me.id }), fields: { library } });
-    setMade(item.id);
+    setCreatedId(item.id);
     // If the reader has closed the dialog meanwhile, the item is not opened.
     if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
     say(group ? `“${item.title}” is in your library, and shared with ${group.displayName}.` : `“${item.title}” is in your library.`);
@@ -67,7 +67,7 @@ export function App() {
           <CreateProfile claims={claims} />
         ) : (
           <PasteSecretsProvider>
-            <Page place={place} made={made} onSignIn={askToSignIn} onCreate={() => show('create')} />
+            <Page place={place} createdId={createdId} onSignIn={askToSignIn} onCreate={() => show('create')} />
           </PasteSecretsProvider>
         )}
       </main>
@@ -104,17 +104,17 @@ export function App() {
 
 interface PageProps {
   place: Place;
-  made: string;
+  createdId: string;
   onSignIn: () => void;
   onCreate: () => void;
 }
 
-function Page({ place, made, onSignIn, onCreate }: PageProps) {
+function Page({ place, createdId, onSignIn, onCreate }: PageProps) {
   switch (place.name) {
     case 'home':
       return <HomePage onSignIn={onSignIn} />;
     case 'library':
-      return <LibraryPage key={place.id} place={place} made={made} onSignIn={onSignIn} onCreate={onCreate} />;
+      return <LibraryPage key={place.id} place={place} createdId={createdId} onSignIn={onSignIn} onCreate={onCreate} />;
     case 'members':
       return <MembersPage key={place.id} id={place.id} onSignIn={onSignIn} />;
     case 'item':
@@ -254,8 +254,8 @@ function useFocusOnArrival(place: Place, signedIn: boolean): RefObject<HTMLEleme
   }, []);
   useEffect(() => {
     if (samePage(last.current, place)) return;
-    const ledOn = loading.current && document.activeElement === document.body;
-    if (!ledOn) main.current?.focus({ preventScroll: true });
+    const redirected = loading.current && document.activeElement === document.body;
+    if (!redirected) main.current?.focus({ preventScroll: true });
     loading.current = false;
     last.current = place;
   }, [place]);

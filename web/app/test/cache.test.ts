@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { InMemoryCache } from '@apollo/client';
-import { applyChange, createCache, forgetItem, heldView, settleView, takeOut, type LibraryChange, type View } from '../src/data/cache.ts';
+import { applyChange, createCache, fillTimesOf, forgetItem, heldRange, takeOut, type LibraryChange, type View } from '../src/data/cache.ts';
 import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type EntryFragment, type LibraryPageQuery, type LibraryPageQueryVariables } from '../src/generated/operations.ts';
 
 const id = 'g:demo:reading';
@@ -76,7 +76,7 @@ test('pages join at both ends, whatever their arguments', () => {
   assert.deepEqual([library?.pageInfo.hasPreviousPage, library?.pageInfo.hasNextPage], [false, false]);
 });
 
-test('each order and each filter of private items has a stretch of its own', () => {
+test('each order and each filter of private items has a range of its own', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
   write(cache, [edge('a', 1), edge('b', 2)], { direction: 'ASC' });
@@ -114,7 +114,7 @@ test('a change moves the entry, updates the item, and continues from the new cur
   assert.deepEqual(applyChange(cache, view, change), { id: 'c:demo:a', moved: true, shown: true, newest: true });
   assert.equal(applyChange(cache, view, change).moved, false);
   assert.deepEqual(titles(read(cache)), ['A, again', 'b']);
-  assert.equal(heldView(cache, view)?.newest, 'a@9');
+  assert.equal(heldRange(cache, view)?.newest, 'a@9');
 });
 
 test('a library whose owner created the items stays in order, too', () => {
@@ -133,7 +133,7 @@ test('a change updates the item in other views, and keeps their order', () => {
   write(cache, [edge('a', 1), edge('b', 2)], { direction: 'ASC' });
   applyChange(cache, view, placed('a', 9, { title: 'A, again', version: 2 }));
   assert.deepEqual(titles(read(cache, { direction: 'ASC' })), ['A, again', 'b']);
-  assert.equal(heldView(cache, { ...view, direction: 'ASC' })?.newest, 'b@2');
+  assert.equal(heldRange(cache, { ...view, direction: 'ASC' })?.newest, 'b@2');
 });
 
 test('a change beyond the loaded entries is not shown', () => {
@@ -173,7 +173,7 @@ test('a deleted item is in no list', () => {
 test('an entry whose item the reader changed moves with the event', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
-  settleView(cache, view);
+  fillTimesOf(cache, view);
   // The answer to a mutation updates the item, and moves no entry.
   write(cache, [edge('a', 9, { version: 2 })], { direction: 'ASC' });
   assert.deepEqual(titles(read(cache)), ['b', 'a']);
@@ -183,7 +183,7 @@ test('an entry whose item the reader changed moves with the event', () => {
 
 test('a view that was never read does not exist', () => {
   const cache = createCache();
-  assert.equal(heldView(cache, view), undefined);
+  assert.equal(heldRange(cache, view), undefined);
   assert.equal(applyChange(cache, view, placed('a', 9)).shown, false);
 });
 

@@ -1,18 +1,18 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { byDay, dropEntry, holdsPlace, joinPage, mostHeld, placeEntry, settle, type Asked, type Edge, type Page } from '../src/data/entries.ts';
+import { byDay, dropEntry, fillTimes, holdsPosition, joinPage, mostHeld, placeEntry, type Edge, type Page, type PageArguments } from '../src/data/entries.ts';
 
 type Entry = Edge & { node: { lastModified: string } };
 
 const time = (n: number) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
 const edge = (key: string, at: number): Entry & { time: string } => ({ cursor: `${key}@${at}`, key, time: time(at), node: { lastModified: time(at) } });
 const ids = (held: Page<Entry>) => held.edges.map((e) => e.key);
-// page returns a page of edges. By default no others come before or after them.
 interface Ends {
   previous?: boolean;
   next?: boolean;
 }
 
+// page returns a page of edges. By default no others come before or after them.
 function page(edges: Entry[], { previous = false, next = false }: Ends = {}): Page<Entry> {
   return {
     edges,
@@ -24,10 +24,10 @@ function page(edges: Entry[], { previous = false, next = false }: Ends = {}): Pa
     },
   };
 }
-const asc: Asked = { direction: 'ASC' };
-const desc: Asked = { direction: 'DESC' };
+const asc: PageArguments = { direction: 'ASC' };
+const desc: PageArguments = { direction: 'DESC' };
 
-test('a first page is the stretch', () => {
+test('the first page is the whole range', () => {
   const held = joinPage(undefined, page([edge('a', 1), edge('b', 2)], { next: true }), asc);
   assert.deepEqual(ids(held), ['a', 'b']);
   assert.equal(held.newest, 'b@2');
@@ -48,13 +48,13 @@ test('a page before the start joins it', () => {
   assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: true, startCursor: 'b@2', endCursor: 'd@4' });
 });
 
-test('joining a page does not make the stretch newer: changes missed before are still requested', () => {
+test('joining a page does not make the range newer: changes missed before are still requested', () => {
   const first = joinPage(undefined, page([edge('c', 3)], { previous: true, next: true }), asc);
   assert.equal(joinPage(first, page([edge('d', 4)]), { ...asc, after: 'c@3' }).newest, 'c@3');
   assert.equal(joinPage(first, page([edge('b', 2)]), { ...asc, before: 'c@3' }).newest, 'c@3');
 });
 
-test('a page from another position, or in the other order, starts a new stretch', () => {
+test('a page from another position, or in the other order, starts a new range', () => {
   const first = joinPage(undefined, page([edge('c', 3)], { next: true }), asc);
   for (const asked of [asc, { ...asc, after: 'x@9' }, { ...asc, before: 'x@9' }, { ...desc, after: 'c@3' }]) {
     assert.deepEqual(ids(joinPage(first, page([edge('z', 9)]), asked)), ['z']);
@@ -141,8 +141,8 @@ test('a change of an entry that has not moved moves nothing, even at the ends', 
   }
 });
 
-test('nothing is skipped when an entry is removed: the stretch ends before it', () => {
-  // The last entry moves to the other end; its old position still ends the stretch.
+test('nothing is skipped when an entry is removed: the range ends before it', () => {
+  // The last entry moves to the other end; its old position still ends the range.
   let held = joinPage(undefined, page([edge('c', 5), edge('b', 3), edge('a', 1)], { next: true }), desc);
   held = placeEntry(held, edge('a', 9));
   assert.equal(held.pageInfo.endCursor, 'a@1');
@@ -157,8 +157,8 @@ test('nothing is skipped when an entry is removed: the stretch ends before it', 
   assert.equal(up.pageInfo.startCursor, 'd@6');
 });
 
-test('a stretch that became empty starts again at the next entry, from which both ends are read', () => {
-  const cases: [way: Asked, ends: Ends, at: number][] = [
+test('a range that became empty starts again at the next entry, from which both ends are read', () => {
+  const cases: [way: PageArguments, ends: Ends, at: number][] = [
     [desc, { next: true }, 9],
     [desc, { next: true }, 2], // shared later, and older than what is not read yet
     [desc, { previous: true }, 9],
@@ -182,7 +182,7 @@ test('the only entry stays if it moves to a newest end that is loaded', () => {
 });
 
 test('if the only loaded entry moves, the entries in between are still read', () => {
-  const cases: [way: Asked, ends: Ends][] = [
+  const cases: [way: PageArguments, ends: Ends][] = [
     [asc, { next: true }],
     [asc, { previous: true, next: true }],
     [desc, { previous: true }],
@@ -218,9 +218,9 @@ test('a walk towards the newest end continues until a page is empty', () => {
 test('edges without a time get that of their item, once', () => {
   const { time: _, ...bare } = edge('a', 1);
   const held = joinPage(undefined, page([bare, edge('b', 2)]), asc);
-  const settled = settle(held, () => time(7));
-  assert.deepEqual(settled.edges.map((e) => e.time), [time(7), time(2)]);
-  assert.equal(settle(settled, () => time(8)), settled);
+  const filled = fillTimes(held, () => time(7));
+  assert.deepEqual(filled.edges.map((e) => e.time), [time(7), time(2)]);
+  assert.equal(fillTimes(filled, () => time(8)), filled);
 });
 
 test('the same event twice changes nothing more', () => {
@@ -229,7 +229,7 @@ test('the same event twice changes nothing more', () => {
   assert.deepEqual(placeEntry(once, edge('a', 3)), once);
 });
 
-test('the first entry of an empty library', () => {
+test('the first entry of an empty library is both of its ends', () => {
   const held = placeEntry(joinPage(undefined, page([]), asc), edge('a', 1));
   assert.deepEqual(ids(held), ['a']);
   assert.deepEqual(held.pageInfo, { hasPreviousPage: false, hasNextPage: false, startCursor: 'a@1', endCursor: 'a@1' });
@@ -245,11 +245,11 @@ test('a removed entry is gone, and its cursor is still valid', () => {
 test('a position is shown if it is among the loaded entries', () => {
   const start = joinPage(undefined, page([edge('a', 1)], { next: true }), asc);
   const middle = joinPage(undefined, page([edge('b', 2)], { previous: true }), asc);
-  assert.equal(holdsPlace(undefined, null), false);
-  assert.equal(holdsPlace(start, null), true);
-  assert.equal(holdsPlace(middle, null), false);
-  assert.equal(holdsPlace(middle, 'b@2'), true);
-  assert.equal(holdsPlace(middle, 'c@3'), false);
+  assert.equal(holdsPosition(undefined, null), false);
+  assert.equal(holdsPosition(start, null), true);
+  assert.equal(holdsPosition(middle, null), false);
+  assert.equal(holdsPosition(middle, 'b@2'), true);
+  assert.equal(holdsPosition(middle, 'c@3'), false);
 });
 
 test('days are separated in the order of the entries', () => {

@@ -2,12 +2,12 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { codesOf, follow, longestPause, type Sink } from '../src/data/follow.ts';
 
-// stage calls follow with a socket, a clock and a store that the test controls.
 interface Stage {
   newest?: () => string | null;
   reread?: () => Promise<void>;
 }
 
+// stage calls follow with a socket, a clock and a store that the test controls.
 function stage({ newest = () => 'c0', reread = async () => {} }: Stage = {}) {
   const log: string[] = [];
   const sinks: Sink<string>[] = [];
@@ -93,14 +93,14 @@ test('a failed reload is retried', async () => {
 });
 
 test('a long connection counts as a success, with or without changes', async () => {
-  for (const [stood, want] of [[longestPause + 1, 'pause 1'], [longestPause, 'pause 2']] as const) {
+  for (const [lasted, want] of [[longestPause + 1, 'pause 1'], [longestPause, 'pause 2']] as const) {
     const { log, sinks, pauses, clock } = stage();
     sinks[0].error({ code: 1006 });
     await settled();
     pauses[0]();
     await settled();
     sinks[1].opened();
-    clock.now += stood;
+    clock.now += lasted;
     sinks[1].error({ code: 1006 });
     await settled();
     assert.equal(log.at(-1), want);

@@ -4,7 +4,7 @@ import { isTyping, shortcutOf, shortcuts } from '../src/data/keys.ts';
 
 const body = { tagName: 'BODY' };
 
-test('keys are shortcuts', () => {
+test('each shortcut key has a name, and other keys have none', () => {
   for (const [key, name] of Object.entries({ '/': 'search', '?': 'help', j: 'next', k: 'previous', x: null, J: null, Enter: null })) {
     assert.equal(shortcutOf({ key, target: body }), name, key);
   }

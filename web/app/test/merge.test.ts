@@ -38,7 +38,6 @@ test('a field that was typed back to what is stored follows the stored value aga
   assert.deepEqual(merge(overtaken, { ...before, title: 'Theirs' }).conflicts, ['title']);
 });
 
-// store is an item that others change: theirs holds one change for each attempt.
 interface Texts {
   title: string;
   description: string;
@@ -55,6 +54,7 @@ interface Payload {
   content?: Stored;
 }
 
+// store has an item that others change: theirs contains one change for each attempt.
 function store(theirs: Partial<Stored>[]) {
   const stored: Stored = { id: 'c:demo:x', version: 1, ...before };
   const sent: (Partial<Texts> & { expectedVersion: number })[] = [];

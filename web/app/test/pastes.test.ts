@@ -30,15 +30,18 @@ test('a lifetime becomes an instant', () => {
   assert.equal(expiryAfter('never', now), null);
 });
 
-test('ids, addresses and sizes', () => {
+test('only a well-formed id is one of a paste, and its digits are in the address of the plain text', () => {
   const id = `p:${'0123456789abcdef'.repeat(2)}`;
   assert.equal(pasteId.test(id), true);
   for (const wrong of [id.slice(0, -1), `${id}0`, id.toUpperCase(), id.slice(2), `c${id.slice(1)}`]) assert.equal(pasteId.test(wrong), false, wrong);
   assert.equal(rawAddress(id), `/p/${id.slice(2)}/raw`);
+});
+
+test('the size of a text is that of its UTF-8', () => {
   assert.equal(bytesOf('aé€😀'), 10);
 });
 
-test('texts about pastes', () => {
+test('one new paste is in the singular, and a paste without a title is untitled', () => {
   assert.deepEqual([newPastes(1), newPastes(2)], ['1 new paste', '2 new pastes']);
   assert.deepEqual([pasteTitle(null), pasteTitle('  '), pasteTitle(' x ')], ['Untitled paste', 'Untitled paste', 'x']);
 });

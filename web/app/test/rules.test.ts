@@ -66,7 +66,7 @@ test('a token contains the id of its holder', () => {
   for (const bad of ['', 'a.b', 'a.b.c', jwt({ sub: 'g:demo:x' }), jwt({}), jwt(null)]) assert.equal(claimsOf(bad), null);
 });
 
-test('who may remove from a library, and manage a group', () => {
+test('owners, managers and administrators may remove from a library, and manage a group', () => {
   const ann = { id: 'u:demo:ann', tenant: 'demo', admin: false, globalAdmin: false };
   const dora = { ...ann, id: 'u:demo:dora', admin: true };
   const root = { ...ann, id: 'u:ops:root', tenant: 'ops', globalAdmin: true };

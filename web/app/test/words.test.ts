@@ -37,7 +37,7 @@ test('titles of dialogs name the language and the branch', () => {
   assert.equal(textHeading('History', { locale: 'de_CH', branch: 12 }), 'History: Swiss High German, branch 12');
 });
 
-test('why there is no text', () => {
+test('a missing text is described by its language and branch', () => {
   assert.equal(noText(undefined, null), 'This note has no text yet.');
   assert.equal(noText(undefined, null, true), 'This note has no text in your language. Choose another one.');
   assert.equal(noText(undefined, 2, true), 'Branch 2 has no text in your language. Choose another one.');

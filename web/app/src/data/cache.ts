@@ -1,10 +1,11 @@
 // The cache of what was read: one record for each user, group and item, so that a change shows
-// wherever the item does, and one stretch of entries for each library and view.
+// wherever the item does, and one range of entries for each view of a library.
 import { InMemoryCache, type ApolloCache, type FieldPolicy, type Reference } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
-import { dropEntry, joinPage, placeEntry, settle, type Asked, type Edge, type Stretch } from './entries.ts';
+import { dropEntry, fillTimes, joinPage, placeEntry, type Edge, type EntryRange, type PageArguments } from './entries.ts';
 import { ChangedFragmentDoc, EntryFragmentDoc, type EntryFragment, type LibraryChangedSubscription, type LibraryPageQueryVariables } from '../generated/operations.ts';
 
+// LibraryChange is one event of libraryChanged.
 export type LibraryChange = LibraryChangedSubscription['libraryChanged'];
 
 // A view is one way to look at one library.
@@ -16,7 +17,8 @@ type HeldEdge = Edge & {
   node: Reference;
 };
 
-export interface HeldStretch extends Stretch<HeldEdge> {
+// HeldRange is the range of entries that the cache keeps for a view.
+export interface HeldRange extends EntryRange<HeldEdge> {
   __typename: 'LibraryConnection';
   shared: boolean;
 }
@@ -28,8 +30,9 @@ interface Head {
 }
 
 // Incoming is a page before it is joined.
-type Incoming = Pick<HeldStretch, '__typename' | 'pageInfo'> & { edges: readonly Omit<HeldEdge, 'key'>[] };
+type Incoming = Pick<HeldRange, '__typename' | 'pageInfo'> & { edges: readonly Omit<HeldEdge, 'key'>[] };
 
+// createCache returns an empty cache with the policies for libraries and look-ups by id.
 export function createCache() {
   return new InMemoryCache({
     possibleTypes: { Principal: ['User', 'Group'], Node: ['User', 'Group', 'Content'] },
@@ -61,7 +64,7 @@ function known(typename: (id: string) => string): FieldPolicy<Reference> {
   };
 }
 
-const libraryPolicy: FieldPolicy<HeldStretch | Head, Incoming | Head> = {
+const libraryPolicy: FieldPolicy<HeldRange | Head, Incoming | Head> = {
   // The number of entries is read by itself, and must not replace the entries.
   keyArgs: (args) => (args?.first === 0 ? 'library:head' : ['orderBy', ['direction'], 'includeShared']),
   read(existing, { canRead, readField }) {
@@ -71,32 +74,34 @@ const libraryPolicy: FieldPolicy<HeldStretch | Head, Incoming | Head> = {
   },
   merge(existing, incoming, { args }) {
     if (!incoming.edges) return incoming;
-    // The time of the items' changes cannot be read here: if the library's owner has created
-    // one of them, its record is merged before theirs. settleView does it, once all are there.
+    // The items' lastModified cannot be read here: if the library's owner has created one of the
+    // items, the record of the owner is merged before those of the items. fillTimesOf reads it
+    // when all records are in the cache.
     const edges = incoming.edges.map((edge) => ({ ...edge, key: edge.node.__ref }));
-    const asked: Asked = { direction: args?.orderBy.direction, after: args?.after, before: args?.before };
+    const asked: PageArguments = { direction: args?.orderBy.direction, after: args?.after, before: args?.before };
     const joined = joinPage(existing?.edges && existing, { edges, pageInfo: incoming.pageInfo }, asked);
     return { __typename: incoming.__typename, shared: args?.includeShared, ...joined };
   },
 };
 
-// heldView is the stretch that is kept for a view, or undefined.
-export function heldView(cache: ApolloCache, view: View): HeldStretch | undefined {
-  const found: HeldStretch[] = [];
-  eachStretch(cache, view, (stretch) => {
-    found.push(stretch);
-    return stretch;
+// heldRange returns the range that is kept for a view, or undefined.
+export function heldRange(cache: ApolloCache, view: View): HeldRange | undefined {
+  const found: HeldRange[] = [];
+  eachRange(cache, view, (range) => {
+    found.push(range);
+    return range;
   });
   return found[0];
 }
 
-// settleView records the positions of the entries of a view. It is called after every page that
-// was read, before their items can change.
-export function settleView(cache: ApolloCache, view: View) {
+// fillTimesOf sets the times of a view's entries that have none yet. It is called after every page
+// that was read, before its items can change.
+export function fillTimesOf(cache: ApolloCache, view: View) {
   const timeOf = (key: string) => cache.readFragment({ id: key, fragment: ChangedFragmentDoc })?.lastModified;
-  eachStretch(cache, view, (stretch) => settle(stretch, timeOf));
+  eachRange(cache, view, (range) => fillTimes(range, timeOf));
 }
 
+// Outcome is what applyChange has changed.
 export interface Outcome {
   id: string;
   moved: boolean;
@@ -104,9 +109,10 @@ export interface Outcome {
   newest: boolean;
 }
 
-// applyChange applies one event of libraryChanged to a view. It returns the id of the item;
-// whether an entry was added or moved, which is false if the event contains nothing new;
-// whether it is in the stretch now; and whether it is at the newest end of the library.
+// applyChange applies one event of libraryChanged to a view. It returns the id of the item; in
+// moved whether an entry was added or moved, which is false if the event contains nothing new; in
+// shown whether the entry is in the range now; and in newest whether it is at the newest end of
+// the library.
 export function applyChange(cache: ApolloCache, view: View, change: LibraryChange): Outcome {
   if (change.__typename === 'LibraryEntryRemoved') {
     takeOut(cache, view, change.contentId);
@@ -119,11 +125,11 @@ export function applyChange(cache: ApolloCache, view: View, change: LibraryChang
   // In one batch, so that nobody sees the present item at its former position.
   cache.batch({
     update() {
-      settleView(cache, view);
+      fillTimesOf(cache, view);
       writeNewer(cache, node);
-      eachStretch(cache, view, (stretch) => {
-        const next = placeEntry(stretch, placed);
-        outcome.moved = next.pageInfo !== stretch.pageInfo;
+      eachRange(cache, view, (range) => {
+        const next = placeEntry(range, placed);
+        outcome.moved = next.pageInfo !== range.pageInfo;
         outcome.shown = next.edges.includes(placed);
         outcome.newest = next.edges.every(({ time }) => time !== undefined && time <= placed.time);
         return next;
@@ -136,7 +142,7 @@ export function applyChange(cache: ApolloCache, view: View, change: LibraryChang
 // takeOut drops an item from a view.
 export function takeOut(cache: ApolloCache, view: View, id: string) {
   const key = keyOf(cache, id);
-  eachStretch(cache, view, (stretch) => dropEntry(stretch, key));
+  eachRange(cache, view, (range) => dropEntry(range, key));
 }
 
 // forgetItem drops an item from everywhere.
@@ -163,13 +169,13 @@ function keyOf(cache: ApolloCache, id: string): string {
   return cache.identify({ __typename: 'Content', id }) ?? '';
 }
 
-// eachStretch changes the stretches of a view: there is one at most.
-function eachStretch(cache: ApolloCache, { id, direction, shared }: View, change: (stretch: HeldStretch) => HeldStretch) {
+// eachRange replaces each range of a view by the result of change. A view has at most one.
+function eachRange(cache: ApolloCache, { id, direction, shared }: View, change: (range: HeldRange) => HeldRange) {
   cache.modify({
     id: cache.identify({ __typename: id.startsWith('g:') ? 'Group' : 'User', id }),
     fields: {
-      library(stretch: HeldStretch | Head | Reference) {
-        return 'edges' in stretch && stretch.edges && stretch.direction === direction && stretch.shared === shared ? change(stretch) : stretch;
+      library(range: HeldRange | Head | Reference) {
+        return 'edges' in range && range.edges && range.direction === direction && range.shared === shared ? change(range) : range;
       },
     },
   });

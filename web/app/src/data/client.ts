@@ -23,6 +23,7 @@ interface Access {
   expired(): void;
 }
 
+// Connection is the connection of a session.
 export interface Connection {
   client: ApolloClient;
   // listen subscribes to a library's changes, listenPastes to new public pastes. Both return a
@@ -32,9 +33,9 @@ export interface Connection {
   close(): void;
 }
 
-// connect(…) takes token(), which returns the bearer token, or '' for an anonymous viewer;
-// renew(), which returns a promise of a fresh token, or of '' if there is none; and expired(),
-// which is called when the gateway refuses the token permanently.
+// connect opens a connection. token() returns the bearer token, or '' for an anonymous viewer;
+// renew() returns a promise of a fresh token, or of '' if there is none; and expired() is called
+// when the gateway refuses the token permanently.
 export function connect({ token, renew, expired }: Access): Connection {
   const cache = createCache();
   const client = new ApolloClient({
@@ -85,16 +86,16 @@ function closeCode(fault: unknown): unknown {
   return (fault as { code?: unknown } | null)?.code;
 }
 
-// openSocket connects for the first subscription, and stays open for a few seconds after the
-// last one has ended: the reader often opens another library next.
+// openSocket returns a socket that connects for the first subscription, and stays open for a few
+// seconds after the last one has ended: the reader often opens another library next.
 function openSocket(token: Access['token']) {
   let connected = false;
   const waiting = new Set<() => void>();
   const client = createSocket({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: () => (token() ? { authorization: `Bearer ${token()}` } : {}),
-    // To resume a subscription takes the newest cursor, which the socket does not
-    // have: follow.ts does it.
+    // Resuming a subscription requires the newest cursor, which the socket does not have:
+    // follow.ts resumes it.
     retryAttempts: 0,
     lazyCloseTimeout: 3000,
     keepAlive: 20_000,

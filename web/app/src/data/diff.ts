@@ -12,6 +12,7 @@ export interface Fold {
   folded: number;
 }
 
+// isChange reports whether a row differs between the texts.
 export const isChange = ({ before, after }: Row) => before !== after;
 
 // maxCells limits the table of the longest common subsequence. Larger texts are compared as one

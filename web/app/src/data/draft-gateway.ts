@@ -1,5 +1,6 @@
 // The calls of the gateway that editing a draft needs.
 
+// PlainText is a title and a Markdown body.
 export interface PlainText {
   title: string;
   body: string;
@@ -17,6 +18,7 @@ export interface StoredDraft extends PlainText {
   isStale: boolean;
 }
 
+// DraftFault is a userError of a mutation of drafts.
 export interface DraftFault {
   code: string;
   message: string;

@@ -9,7 +9,9 @@ export const delay = 800;
 // Later calls a function after some milliseconds. The function that it returns cancels the call.
 export type Later = (act: () => void, ms: number) => () => void;
 
+// DraftSaving saves the text of a DraftStore.
 export interface DraftSaving {
+  // edit changes the text, and schedules a save.
   edit(change: Partial<PlainText>): void;
   // flush saves the typed text, and returns whether all of it is saved.
   flush(): Promise<boolean>;
@@ -17,10 +19,11 @@ export interface DraftSaving {
   resave(): Promise<boolean>;
   // unschedule cancels the save that waits for a pause in typing.
   unschedule(): void;
-  // running is the save under way, if any.
+  // running is the save that is running, if any.
   running(): Promise<boolean> | null;
 }
 
+// draftSaving returns the saving of a store's text. later schedules the saves.
 export function draftSaving<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>, later: Later): DraftSaving {
   let unschedule = () => {};
   let running: Promise<boolean> | null = null;

@@ -6,20 +6,28 @@ import { draftStore, type DraftState, type DraftStore } from './draft-state.ts';
 import { explain } from './faults.ts';
 import { isOnline } from './network.ts';
 
+// DraftSession is the editing of one text. Functions that return a boolean report success.
 export interface DraftSession<Revision> {
   state(): DraftState<Revision>;
   subscribe(notify: () => void): () => void;
+  // open reads the draft, or else the current text.
   open(): Promise<void>;
+  // refresh reads the current text again, because somebody may have published another one.
   refresh(): Promise<void>;
   edit(change: Partial<PlainText>): void;
   flush(): Promise<boolean>;
+  // keepMine saves this text over a draft that was saved in another window, and takeElsewhere
+  // continues with that draft.
   keepMine(): Promise<boolean>;
   takeElsewhere(): Promise<void>;
+  // rebase saves a text, this one by default, with the current text as its base.
   rebase(text?: PlainText): Promise<boolean>;
   publish(): Promise<boolean>;
   discard(): Promise<boolean>;
 }
 
+// draftSession returns a session that has not been opened. emptyTitle is the title of a text that
+// does not exist yet.
 export function draftSession<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string, later: Later): DraftSession<Revision> {
   const store = draftStore(gateway, emptyTitle);
   const saving = draftSaving(store, gateway, later);

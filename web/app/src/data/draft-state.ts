@@ -2,6 +2,7 @@
 // has stored.
 import { sameText, type DraftFault, type DraftGateway, type PlainText, type Published, type StoredDraft } from './draft-gateway.ts';
 
+// DraftState is what the editor shows.
 export interface DraftState<Revision> {
   // false until the text was read.
   ready: boolean;
@@ -33,6 +34,7 @@ export interface StoredText {
   base: number | null;
 }
 
+// DraftStore has the state of a text, and what is stored of it.
 export interface DraftStore<Revision> {
   state(): DraftState<Revision>;
   set(change: Partial<DraftState<Revision>>): void;

@@ -1,17 +1,19 @@
-// A stretch: the entries of one library that a client has read, without gaps, in the order of
-// the library. Pages are added at either end; events from the gateway move entries within it.
-// This module uses neither GraphQL nor Apollo, so that every rule can be tested without them.
+// A range of a library: the entries that a client has read, without gaps, in the order of the
+// library. Pages are added at either end; events from the gateway move entries within it. This
+// module uses neither GraphQL nor Apollo, so that every rule can be tested without them.
 //
-// A stretch is { direction, edges, pageInfo, newest } and is never modified in place. newest is
-// the cursor that the gateway made last; a subscription resumes from it.
+// A range is { direction, edges, pageInfo, newest } and is never modified in place. newest is the
+// cursor that the gateway made last; a subscription resumes from it.
 //
 // In addition to the fields from the gateway, an edge has the key of its item, and the time of
 // the item's last change when the edge was made. The item is a record that is shared with other
 // views; it may be newer than its position here, until the gateway reports where it has moved.
 // Times are RFC 3339 in UTC with microseconds, so that they compare as text.
 
+// Direction is the order of a library by the time of the last change.
 export type Direction = 'ASC' | 'DESC';
 
+// Edge is an entry of a range.
 export type Edge = {
   cursor: string;
   key: string;
@@ -31,25 +33,27 @@ export interface Page<E extends Edge> {
   pageInfo: PageInfo;
 }
 
-export interface Stretch<E extends Edge> extends Page<E> {
+// EntryRange is a range of a library.
+export interface EntryRange<E extends Edge> extends Page<E> {
   direction: Direction;
   newest: string | null;
 }
 
-// Asked is the position of a requested page: after a cursor, before one, or with neither.
-export interface Asked {
+// PageArguments are the arguments of a requested page: its order, and the cursor after or before
+// which it lies, if any.
+export interface PageArguments {
   direction: Direction;
   after?: string | null | undefined;
   before?: string | null | undefined;
 }
 
-// mostHeld is the number of entries that a stretch keeps, so that a long list stays fast.
+// mostHeld is the number of entries that a range keeps, so that a long list stays fast.
 // Entries that were dropped are read again when the reader scrolls back.
 export const mostHeld = 300;
 
-// joinPage adds a page that was read after the end of a stretch or before its start. Any other
-// page, or one without a cursor, starts a new stretch. An item that is in both appears once.
-export function joinPage<E extends Edge>(held: Stretch<E> | undefined, page: Page<E>, { direction, after = null, before = null }: Asked): Stretch<E> {
+// joinPage adds a page that was read after the end of a range or before its start. Any other
+// page, also one without a cursor, starts a new range. An item that is in both appears once.
+export function joinPage<E extends Edge>(held: EntryRange<E> | undefined, page: Page<E>, { direction, after = null, before = null }: PageArguments): EntryRange<E> {
   const { edges, pageInfo } = page;
   const incoming = { direction, edges, pageInfo, newest: pageInfo.endCursor };
   if (!held || held.direction !== direction || (!after && !before)) return incoming;
@@ -60,9 +64,9 @@ export function joinPage<E extends Edge>(held: Stretch<E> | undefined, page: Pag
 
 type Side = 'start' | 'end';
 
-// join joins two stretches and cuts the excess from one side. It leaves newest to the caller,
-// because one newer page does not make the whole stretch newer.
-function join<E extends Edge>(first: Stretch<E>, second: Stretch<E>, cutAt: Side): Omit<Stretch<E>, 'newest'> {
+// join joins two ranges and cuts the excess from one side. It leaves newest to the caller,
+// because one newer page does not make the whole range newer.
+function join<E extends Edge>(first: EntryRange<E>, second: EntryRange<E>, cutAt: Side): Omit<EntryRange<E>, 'newest'> {
   const { direction } = first;
   const edges = withoutDuplicates([...first.edges, ...second.edges], direction);
   const pageInfo = {
@@ -106,12 +110,12 @@ function cut<E extends Edge, Held extends Page<E>>(held: Held, side: Side): Held
 const startOf = (edges: readonly Edge[]) => edges[0]?.cursor ?? null;
 const endOf = (edges: readonly Edge[]) => edges.at(-1)?.cursor ?? null;
 
-// placeEntry moves an entry to its present position. An entry that belongs beyond an end of the
-// stretch that is not an end of the library is removed, and read when the reader scrolls there.
-// If it was the only entry, the stretch keeps its position, and is read from there. Old events,
-// and events of entries that have not moved, change nothing.
-export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, edge: E & { time: string }): Held {
-  const current =  { ...held, newest: edge.cursor };
+// placeEntry moves an entry to its present position. If the entry belongs beyond an end of the
+// range, and the library continues there, it is removed, and read when the reader scrolls there.
+// If it was the only entry, the range keeps its position, and is read from there. Old events, and
+// events of entries that have not moved, change nothing but newest.
+export function placeEntry<E extends Edge, Held extends EntryRange<E>>(held: Held, edge: E & { time: string }): Held {
+  const current = { ...held, newest: edge.cursor };
   const before = held.edges.find(({ key }) => key === edge.key);
   if (before?.time && before.time >= edge.time) return current;
   const rest = dropEntry(current, edge.key);
@@ -119,8 +123,8 @@ export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, 
   const index = indexFor(rest, edge);
   const pageInfo = { ...rest.pageInfo };
   const newerUnread = rest.direction === 'ASC' ? pageInfo.hasNextPage : pageInfo.hasPreviousPage;
-  // The cursors of an emptied stretch do not show on which side of them the entry belongs, so
-  // the stretch starts again at the entry, and everything else is read from there.
+  // The cursors of an emptied range do not show on which side of them the entry belongs, so
+  // the range starts again at the entry, and everything else is read from there.
   if (edges.length === 0 && !before && (pageInfo.hasPreviousPage || pageInfo.hasNextPage)) {
     return { ...rest, edges: [edge], pageInfo: { ...pageInfo, hasPreviousPage: true, hasNextPage: true, startCursor: edge.cursor, endCursor: edge.cursor } };
   }
@@ -138,7 +142,7 @@ export function placeEntry<E extends Edge, Held extends Stretch<E>>(held: Held, 
 
 // indexFor returns the index at which an entry belongs, in the order of the gateway: by time,
 // then by key.
-function indexFor({ direction, edges }: Stretch<Edge>, edge: Edge & { time: string }): number {
+function indexFor({ direction, edges }: EntryRange<Edge>, edge: Edge & { time: string }): number {
   const sign = direction === 'DESC' ? -1 : 1;
   const index = edges.findIndex((other) => sign * (compare(edge.time, other.time ?? edge.time) || compare(edge.key, other.key)) < 0);
   return index < 0 ? edges.length : index;
@@ -148,8 +152,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// settle sets the times of edges that have none yet.
-export function settle<Held extends Page<Edge>>(held: Held, timeOf: (key: string) => string | undefined): Held {
+// fillTimes sets the times of edges that have none yet.
+export function fillTimes<Held extends Page<Edge>>(held: Held, timeOf: (key: string) => string | undefined): Held {
   if (held.edges.every(({ time }) => time)) return held;
   return { ...held, edges: held.edges.map((edge) => (edge.time ? edge : { ...edge, time: timeOf(edge.key) })) };
 }
@@ -161,9 +165,9 @@ export function dropEntry<Held extends Page<Edge>>(held: Held, key: string): Hel
   return edges.length === held.edges.length ? held : { ...held, edges };
 }
 
-// holdsPlace reports whether a stretch contains the position after a cursor, or for null the
-// beginning of the library.
-export function holdsPlace(held: Page<Edge> | undefined, after: string | null): boolean {
+// holdsPosition reports whether a range contains the position after a cursor, or for null whether
+// it contains the beginning of the library.
+export function holdsPosition(held: Page<Edge> | undefined, after: string | null): boolean {
   if (!held) return false;
   if (!after) return !held.pageInfo.hasPreviousPage;
   return held.edges.some((edge) => edge.cursor === after);

@@ -49,12 +49,13 @@ const texts: Record<string, string> = {
   BAD_CURSOR: 'That position in the library no longer exists.',
 };
 
+// Explanation is the kind of an error, and a sentence about it.
 export interface Explanation {
   kind: 'offline' | 'signedOut' | 'cursor' | 'temporary' | 'other';
   text: string;
 }
 
-// Failure has the fields of errors that explain reads.
+// Failure has the fields of an error that are read by explain.
 interface Failure {
   errors?: readonly { message: string; extensions?: { code?: string; retryAfter?: unknown } }[];
   statusCode?: number;

@@ -10,8 +10,10 @@ export interface Filter {
   createdBy: string | null;
 }
 
+// noFilter restricts nothing.
 export const noFilter: Filter = { text: '', kinds: [], visibilities: [], roles: [], createdBy: null };
 
+// allKinds, allVisibilities and allRoles are the values that a filter can list.
 export const allKinds: ContentKind[] = ['LINK', 'NOTE'];
 export const allVisibilities: LibraryVisibility[] = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'];
 export const allRoles: ContentRole[] = ['MANAGER', 'EDITOR', 'VIEWER'];

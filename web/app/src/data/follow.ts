@@ -11,6 +11,7 @@ const permanent = new Set(['GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT', 'NOT_F
 // lasted longer, the count of attempts starts again, even if it delivered no event.
 export const longestPause = 15_000;
 
+// LiveState is the state of a subscription: open, interrupted and retried, or ended permanently.
 export type LiveState = 'live' | 'waiting' | 'off';
 
 // Sink receives the events of a subscription: that it is open, each change, and its end.
@@ -31,7 +32,7 @@ interface Following<Change> {
   onState(state: LiveState): void;
 }
 
-// follow(…) starts to follow, and returns a function that stops it.
+// follow keeps a subscription open, and returns a function that ends it.
 //
 //   subscribe(after, { opened, next, error, complete })  starts a subscription, returns a stop
 //   newest()        the newest cursor that is known, or null

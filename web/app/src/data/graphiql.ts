@@ -1,6 +1,5 @@
-import type { Destination } from './routes.ts';
-
 // Links from the client to GraphiQL, to query the data that a page shows.
+import type { Destination } from './routes.ts';
 
 const queries: Record<string, string> = {
   library: `query Library($id: ID!, $direction: OrderDirection!) {

@@ -11,6 +11,7 @@ export const shortcuts = [
   { name: 'help', keys: ['?'], meaning: 'Show this list' },
 ];
 
+// Shortcut is the name of a shortcut that works anywhere on a page.
 export type Shortcut = 'search' | 'next' | 'previous' | 'help';
 
 const names: Record<string, Shortcut> = { '/': 'search', j: 'next', k: 'previous', '?': 'help' };

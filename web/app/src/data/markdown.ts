@@ -6,6 +6,7 @@
 // element of their own. An "a" has href, an "ol" start, and "th" and "td" align.
 import MarkdownIt, { type Token } from 'markdown-it';
 
+// MarkdownElement is a node with children.
 export interface MarkdownElement {
   tag: string | null;
   children: MarkdownNode[];
@@ -13,6 +14,8 @@ export interface MarkdownElement {
   start?: number;
   align?: string;
 }
+
+// MarkdownNode is a text or an element.
 export type MarkdownNode = string | MarkdownElement;
 
 // ParserToken has the fields of the parser's tokens that are read here.

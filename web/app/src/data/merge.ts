@@ -4,8 +4,10 @@
 // edits maps a field to { text, base }: the typed text, and the stored value that
 // it replaces. A field that nobody typed into has no edit.
 
+// Edits are the edits of the fields of a form.
 export type Edits<Values> = { [field in keyof Values]?: { text: Values[field]; base: Values[field] } };
 
+// Merged is the result of merge.
 export interface Merged<Values> {
   shown: Values;
   changes: Partial<Values>;
@@ -70,6 +72,7 @@ interface Saving<Item extends Versioned, Changes extends object, Reply extends P
   reread(): Promise<Item | null>;
 }
 
+// Saved is the result of saveMerged.
 export type Saved<Reply> = (Reply & { conflicts?: undefined; unchanged?: undefined }) | { userErrors: []; conflicts: PropertyKey[]; unchanged?: undefined } | { userErrors: []; conflicts?: undefined; unchanged: true };
 
 // maxAttempts is how often a change is sent while others change the item.
@@ -78,10 +81,10 @@ export const maxAttempts = 4;
 // Errors of a change whose item is not what it was when it was read.
 const outdated = new Set<string>(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN']);
 
-// saveMerged sends the typed values. If somebody else changed the item first (CONFLICT) it reads it
-// again, merges, and sends what does not conflict. It returns the mutation's payload, or {
-// userErrors: [], conflicts } if the reader has to choose, or { userErrors: [], unchanged: true
-// } if nothing remains to send.
+// saveMerged sends the typed values. If somebody else has changed the item first (CONFLICT), it
+// reads the item again, merges, and sends what does not conflict. It returns the mutation's
+// payload, or one with conflicts if the reader has to choose, or one with unchanged if nothing
+// remains to send.
 //
 //   mergeWith(item)  the merge of the edits with an item
 //   send(input)      sends the mutation and returns its payload

@@ -14,6 +14,7 @@ function set(now: boolean) {
 globalThis.addEventListener?.('online', () => set(true));
 globalThis.addEventListener?.('offline', () => set(false));
 
+// isOnline reports whether the browser is online, as far as is known.
 export const isOnline = () => online;
 
 // answered records that the gateway has answered.

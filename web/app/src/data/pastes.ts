@@ -1,12 +1,14 @@
 // The list of the newest public pastes: how lists are merged, and when pastes
 // expire.
 
+// Listed has the fields of a paste that order a list and end the paste's time in it.
 export interface Listed {
   id: string;
   createdAt: string;
   expiresAt: string | null;
 }
 
+// pasteId matches the id of a paste.
 export const pasteId = /^p:[0-9a-f]{32}$/;
 
 // rawAddress returns the address of the plain text of a paste.
@@ -22,6 +24,7 @@ export function joinPastes<Paste extends Listed>(held: readonly Paste[], more: r
 // Times have a fixed number of digits, so they compare as text.
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
+// hasExpired reports whether a paste has expired at a time, in milliseconds since 1970.
 export function hasExpired({ expiresAt }: Pick<Listed, 'expiresAt'>, now: number): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= now;
 }

@@ -46,6 +46,7 @@ interface OfId {
   item?: undefined;
 }
 
+// LibraryPlace is a view of a library. shared includes the private items shared with the viewer.
 export interface LibraryPlace {
   name: 'library';
   id: string;
@@ -57,6 +58,8 @@ export interface LibraryPlace {
 }
 
 const root = '/app';
+
+// principalId and contentId match the ids of users and groups, and of items.
 export const principalId = /^[ug]:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/i;
 export const contentId = /^c:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/;
 

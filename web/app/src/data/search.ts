@@ -21,6 +21,7 @@ export interface Found<Edge> {
   cut: number;
 }
 
+// nothingFound is the state of a search at its start.
 export const nothingFound: Found<never> = { edges: [], endCursor: null, more: true, full: 0, cut: 0 };
 
 interface Search<Edge> {

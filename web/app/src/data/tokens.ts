@@ -1,8 +1,8 @@
-import type { GroupRole } from '../generated/operations.ts';
-
 // The claims of a bearer token. Only the gateway verifies a token; a client reads it to know in
 // which tenant to search for people, and which actions to offer.
+import type { GroupRole } from '../generated/operations.ts';
 
+// Claims are the claims that the client uses.
 export interface Claims {
   id: string;
   tenant: string;

@@ -75,7 +75,6 @@ function useGroup(id: string | null): GroupName | null {
   return (id && data?.group) || null;
 }
 
-// Where shows in which libraries the item will be.
 interface WhereProps {
   group: GroupName | null;
   shared: boolean;
@@ -83,6 +82,7 @@ interface WhereProps {
   faults: string[] | undefined;
 }
 
+// Where shows in which libraries the item will be.
 function Where({ group, shared, onChange, faults }: WhereProps) {
   if (!group) return <p className="hint">The item will be in your own library.</p>;
   return (

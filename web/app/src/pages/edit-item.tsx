@@ -110,9 +110,10 @@ interface MergedForm<Values> extends Merged<Values> {
   take: (name: keyof Values) => void;
 }
 
-// useMergedForm holds what a reader types into a form about an item, merged with the present
-// item. valuesOf(item) returns the fields of the form, sent(changes) converts them to the
-// input. save() sends the changes, and returns the payload, or null if something is wrong.
+// useMergedForm holds what a reader types into a form about an item, merged with the present item.
+// valuesOf(item) returns the values of the form's fields for an item, and sent(changes) converts
+// changed values to the input. save() sends the changes, and returns the payload, or null if
+// something is wrong.
 export function useMergedForm<Values extends EditableValues>(
   item: ItemFragment,
   submission: Pick<Submission<UpdateContentInput, UpdatedItem>, 'run'>,
@@ -165,8 +166,6 @@ function Overtaken({ fields: names }: { fields: (keyof Texts)[] }) {
   );
 }
 
-// FieldConflict lets the reader choose between two versions of one field. The
-// reader's own stays in the field above, where it can still be edited.
 interface FieldConflictProps {
   label: string;
   theirs: string | undefined;
@@ -174,6 +173,8 @@ interface FieldConflictProps {
   onTake: () => void;
 }
 
+// FieldConflict lets the reader choose between two versions of one field. The reader's own stays
+// in the field above, where it can still be edited.
 export function FieldConflict({ label, theirs, onKeep, onTake }: FieldConflictProps) {
   const choose = (act: () => void) => (event: MouseEvent) => {
     const form = event.currentTarget.closest('form');

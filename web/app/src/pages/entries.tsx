@@ -18,14 +18,16 @@ interface EntriesProps {
   library: LibraryEdges;
   ends: Ends;
   extend: (side: Side) => void;
+  // fresh are the ids of entries that have just arrived or moved. They are highlighted for a
+  // moment, after which onHighlightEnd is called.
   fresh: Set<string>;
-  onRested: (id: string) => void;
+  onHighlightEnd: (id: string) => void;
   busy: boolean;
 }
 
 const keys: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
-export function Entries({ place, fixed = false, library, ends, extend, fresh, onRested, busy }: EntriesProps) {
+export function Entries({ place, fixed = false, library, ends, extend, fresh, onHighlightEnd, busy }: EntriesProps) {
   const { go } = useNavigation();
   const list = useRef<HTMLDivElement>(null);
   const { edges, pageInfo } = library;
@@ -33,12 +35,12 @@ export function Entries({ place, fixed = false, library, ends, extend, fresh, on
   const days = useMemo(() => byDay(edges, (time) => dayOf(time, today)), [edges, today]);
   const [chosen, setChosen] = useState<string | null>(null);
   const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
-  const inOrder = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
+  const tabbable = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
 
   useInitialScroll(list, place.at, edges);
   useScrollAnchor(list, !pageInfo.hasPreviousPage);
   useFirstInView(list, (id) => {
-    const at = placeBefore(library, id, place.at);
+    const at = cursorBefore(library, id, place.at);
     if (!fixed && at !== place.at) go({ ...place, at }, { replace: true });
   });
 
@@ -69,10 +71,10 @@ export function Entries({ place, fixed = false, library, ends, extend, fresh, on
                 place={{ ...place, item: node.id }}
                 open={place.item === node.id}
                 replace={Boolean(place.item)}
-                inOrder={node.id === inOrder}
+                tabbable={node.id === tabbable}
                 fresh={fresh.has(node.id)}
                 onChoose={() => setChosen(node.id)}
-                onRested={onRested}
+                onHighlightEnd={onHighlightEnd}
               />
             ))}
           </ol>
@@ -88,23 +90,23 @@ interface EntryProps {
   place: LibraryPlace;
   open: boolean;
   replace: boolean;
-  inOrder: boolean;
+  tabbable: boolean;
   fresh: boolean;
   onChoose: () => void;
-  onRested: (id: string) => void;
+  onHighlightEnd: (id: string) => void;
 }
 
-function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested }: EntryProps) {
+function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighlightEnd }: EntryProps) {
   const about = useMemo(() => excerpt(item.description ?? ''), [item.description]);
   return (
-    <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onRested(item.id)}>
+    <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onHighlightEnd(item.id)}>
       <article>
         <time className="entry-time" dateTime={item.lastModified}>
           {clockOf(item.lastModified)}
         </time>
         <div className="entry-text">
           <h3>
-            <To place={place} opened replace={replace} tabIndex={inOrder ? 0 : -1} aria-current={open ? 'true' : undefined} onFocus={onChoose}>
+            <To place={place} opened replace={replace} tabIndex={tabbable ? 0 : -1} aria-current={open ? 'true' : undefined} onFocus={onChoose}>
               {item.title}
             </To>
           </h3>
@@ -122,7 +124,7 @@ function Entry({ item, place, open, replace, inOrder, fresh, onChoose, onRested 
   );
 }
 
-// useToday returns a time of the present day, and a new one when the day is over.
+// useToday returns a time of the present day, and renders again when the day is over.
 function useToday() {
   const [today, setToday] = useState(() => new Date());
   useEffect(() => {
@@ -162,9 +164,9 @@ function End({ side, state, extend, changes }: { side: Side; state: EndState; ex
   );
 }
 
-// useInitialScroll scrolls, once, to the entry after the cursor in the address.
 type List = RefObject<HTMLElement | null>;
 
+// useInitialScroll scrolls, once, to the entry after the cursor in the address.
 function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['edges']) {
   const begun = useRef(false);
   useLayoutEffect(() => {
@@ -176,10 +178,10 @@ function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['ed
   });
 }
 
-// placeBefore returns the cursor of the entry before an entry, from which the list
-// starts with it; null at the beginning of the library. If the entry before it was
-// not read, it returns otherwise.
-function placeBefore({ edges, pageInfo }: LibraryEdges, id: string, otherwise: string | null): string | null {
+// cursorBefore returns the cursor of the entry before another one, after which a list starts with
+// the latter; null at the beginning of the library. If the entry before was not read, it returns
+// otherwise.
+function cursorBefore({ edges, pageInfo }: LibraryEdges, id: string, otherwise: string | null): string | null {
   const index = edges.findIndex(({ node }) => node.id === id);
   const before = edges[index - 1];
   if (before) return before.cursor;

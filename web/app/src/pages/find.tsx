@@ -7,7 +7,7 @@ import { FindPrincipalsDocument, type FindPrincipalsQuery } from '../generated/o
 import { principalId, type OpenPlace } from '../data/routes.ts';
 import { Search, VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
-import { useSettled } from '../ui/people-picker.tsx';
+import { useDebounced } from '../ui/people-picker.tsx';
 import { useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/states.tsx';
 import { foundOf, kindOfPrincipal, visibilityName } from '../ui/words.ts';
@@ -21,7 +21,7 @@ export function FindPage({ q }: { q: string }) {
   const signedIn = claims !== null;
   const { go } = useNavigation();
   const [text, setText] = useState(q);
-  const prefix = useSettled(text.trim());
+  const prefix = useDebounced(text.trim());
   useTitle('Search');
 
   // The address follows what is typed; if the address itself changes, by a link or by going

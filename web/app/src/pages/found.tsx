@@ -56,7 +56,7 @@ export function FoundEntries({ ref, field, view, place, principal, onLive }: Fou
           ends={{ previous: 'done', next: state === 'enough' ? 'idle' : state === 'searching' ? 'loading' : 'done' }}
           extend={goOn}
           fresh={none}
-          onRested={() => {}}
+          onHighlightEnd={() => {}}
           busy={state === 'searching'}
         />
       )}
@@ -65,9 +65,9 @@ export function FoundEntries({ ref, field, view, place, principal, onLive }: Fou
       {state !== 'failed' && search.outdated && (
         <p className="outdated" role="status">
           The library has changed since this search.
-          <PassingButton field={field} onClick={again}>
+          <TransientButton field={field} onClick={again}>
             Search again
-          </PassingButton>
+          </TransientButton>
         </p>
       )}
     </section>
@@ -87,17 +87,17 @@ function Progress({ search, principal, field }: { search: Search; principal: Own
       </p>
       {searching && <progress aria-label="Part of the library that was searched" value={part ?? undefined} max={1} />}
       {((searching && found.cut > 0) || state === 'stopped') && (
-        <PassingButton field={field} onClick={searching ? stop : goOn}>
+        <TransientButton field={field} onClick={searching ? stop : goOn}>
           {searching ? 'Stop' : 'Continue the search'}
-        </PassingButton>
+        </TransientButton>
       )}
     </div>
   );
 }
 
-// PassingButton is a button that disappears by itself. If it has focus then, focus moves to the
-// search field.
-function PassingButton({ field, onClick, children }: { field: FieldRef; onClick: () => void; children: string }) {
+// TransientButton is a button that disappears by itself. If it has focus at that moment, focus
+// moves to the search field.
+function TransientButton({ field, onClick, children }: { field: FieldRef; onClick: () => void; children: string }) {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     const element = button.current;
@@ -131,9 +131,9 @@ function NoMatches({ place, field }: { place: LibraryPlace; field: FieldRef }) {
   return (
     <Empty heading="No matches">
       <p>Each word must match the beginning of a word in the title or description. Items that you cannot see are not found.</p>
-      <PassingButton field={field} onClick={() => go({ ...place, filter: noFilter })}>
+      <TransientButton field={field} onClick={() => go({ ...place, filter: noFilter })}>
         Clear the search
-      </PassingButton>
+      </TransientButton>
     </Empty>
   );
 }

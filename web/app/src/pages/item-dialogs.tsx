@@ -118,9 +118,9 @@ export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone
   );
 }
 
-// changesOf returns the differences between two versions of an item, as [name, new value].
 type NewValue = [name: string, value: string | null];
 
+// changesOf returns the values of an item that differ from an earlier version, with their names.
 function changesOf(before: ItemFragment, now: ItemFragment): NewValue[] {
   const of = ({ title, link, description, visibility, tenant }: ItemFragment): Record<string, string | null> => ({ title, link, description, visibility: visibilityName(visibility, tenant) });
   const [old, values] = [of(before), of(now)];

@@ -18,7 +18,7 @@ import { useCopyLink } from '../ui/copy-link.tsx';
 import { useOpening, type Opening } from '../ui/dialog.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { Outward, VisibilityIcon } from '../ui/icons.tsx';
-import { AwayLink, Markdown } from '../ui/markdown.tsx';
+import { ExternalLink, Markdown } from '../ui/markdown.tsx';
 import { Members } from '../ui/members.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay } from '../ui/notices.tsx';
@@ -160,10 +160,10 @@ function ItemLink({ link }: { link: string | null }) {
   if (!link || !/^https?:\/\//i.test(link)) return null;
   return (
     <p className="item-link">
-      <AwayLink href={link}>
+      <ExternalLink href={link}>
         {link.replace(/^https?:\/\//i, '')}
         <Outward />
-      </AwayLink>
+      </ExternalLink>
     </p>
   );
 }

@@ -4,7 +4,7 @@ import { allKinds, allRoles, allVisibilities, isNarrow, longestText, noFilter, t
 import type { LibraryPlace } from '../data/routes.ts';
 import { Close, Search, VisibilityIcon } from '../ui/icons.tsx';
 import { useNavigation } from '../ui/navigation.tsx';
-import { useSettled } from '../ui/people-picker.tsx';
+import { useDebounced } from '../ui/people-picker.tsx';
 import { useMe } from '../ui/session.tsx';
 import { kindsName, roleName, visibilityName } from '../ui/words.ts';
 import type { Owner } from './library-head.tsx';
@@ -21,7 +21,7 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   const me = useMe();
   const { filter } = place;
   const [text, setText] = useState(filter.text);
-  const settled = useSettled(text.trim());
+  const debounced = useDebounced(text.trim());
   const change = (next: Partial<Filter>) => go({ ...place, at: null, filter: { ...filter, text: text.trim(), ...next } }, { replace: isNarrow(filter) });
 
   // clear changes a filter by a button that disappears with it.
@@ -37,12 +37,12 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
     if (text.trim() !== filter.text) setText(filter.text);
   }
   useEffect(() => {
-    if (settled === filter.text || settled !== text.trim()) return;
-    setKnown(settled);
-    change({ text: settled });
+    if (debounced === filter.text || debounced !== text.trim()) return;
+    setKnown(debounced);
+    change({ text: debounced });
     // Only once the reader has stopped typing. If the field was cleared and has the same text again
-    // before that, settled has not changed, but the text has.
-  }, [settled, text]);
+    // before that, debounced has not changed, but text has.
+  }, [debounced, text]);
 
   const { bucket } = principal.library;
   const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared);

@@ -24,12 +24,13 @@ import { useChanges, useEntries } from './use-library.ts';
 
 interface LibraryPageProps {
   place: LibraryPlace;
-  made: string;
+  // createdId is the id of the item that was created last, or ''.
+  createdId: string;
   onSignIn: () => void;
   onCreate: () => void;
 }
 
-export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProps) {
+export function LibraryPage({ place, createdId, onSignIn, onCreate }: LibraryPageProps) {
   const { data, previousData, error, refetch } = useHead(place.id);
   const me = useMe();
   // What was read before is still shown if it cannot be read again.
@@ -45,32 +46,33 @@ export function LibraryPage({ place, made, onSignIn, onCreate }: LibraryPageProp
   if (unseen && !(place.item && seen.current)) return unseen;
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (!seen.current) return <Loading what="Loading..." lines={6} />;
-  return <Library place={place} principal={seen.current} unseen={unseen} made={made} error={error} refetchHead={refetch} onCreate={onCreate} />;
+  return <Library place={place} principal={seen.current} unseen={unseen} createdId={createdId} error={error} refetchHead={refetch} onCreate={onCreate} />;
 }
 
-// Library has a head, the shelf with the entries below it, and the open item next to both.
-// Another view of the library replaces only the shelf, so that focus stays. unseen is shown
-// instead of a library that the reader may no longer see.
 interface LibraryProps {
   place: LibraryPlace;
   principal: Owner;
   unseen: ReactNode;
-  made: string;
+  createdId: string;
   error: unknown;
   refetchHead: () => Promise<unknown>;
   onCreate: () => void;
 }
 
-const nowhere = { away: false, updates: 0 };
+// noJump is the state of a list that has no button to its newest end.
+const noJump = { away: false, updates: 0 };
 
-function Library({ place, principal, unseen, made, error, refetchHead, onCreate }: LibraryProps) {
+// Library has a head, the entries below it, and the open item next to both. Another view of the
+// library replaces only the entries, so that focus stays. unseen is shown instead of a library that
+// the reader may no longer see.
+function Library({ place, principal, unseen, createdId, error, refetchHead, onCreate }: LibraryProps) {
   const wide = useWide();
   const list = useRef<HTMLDivElement>(null);
-  const shelf = useRef<ShelfHandle>(null);
+  const liveEntries = useRef<LiveEntriesHandle>(null);
   const results = useRef<FoundHandle>(null);
   const field = useRef<HTMLInputElement>(null);
   const [live, setLive] = useState<LiveState | ''>('');
-  const [newest, setNewest] = useState(nowhere);
+  const [newest, setNewest] = useState(noJump);
   const searching = isNarrow(place.filter);
   return (
     <div className={place.item ? 'layout layout-open' : 'layout'}>
@@ -80,7 +82,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
             <LibraryHead principal={principal} place={place} live={live} />
             {(searching || principal.library.count.value > 0) && <LibrarySearch field={field} principal={principal} place={place} />}
             {error !== undefined && <Outdated error={error} onRetry={() => refetchHead()} />}
-            <LibraryBar principal={principal} place={place} jump={{ ...(searching ? nowhere : newest), toNewest: () => shelf.current?.toNewest() }} />
+            <LibraryBar principal={principal} place={place} jump={{ ...(searching ? noJump : newest), toNewest: () => liveEntries.current?.toNewest() }} />
             {searching ? (
               <FoundEntries
                 key={JSON.stringify([place.oldestFirst, place.shared, place.filter])}
@@ -92,16 +94,16 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
                 onLive={setLive}
               />
             ) : (
-              <Shelf
+              <LiveEntries
                 key={`${place.oldestFirst} ${place.shared}`}
-                ref={shelf}
+                ref={liveEntries}
                 place={place}
                 principal={principal}
                 list={list}
                 live={live}
                 onLive={setLive}
                 onNewest={setNewest}
-                made={made}
+                createdId={createdId}
                 refetchHead={refetchHead}
                 onCreate={onCreate}
               />
@@ -109,7 +111,7 @@ function Library({ place, principal, unseen, made, error, refetchHead, onCreate 
           </>
         )}
       </div>
-      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => (shelf.current ?? results.current)?.changed(gone)} />}
+      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => (liveEntries.current ?? results.current)?.changed(gone)} />}
     </div>
   );
 }
@@ -119,39 +121,39 @@ function viewOf(place: LibraryPlace): View {
   return { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
 }
 
-// ShelfHandle has the functions of the list that other components call.
-interface ShelfHandle {
+// LiveEntriesHandle has the functions of LiveEntries that other components call.
+interface LiveEntriesHandle {
   changed(gone?: string): void;
   toNewest(): Promise<void>;
 }
 
-interface ShelfProps {
-  ref: Ref<ShelfHandle>;
+interface LiveEntriesProps {
+  ref: Ref<LiveEntriesHandle>;
   place: LibraryPlace;
   principal: Owner;
   list: RefObject<HTMLElement | null>;
   live: LiveState | '';
   onLive: (live: LiveState | '') => void;
   onNewest: (newest: { away: boolean; updates: number }) => void;
-  made: string;
+  createdId: string;
   refetchHead: () => Promise<unknown>;
   onCreate: () => void;
 }
 
-// Shelf is the list of the entries in one view. A component that changes an item calls
-// changed(), with the item's id if it has left this library.
-function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refetchHead, onCreate }: ShelfProps) {
+// LiveEntries shows the entries of one view, and keeps them up to date. A component that changes an
+// item calls changed(), with the item's id if it has left this library.
+function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, createdId, refetchHead, onCreate }: LiveEntriesProps) {
   const client = useApolloClient();
   const say = useSay();
   const online = useOnline();
   const view = viewOf(place);
-  const { library, error, retry, reread, keeping, lostPlace, extend, ends } = useEntries(view, place.at);
+  const { library, error, retry, reread, keeping, lostPosition, extend, ends } = useEntries(view, place.at);
   const updates = useUpdates(place, library !== undefined && !library.pageInfo.hasPreviousPage);
   useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: updates.changed });
 
   useEffect(() => {
-    if (lostPlace) say('That position no longer exists. Showing the start of the library.');
-  }, [lostPlace, say]);
+    if (lostPosition) say('That position no longer exists. Showing the start of the library.');
+  }, [lostPosition, say]);
 
   const notRead = (fault: unknown) => say(`Could not reload the library. ${explain(fault, { online }).text}`);
   // While live, the reader's own changes arrive as events, like those of others.
@@ -163,11 +165,11 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
   useImperativeHandle(ref, () => ({ changed, toNewest }));
   const away = useAway(library, place.oldestFirst);
   useEffect(() => onNewest({ away, updates: updates.count }), [onNewest, away, updates.count]);
-  const known = useRef(made);
+  const known = useRef(createdId);
   useEffect(() => {
-    if (known.current !== made) changed();
-    known.current = made;
-  }, [made]);
+    if (known.current !== createdId) changed();
+    known.current = createdId;
+  }, [createdId]);
 
   const none = library && library.edges.length === 0 && ends.next === 'done' && ends.previous === 'done';
   return (
@@ -175,7 +177,7 @@ function Shelf({ ref, place, principal, list, live, onLive, onNewest, made, refe
       {!library && error && <Failed error={error} onRetry={retry} heading="Could not load the items" />}
       {!library && !error && <Loading what="Loading..." lines={8} />}
       {none && <NoEntries principal={principal} onCreate={onCreate} />}
-      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={updates.fresh} onRested={updates.rested} busy={ends.next === 'loading'} />}
+      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={updates.fresh} onHighlightEnd={updates.highlightEnded} busy={ends.next === 'loading'} />}
     </>
   );
 }
@@ -195,7 +197,6 @@ function NoEntries({ principal, onCreate }: { principal: Owner; onCreate: () => 
   );
 }
 
-// OpenItem shows the open item: next to the list if there is enough space, otherwise over it.
 interface OpenItemProps {
   id: string;
   place: LibraryPlace;
@@ -204,6 +205,7 @@ interface OpenItemProps {
   onChanged: (gone?: string) => void;
 }
 
+// OpenItem shows the open item: next to the list if there is enough space, otherwise over it.
 function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   const { claims } = useSession();
   const { close } = useNavigation();
@@ -241,8 +243,8 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   );
 }
 
-// useUpdates keeps which entries have just moved, and the number of changes at the beginning of
-// the list while it was out of view.
+// useUpdates records which entries have just moved, and counts the changes at the beginning of the
+// list while that is out of view.
 function useUpdates(place: LibraryPlace, atBeginning: boolean) {
   const [fresh, setFresh] = useState(new Set<string>());
   const [count, setCount] = useState(0);
@@ -266,7 +268,7 @@ function useUpdates(place: LibraryPlace, atBeginning: boolean) {
     fresh,
     count,
     changed,
-    rested: (id: string) => setFresh((all) => new Set([...all].filter((other) => other !== id))),
+    highlightEnded: (id: string) => setFresh((all) => new Set([...all].filter((other) => other !== id))),
     read: () => setCount(0),
   };
 }

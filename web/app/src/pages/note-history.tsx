@@ -24,7 +24,7 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
   const list = useRef<HTMLOListElement>(null);
   const { nodes, error, hasMore, more, reread } = useHistory(textId);
   const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
-  const [made, setMade] = useState<number | null>(null);
+  const [madeCurrent, setMadeCurrent] = useState<number | null>(null);
   const [chosen, setChosen] = useState<{ from: number; to: number } | null>(null);
   const newest = nodes?.[0]?.number ?? 0;
   const pair = chosen ?? { from: Math.max(0, newest - 1), to: newest };
@@ -33,7 +33,7 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
     const { contentId, branch, locale } = textId;
     if (!(await submission.send({ contentId, branch, locale, number }))) return;
     say(`Revision ${number} is current now.`);
-    setMade(number);
+    setMadeCurrent(number);
     onChanged();
   };
   return (
@@ -46,7 +46,7 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
           <>
             <ol className="revisions" ref={list} aria-label="Revisions">
               {nodes.map((revision) => (
-                <RevisionLine key={revision.number} revision={made === null ? revision : { ...revision, isCurrent: revision.number === made }} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
+                <RevisionLine key={revision.number} revision={madeCurrent === null ? revision : { ...revision, isCurrent: revision.number === madeCurrent }} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
               ))}
             </ol>
             {hasMore && <ShowMore list={list} onMore={more} />}

@@ -26,8 +26,6 @@ export function useAway(library: LibraryEdges | undefined, oldestFirst: boolean)
   return Boolean(library) && away;
 }
 
-// useJump returns a function that scrolls to the newest end of a list and focuses
-// the item there. If the end is not loaded, it is read first.
 interface Jumping {
   place: LibraryPlace;
   library: LibraryEdges | undefined;
@@ -37,6 +35,8 @@ interface Jumping {
   onFailed: (fault: unknown) => void;
 }
 
+// useJump returns a function that scrolls to the newest end of a list and focuses the item there.
+// If the end is not loaded, it is read first.
 export function useJump({ place, library, reread, list, onArrived, onFailed }: Jumping): () => Promise<void> {
   const { go } = useNavigation();
   const waiting = useRef(false);

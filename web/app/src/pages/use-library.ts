@@ -1,11 +1,11 @@
-// One view of a library: its stretch of entries, how to extend it at either end, and its
-// changes meanwhile.
+// One view of a library: reading a range of its entries, extending the range at either end, and
+// following changes.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ApolloClient, DocumentNode } from '@apollo/client';
 import { useApolloClient, useQuery } from '@apollo/client/react';
-import { applyChange, heldView, settleView, type LibraryChange, type Outcome, type View } from '../data/cache.ts';
+import { applyChange, fillTimesOf, heldRange, type LibraryChange, type Outcome, type View } from '../data/cache.ts';
 import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type LibraryPageQuery } from '../generated/operations.ts';
-import { holdsPlace } from '../data/entries.ts';
+import { holdsPosition } from '../data/entries.ts';
 import { explain } from '../data/faults.ts';
 import { follow, type LiveState } from '../data/follow.ts';
 import { keepUp, type Keeping } from '../data/keep-up.ts';
@@ -16,7 +16,7 @@ import { useConnection } from '../ui/session.tsx';
 // computer, and four on a phone.
 const pageSize = 30;
 
-// LibraryEdges is the stretch of a library that is shown.
+// LibraryEdges are the entries of a library that are shown.
 export type LibraryEdges = NonNullable<LibraryPageQuery['principal']>['library'];
 
 export type Side = 'next' | 'previous';
@@ -28,22 +28,22 @@ export type Reread = (from?: 'here' | 'start' | 'end') => Promise<void>;
 // were read before are shown at once if they include that position.
 export function useEntries(view: View, at: string | null) {
   const client = useApolloClient();
-  const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPlace(heldView(client.cache, view), at) }));
+  const [begin] = useState(() => ({ after: at ?? undefined, held: holdsPosition(heldRange(client.cache, view), at) }));
   const [keeping] = useState(keepUp<LibraryChange>);
-  const [lostPlace, setLostPlace] = useState(false);
-  const variables = { ...view, first: pageSize, after: lostPlace ? undefined : begin.after };
+  const [lostPosition, setLostPosition] = useState(false);
+  const variables = { ...view, first: pageSize, after: lostPosition ? undefined : begin.after };
   const { data, error, refetch } = useQuery(LibraryPageDocument, {
     variables,
     fetchPolicy: begin.held ? 'cache-first' : 'network-only',
     nextFetchPolicy: 'cache-first',
   });
-  const hasBadCursor = error && explain(error).kind === 'cursor' && !lostPlace;
+  const hasBadCursor = error && explain(error).kind === 'cursor' && !lostPosition;
   useEffect(() => {
-    if (hasBadCursor) setLostPlace(true);
+    if (hasBadCursor) setLostPosition(true);
   }, [hasBadCursor]);
 
   // reread reads one page again and replaces all entries: the page at the reader's position
-  // ("here"), or the one at the start or the end of the library. If that fails the stretch is
+  // ("here"), or the one at the start or the end of the library. If that fails the range is
   // unchanged, and the caller gets the error.
   const { id, direction, shared } = view;
   const here = useRef(at);
@@ -66,13 +66,13 @@ export function useEntries(view: View, at: string | null) {
 
   const library = data?.principal?.library;
   useLayoutEffect(() => {
-    if (library) settleView(client.cache, { id, direction, shared });
+    if (library) fillTimesOf(client.cache, { id, direction, shared });
   }, [client, library, id, direction, shared]);
   const ends = useEnds({ view, library, reread });
-  return { library, error: hasBadCursor ? null : error, lostPlace, retry: () => refetch(), reread, keeping, ...ends };
+  return { library, error: hasBadCursor ? null : error, lostPosition, retry: () => refetch(), reread, keeping, ...ends };
 }
 
-// useEnds extends a stretch: extend('next') and extend('previous'). ends.next and ends.previous
+// useEnds extends a range: extend('next') and extend('previous'). ends.next and ends.previous
 // are 'idle', 'loading', 'failed' or, if there is no more, 'done'.
 function useEnds({ view, library, reread }: { view: View; library: LibraryEdges | undefined; reread: Reread }): { extend: (side: Side) => Promise<void>; ends: Ends } {
   const client = useApolloClient();
@@ -86,13 +86,13 @@ function useEnds({ view, library, reread }: { view: View; library: LibraryEdges 
       if (busy.current[side]) return;
       busy.current[side] = true;
       setGoing((all) => ({ ...all, [side]: 'loading' }));
-      const lostPlace = (error: unknown) => {
+      const rereadAtBadCursor = (error: unknown) => {
         if (explain(error).kind !== 'cursor') throw error;
         return reread();
       };
       let state: EndState = 'idle';
       try {
-        await readOn(client, ours, side).catch(lostPlace);
+        await readOn(client, ours, side).catch(rereadAtBadCursor);
       } catch {
         state = 'failed';
       }
@@ -109,11 +109,11 @@ function useEnds({ view, library, reread }: { view: View; library: LibraryEdges 
   return { extend, ends };
 }
 
-// readOn reads the page beyond an end of a stretch and joins it, unless a change
+// readOn reads the page beyond an end of a range and joins it, unless a change
 // has moved that end meanwhile.
 async function readOn(client: ApolloClient, view: View, side: Side) {
   const endOf = (): { first?: number; after?: string | null; last?: number; before?: string | null } => {
-    const pageInfo = heldView(client.cache, view)?.pageInfo;
+    const pageInfo = heldRange(client.cache, view)?.pageInfo;
     return side === 'next' ? { first: pageSize, after: pageInfo?.endCursor ?? null } : { last: pageSize, before: pageInfo?.startCursor ?? null };
   };
   const asked = endOf();
@@ -125,10 +125,9 @@ async function readOn(client: ApolloClient, view: View, side: Side) {
   }
 }
 
-const recount = 300;
+// recountDelay is how long after the last change the entries are counted again, in milliseconds.
+const recountDelay = 300;
 
-// useChanges follows a library while it is shown. It calls onLive with the state of the
-// connection, which is '' until there is one, and onChange with every change.
 interface Changes {
   view: View;
   ready: boolean;
@@ -138,6 +137,8 @@ interface Changes {
   onChange: (outcome: Outcome) => void;
 }
 
+// useChanges follows a library while it is shown. It calls onLive with the state of the
+// connection, which is '' until there is one, and onChange with every change.
 export function useChanges({ view, ready, reread, keeping, onLive, onChange }: Changes) {
   const client = useApolloClient();
   const { listen } = useConnection();
@@ -161,7 +162,7 @@ export function useChanges({ view, ready, reread, keeping, onLive, onChange }: C
     };
     const end = follow<LibraryChange>({
       subscribe: (after, sink) => listen(id, after, sink),
-      newest: () => heldView(client.cache, ours)?.newest ?? null,
+      newest: () => heldRange(client.cache, ours)?.newest ?? null,
       apply(change) {
         if (keeping.receive(change)) reread().catch(() => {});
       },
@@ -195,7 +196,7 @@ function countAfterChanges(client: ApolloClient) {
       clearTimeout(timer);
       timer = setTimeout(() => {
         client.refetchQueries({ include: [LibraryHeadDocument, ItemDocument].map(operationName) }).catch(() => {});
-      }, recount);
+      }, recountDelay);
     },
     stop: () => clearTimeout(timer),
   };

@@ -15,7 +15,7 @@ interface Held {
   pastes: readonly PasteSummaryFragment[];
   // after is the cursor of the next page; null: there is none.
   after: string | null;
-  // newest is the cursor from which new pastes are followed; null if there was none.
+  // newest is the cursor from which new pastes are followed; null if the list was empty.
   newest: string | null;
 }
 

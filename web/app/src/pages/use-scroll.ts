@@ -4,7 +4,9 @@ import { useCallback, useEffect, useLayoutEffect, useRef, type RefObject } from 
 
 type List = RefObject<HTMLElement | null>;
 
-const settledAfter = 150;
+// scrollEndDelay is how long after the last scroll event scrolling counts as ended, in
+// milliseconds.
+const scrollEndDelay = 150;
 
 // useScrollAnchor keeps the entries in view at their position when others are added or removed
 // above them. At the very beginning of a library it does not, so that new entries are seen.
@@ -45,9 +47,9 @@ export function useScrollAnchor(list: List, atBeginning: boolean) {
 }
 
 // useFirstInView reports, once the reader stops scrolling, which entry is the first in view.
-export function useFirstInView(list: List, onSettled: (id: string) => void) {
-  const latest = useRef(onSettled);
-  latest.current = onSettled;
+export function useFirstInView(list: List, onScrollEnd: (id: string) => void) {
+  const latest = useRef(onScrollEnd);
+  latest.current = onScrollEnd;
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const onScroll = () => {
@@ -55,7 +57,7 @@ export function useFirstInView(list: List, onSettled: (id: string) => void) {
       timer = setTimeout(() => {
         const first = entriesOf(list.current).find((element) => element.getBoundingClientRect().bottom > coveredAbove(element));
         if (first?.dataset.entry) latest.current(first.dataset.entry);
-      }, settledAfter);
+      }, scrollEndDelay);
     };
     addEventListener('scroll', onScroll, { passive: true });
     return () => {

@@ -1,5 +1,4 @@
-// Confirm asks before an action that is hard to undo. Focus starts on Cancel. Errors are shown
-// in the dialog, which stays open.
+// The dialog before an action that is hard to undo.
 import type { ReactNode } from 'react';
 import { Dialog, type FocusTarget } from './dialog.tsx';
 import { Actions, Form, type FormState } from './forms.tsx';
@@ -14,6 +13,8 @@ interface ConfirmProps {
   children: ReactNode;
 }
 
+// Confirm asks before an action that is hard to undo. Focus starts on Cancel. Errors are shown in
+// the dialog, which stays open.
 export function Confirm({ title, verb, submission, onConfirm, onClose, returnTo, children }: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose} returnTo={returnTo}>

@@ -12,6 +12,7 @@ export function useLeave() {
   return use(Leave);
 }
 
+// FocusTarget is an element that can get focus.
 export type FocusTarget = RefObject<HTMLElement | null>;
 
 interface DialogProps {
@@ -124,15 +125,16 @@ function Discard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => v
 
 const none = { name: '' as const };
 
-// useOpening holds which of several dialogs is open: its name, or ''. close() closes
-// only the dialog that was open when it was returned, because an answer may arrive
-// after another dialog was opened. It returns whether that dialog was still open.
+// Opening is what useOpening returns.
 export interface Opening<Name extends string> {
   open: Name | '';
   show: (name: Name) => void;
   close: () => boolean;
 }
 
+// useOpening holds which of several dialogs is open: its name, or ''. close() closes only the
+// dialog that was open when close was returned, because an answer may arrive after another dialog
+// was opened. It returns whether that dialog was still open.
 export function useOpening<Name extends string>(): Opening<Name> {
   const [opening, setOpening] = useState<{ name: Name | '' }>(none);
   const now = useRef<{ name: Name | '' }>(none);

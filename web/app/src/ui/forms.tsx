@@ -31,6 +31,7 @@ interface SubmissionState<Field extends string> extends FormState {
 
 type Post<Input, Reply> = (input: Input) => Promise<Reply>;
 
+// Submission is what useSubmit returns. clear() removes its errors.
 export interface Submission<Input, Reply, Field extends string = never> extends SubmissionState<Field> {
   run<Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>): Promise<Outcome | null>;
   send(input: Input): Promise<Reply | null>;
@@ -40,9 +41,9 @@ export interface Submission<Input, Reply, Field extends string = never> extends 
 const idle = { busy: false, faults: {}, userErrors: [], error: null };
 
 // useSubmit sends a mutation. send(input) returns the payload, or null after an error, which is in
-// the state. run(work) does the same for work(post), which may send more than once. A form that
-// is sent again after its answer was lost has the same idempotency key, so that nothing is done
-// twice. For inputs without such a key, keyed is false.
+// the state. run(work) does the same for work(post), which may send more than once. A form that is
+// sent again after its answer was lost has the same idempotency key, so that nothing is done twice.
+// keyed is false for inputs that have no such key.
 export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
   document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
   fields: readonly Field[] = [],
@@ -88,7 +89,6 @@ function useCurrent(error: Explanation | null): Explanation | null {
   return error;
 }
 
-// Form submits with Enter, and moves focus to the first field with an error.
 interface FormProps {
   onSubmit: () => void;
   submission: FormState;
@@ -96,6 +96,7 @@ interface FormProps {
   children: ReactNode;
 }
 
+// Form submits with Enter, and moves focus to the first field with an error.
 export function Form({ onSubmit, submission, actions, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [wrong, setWrong] = useState<WrongField[]>([]);

@@ -16,7 +16,7 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
     case null:
       return <Fragment>{inside}</Fragment>;
     case 'a':
-      return <AwayLink href={href}>{inside}</AwayLink>;
+      return <ExternalLink href={href}>{inside}</ExternalLink>;
     case 'table':
       // tabIndex lets the keyboard scroll it.
       return (
@@ -32,8 +32,8 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
   }
 }
 
-// AwayLink links to another site, without sending it the address of this page.
-export function AwayLink({ href, children }: { href: string | undefined; children: ReactNode }) {
+// ExternalLink links to another site, without sending it the address of this page.
+export function ExternalLink({ href, children }: { href: string | undefined; children: ReactNode }) {
   return (
     <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">
       {children}

@@ -4,14 +4,16 @@ import { addressOf, readAddress, samePage, type Destination, type Place } from '
 import { useProvided } from './provided.ts';
 import { unsavedGuard } from './unsaved.ts';
 
-interface Manner {
+// GoOptions are the options of a navigation: whether it replaces the current entry of the history,
+// and whether it opens the place on top of the current one.
+interface GoOptions {
   replace?: boolean | undefined;
   opened?: boolean | undefined;
 }
 
 interface NavigationValue {
   place: Place;
-  go: (next: Destination, manner?: Manner) => void;
+  go: (next: Destination, options?: GoOptions) => void;
   close: (below: Destination) => void;
 }
 
@@ -55,7 +57,7 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
 
   // go navigates to a place. opened marks a place that was opened on top of the former one, so
   // that closing it can go back.
-  const go = useCallback((next: Destination, { replace = false, opened = false }: Manner = {}) => {
+  const go = useCallback((next: Destination, { replace = false, opened = false }: GoOptions = {}) => {
     const from = here();
     const address = addressOf(next);
     const write = replace ? 'replaceState' : 'pushState';
@@ -84,7 +86,7 @@ export function useNavigation() {
 
 // To is a link to a place: it can be copied, opened in a new tab, and followed
 // without loading the page again.
-export function To({ place, replace, opened, children, ...rest }: Manner & { place: Destination } & AnchorHTMLAttributes<HTMLAnchorElement>) {
+export function To({ place, replace, opened, children, ...rest }: GoOptions & { place: Destination } & AnchorHTMLAttributes<HTMLAnchorElement>) {
   const { go } = useNavigation();
   const follow = (event: MouseEvent) => {
     const asUsual = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0;

@@ -25,10 +25,10 @@ export interface Person {
   displayName: string;
 }
 
-// Choosable is an option of the list. If whole is set it is a typed id, whose principal is looked
-// up when it is chosen.
+// Choosable is an option of the list. If isTypedId is set, it is an id that was typed, whose
+// principal is looked up when it is chosen.
 interface Choosable extends Person {
-  whole?: boolean;
+  isTypedId?: boolean;
 }
 
 type Change = (all: Person[]) => Person[];
@@ -89,14 +89,14 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
   const waiting = byId.looking || found.waiting;
   const state = byId.looking ? looking : found.state;
   const shown = open && text.trim() !== '';
-  const walked = useRef<HTMLLIElement>(null);
+  const activeOption = useRef<HTMLLIElement>(null);
   useEffect(() => {
-    walked.current?.scrollIntoView({ block: 'nearest' });
+    activeOption.current?.scrollIntoView({ block: 'nearest' });
   }, [active, shown]);
   const wrong = [...faults, ...(byId.fault ? [byId.fault] : [])];
 
   const add = async (option: Choosable) => {
-    const one = option.whole ? await byId.find(option.id) : option;
+    const one = option.isTypedId ? await byId.find(option.id) : option;
     if (!one) return;
     onChange((all) => (all.some(({ id }) => id === one.id) ? all : [...all, one]));
     setText('');
@@ -170,7 +170,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
             <li
               key={option.id}
               id={`${id}-${i}`}
-              ref={i === active ? walked : undefined}
+              ref={i === active ? activeOption : undefined}
               role="option"
               aria-selected={i === active}
               // Focus stays in the field: losing it would close the list before the click.
@@ -180,7 +180,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
               <Monogram id={option.id} name={option.displayName} />
               <span className="picker-found">
                 <span>{option.displayName}</span>
-                <small>{option.whole ? 'by this id' : option.id}</small>
+                <small>{option.isTypedId ? 'by this id' : option.id}</small>
               </span>
             </li>
           ))}
@@ -206,7 +206,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
 // starts with it, and the one with this id.
 function useOptions(tenant: string, text: string, chosen: Person[]) {
   const online = useOnline();
-  const prefix = useSettled(text.trim());
+  const prefix = useDebounced(text.trim());
   const { data, previousData, error, loading, refetch } = useQuery(FindPrincipalsDocument, {
     variables: { tenant, prefix, first: atOnce + chosen.length },
     skip: prefix === '' || principalId.test(prefix),
@@ -216,7 +216,7 @@ function useOptions(tenant: string, text: string, chosen: Person[]) {
   const taken = new Set(chosen.map((principal) => principal.id));
   const typed = text.trim().toLowerCase();
   const options: Choosable[] = principalId.test(typed)
-    ? [{ id: typed, displayName: typed, whole: true }]
+    ? [{ id: typed, displayName: typed, isTypedId: true }]
     : ((data ?? previousData)?.principals.edges ?? []).map(({ node }) => node);
   const left = options.filter((option) => !taken.has(option.id)).slice(0, atOnce);
   const waiting = !principalId.test(typed) && (loading || prefix !== text.trim());
@@ -227,14 +227,14 @@ function useOptions(tenant: string, text: string, chosen: Person[]) {
   return { options: error ? [] : left, state, waiting, more };
 }
 
-// useSettled returns a text once the reader has paused typing.
-export function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
+// useDebounced returns a text with a delay: it follows only once the reader has paused typing.
+export function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), typingPause);
+    const timer = setTimeout(() => setDebounced(text), typingPause);
     return () => clearTimeout(timer);
   }, [text]);
-  return settled;
+  return debounced;
 }
 
 // useLookUp looks up the id in the field. Results and errors for a former text are ignored.

@@ -1,7 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-// Whether the window is wide enough for an item next to its library. The style sheet has the same
-// width.
+// The style sheet has the same width.
 const wide = matchMedia('(min-width: 62rem)');
 
 function onChange(notify: () => void) {
@@ -9,6 +8,7 @@ function onChange(notify: () => void) {
   return () => wide.removeEventListener('change', notify);
 }
 
+// useWide reports whether the window is wide enough for an item next to its library.
 export function useWide() {
   return useSyncExternalStore(onChange, () => wide.matches);
 }
