@@ -297,10 +297,10 @@ export async function keptAfterFailure({ api, openAs }) {
   await entry(ann, 'Read since').waitFor();
   broken = false;
   headless = false;
-  for (let left = await ann.getByRole('button', { name: 'Try again' }).count(); left > 0; left -= 1) {
-    await ann.getByRole('button', { name: 'Try again' }).first().click();
-    await ann.waitForFunction((n) => document.querySelectorAll('.outdated').length < n, left);
-  }
+  // One button may refresh what both are for, so the second one may be gone before it is clicked.
+  const retry = ann.getByRole('button', { name: 'Try again' });
+  for (let tries = 0; tries < 5 && (await retry.count()) > 0; tries += 1) await retry.first().click({ timeout: 5000 }).catch(() => {});
+  await ann.waitForFunction(() => document.querySelectorAll('.outdated').length === 0);
   await ann.context().close();
 }
 
