@@ -42,10 +42,14 @@ func (b *statementCounts) add(stmt string, err error) {
 }
 
 // ObserveQuery implements the driver's QueryObserver.
-func (b *statementCounts) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { b.add(q.Statement, q.Err) }
+func (b *statementCounts) ObserveQuery(_ context.Context, q gocql.ObservedQuery) {
+	b.add(q.Statement, q.Err)
+}
 
 // ObserveBatch implements the driver's BatchObserver.
-func (b *statementCounts) ObserveBatch(_ context.Context, q gocql.ObservedBatch) { b.add(q.Statements[0], q.Err) }
+func (b *statementCounts) ObserveBatch(_ context.Context, q gocql.ObservedBatch) {
+	b.add(q.Statements[0], q.Err)
+}
 
 // take returns the counts since the last call, without those of in-flight lists, which background
 // work reads and writes too.

@@ -17,7 +17,9 @@ const bodyExtension = "carrel.body"
 
 // SetBody sets the Body to which the next answer of op is written. Without a Body, the answer is in
 // the Response and has no size limit.
-func SetBody(op *graphql.OperationContext, body *answer.Body) { op.Stats.SetExtension(bodyExtension, body) }
+func SetBody(op *graphql.OperationContext, body *answer.Body) {
+	op.Stats.SetExtension(bodyExtension, body)
+}
 
 // BodyOf returns the Body that SetBody has set for op, or nil.
 func BodyOf(op *graphql.OperationContext) *answer.Body {

@@ -142,7 +142,9 @@ const pagesExtension = "carrel.pages"
 
 // SetPages makes the operation share the Pages of its document. Without it, each operation compiles
 // its own.
-func SetPages(op *graphql.OperationContext, pages *Pages) { op.Stats.SetExtension(pagesExtension, pages) }
+func SetPages(op *graphql.OperationContext, pages *Pages) {
+	op.Stats.SetExtension(pagesExtension, pages)
+}
 
 // PagesOf returns the Pages of the operation, which Exec and Subscribe have set.
 func PagesOf(op *graphql.OperationContext) *Pages {

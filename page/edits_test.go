@@ -59,13 +59,21 @@ func TestEdits_ChangeHeadAndRows(t *testing.T) {
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000002/en=0,0,0; 4:0000000002/en/0000000000`},
 		{"another locale does not change the title", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "de"}, noRevisions, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000001/de=0,0,0; 4:0000000001/de/0000000000; visible [{de 0} {en 2}] "old"`},
-		{"a rollback does not change working", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, LocaleRow{7, 7, 7}, 2, row, "T"), nil },
+		{"a rollback does not change working", begun, func(e *edit) (any, error) {
+			return e.publish(branchLocale{1, "en"}, LocaleRow{7, 7, 7}, 2, row, "T"), nil
+		},
 			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
-		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, 2, row, "T"), nil },
+		{"publishing what is current changes nothing", begun, func(e *edit) (any, error) {
+			return e.publish(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, 2, row, "T"), nil
+		},
 			`false: own="en" last=2 current=1 working=1 open=0`},
-		{"publishing what is current changes an item with another title", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, 2, row, "U"), nil },
+		{"publishing what is current changes an item with another title", begun, func(e *edit) (any, error) {
+			return e.publish(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, 2, row, "U"), nil
+		},
 			`true: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=7,2,7; visible [{de 7} {en 2}] "T"; title="T"`},
-		{"publishing what is current in another locale does not change the title", begun, func(e *edit) (any, error) { return e.publish(branchLocale{1, "de"}, LocaleRow{7, 2, 7}, 2, row, "U"), nil },
+		{"publishing what is current in another locale does not change the title", begun, func(e *edit) (any, error) {
+			return e.publish(branchLocale{1, "de"}, LocaleRow{7, 2, 7}, 2, row, "U"), nil
+		},
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a branch begins with copies", begun, func(e *edit) (any, error) {
 			return e.branch(branchRow{CreatedAt: 5, CopiedFrom: 1}, []copied{{"de", row}, {"en", row}})

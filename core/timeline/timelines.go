@@ -31,7 +31,7 @@ func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
 		buckets: buckets{store: c.Store, rt: c.Runtime, remote: c.Remote, feeds: map[Feed]*known{}},
-		gaps:   gaps{feeds: map[Feed]*knownGaps{}},
+		gaps:    gaps{feeds: map[Feed]*knownGaps{}},
 	}
 }
 
