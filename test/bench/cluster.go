@@ -36,7 +36,7 @@ func clusterSections() []section {
 // clusterUpdates is how often one item is updated before its page is read again.
 const clusterUpdates = 50_000
 
-// startCluster starts the node, unless the flags name one that another bench started.
+// startCluster starts a node, or uses the cluster of CASSANDRA_HOSTS.
 func (o *options) startCluster(ctx context.Context) (stop func() error, err error) {
 	c, err := cassandratest.Start(ctx, 1)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *tally) take() (statements map[string]int, lwts int) {
 	return statements, lwts
 }
 
-// sum adds up the statements of some purposes, or of all but background work if there are
-// none.
+// sum adds up the statements of the given purposes. Without purposes, it adds up all statements
+// but those of background work.
 func sum(statements map[string]int, purposes ...string) (n int) {
 	for purpose, of := range statements {
 		listed := slices.Contains(purposes, purpose)
@@ -109,5 +109,5 @@ func (o *options) openCluster(ctx context.Context, keyspace string, counts *tall
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, store, backend.Config{Remote: true, Tuning: tuning})
+	return assemble(ctx, store, backend.Config{Remote: true, Tuning: tuning})
 }

@@ -12,7 +12,7 @@ const (
 	clusterScaleItems = 3_000
 )
 
-// scaleTables are those whose rows grow with users, items and members.
+// scaleTables are the tables that grow with users, items and members.
 var scaleTables = []string{
 	"principal", "principal_names", "content", "library_by_principal", "content_by_principal", "library_change",
 }
@@ -47,7 +47,7 @@ func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	if err := parallel(clusterScaleUsers, func(n int) error { return g.user(ctx, reader(n)) }); err != nil {
 		return err
 	}
-	if err := parallel(clusterScaleItems, func(n int) error { return g.crowded(ctx, n, 1, true) }); err != nil {
+	if err := parallel(clusterScaleItems, func(n int) error { return g.sharedItem(ctx, n, 1, true) }); err != nil {
 		return err
 	}
 	few, err := o.countTables(ctx, floor, keyspace)
@@ -56,7 +56,7 @@ func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	}
 	t.figure(fmt.Sprintf("%d users, %d items with one member", clusterScaleUsers, clusterScaleItems), "")
 	t.tables(few, nil)
-	err = parallel(scaleCrowds, func(n int) error { return g.crowded(ctx, clusterScaleItems+n, scaleMembers, true) })
+	err = parallel(scaleShared, func(n int) error { return g.sharedItem(ctx, clusterScaleItems+n, scaleMembers, true) })
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,11 @@ func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.figure(fmt.Sprintf("%d further items with %d members", scaleCrowds, scaleMembers), "")
+	t.figure(fmt.Sprintf("%d further items with %d members", scaleShared, scaleMembers), "")
 	t.tables(all, few)
 	item := float64(few["content"].data) / clusterScaleItems
-	crowd := float64(all["content"].data-few["content"].data) / scaleCrowds
-	member := (crowd - item) / (scaleMembers - 1)
+	shared := float64(all["content"].data-few["content"].data) / scaleShared
+	member := (shared - item) / (scaleMembers - 1)
 	t.figure("a header, a member row, before compression", fmt.Sprintf("%.0f, %.0f", item-member, member))
 	return nil
 }

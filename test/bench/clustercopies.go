@@ -21,16 +21,14 @@ const (
 	copyClients = 16 // the number of connections in the comparison of pages
 	copyRounds  = 5
 
-	// The required ratio of pages that copies serve to a slice alone, and of pages for
-	// which no copy serves any entry to pages of a gateway without copies.
-	wantedOfSlice  = 0.6
-	wantedWithout  = 0.8
-	wantedOfToday  = 8
-	wantedHits     = 0.97
-	wantedAPage    = 2.2 // statements
-	wantedCreators = 2.5 // likewise, with the creators of its items
-	warmUp         = 10 * time.Second
-	statementsEach = 1000 // the pages for which statements are counted
+	wantedOfSlice    = 0.6 // pages from copies, as a part of the throughput of the slice alone
+	wantedOfUncached = 8   // pages from copies, as a multiple of pages without a cache
+	wantedWithout    = 0.8 // pages that find no copy, as a part of pages without a cache
+	wantedHits       = 0.97
+	wantedAPage      = 2.2 // statements
+	wantedCreators   = 2.5 // statements of a page that includes the creators of its items
+	warmUp           = 10 * time.Second
+	statementsEach   = 1000 // the pages for which statements are counted
 )
 
 // copyTally counts how the entries of pages were served.
@@ -68,10 +66,11 @@ func (o *options) openCopying(ctx context.Context, keyspace string, counts *tall
 	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
 		return nil, err
 	}
-	return above(ctx, store, backend.Config{Remote: true, HeaderCache: c, Watch: watch})
+	return assemble(ctx, store, backend.Config{Remote: true, HeaderCache: c, Watch: watch})
 }
 
-// newest reads the newest page of a library as its owner does, and the creators of its items.
+// newest returns a function that reads the newest page of a library as its owner, and the creators
+// of its items if requested.
 func (g *gateway) newest(ctx context.Context, withCreators bool) func(owner principal.ID) error {
 	first := pageSize
 	return func(owner principal.ID) error {
@@ -140,21 +139,21 @@ func measureCopies(ctx context.Context, o *options, nodes int, t *table) error {
 		}
 	}
 	t.title("A page of 20 newest edges on Cassandra, %d node(s), %d at a time over %d libraries, medians of %d rounds",
-		nodes, copyClients, shelves, copyRounds)
-	copied, misses, today, slice, creators := pagers[0], pagers[1], pagers[2], pagers[3], pagers[4]
+		nodes, copyClients, libraryCount, copyRounds)
+	copied, misses, uncached, slice, creators := pagers[0], pagers[1], pagers[2], pagers[3], pagers[4]
 	for _, p := range pagers {
 		median := p.median()
 		t.figure(p.name, fmt.Sprintf("%.0f/s (%.0f to %.0f)", median, p.rates[0], p.rates[len(p.rates)-1]))
 	}
 	share := float64(hits.hits.Load()) / float64(max(1, hits.all.Load()))
-	t.atMost("entries served from copies", fmt.Sprintf("%.1f %%", 100*share), ">= 97 %", share >= wantedHits)
+	t.required("entries served from copies", fmt.Sprintf("%.1f %%", 100*share), ">= 97 %", share >= wantedHits)
 	least := func(what string, a, b, wanted float64) {
 		t.line("  "+what, "", fmt.Sprintf("%.2f x", a/b), fmt.Sprintf(">= %.4g x", wanted), verdict(a/b >= wanted))
 	}
 	least("from copies, of the slice alone", copied.median(), slice.median(), wantedOfSlice)
-	least("from copies, of pages without a cache", copied.median(), today.median(), wantedOfToday)
-	least("no copy serves, of pages without a cache", misses.median(), today.median(), wantedWithout)
-	for _, p := range []*pager{copied, creators, today} {
+	least("from copies, of pages without a cache", copied.median(), uncached.median(), wantedOfUncached)
+	least("no copy serves, of pages without a cache", misses.median(), uncached.median(), wantedWithout)
+	for _, p := range []*pager{copied, creators, uncached} {
 		n, err := p.statements()
 		if err != nil {
 			return err
@@ -192,14 +191,14 @@ func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) 
 			return nil, closeAll, err
 		}
 		open = append(open, func() { _ = g.close() })
-		for n := 0; i == 0 && n < shelves; n++ {
-			if err := g.shelf(ctx, shelfOwner(n), shelfSize); err != nil {
+		for n := 0; i == 0 && n < libraryCount; n++ {
+			if err := g.createLibrary(ctx, libraryOwner(n), librarySize); err != nil {
 				return nil, closeAll, err
 			}
 		}
 		all = append(all, &pager{name: c.name, page: g.newest(ctx, false), counts: counts})
 		if i == 0 {
-			creators = &pager{name: "and creators too", page: g.newest(ctx, true), counts: counts}
+			creators = &pager{name: "from copies, with creators", page: g.newest(ctx, true), counts: counts}
 		}
 	}
 	floor, err := newClusterFloor(o.hosts, keyspace)
@@ -222,12 +221,12 @@ func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) 
 func warm(p *pager, hits *copyTally) error {
 	for until := time.Now().Add(warmUp); time.Now().Before(until); {
 		before := hits.hits.Load()
-		for n := range shelves {
-			if err := p.page(shelfOwner(n)); err != nil {
+		for n := range libraryCount {
+			if err := p.page(libraryOwner(n)); err != nil {
 				return err
 			}
 		}
-		if hits.hits.Load()-before >= shelves*pageSize {
+		if hits.hits.Load()-before >= libraryCount*pageSize {
 			return nil
 		}
 	}
@@ -240,7 +239,7 @@ func (p *pager) rate() (float64, error) {
 	begin := time.Now()
 	err := parallelTasks(copyClients, func(int) error {
 		for time.Since(begin) < clusterFor {
-			if err := p.page(shelfOwner(int(n.Add(1)) % shelves)); err != nil {
+			if err := p.page(libraryOwner(int(n.Add(1)) % libraryCount)); err != nil {
 				return err
 			}
 		}
@@ -255,7 +254,7 @@ func (p *pager) statements() (float64, error) {
 	var n atomic.Int64
 	err := parallelTasks(copyClients, func(int) error {
 		for n.Add(1) <= statementsEach {
-			if err := p.page(shelfOwner(int(n.Load()) % shelves)); err != nil {
+			if err := p.page(libraryOwner(int(n.Load()) % libraryCount)); err != nil {
 				return err
 			}
 		}

@@ -17,8 +17,8 @@ import (
 
 // clusterFloor is a handler that answers only this page from Cassandra. It sends only the
 // statements that the page needs, in parallel where possible, by the same driver with the same
-// settings. It has no authentication,
-// visibility, GraphQL, sealed cursors, limits on requests in flight, or retries.
+// settings. It has no authentication, visibility, GraphQL, sealed cursors, limits on requests in
+// flight, or retries.
 type clusterFloor struct {
 	session *gocql.Session
 	pool    sync.Pool // of *[]byte
@@ -77,7 +77,8 @@ func together(n int, do func(i int) error) error {
 	return nil
 }
 
-// page makes the three rounds of statements that follow that for the owner.
+// page sends the statements in four rounds: for the owner; for the slice and the newest entry; for
+// the headers; and for their creators.
 func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]byte, error) {
 	if _, err := f.person(ctx, owner); err != nil {
 		return out, err
@@ -123,7 +124,7 @@ func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]by
 	return appendPage(out, items, entries, people, more), nil
 }
 
-// creators reads each user who has created an item once.
+// creators returns the creators of the items. It reads each creator only once.
 func (f *clusterFloor) creators(ctx context.Context, items []library.Content) ([]*principal.Header, error) {
 	people := make([]*principal.Header, len(items))
 	at := map[principal.ID]int{}

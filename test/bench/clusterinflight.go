@@ -25,8 +25,8 @@ func (w *listWriter) put(ctx context.Context, n int, block []byte) error {
 	return w.store.PutInFlightList(ctx, commit.InFlightList{ID: listID(n), Stamp: w.stamp.Add(1), Blocks: [][]byte{block}})
 }
 
-// measureInFlightPartition measures the load of one node by the partition of the
-// in-flight lists, with more lists than a test could start gateways.
+// measureInFlightPartition measures the load that the partition of the in-flight lists causes on
+// one node. It writes the lists itself, because that many gateways cannot be started here.
 func measureInFlightPartition(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "inflight")
 	if err != nil {
@@ -70,7 +70,7 @@ func (o *options) measureReads(ctx context.Context, t *table, w *listWriter, p *
 	if err := parallel(p.lists, func(n int) error { return w.put(ctx, n, block) }); err != nil {
 		return err
 	}
-	// This makes the store assume that no list has another form.
+	// After this read, the store knows that no list has the format of the former release.
 	if _, err := w.store.InFlightLists(ctx); err != nil {
 		return err
 	}

@@ -18,25 +18,25 @@ const (
 	// wantedThroughput is the required throughput of the gateway as a part of the
 	// handler's.
 	wantedThroughput = 0.9
-	// shelves is how many libraries the clients read.
-	shelves     = 64
-	shelfSize   = 60
-	clusterFor  = 2 * time.Second // a round
-	clusterTurn = 5               // rounds of each
+	// libraryCount is how many libraries the clients read.
+	libraryCount = 64
+	librarySize  = 60
+	clusterFor   = 2 * time.Second // a round
+	clusterTurn  = 5               // rounds of each
 )
 
-// clusterWidths are the numbers of connections at which both are measured. The one with
-// the highest throughput of the handler counts: with fewer, the cluster idles between two
-// pages; with more, only the latency grows. This number may change from run to run, so
-// the highest throughput of each is printed too.
+// clusterWidths are the numbers of connections at which gateway and handler are measured. The one
+// with the highest throughput of the handler counts: with fewer, the cluster idles between two
+// pages; with more, only the latency grows. This number may change from run to run, so the highest
+// throughput of each is printed too.
 var clusterWidths = []int{1, 4, 16, 64}
 
-func shelfOwner(n int) principal.ID {
-	return principal.UserID("bench", fmt.Sprintf("shelf%02d", n))
+func libraryOwner(n int) principal.ID {
+	return principal.UserID("bench", fmt.Sprintf("library%02d", n))
 }
 
-// measureClusterPages compares the gateway with the handler, both in one
-// process on one cluster, over HTTP and in turns.
+// measureClusterPages compares the gateway with clusterFloor. One process serves both over HTTP,
+// and they take turns.
 func measureClusterPages(ctx context.Context, o *options, t *table) error {
 	keyspace, err := o.newKeyspace(ctx, "page")
 	if err != nil {
@@ -48,8 +48,8 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer g.close()
-	for n := range shelves {
-		if err := g.shelf(ctx, shelfOwner(n), shelfSize); err != nil {
+	for n := range libraryCount {
+		if err := g.createLibrary(ctx, libraryOwner(n), librarySize); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 	t.title("A page of 20 edges with creator on Cassandra")
 	// The owner; the slice and the newest entry; 21 headers, one of which shows whether
 	// there are more; 20 creators.
-	t.atMost("statements of a page", fmt.Sprint(sent), "<= 44", sent <= 44)
+	t.required("statements of a page", fmt.Sprint(sent), "<= 44", sent <= 44)
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -71,28 +71,28 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 	}
 	defer child.stop()
 	first := strings.Fields(child.first)
-	if len(first) != 1+shelves {
+	if len(first) != 1+libraryCount {
 		return fmt.Errorf("the process to be measured said %.100q", child.first)
 	}
 	for _, c := range []struct {
-		title   string
-		shelves int
+		title     string
+		libraries int
 	}{
-		{"The same over HTTP, each connection at another library of %d", shelves},
-		{"The same over HTTP, all connections at %d library", 1},
+		{"The same over HTTP, each request for the next of %d libraries", libraryCount},
+		{"The same over HTTP, all requests for %d library", 1},
 	} {
-		t.title(c.title, c.shelves)
-		if err := child.compareThroughput(ctx, t, first[0], first[1:1+c.shelves]); err != nil {
+		t.title(c.title, c.libraries)
+		if err := child.compareThroughput(ctx, t, first[0], first[1:1+c.libraries]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// statementsOfPage returns the statements that a page sends. The scrubber also reads now
-// and then, so the lowest count of several pages is taken.
+// statementsOfPage returns how many statements a page sends. The scrubber also reads now and then,
+// so the lowest count of several pages is taken.
 func (g *gateway) statementsOfPage(ctx context.Context, counts *tally) (sent int, err error) {
-	once, err := g.viaEdge(ctx, place{owner: shelfOwner(0)})
+	once, err := g.viaEdge(ctx, pageSpec{owner: libraryOwner(0)})
 	if err != nil {
 		return 0, err
 	}
@@ -108,9 +108,8 @@ func (g *gateway) statementsOfPage(ctx context.Context, counts *tally) (sent int
 	return sent, nil
 }
 
-// serveCluster is the process that is measured: handler and gateway on one keyspace,
-// served by one net/http server. It prints its address and a token for the owner of each
-// shelf.
+// serveCluster serves the handler and the gateway on one keyspace, by one net/http server, for
+// another process to measure. It prints its address and a token for the owner of each library.
 func serveCluster(ctx context.Context, o *options) error {
 	g, err := o.openCluster(ctx, o.keyspace, nil, library.Tuning{})
 	if err != nil {
@@ -118,8 +117,8 @@ func serveCluster(ctx context.Context, o *options) error {
 	}
 	defer g.close()
 	var owners []principal.ID
-	for n := range shelves {
-		owners = append(owners, shelfOwner(n))
+	for n := range libraryCount {
+		owners = append(owners, libraryOwner(n))
 	}
 	h, tokens, err := g.handlerFor(owners...)
 	if err != nil {
@@ -136,17 +135,17 @@ func serveCluster(ctx context.Context, o *options) error {
 	return g.listen(ctx, mux, tokens...)
 }
 
-// compareThroughput measures both in turns at each number of connections.
+// compareThroughput measures the handler and the gateway in turns at each number of connections.
 func (p *process) compareThroughput(ctx context.Context, t *table, address string, tokens []string) error {
 	var next atomic.Int64
 	turn := func() int { return int(next.Add(1)) % len(tokens) }
 	bodies := make([]string, len(tokens))
 	for n := range bodies {
-		bodies[n] = pageBody(place{owner: shelfOwner(n)})
+		bodies[n] = pageBody(pageSpec{owner: libraryOwner(n)})
 	}
 	asks := [2]func() (*http.Request, error){
 		func() (*http.Request, error) {
-			return http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/floor?owner="+string(shelfOwner(turn())), nil)
+			return http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/floor?owner="+string(libraryOwner(turn())), nil)
 		},
 		func() (*http.Request, error) {
 			n := turn()

@@ -16,8 +16,8 @@ import (
 // idleGatewayFor is how long an unused gateway is observed.
 const idleGatewayFor = 30 * time.Second
 
-// Round trips of a compare-and-set: prepare with the read, propose, commit; the first version
-// of Cassandra's protocol reads by itself.
+// Round trips of a compare-and-set: prepare, which includes the read; propose; commit. In the first
+// version of Cassandra's Paxos protocol, the read is a round trip of its own.
 const (
 	paxosV2 = 3
 	paxosV1 = 4
@@ -41,12 +41,12 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	cache := listing.HeaderCache{Size: 1000, AlwaysOn: true}
-	g, err := above(ctx, store, backend.Config{Remote: true, HeaderCache: cache})
+	g, err := assemble(ctx, store, backend.Config{Remote: true, HeaderCache: cache})
 	if err != nil {
 		return err
 	}
 	defer g.close()
-	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
+	if err := g.createLibrary(ctx, mediumOwner, smallSize); err != nil {
 		return err
 	}
 	// The gateway does not know yet which other processes use the keyspace, so it uses no

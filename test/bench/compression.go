@@ -20,15 +20,15 @@ func measureCompression(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer g.close()
-	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
+	if err := g.createLibrary(ctx, mediumOwner, smallSize); err != nil {
 		return err
 	}
 	var plainBytes, bytes int
-	plain, err := g.viaEncoding(ctx, place{owner: mediumOwner}, "identity", &plainBytes)
+	plain, err := g.viaEncoding(ctx, pageSpec{owner: mediumOwner}, "identity", &plainBytes)
 	if err != nil {
 		return err
 	}
-	compressed, err := g.viaEncoding(ctx, place{owner: mediumOwner}, "gzip", &bytes)
+	compressed, err := g.viaEncoding(ctx, pageSpec{owner: mediumOwner}, "gzip", &bytes)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func measureCompression(ctx context.Context, o *options, t *table) error {
 
 // viaEncoding is viaEdge for a client that accepts an encoding. bytes is set to the size
 // of the response.
-func (g *gateway) viaEncoding(ctx context.Context, p place, encoding string, bytes *int) (func() error, error) {
+func (g *gateway) viaEncoding(ctx context.Context, p pageSpec, encoding string, bytes *int) (func() error, error) {
 	h, token, err := g.handler(p.owner)
 	if err != nil {
 		return nil, err

@@ -17,14 +17,14 @@ type counting struct {
 	commits       atomic.Int64 // conditional writes, each synced
 	inFlightLists atomic.Int64 // writes of the in-flight list
 	indexWrites   atomic.Int64 // calls
-	enforced      atomic.Int64 // member rows for which the index was updated
+	indexedRows   atomic.Int64 // member rows for which the index was updated
 	settles       atomic.Int64
 	pages         atomic.Int64 // of member rows
 	rows          atomic.Int64 // single rows read, without pages of member rows
 }
 
 func (c *counting) reset() {
-	for _, n := range []*atomic.Int64{&c.commits, &c.inFlightLists, &c.indexWrites, &c.enforced, &c.settles, &c.pages, &c.rows} {
+	for _, n := range []*atomic.Int64{&c.commits, &c.inFlightLists, &c.indexWrites, &c.indexedRows, &c.settles, &c.pages, &c.rows} {
 		n.Store(0)
 	}
 }
@@ -56,7 +56,7 @@ func (c *counting) Commit(ctx context.Context, commit *library.ContentCommit) (c
 // ApplyIndex implements library.ContentStore.
 func (c *counting) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	c.indexWrites.Add(1)
-	c.enforced.Add(int64(len(e.Rows)))
+	c.indexedRows.Add(int64(len(e.Rows)))
 	return c.Store.ApplyIndex(ctx, e)
 }
 

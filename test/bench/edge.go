@@ -34,14 +34,14 @@ func measureTransport(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer g.close()
-	if err := g.shelf(ctx, mediumOwner, smallSize); err != nil {
+	if err := g.createLibrary(ctx, mediumOwner, smallSize); err != nil {
 		return err
 	}
 	inside, err := g.viaPlan(ctx, mediumOwner)
 	if err != nil {
 		return err
 	}
-	whole, err := g.viaEdge(ctx, place{owner: mediumOwner})
+	whole, err := g.viaEdge(ctx, pageSpec{owner: mediumOwner})
 	if err != nil {
 		return err
 	}

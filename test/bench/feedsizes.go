@@ -15,8 +15,8 @@ const (
 	entryBytes = 64
 	// manyPastes is a number of pastes for the calculation only; they are not stored.
 	manyPastes = 10_000_000
-	// mostInPartition is how many entries a partition may have before the next day is spread
-	// over more of them.
+	// mostInPartition is how many entries a partition may have before the entries of the next day
+	// are spread over more partitions.
 	mostInPartition = 100_000
 )
 
@@ -75,8 +75,8 @@ func (g *gateway) printSizes(ctx context.Context, t *table) error {
 	}
 	perPartition := manyPastes / size.partitions
 	t.figure("partitions", fmt.Sprint(size.partitions))
-	t.atMost("entries in the largest", entries(size.largest), fmt.Sprintf("<= %d", mostInPartition), size.largest <= mostInPartition)
-	t.atMost(fmt.Sprintf("in each with %d pastes, calculated", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
+	t.required("entries in the largest", entries(size.largest), fmt.Sprintf("<= %d", mostInPartition), size.largest <= mostInPartition)
+	t.required(fmt.Sprintf("in each with %d pastes, calculated", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
 	return nil
 }
 

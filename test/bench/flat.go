@@ -21,9 +21,9 @@ const (
 	deepPage   = 5000
 )
 
-type namedPlace struct {
+type namedPage struct {
 	name string
-	at   place
+	at   pageSpec
 }
 
 // measureFlatness compares pages by the size of the library, by their depth in it, and by
@@ -47,16 +47,16 @@ func measureFlatness(ctx context.Context, o *options, t *table) error {
 	}
 	// Each page is compared with the first page of the smallest library, read in the same
 	// direction.
-	pages := []namedPlace{
-		{fmt.Sprintf("page 1 of %d entries", smallSize), place{owner: smallOwner}},
-		{fmt.Sprintf("page 1 of %d entries, newest first", smallSize), place{owner: smallOwner, descending: true}},
-		{fmt.Sprintf("page 1 of %d", mediumSize), place{owner: mediumOwner}},
-		{fmt.Sprintf("page %d of %d", mediumSize/pageSize/2, mediumSize), place{owner: mediumOwner, after: last}},
-		{fmt.Sprintf("page 1 of %d", o.entries), place{owner: largeOwner}},
-		{fmt.Sprintf("page 1 of %d, newest first", o.entries), place{owner: largeOwner, descending: true}},
-		{fmt.Sprintf("page %d of %d", deepPage, o.entries), place{owner: largeOwner, after: deep}},
+	pages := []namedPage{
+		{fmt.Sprintf("page 1 of %d entries", smallSize), pageSpec{owner: smallOwner}},
+		{fmt.Sprintf("page 1 of %d entries, newest first", smallSize), pageSpec{owner: smallOwner, descending: true}},
+		{fmt.Sprintf("page 1 of %d", mediumSize), pageSpec{owner: mediumOwner}},
+		{fmt.Sprintf("page %d of %d", mediumSize/pageSize/2, mediumSize), pageSpec{owner: mediumOwner, after: last}},
+		{fmt.Sprintf("page 1 of %d", o.entries), pageSpec{owner: largeOwner}},
+		{fmt.Sprintf("page 1 of %d, newest first", o.entries), pageSpec{owner: largeOwner, descending: true}},
+		{fmt.Sprintf("page %d of %d", deepPage, o.entries), pageSpec{owner: largeOwner, after: deep}},
 	}
-	if err := g.measurePlaces(ctx, o, t, pages); err != nil {
+	if err := g.comparePages(ctx, o, t, pages); err != nil {
 		return err
 	}
 	if err := g.close(); err != nil {
@@ -65,8 +65,8 @@ func measureFlatness(ctx context.Context, o *options, t *table) error {
 	return measureUpdated(ctx, o, t)
 }
 
-// measurePlaces compares pages at different positions of one store.
-func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages []namedPlace) error {
+// comparePages compares pages at different positions of one store.
+func (g *gateway) comparePages(ctx context.Context, o *options, t *table, pages []namedPage) error {
 	var subjects []subject
 	for _, p := range pages {
 		once, err := g.viaEdge(ctx, p.at)
@@ -75,11 +75,11 @@ func (g *gateway) measurePlaces(ctx context.Context, o *options, t *table, pages
 		}
 		subjects = append(subjects, subject{p.name, once})
 	}
-	walk, err := g.walk(ctx, largeOwner)
+	next, err := g.nextPages(ctx, largeOwner)
 	if err != nil {
 		return err
 	}
-	costs, err := compare(append(subjects, subject{"walk", walk})...)
+	costs, err := compare(append(subjects, subject{"next pages", next})...)
 	if err != nil {
 		return err
 	}
@@ -117,14 +117,15 @@ func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (
 	return *q.After, nil
 }
 
-// walk reads the next page in each call, starting with the first one.
-func (g *gateway) walk(ctx context.Context, owner principal.ID) (func() error, error) {
+// nextPages returns a function that reads the next page of a library in each call, and starts again
+// after the last one.
+func (g *gateway) nextPages(ctx context.Context, owner principal.ID) (func() error, error) {
 	h, token, err := g.handler(owner)
 	if err != nil {
 		return nil, err
 	}
 	w := newSink()
-	at := place{owner: owner}
+	at := pageSpec{owner: owner}
 	return func() error {
 		r, err := newPageRequest(ctx, "http://gateway/graphql", token, pageBody(at))
 		if err != nil {
@@ -143,14 +144,12 @@ func (g *gateway) walk(ctx context.Context, owner principal.ID) (func() error, e
 	}, nil
 }
 
-// measureUpdated compares the newest page of a library one of whose items was updated
-// very often with that of an equal library without updates. It does so once as the
-// product does it, which holds an item that moves so often in place for a minute at a
-// time, and once with every update moving the item, which leaves as many dead rows
-// behind.
+// measureUpdated compares the newest pages of two equal libraries. In one of them, one item was
+// updated very often. It does so with the default tuning, by which such a hot item moves at most
+// once a minute, and with a tuning by which every update moves the item and leaves a dead row.
 func measureUpdated(ctx context.Context, o *options, t *table) error {
 	t.title("The newest page after updates of one item in it (CPU, the whole edge)")
-	untouched, err := o.shelved(ctx, "untouched", library.Tuning{})
+	untouched, err := o.createReopened(ctx, "untouched", library.Tuning{})
 	if err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func measureUpdated(ctx context.Context, o *options, t *table) error {
 		tuning library.Tuning
 	}{
 		{"by default", library.Tuning{}},
-		{"each of them moving it", library.Tuning{HotMoves: o.updates + 1, MaxUnsettled: 1 << 20}},
+		{"each of which moves the item", library.Tuning{HotMoves: o.updates + 1, MaxUnsettled: 1 << 20}},
 	} {
 		if err := o.measureUpdatedBy(ctx, t, untouched, way.name, way.tuning); err != nil {
 			return err
@@ -169,22 +168,22 @@ func measureUpdated(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-// shelved opens a store with one small library. It was closed in between, so that its
-// rows are in files, as in a store that has run for a while.
-func (o *options) shelved(ctx context.Context, name string, tuning library.Tuning) (*gateway, error) {
+// createReopened creates a store with one small library, closes it, and opens it again, so that
+// its rows are in files, as in a store that has run for a while.
+func (o *options) createReopened(ctx context.Context, name string, tuning library.Tuning) (*gateway, error) {
 	dir := filepath.Join(o.dir, name)
 	g, err := o.fresh(ctx, dir, tuning)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(g.shelf(ctx, smallOwner, smallSize), g.close()); err != nil {
+	if err := errors.Join(g.createLibrary(ctx, smallOwner, smallSize), g.close()); err != nil {
 		return nil, err
 	}
 	return open(ctx, dir, tuning)
 }
 
 func (o *options) measureUpdatedBy(ctx context.Context, t *table, untouched *gateway, name string, tuning library.Tuning) error {
-	g, err := o.shelved(ctx, "updated "+name, tuning)
+	g, err := o.createReopened(ctx, "updated "+name, tuning)
 	if err != nil {
 		return err
 	}
@@ -197,7 +196,7 @@ func (o *options) measureUpdatedBy(ctx context.Context, t *table, untouched *gat
 		}
 	}
 	took, spent := time.Since(begin), processCPU()-sent
-	newest := place{owner: smallOwner, descending: true}
+	newest := pageSpec{owner: smallOwner, descending: true}
 	usual, err := untouched.viaEdge(ctx, newest)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ const followerRounds = 8
 func measureFollowers(ctx context.Context, o *options, t *table) error {
 	t.title("Followers of one library, a viewer and a websocket or stream each (the built gateway)")
 	for _, n := range followerCounts {
-		for _, w := range ways() {
+		for _, w := range subscriberTransports() {
 			if w.sharing > 1 {
 				continue
 			}
@@ -31,7 +31,7 @@ func measureFollowers(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
-func (o *options) measureFollowersBy(ctx context.Context, n int, w way, t *table) error {
+func (o *options) measureFollowersBy(ctx context.Context, n int, w subscriberTransport, t *table) error {
 	dir := filepath.Join(o.dir, "followers")
 	g, err := o.fresh(ctx, storeIn(dir), library.Tuning{})
 	if err != nil {
@@ -59,7 +59,7 @@ func (o *options) measureFollowersBy(ctx context.Context, n int, w way, t *table
 		return err
 	}
 	p := &publisher{served: s, token: all[0].token, item: "followed", received: make(chan delivery, n), followers: n}
-	if p.audience, err = gather(ctx, s, w, all, p.hear); err != nil {
+	if p.audience, err = gather(ctx, s, w, all, p.receive); err != nil {
 		return err
 	}
 	defer p.leave()

@@ -48,12 +48,12 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	if err != nil {
 		return nil, err
 	}
-	return above(ctx, pebble, backend.Config{Tuning: tuning})
+	return assemble(ctx, pebble, backend.Config{Tuning: tuning})
 }
 
-// above assembles the domain on a store, and closes the store with itself. c contains
-// what is special about it.
-func above(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
+// assemble assembles the domain on a store. Closing the gateway also closes the store. c contains
+// the settings that differ from the defaults.
+func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
 	g := &gateway{store: store, counts: &counting{Store: store}, runtime: sched.NewReal(), stop: stop}
 	if err := g.connect(ctx, c); err != nil {

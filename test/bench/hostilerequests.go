@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A hostileRequest should cost next to nothing.
+// A hostile request is refused, which should cost next to nothing.
 type hostile struct {
 	name   string
 	body   []byte
@@ -23,7 +23,7 @@ type hostile struct {
 // largest body.
 func hostileRequests() []hostile {
 	var all []hostile
-	for _, list := range [][]hostile{hostileDocuments(), hostileNames(), hostileValues(), hostileBodies(), hostileHeads()} {
+	for _, list := range [][]hostile{hostileDocuments(), hostileNames(), hostileValues(), hostileBodies(), hostileHeaders()} {
 		all = append(all, list...)
 	}
 	return all
@@ -95,7 +95,7 @@ func hostileDocuments() []hostile {
 		refusedQuery("a field 4,000 times", "{viewer{"+strings.Repeat("id ", 4_000)+"}}", "TOKEN_LIMIT"),
 		refusedQuery("a field 1,500 times", "{viewer{"+strings.Repeat("id ", 1_500)+"}}", "DUPLICATE_LIMIT"),
 		refusedQuery("180 fragments that overlap", "{viewer{"+numbered(180, "...F# ")+"}}"+numbered(180, "fragment F# on User{id tenant} "), "DUPLICATE_LIMIT"),
-		refusedQuery("a connection with 150 other arguments", "{viewer{"+numbered(150, "library(first:#){bucket} ")+"}}", "DUPLICATE_LIMIT"),
+		refusedQuery("a connection with 150 different arguments", "{viewer{"+numbered(150, "library(first:#){bucket} ")+"}}", "DUPLICATE_LIMIT"),
 		refusedQuery("900 directives", "{viewer{id"+strings.Repeat("@x", 900)+"}}", "DIRECTIVE_LIMIT"),
 		refusedQuery("50 operations", numbered(50, "query Q#{viewer{id}} "), "OPERATION_LIMIT"),
 		refusedQuery("introspection", "{__schema{types{fields{type{fields{type{name}}}}}}}", "INTROSPECTION_DISABLED"),
@@ -157,8 +157,8 @@ func hostileBodies() []hostile {
 	}
 }
 
-// hostileHeads are refused before their bodies are read.
-func hostileHeads() []hostile {
+// hostileHeaders are refused before their bodies are read.
+func hostileHeaders() []hostile {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	_, _ = z.Write(make([]byte, 100<<20)) // writing to a buffer cannot fail

@@ -12,8 +12,8 @@ import (
 // A message is a hostile message over a websocket, with the expected answer.
 type message struct {
 	name, text string
-	// answer is a part of the answer, closed the code with which the socket is closed;
-	// only one of them is set.
+	// answer is a part of the expected answer, and closed is the code with which the socket is
+	// closed. Only one of them is set.
 	answer string
 	closed websocket.StatusCode
 }
@@ -27,7 +27,7 @@ func hostileMessages() []message {
 	const most = 1 << 20
 	return []message{
 		{name: "over a socket: a token of 900 KB", text: `{"type":"connection_init","payload":{"authorization":"Bearer ` + strings.Repeat("a", 900_000) + `"}}`, closed: 4403},
-		{name: "over a socket: 1 MB of no message", text: strings.Repeat("{", most-1), closed: 4400},
+		{name: "over a socket: 1 MB that is not a message", text: strings.Repeat("{", most-1), closed: 4400},
 		{name: "over a socket: more than 1 MB", text: strings.Repeat(" ", most+1), closed: websocket.StatusMessageTooBig},
 		{name: "over a socket: a ping of 1 MB", text: `{"type":"ping","payload":{"a":"` + strings.Repeat("a", most-100) + `"}}`, answer: "pong"},
 		{name: "over a socket: 1 MB query of spaces", text: subscribe(strings.Repeat(" ", most-200)), answer: "QUERY_TOO_LONG"},
@@ -35,9 +35,9 @@ func hostileMessages() []message {
 	}
 }
 
-// say sends the message over a new socket, or over the given one, and requires the
-// expected answer. It returns the socket as long as it is open.
-func (a *attacker) say(ctx context.Context, m message, over *websocket.Conn) (*websocket.Conn, error) {
+// sendMessage sends the message over the given socket, or over a new one if it is nil, and requires
+// the expected answer. It returns the socket, or nil if the socket is closed.
+func (a *attacker) sendMessage(ctx context.Context, m message, over *websocket.Conn) (*websocket.Conn, error) {
 	if over == nil {
 		conn, _, err := websocket.Dial(ctx, "ws://"+a.address+"/graphql", &websocket.DialOptions{HTTPClient: a.client, Subprotocols: []string{"graphql-transport-ws"}})
 		if err != nil {

@@ -13,9 +13,9 @@ type listLoad struct {
 	changes float64       // of items, per second
 	lasts   time.Duration // a change, from the acknowledged list to the end of its fan-out
 	write   time.Duration // one write of the list
-	pages   float64       // that need the set, per second
-	read    time.Duration // one read of the set
-	// interval is from the sending of a read to that of the next, at least.
+	pages   float64       // that need the set of in-flight changes, per second
+	read    time.Duration // one read of the set, which is in the lists of all gateways
+	// interval is the shortest time from the start of a read to the start of the next.
 	interval time.Duration
 }
 
@@ -42,14 +42,15 @@ func simulateInFlight(l listLoad, lasting time.Duration, seed uint64) listUse {
 	if w.written > 0 {
 		use.entries = float64(w.sum) / float64(w.written)
 	}
-	if w.gone > 0 {
-		use.listed = w.listed / time.Duration(w.gone)
+	if w.removed > 0 {
+		use.listed = w.listed / time.Duration(w.removed)
 	}
 	use.reads, use.waits = simulateReads(l, lasting, rand.New(rand.NewPCG(seed, 2)))
 	return use
 }
 
-// next returns the time of the next of independent events, perSecond of them on average.
+// next returns the time of the next event. Events are independent of each other, and perSecond of
+// them happen per second on average.
 func next(random *rand.Rand, now time.Duration, perSecond float64) time.Duration {
 	return now + time.Duration(random.ExpFloat64()/perSecond*float64(time.Second))
 }
@@ -94,8 +95,8 @@ type simulatedWriter struct {
 	wanted  bool // a change waits for another write
 	dirty   bool // changes were removed since the last write
 
-	written, sum, gone int
-	listed             time.Duration
+	written, sum, removed int
+	listed                time.Duration
 }
 
 func (w *simulatedWriter) run(lasting time.Duration) {
@@ -140,8 +141,8 @@ func (w *simulatedWriter) step(e simulatedEvent) {
 	}
 }
 
-// acknowledge records what readers see from now on: changes that this write contains
-// first may be decided, and those that it no longer contains are gone.
+// acknowledge records what readers see from now on. Changes that are in this write for the first
+// time may now be decided. Changes that it no longer contains are off the list.
 func (w *simulatedWriter) acknowledge(now time.Duration) {
 	for _, id := range w.copied {
 		if _, known := w.acked[id]; !known {
@@ -149,9 +150,9 @@ func (w *simulatedWriter) acknowledge(now time.Duration) {
 			w.add(now+w.load.lasts, changeEnds, id)
 		}
 	}
-	for id, since := range w.acked { // each by itself
+	for id, since := range w.acked { // the order does not matter
 		if !slices.Contains(w.copied, id) {
-			w.gone++
+			w.removed++
 			w.listed += now - since
 			delete(w.acked, id)
 		}
@@ -163,14 +164,14 @@ func (w *simulatedWriter) acknowledge(now time.Duration) {
 func simulateReads(l listLoad, lasting time.Duration, random *rand.Rand) (perSecond float64, waits time.Duration) {
 	reads, pages := 0, 0
 	var waited time.Duration
-	come := next(random, 0, l.pages)
-	for free, earliest := time.Duration(0), time.Duration(0); come < lasting; {
-		sent := max(free, come, earliest)
+	arrival := next(random, 0, l.pages)
+	for free, earliest := time.Duration(0), time.Duration(0); arrival < lasting; {
+		sent := max(free, arrival, earliest)
 		free, earliest = sent+l.read, sent+l.interval
 		reads++
-		for ; come <= sent && come < lasting; come = next(random, come, l.pages) {
+		for ; arrival <= sent && arrival < lasting; arrival = next(random, arrival, l.pages) {
 			pages++
-			waited += free - come
+			waited += free - arrival
 		}
 	}
 	if pages > 0 {

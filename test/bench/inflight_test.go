@@ -15,9 +15,10 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestSimulateInFlight_QuietGateway makes one change in ten seconds. A list is written when the
-// change starts, when a heartbeat finds it there, and when a heartbeat finds it gone.
-func TestSimulateInFlight_QuietGateway(t *testing.T) {
+// TestSimulateInFlight_QuietGatewayWritesOnlyForItsChange makes one change in ten seconds. The list
+// is written when the change starts, at each heartbeat while the change is on the list, and at the
+// heartbeat after it.
+func TestSimulateInFlight_QuietGatewayWritesOnlyForItsChange(t *testing.T) {
 	use := simulateInFlight(listLoad{
 		changes: 0.1, lasts: 1500 * time.Millisecond, write: time.Millisecond, pages: 1, read: time.Millisecond,
 	}, 100*simulated, 1)
@@ -29,9 +30,9 @@ func TestSimulateInFlight_QuietGateway(t *testing.T) {
 	near(t, "wait of a page in ms", use.waits.Seconds()*1e3, 1, 0.05)
 }
 
-// TestSimulateInFlight_BusyGateway checks that writes and reads do not overlap, however many
-// changes and pages arrive.
-func TestSimulateInFlight_BusyGateway(t *testing.T) {
+// TestSimulateInFlight_BusyGatewayOverlapsNoWritesOrReads checks that writes and reads do not
+// overlap, however many changes and pages arrive.
+func TestSimulateInFlight_BusyGatewayOverlapsNoWritesOrReads(t *testing.T) {
 	l := listLoad{
 		changes: 10_000, lasts: 22 * time.Millisecond, write: 5 * time.Millisecond,
 		pages: 10_000, read: 8 * time.Millisecond,
@@ -46,9 +47,9 @@ func TestSimulateInFlight_BusyGateway(t *testing.T) {
 	near(t, "wait of a page in ms", use.waits.Seconds()*1e3, 8*1.5, 0.05)
 }
 
-// TestSimulateInFlight_Interval checks that with an interval, reads happen at its rate, and a page
-// waits for half of it and for a read.
-func TestSimulateInFlight_Interval(t *testing.T) {
+// TestSimulateInFlight_IntervalLimitsReads checks that with an interval, reads happen at its rate,
+// and a page waits for half of it and for a read.
+func TestSimulateInFlight_IntervalLimitsReads(t *testing.T) {
 	l := listLoad{changes: 1, lasts: time.Millisecond, write: time.Millisecond, pages: 10_000, read: 8 * time.Millisecond}
 	l.interval = 20 * time.Millisecond
 	use := simulateInFlight(l, 30*time.Second, 1)
@@ -58,7 +59,7 @@ func TestSimulateInFlight_Interval(t *testing.T) {
 	near(t, "reads per second with a short interval", simulateInFlight(l, 30*time.Second, 1).reads, 125, 0.02)
 }
 
-func TestFitListCosts(t *testing.T) {
+func TestFitListCosts_FindsTheCostsBehindThreePoints(t *testing.T) {
 	want := listCosts{read: 100 * time.Microsecond, row: 5 * time.Microsecond, kib: 2 * time.Microsecond}
 	point := func(lists, entries int) readCost {
 		return readCost{lists, entries, want.readOf(lists, float64(listBytes(entries)))}
@@ -71,7 +72,7 @@ func TestFitListCosts(t *testing.T) {
 	}
 }
 
-func TestSimulateInFlight_IsReproducible(t *testing.T) {
+func TestSimulateInFlight_SameSeedGivesSameFigures(t *testing.T) {
 	l := listLoad{
 		changes: 50, lasts: 30 * time.Millisecond, write: 3 * time.Millisecond, pages: 300, read: 4 * time.Millisecond,
 	}

@@ -97,7 +97,7 @@ type inFlightTotal struct {
 	bytesRead float64 // of all of them in an answer
 	paced     readTotal
 	atOnce    readTotal // if each read starts when the previous one ends
-	split     float64   // cores of all replicas for that, if the lists were in manyParts partitions
+	split     float64   // cores of all replicas for atOnce, if the lists were in manyParts partitions
 	writing   float64   // cores of each replica
 }
 

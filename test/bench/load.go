@@ -23,8 +23,8 @@ const (
 	loadFor = 3 * time.Second
 )
 
-// serveLarge is the process that is measured over HTTP: floor and gateway on one store,
-// served by the same net/http server. It prints its address and a token.
+// serveLarge serves the floor and the gateway on one store, by the same net/http server, for
+// another process to measure. It prints its address and a token.
 func serveLarge(ctx context.Context, o *options) error {
 	g, err := open(ctx, o.largeDir(), library.Tuning{})
 	if err != nil {
@@ -59,7 +59,7 @@ func (g *gateway) listen(ctx context.Context, h http.Handler, tokens ...string) 
 	return nil
 }
 
-// measureOverHTTP starts such a process and requests pages from it.
+// measureOverHTTP starts a process that runs serveLarge, and requests pages from it.
 func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -75,7 +75,7 @@ func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 		return fmt.Errorf("the process to be measured said %q", child.first)
 	}
 	floorURL := "http://" + address + "/floor?owner=" + string(mediumOwner)
-	body := pageBody(place{owner: mediumOwner})
+	body := pageBody(pageSpec{owner: mediumOwner})
 	least, err := child.load(ctx, func() (*http.Request, error) {
 		return http.NewRequestWithContext(ctx, http.MethodGet, floorURL, nil)
 	})
@@ -90,9 +90,9 @@ func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 	}
 	t.title("The same over HTTP, with %d connections from another process (CPU of the gateway)", clients)
 	t.figure("floor", micros(least.cpu)+" CPU")
-	t.figure("floor, throughput beside its clients", perSecond(least))
+	t.figure("floor, throughput on the machine of its clients", perSecond(least))
 	t.ratio("the gateway", micros(page.cpu)+" CPU", ratio(page, least), wantedOverNet)
-	t.ratio("the gateway, throughput beside its clients", perSecond(page), float64(least.wall)/float64(page.wall), 0)
+	t.ratio("the gateway, throughput on the machine of its clients", perSecond(page), float64(least.wall)/float64(page.wall), 0)
 	return nil
 }
 

@@ -2,10 +2,10 @@
 // prints each figure next to the requirement: `make bench`, and for the edge `make
 // bench-edge`.
 //
-// Figures are the CPU time of the process, taken in turns, of the cheapest of several
-// rounds, so that a busy machine changes ratios little. It must not decide whether a
-// build is good: nothing here is a test, and nothing here fails because a machine is
-// slow.
+// Most figures are the CPU time of a process. Operations that are compared take turns for several
+// rounds, and the cheapest round of each counts, so that a busy machine changes ratios little. The
+// bench does not decide whether a build is good: it is not a test, and does not fail because a
+// machine is slow.
 package main
 
 import (
@@ -81,7 +81,7 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.edge, "edge", false, "measure the cost of the edge instead; sections: transport,compression,hostile,idle,event,followers")
 	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung,scale")
-	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other people instead")
+	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other projects instead")
 	flag.StringVar(&o.peersDir, "peers-dir", "test/bench/peers", "with -peers: the folder of these servers")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
 	flag.StringVar(&o.keyspace, "keyspace", "", "with -cluster -serve: the keyspace")

@@ -28,8 +28,8 @@ const pageQuery = `query Page($owner: ID!, $after: Cursor, $order: LibraryOrder)
 	edges { cursor node { id title link visibility lastModified createdBy { id displayName } } }
 	pageInfo { hasNextPage endCursor } } } }`
 
-// A place is the position of a page.
-type place struct {
+// A pageSpec says which page of which library to read.
+type pageSpec struct {
 	owner      principal.ID
 	after      string // a cursor; empty for the first page
 	descending bool
@@ -54,7 +54,7 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer g.close()
-	whole, err := g.viaEdge(ctx, place{owner: mediumOwner})
+	whole, err := g.viaEdge(ctx, pageSpec{owner: mediumOwner})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	}
 	costs, err := compare(
 		subject{"floor", g.viaFloor(ctx, mediumOwner)},
-		subject{"service", g.viaService(ctx, place{owner: mediumOwner})},
+		subject{"service", g.viaService(ctx, pageSpec{owner: mediumOwner})},
 		subject{"executor", inside},
 		subject{"plan", planned},
 		subject{"edge", whole},
@@ -129,7 +129,7 @@ func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error
 }
 
 // viaService reads a page from the domain, and seals the cursors of its response.
-func (g *gateway) viaService(ctx context.Context, p place) func() error {
+func (g *gateway) viaService(ctx context.Context, p pageSpec) func() error {
 	first, owner := pageSize, p.owner
 	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}, Descending: p.descending}
 	if p.after != "" {
@@ -219,7 +219,7 @@ func parsedPage(ctx context.Context, exec *executor.Executor, owner principal.ID
 }
 
 // viaEdge posts the query to the whole edge.
-func (g *gateway) viaEdge(ctx context.Context, p place) (func() error, error) {
+func (g *gateway) viaEdge(ctx context.Context, p pageSpec) (func() error, error) {
 	h, token, err := g.handler(p.owner)
 	if err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func (g *gateway) viaEdge(ctx context.Context, p place) (func() error, error) {
 }
 
 // pageBody returns the request for a page.
-func pageBody(p place) string {
+func pageBody(p pageSpec) string {
 	variables := map[string]any{"owner": p.owner}
 	if p.after != "" {
 		variables["after"] = p.after

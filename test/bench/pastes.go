@@ -165,9 +165,8 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	return nil
 }
 
-// measureEndedPastes reads the newest page of lists after very many pastes at the newest
-// end have expired, and after as many were made private. list creates a list to which
-// this is done.
+// measureEndedPastes reads the newest page of lists after very many pastes at the newest end have
+// expired, and after as many were made private. list creates a list for each of the two.
 func measureEndedPastes(ctx context.Context, t *table, untouched *gateway, of func(cost) time.Duration, list func(how string) (*gateway, error)) error {
 	usual, err := untouched.viaPastes(ctx, "")
 	if err != nil {

@@ -72,7 +72,7 @@ func exportForPeers(ctx context.Context, url string, owners []principal.ID, toke
 
 // readLibrary pages through a library. It also returns the request for the first page.
 func readLibrary(ctx context.Context, client *http.Client, url string, owner principal.ID, token string) (edges []peerEdge, first *pageRequest, err error) {
-	at := place{owner: owner}
+	at := pageSpec{owner: owner}
 	for range peerEntries { // a page has at least one
 		page := &pageRequest{token: token, body: pageBody(at)}
 		if page.want, err = page.send(ctx, client, url); err != nil {

@@ -21,7 +21,7 @@ const peerClients = 16
 // them up.
 type peerPlan struct {
 	rounds int
-	long   time.Duration // of a round of one peer, at most
+	long   time.Duration // the longest time of a round of one peer
 	most   int64         // requests in it
 }
 

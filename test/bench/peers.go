@@ -79,7 +79,7 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 	if err := printPeers(t.out, results); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.out, "\nload of the machine in the minute before, with what built the servers: %.2f\n", before)
+	_, err = fmt.Fprintf(t.out, "\nload of the machine in the minute before the start, including the build of the gateway: %.2f\n", before)
 	return err
 }
 
@@ -125,7 +125,7 @@ func (o *options) seedPeerLibraries(ctx context.Context, dir string) error {
 		return err
 	}
 	for n := range peerLibraries {
-		if err := g.shelf(ctx, peerOwner(n), peerEntries); err != nil {
+		if err := g.createLibrary(ctx, peerOwner(n), peerEntries); err != nil {
 			return errors.Join(err, g.close())
 		}
 	}
@@ -133,7 +133,7 @@ func (o *options) seedPeerLibraries(ctx context.Context, dir string) error {
 }
 
 // startPeers starts Carrel on the store in dir, and the peers on the data that Carrel
-// exports. It returns the peers that it has started even with an error.
+// exports. If it fails, it also returns the peers that it has started.
 func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*peer, []*pageRequest, error) {
 	if err := pin(ctx, os.Getpid(), serverCore); err != nil {
 		return nil, nil, err
@@ -173,7 +173,7 @@ func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*
 	} {
 		p, err := start(ctx, c.command[0], append(c.command[1:], data)...)
 		if err != nil {
-			return peers, nil, fmt.Errorf("%s: %w (npm ci in %s installs the peers of npm)", c.name, err, o.peersDir)
+			return peers, nil, fmt.Errorf("%s: %w (npm ci in %s installs the servers for Node)", c.name, err, o.peersDir)
 		}
 		peers = append(peers, &peer{c.name, p, p.first, bytes.Equal})
 	}

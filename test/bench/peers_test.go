@@ -39,9 +39,9 @@ func peersSchema(t *testing.T) *ast.Schema {
 	return schema
 }
 
-// TestPeersSchema_IsPartOfCarrels checks that the peers serve what Carrel serves;
+// TestPeersSchema_IsPartOfCarrelsSchema checks that the peers serve what Carrel serves;
 // otherwise the comparison would be of different pages.
-func TestPeersSchema_IsPartOfCarrels(t *testing.T) {
+func TestPeersSchema_IsPartOfCarrelsSchema(t *testing.T) {
 	carrel := resolvers.NewSchema(&resolvers.Root{}).Schema()
 	compared := 0
 	for name, part := range peersSchema(t).Types {
@@ -116,7 +116,7 @@ func carrelForPeers(t *testing.T, file string, libraries int) (*peer, []*pageReq
 	var owners []principal.ID
 	for n := range libraries {
 		owners = append(owners, peerOwner(n))
-		if err := g.shelf(t.Context(), peerOwner(n), peerEntries); err != nil {
+		if err := g.createLibrary(t.Context(), peerOwner(n), peerEntries); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,12 +158,12 @@ func TestGqlgenPeer_AnswersAsCarrel(t *testing.T) {
 	}
 	checkPinned(t, p.command.Process.Pid)
 	for _, descending := range []bool{false, true} {
-		walkBoth(t, carrel, gqlgen, pages[1].token, place{owner: peerOwner(1), descending: descending})
+		walkBoth(t, carrel, gqlgen, pages[1].token, pageSpec{owner: peerOwner(1), descending: descending})
 	}
 }
 
 // walkBoth pages through a library on both servers, each with its own cursors, and compares.
-func walkBoth(t *testing.T, carrel, other *peer, token string, at place) {
+func walkBoth(t *testing.T, carrel, other *peer, token string, at pageSpec) {
 	t.Helper()
 	after := map[*peer]string{}
 	for edges := 0; edges < peerEntries; {
@@ -198,7 +198,7 @@ func answering(t *testing.T, name string, pages []*pageRequest, rightFor int64, 
 		body, _ := io.ReadAll(r.Body) // an empty body matches no page
 		for _, p := range pages {
 			if p.body == string(body) && asked.Add(1) <= rightFor {
-				_, _ = w.Write(append(p.want, '\n')) // a client that left is no failure
+				_, _ = w.Write(append(p.want, '\n')) // the client may have disconnected
 				return
 			}
 		}
@@ -233,7 +233,8 @@ func TestMeasureInTurns_MeasuresEveryPeerInEveryRound(t *testing.T) {
 			if round.p50 <= 0 || round.p99 < round.p50 || round.rate <= 0 {
 				t.Errorf("%+v", round)
 			}
-			// No more than all cores, the clock's unit aside.
+			// The process cannot use more than all cores; the factor 2 allows for the coarse unit
+			// of the clock.
 			if used := round.cpu.Seconds() * round.rate; round.cpu <= 0 || used > float64(2*runtime.NumCPU()) {
 				t.Errorf("%+v: %.1f cores", round, used)
 			}
@@ -260,7 +261,7 @@ func TestPeer_OtherAnswerIsAnError(t *testing.T) {
 	}
 }
 
-func TestSameButCursors_SeesEverythingElse(t *testing.T) {
+func TestSameButCursors_OtherDifferencesAreFound(t *testing.T) {
 	const page = `{"edges":[{"cursor":"a","node":1},{"cursor":"b","node":2}],"endCursor":"b"}`
 	for other, want := range map[string]bool{
 		page: true,
@@ -312,20 +313,20 @@ func checkPinned(t *testing.T, pid int) {
 	}
 }
 
-func TestMachineLoad_IsTheFirstFigure(t *testing.T) {
+func TestMachineLoad_IsTheAverageOfOneMinute(t *testing.T) {
 	load, err := machineLoad()
 	text, readErr := os.ReadFile("/proc/loadavg")
 	if err != nil || readErr != nil {
 		t.Fatal(err, readErr)
 	}
-	// It moves between the two readings, but not from one field to another.
+	// The load may change a little between the two readings.
 	first, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
 	if err != nil || math.Abs(load-first) > 1+first/4 {
 		t.Errorf("%g, and then %s (%v)", load, text, err)
 	}
 }
 
-func TestQuantile(t *testing.T) {
+func TestQuantile_IsTheSmallestThatCoversThePercentage(t *testing.T) {
 	var sorted []time.Duration
 	for n := range 200 {
 		sorted = append(sorted, time.Duration(n+1))

@@ -36,11 +36,11 @@ type round struct {
 	cpu          time.Duration // of the gateway per subscriber, including the mutation, averaged over all rounds
 }
 
-// roundWithin is when a round fails in which a subscriber receives no event.
+// roundWithin is how long a round may take. It fails if a subscriber has received no event by then.
 const roundWithin = 30 * time.Second
 
-// hear handles an event of a subscriber.
-func (p *publisher) hear(event []byte) {
+// receive handles an event of a subscriber.
+func (p *publisher) receive(event []byte) {
 	at := time.Now()
 	_, rest, _ := bytes.Cut(event, []byte(`"title":"`))
 	title, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -146,7 +146,7 @@ func (b *bystander) askDuring(ctx context.Context, run func() error) ([]time.Dur
 	over := make(chan error, 1)
 	go func() { over <- run() }()
 	var took []time.Duration
-	text := pageBody(place{owner: mediumOwner})
+	text := pageBody(pageSpec{owner: mediumOwner})
 	for {
 		begin := time.Now()
 		if _, err := post(ctx, "http://"+b.address+"/graphql", b.token, text); err != nil {
@@ -162,7 +162,7 @@ func (b *bystander) askDuring(ctx context.Context, run func() error) ([]time.Dur
 	}
 }
 
-// wait waits.
+// wait waits for the duration, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

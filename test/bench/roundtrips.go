@@ -65,7 +65,7 @@ func (s *spans) within(from, to time.Time) []span {
 	return some
 }
 
-// and returns an observer for both.
+// and returns an observer that records in s and counts in counts.
 func (s *spans) and(counts *tally) func(context.Context, session.Observation) {
 	return func(ctx context.Context, o session.Observation) {
 		s.observe(ctx, o)

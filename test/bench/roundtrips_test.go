@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestRoundTrips(t *testing.T) {
+func TestRoundTrips_CountsTheLongestChain(t *testing.T) {
 	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
 	read := func(from, to int) span { return span{from: at(from), to: at(to)} }
 	cas := func(from, to int) span { return span{from: at(from), to: at(to), conditional: true} }

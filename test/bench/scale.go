@@ -21,8 +21,8 @@ import (
 const (
 	scaleUsers   = 20_000
 	scaleItems   = 20_000
-	scaleCrowds  = 200
-	scaleMembers = 100 // of each crowd
+	scaleShared  = 200
+	scaleMembers = 100 // of each of the scaleShared items
 )
 
 // measureScale measures the disk space of users, items and members, and calculates the
@@ -40,19 +40,19 @@ func measureScale(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.figure("an item with one member: header, member row, entries, what is shared", each(few, scaleItems))
-	quiet, err := o.pebbleBytes(ctx, 0, scaleCrowds, scaleMembers, false)
+	t.figure("an item with one member: header, member row, entries, row that lists the item", each(few, scaleItems))
+	quiet, err := o.pebbleBytes(ctx, 0, scaleShared, scaleMembers, false)
 	if err != nil {
 		return err
 	}
 	item := float64(few) / scaleItems
-	further := (float64(quiet) - scaleCrowds*item) / (scaleCrowds * (scaleMembers - 1))
-	t.figure("a further member: member row, entries, what is shared", fmt.Sprintf("%.0f", further))
-	changed, err := o.pebbleBytes(ctx, 0, scaleCrowds, scaleMembers, true)
+	further := (float64(quiet) - scaleShared*item) / (scaleShared * (scaleMembers - 1))
+	t.figure("a further member: member row, entries, row that lists the item", fmt.Sprintf("%.0f", further))
+	changed, err := o.pebbleBytes(ctx, 0, scaleShared, scaleMembers, true)
 	if err != nil {
 		return err
 	}
-	t.figure("a change row, kept for an hour", each(changed-quiet, scaleCrowds*scaleMembers))
+	t.figure("a change row, kept for an hour", each(changed-quiet, scaleShared*scaleMembers))
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (o *options) pebbleBytes(ctx context.Context, users, items, members int, ch
 	}
 	err = parallel(users, func(n int) error { return g.user(ctx, reader(n)) })
 	if err == nil {
-		err = parallel(items, func(n int) error { return g.crowded(ctx, n, members, changes) })
+		err = parallel(items, func(n int) error { return g.sharedItem(ctx, n, members, changes) })
 	}
 	if closed := g.close(); err == nil {
 		err = closed
@@ -90,9 +90,9 @@ func (o *options) pebbleBytes(ctx context.Context, users, items, members int, ch
 	return bytes, err
 }
 
-// crowded creates an item with so many members, by the same Commit and ApplyIndex as a
+// sharedItem creates an item with so many members, by the same Commit and ApplyIndex as a
 // mutation. If changes is true, it also writes change rows.
-func (g *gateway) crowded(ctx context.Context, n, members int, changes bool) error {
+func (g *gateway) sharedItem(ctx context.Context, n, members int, changes bool) error {
 	at := began + clock.Instant(n)*1000
 	id := itemID(mediumOwner, n)
 	random := rand.New(rand.NewPCG(uint64(n), 0))

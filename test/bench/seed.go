@@ -54,7 +54,7 @@ func seedLarge(ctx context.Context, o *options) error {
 	}
 	begin := time.Now()
 	for owner, size := range sizes {
-		if err := g.shelf(ctx, owner, size); err != nil {
+		if err := g.createLibrary(ctx, owner, size); err != nil {
 			return err
 		}
 	}
@@ -116,8 +116,8 @@ func (o *options) fresh(ctx context.Context, dir string, tuning library.Tuning) 
 	return open(ctx, dir, tuning)
 }
 
-// shelf creates a library with size entries, and the creators of its items.
-func (g *gateway) shelf(ctx context.Context, owner principal.ID, size int) error {
+// createLibrary creates a library with size entries, and the creators of its items.
+func (g *gateway) createLibrary(ctx context.Context, owner principal.ID, size int) error {
 	for n := range creators {
 		if err := g.user(ctx, creator(n)); err != nil {
 			return err

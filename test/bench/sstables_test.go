@@ -10,7 +10,7 @@ import (
 const compressionInfo = "\x00\x0dLZ4Compressor\x00\x00\x00\x01\x00\x03key\x00\x05value" +
 	"\x00\x00\x40\x00\x7f\xff\xff\xff\x00\x00\x00\x00\x00\x01\x11\x70\x00\x00\x00\x05"
 
-func TestUncompressed(t *testing.T) {
+func TestUncompressed_ReadsLengthAndRefusesShortFiles(t *testing.T) {
 	if n, err := uncompressed([]byte(compressionInfo)); err != nil || n != 70_000 {
 		t.Errorf("got %d, %v; want 70,000", n, err)
 	}
@@ -21,7 +21,7 @@ func TestUncompressed(t *testing.T) {
 	}
 }
 
-func TestSizeOfTable(t *testing.T) {
+func TestSizeOfTable_CountsOnlyFilesOfTheTable(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"ks/content-1/da-1-bti-Data.db":              "0123456789",

@@ -17,16 +17,16 @@ import (
 	"carrel/principal"
 )
 
-// A way is the transport of subscribers.
-type way struct {
+// A subscriberTransport is the transport of subscribers.
+type subscriberTransport struct {
 	name string
 	// sharing is the number of subscriptions over one socket. If it is 0, each uses
 	// server-sent events on a connection of its own.
 	sharing int
 }
 
-func ways() []way {
-	return []way{{"a websocket each", 1}, {"20 over each websocket", 20}, {"server-sent events", 0}}
+func subscriberTransports() []subscriberTransport {
+	return []subscriberTransport{{"a websocket each", 1}, {"20 over each websocket", 20}, {"server-sent events", 0}}
 }
 
 // A subscriber is one subscription to a library.
@@ -50,9 +50,9 @@ type audience struct {
 	lost    chan error // an error of a subscription that has ended by itself
 }
 
-// gather opens subscriptions on the transport w, and returns when the gateway has all of
-// them. onEvent receives each event, from many goroutines.
-func gather(ctx context.Context, s *served, w way, all []subscriber, onEvent func(event []byte)) (*audience, error) {
+// gather opens subscriptions on the transport w, and returns when the gateway counts all of them.
+// onEvent receives each event, from many goroutines.
+func gather(ctx context.Context, s *served, w subscriberTransport, all []subscriber, onEvent func(event []byte)) (*audience, error) {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur < uint64(len(all))+100 {
 		return nil, fmt.Errorf("%d connections need as many open files, and %d may be open here (ulimit -n): %w", len(all), files.Cur, err)
@@ -88,8 +88,8 @@ func (a *audience) leave() {
 	a.open.Wait()
 }
 
-// keep handles an event. Any other message of the protocol ends the subscription.
-func (a *audience) keep(event []byte) error {
+// handle handles an event. Any other message of the protocol ends the subscription.
+func (a *audience) handle(event []byte) error {
 	if !bytes.Contains(event, []byte(`"libraryChanged"`)) {
 		return fmt.Errorf("a subscriber received %.300s", event)
 	}
@@ -139,7 +139,7 @@ func (a *audience) byEvents(sub subscriber) error {
 			if !is {
 				continue
 			}
-			if err := a.keep(data); err != nil {
+			if err := a.handle(data); err != nil {
 				return err
 			}
 		}
@@ -148,9 +148,9 @@ func (a *audience) byEvents(sub subscriber) error {
 	return nil
 }
 
-// bySocket opens some subscriptions over one socket, with the token of the first. The
-// request has the token too: until a socket is authenticated, it counts for its address,
-// which may not have as many as are opened here at once.
+// bySocket opens some subscriptions over one socket, with the token of the first. The request has
+// the token too, because the number of unauthenticated sockets of an address is limited, and more
+// than that are opened here at once.
 func (a *audience) bySocket(subs []subscriber) error {
 	conn, _, err := websocket.Dial(a.ctx, "ws://"+a.served.address+"/graphql", &websocket.DialOptions{
 		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + subs[0].token}},
@@ -174,7 +174,7 @@ func (a *audience) bySocket(subs []subscriber) error {
 		for {
 			_, text, err := conn.Read(a.ctx)
 			if err == nil {
-				err = a.keep(text)
+				err = a.handle(text)
 			}
 			if err != nil {
 				return err

@@ -35,8 +35,8 @@ func (t *table) ratio(what, figure string, ratio, most float64) {
 	t.line("  "+what, figure, fmt.Sprintf("%.2f x", ratio), fmt.Sprintf("<= %.4g x", most), verdict(ratio <= most))
 }
 
-// atMost prints a row with an upper limit.
-func (t *table) atMost(what, figure, wanted string, ok bool) {
+// required prints a row with a requirement, and whether the figure meets it.
+func (t *table) required(what, figure, wanted string, ok bool) {
 	t.line("  "+what, figure, "", wanted, verdict(ok))
 }
 

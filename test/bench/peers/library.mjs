@@ -24,7 +24,7 @@ function page(edges, { first = 20, after, orderBy }) {
   return { edges: shown, pageInfo: { hasNextPage: start + first < ordered.length, endCursor: shown.at(-1)?.cursor } };
 }
 
-// What they ask for is in memory, so no data loader has anything to save.
+// All data is in memory, so a data loader would save nothing.
 export const resolvers = {
   Query: { user: (_, { id }) => users.get(id) },
   User: { library: ({ id }, args) => page(libraries.get(id) ?? [], args) },

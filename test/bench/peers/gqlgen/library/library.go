@@ -35,7 +35,7 @@ type Data struct {
 	Libraries map[string][]*LibraryEdge // by the id of the owner, oldest first
 }
 
-// Load reads the file.
+// Load reads the libraries from a file.
 func Load(name string) (*Data, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
