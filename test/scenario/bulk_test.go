@@ -11,9 +11,9 @@ const (
 	deleteItems = `mutation($in: DeleteContentsInput!) { deleteContents(input: $in) { results { deletedContentId userErrors { code field currentVersion } } userErrors { code field } } }`
 )
 
-// TestBulk shares and deletes several items in one mutation each, some of which are
-// refused.
-func TestBulk(t *testing.T) {
+// TestBulk_EachItemHasAResult shares and deletes several items in one mutation each, some of which
+// are refused.
+func TestBulk_EachItemHasAResult(t *testing.T) {
 	g := serve(t)
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
 	var ids []string
@@ -65,9 +65,8 @@ func TestBulk(t *testing.T) {
 	g.audit()
 }
 
-// TestTotalCount checks that the total counts what the viewer may see, and is null beyond
-// 1,000.
-func TestTotalCount(t *testing.T) {
+// TestTotalCount_CountsWhatTheViewerMaySee checks that the total counts what the viewer may see.
+func TestTotalCount_CountsWhatTheViewerMaySee(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.user("acme", "ben", "PUBLIC")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestIdempotencyKeys(t *testing.T) {
+func TestIdempotencyKeys_RepetitionIsAppliedOnce(t *testing.T) {
 	g := serve(t)
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
 	in := vars{"kind": "NOTE", "title": "once", "idempotencyKey": "key"}
@@ -43,8 +43,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	g.audit()
 }
 
-// TestUpdateContent_ManyAtOnce races 200 updates of one item.
-func TestUpdateContent_ManyAtOnce(t *testing.T) {
+// TestUpdateContent_ParallelUpdatesAreEachAppliedOnce races 200 updates of one item.
+func TestUpdateContent_ParallelUpdatesAreEachAppliedOnce(t *testing.T) {
 	t.Parallel() // mostly waits
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -57,8 +57,8 @@ func TestUpdateContent_ManyAtOnce(t *testing.T) {
 	g.audit()
 }
 
-// updateAtOnce races updates of a new item. Each must happen exactly once. An update that
-// is refused because it waited too long is repeated with the same key.
+// updateAtOnce races updates of an item that has version 1. Each must happen exactly once. An
+// update that is refused because it waited too long is repeated with the same key.
 func (g *gateway) updateAtOnce(token, id string, many int) {
 	g.t.Helper()
 	var wg sync.WaitGroup
@@ -84,7 +84,7 @@ func (g *gateway) updateAtOnce(token, id string, many int) {
 	}
 }
 
-func TestStaleVersion(t *testing.T) {
+func TestUpdateContent_StaleVersionIsAConflict(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "a"}})
@@ -102,8 +102,9 @@ func TestStaleVersion(t *testing.T) {
 	}
 }
 
-// TestUpdateContent_Editors: an editor changes title, description and link, and nothing else.
-func TestUpdateContent_Editors(t *testing.T) {
+// TestUpdateContent_EditorChangesOnlyTitleDescriptionAndLink: an editor changes title, description
+// and link, and nothing else.
+func TestUpdateContent_EditorChangesOnlyTitleDescriptionAndLink(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	ben := g.user("acme", "ben", "PUBLIC")

@@ -11,8 +11,8 @@ import (
 // crashes is how often the process is killed under load.
 const crashes = 50
 
-// promised is what the load knows about one item from answers. A mutation that was not answered
-// before a crash may have happened or not; an answered one has happened.
+// promised is what the answers say about one item. A mutation that was not answered before a crash
+// may have happened or not; an answered one has happened.
 type promised struct {
 	id      string
 	created bool
@@ -23,9 +23,9 @@ type promised struct {
 	touched int  // the number of the crash after its last change
 }
 
-// TestCrash_UnderLoad kills the process repeatedly while four clients change items. No acknowledged
-// change may be lost, and every library must be right after each restart.
-func TestCrash_UnderLoad(t *testing.T) {
+// TestCrash_AcknowledgedChangesSurvive kills the process repeatedly while four clients change
+// items. No acknowledged change may be lost, and every library must be right after each restart.
+func TestCrash_AcknowledgedChangesSurvive(t *testing.T) {
 	t.Parallel() // the hostile rows mostly wait
 	g := serve(t)
 	const clients, readers = 4, 6

@@ -10,8 +10,8 @@ const (
 	deleteGroup = `mutation($in: DeleteGroupInput!) { deleteGroup(input: $in) { deletedGroupId fanOut { state libraries } userErrors { code field message } } }`
 )
 
-// TestDeleteUser lets a user with a library, memberships and a draft delete itself.
-func TestDeleteUser(t *testing.T) {
+// TestDeleteUser_IsShownNowhere lets a user with a library, memberships and a draft delete itself.
+func TestDeleteUser_IsShownNowhere(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x", "visibility": "PRIVATE", "members": []vars{{"principalId": "u:acme:bob", "role": "EDITOR"}}}})
@@ -57,8 +57,8 @@ func TestDeleteUser(t *testing.T) {
 	g.audit()
 }
 
-// TestDeleteUser_OverACrash checks that the next start finishes the deletion.
-func TestDeleteUser_OverACrash(t *testing.T) {
+// TestDeleteUser_DeletionIsFinishedAfterACrash checks that the next start finishes the deletion.
+func TestDeleteUser_DeletionIsFinishedAfterACrash(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {

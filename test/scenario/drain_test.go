@@ -15,10 +15,10 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestDrain sends SIGTERM to a process. It must report at once that it is not ready, keep
-// answering for a while, then close sockets with a code for going away, finish the
+// TestDrain_FinishesAnswersAndExits sends SIGTERM to a process. It must report at once that it is
+// not ready, keep answering for a while, then close sockets with code 1001 (going away), finish the
 // answers that it has begun, leave nothing in flight, and exit with code 0.
-func TestDrain(t *testing.T) {
+func TestDrain_FinishesAnswersAndExits(t *testing.T) {
 	g := serveWith(t, "--dev", "--rate-limit", "0", "--drain-delay", "2s")
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0"}})

@@ -29,7 +29,7 @@ func TestSubscription_EventsAreBilled(t *testing.T) {
 		whole.must(ann, `mutation($in: SetGroupMembersInput!) { setGroupMembers(input: $in) { userErrors { message } } }`,
 			vars{"in": vars{"groupId": fmt.Sprint("g:acme:g", n), "members": []vars{{"principalId": "u:acme:eve", "role": "MEMBER"}}}})
 	}
-	for name, subscribe := range transports() {
+	for name, subscribe := range follows() {
 		t.Run(name, func(t *testing.T) {
 			g := whole.in(t)
 			suffix := strings.ReplaceAll(name, " ", "-")
@@ -56,13 +56,13 @@ func TestSubscription_EventsAreBilled(t *testing.T) {
 			s := subscribe(g, eve, "g:acme:g0", pageOf(g.must(eve, pageItems, vars{"id": "g:acme:g0"})).End)
 			update(ids[1], "begun")
 			for got := ""; got != "+"+ids[1]+" begun VIEWER"; { // recent events are repeated first
-				got, _ = s.hear()
+				got, _ = s.receive()
 			}
 			start, events := g.pointsSpent(), 0
 			for n := 2; n < items; n++ {
 				update(ids[n], "new")
 				for want := "+" + ids[n] + " new VIEWER"; ; {
-					got, _ := s.hear()
+					got, _ := s.receive()
 					if events++; got == want {
 						break
 					}

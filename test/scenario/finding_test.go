@@ -59,9 +59,9 @@ func (v *viewer) barredFrom(tenant string) string {
 	return ""
 }
 
-// TestFind_WhoFindsWhom is the table of who can find whom. Only viewers of the tenant can find
-// anybody in it, even PUBLIC users.
-func TestFind_WhoFindsWhom(t *testing.T) {
+// TestFind_OnlyViewersOfTheTenantFindPrincipals checks for each kind of viewer which principals it
+// finds. Only viewers of the tenant can find anybody in it, even PUBLIC users.
+func TestFind_OnlyViewersOfTheTenantFindPrincipals(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
 	var all []string
@@ -110,9 +110,9 @@ func TestFind_WhoFindsWhom(t *testing.T) {
 	g.audit()
 }
 
-// TestFind_OrderAndCursors checks order, renaming, cursors and refusals over HTTP, and that a
-// restart does not change the result.
-func TestFind_OrderAndCursors(t *testing.T) {
+// TestFind_OrderAndCursorsSurviveARestart checks order, renaming, cursors and refusals over HTTP,
+// and that a restart does not change the result.
+func TestFind_OrderAndCursorsSurviveARestart(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	for _, name := range []string{"anna", "annabel", "bob"} {
@@ -144,7 +144,7 @@ func TestFind_OrderAndCursors(t *testing.T) {
 		vars  vars
 		code  string
 	}{
-		{"a cursor in its place", ann, vars{"tenant": "acme", "prefix": "an", "after": after}, ""},
+		{"a cursor of the same search", ann, vars{"tenant": "acme", "prefix": "an", "after": after}, ""},
 		{"a cursor of another prefix", ann, vars{"tenant": "acme", "prefix": "ann", "after": after}, "BAD_CURSOR"},
 		{"a cursor of another tenant", beta, vars{"tenant": "beta", "prefix": "an", "after": after}, "BAD_CURSOR"},
 		{"a malformed tenant", ann, vars{"tenant": "a b"}, "BAD_USER_INPUT"},

@@ -24,7 +24,7 @@ type world struct {
 	ann, bob, eve string // tokens
 }
 
-// row is a hostile request of the edge's specification, section 4.
+// row is a row of the table of hostile requests: a request with the checks of its answer.
 type row struct {
 	number int
 	name   string
@@ -38,23 +38,22 @@ type longRow struct {
 	begin func(t *testing.T, w *world)
 }
 
-// hostile returns the table without its long rows, and without those in elsewhere.
+// hostile returns the table of hostile requests, without the rows of longHostile and elsewhere.
 func hostile() []row {
 	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileAccess(), hostileEntities(), hostileInput(), hostileLoad())
 }
 
-func hostileForLong() []longRow {
+func longHostile() []longRow {
 	return []longRow{hostileSilence(), hostileRotation(), hostilePanic(), hostileSlowness()}
 }
 
-// elsewhere lists rows with tests in another package, by package and name, which
-// elsewhere_test.go looks for. Row 49 (the store is down) needs a cluster, which nemesis
-// has.
+// elsewhere lists rows with tests in another package, by package and name. elsewhere_test.go checks
+// that these tests exist. Row 49 (the store is down) needs a cluster, which test/nemesis starts.
 var elsewhere = map[int]string{49: "test/nemesis:TestStoreDown_ErrorsHaveCodes"}
 
-func TestHostile(t *testing.T) {
+func TestHostile_RequestsDoNoHarm(t *testing.T) {
 	t.Parallel() // mostly waits
-	rows, long := hostile(), hostileForLong()
+	rows, long := hostile(), longHostile()
 	everyRow(t, rows, long)
 	g := serveWith(t, "--rate-limit", "0")
 	w := &world{gateway: g, ann: g.user("acme", "ann", "PUBLIC"), bob: g.user("acme", "bob", "PUBLIC"), eve: g.user("beta", "eve", "PUBLIC")}
@@ -156,7 +155,7 @@ func question(query string) string {
 	return string(b)
 }
 
-// refused requires that a query is refused with a code before anything is read.
+// refused requires that a query is refused with a code before the store is read.
 func (w *world) refused(query, code string) *reply {
 	w.t.Helper()
 	var r *reply

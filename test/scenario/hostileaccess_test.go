@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostileAccess returns rows 33 to 41: objects that the viewer may not see or change.
+// hostileAccess returns rows 33 and 35 to 41: objects that the viewer may not see or change.
 func hostileAccess() []row {
 	return []row{
-		{33, "node(id) of another's private item is a missing one", hostileNode},
+		{33, "node(id) of another's private item is null, as for a missing one", hostileNode},
 		{35, "rights are checked at the node", hostileNodes},
 		{36, "viewer x bucket", hostileBuckets},
 		{37, "mutations by a removed member", hostileRemoved},
@@ -85,7 +85,7 @@ func hostileNodes(t *testing.T, w *world) {
 			t.Errorf("%s sees %s %+v", name, b, a.Errors)
 		}
 	}
-	// Mutations do not reveal either whether the item exists.
+	// Nor do mutations reveal whether the item exists.
 	for field, in := range map[string]vars{
 		"updateContent(input:$in)": {"id": "", "title": "x"}, "deleteContent(input:$in)": {"id": ""}, "shareContent(input:$in)": {"contentId": "", "principalIds": []string{"u:beta:eve"}},
 		"setContentMembers(input:$in)": {"contentId": "", "members": []vars{{"principalId": "u:beta:eve", "role": "MANAGER"}}}, "removeFromLibrary(input:$in)": {"principalId": "u:beta:eve", "contentId": ""},

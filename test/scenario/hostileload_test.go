@@ -24,8 +24,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// hostileLoad returns rows 50 to 56: many, slow and broken connections, and information
-// that must not leak.
+// hostileLoad returns rows 51 to 56: many and broken connections, and information that must not
+// leak.
 func hostileLoad() []row {
 	return []row{
 		{51, "HTTP/2 resets, 100,000 header fields", hostileHTTP2},
@@ -50,12 +50,12 @@ func hostileLoad() []row {
 				}
 			}
 		}},
-		{56, "metrics and pprof on their own address; nothing disclosed that is not theirs", hostileDisclosure},
+		{56, "metrics and pprof on their own address; nothing private is disclosed", hostileDisclosure},
 	}
 }
 
-// hostileSlowness opens connections that never finish sending a header or a body, or
-// reading a response, and idle ones.
+// hostileSlowness returns row 50. It opens idle connections, and connections that never finish
+// sending a header or a body, or reading a response.
 func hostileSlowness() longRow {
 	var g *gateway
 	kinds := []string{"head", "body", "idle", "answer"}
@@ -177,7 +177,7 @@ func idleSockets(t *testing.T, w *world) {
 	}
 }
 
-// endOf reads a connection to its end, and returns its last response, or how it ended.
+// endOf reads a connection to its end, and returns what it received and how the connection ended.
 func endOf(c net.Conn) string {
 	answer, err := io.ReadAll(c)
 	return strings.TrimSpace(string(answer)) + fmt.Sprintf(" (%v)", err)

@@ -99,13 +99,13 @@ func hostileOrigins(t *testing.T, w *world) {
 			}
 		}
 	}
-	// If no site may call, no origin is allowed.
+	// Without --cors-origin, no origin is allowed.
 	if r := w.send("POST", "/graphql", question("{__typename}"), "Origin: https://app.example"); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("got %v", r.Header)
 	}
 }
 
-// socket opens a websocket with the subprotocol.
+// socket opens a websocket with the subprotocol graphql-transport-ws.
 func (w *world) socket(header ...string) (*websocket.Conn, *http.Response, error) {
 	h := http.Header{}
 	for _, line := range header {
@@ -115,9 +115,9 @@ func (w *world) socket(header ...string) (*websocket.Conn, *http.Response, error
 	return websocket.Dial(w.t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/graphql", &websocket.DialOptions{HTTPHeader: h, Subprotocols: []string{"graphql-transport-ws"}})
 }
 
-// says sends messages over a new socket. It returns the messages received until the
-// close, or until the wanted number of them has arrived.
-func (w *world) says(answers int, messages ...string) (received []string) {
+// exchange sends messages over a new socket. It returns the messages that it receives until the
+// gateway closes the socket, or until there are as many as wanted.
+func (w *world) exchange(answers int, messages ...string) (received []string) {
 	w.t.Helper()
 	c, _, err := w.socket()
 	if err != nil {
@@ -153,29 +153,29 @@ func hostileSockets(t *testing.T, w *world) {
 	}
 	last := func(received []string) string { return received[len(received)-1] }
 	const ack = `{"type":"connection_init"}`
-	if got := last(w.says(2, ack, `{"type":"ping","payload":{"x":"`+strings.Repeat("a", 1<<20)+`"}}`)); got != "closed 1009" {
+	if got := last(w.exchange(2, ack, `{"type":"ping","payload":{"x":"`+strings.Repeat("a", 1<<20)+`"}}`)); got != "closed 1009" {
 		t.Errorf("more than 1 MiB: %s", got)
 	}
-	if got := last(w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer x"}}`)); got != "closed 4403" {
+	if got := last(w.exchange(2, `{"type":"connection_init","payload":{"authorization":"Bearer x"}}`)); got != "closed 4403" {
 		t.Errorf("a bad token: %s", got)
 	}
 	viewer := `{"id":"1","type":"subscribe","payload":{"query":"{viewer{id}}"}}`
-	if got := last(w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+w.ann+`"}}`, viewer)); !strings.Contains(got, "u:acme:ann") {
+	if got := last(w.exchange(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+w.ann+`"}}`, viewer)); !strings.Contains(got, "u:acme:ann") {
 		t.Errorf("a good token: %s", got)
 	}
-	if got := last(w.says(1, viewer)); got != "closed 4401" {
+	if got := last(w.exchange(1, viewer)); got != "closed 4401" {
 		t.Errorf("before the init: %s", got)
 	}
-	// A token is accepted for 30 s after its expiry. One that has 2 s of these left ends
-	// its socket.
+	// A token is accepted for 30 s after its expiry. This one expired 28 s ago, so its socket is
+	// closed after 2 s.
 	brief := w.tokenWith(map[string]any{"sub": "u:acme:ann", "exp": time.Now().Add(-28 * time.Second).Unix()})
-	if got := last(w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+brief+`"}}`)); got != "closed 4403" {
+	if got := last(w.exchange(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+brief+`"}}`)); got != "closed 4403" {
 		t.Errorf("an expired token: %s", got)
 	}
 	hostileSocketOperations(t, w)
 }
 
-// hostileSilence opens a socket and does not authenticate.
+// hostileSilence returns another part of row 24. It opens a socket and does not authenticate.
 func hostileSilence() longRow {
 	received := make(chan string, 1)
 	began := time.Now()
@@ -213,7 +213,7 @@ func hostileSocketOperations(t *testing.T, w *world) {
 		messages = append(messages, fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{libraryChanged(principalId:\"u:acme:ann\"){__typename}}"}}`, n))
 	}
 	// The acknowledgement of the init, and one refusal: that of the last operation.
-	if received := w.says(2, messages...); !strings.Contains(received[1], `"id":"20"`) || !strings.Contains(received[1], "OPERATION_LIMIT") {
+	if received := w.exchange(2, messages...); !strings.Contains(received[1], `"id":"20"`) || !strings.Contains(received[1], "OPERATION_LIMIT") {
 		t.Errorf("21 subscriptions over one socket are answered by %s", received[1:])
 	}
 }

@@ -43,7 +43,7 @@ func hostileTokens() []row {
 		{28, "future nbf, wrong or missing aud, iss and sub", func(_ *testing.T, w *world) {
 			for name, claims := range map[string]map[string]any{
 				"future nbf": {"nbf": time.Now().Add(40 * time.Second).Unix()}, "no aud": {"aud": nil}, "wrong aud": {"aud": "other"}, "no iss": {"iss": nil}, "wrong iss": {"iss": "other"},
-				"no sub": {"sub": nil}, "a group": {"sub": "g:acme:team"}, "sub of no form": {"sub": "ann"}, "roles of no form": {"roles": "admin"},
+				"no sub": {"sub": nil}, "a group": {"sub": "g:acme:team"}, "malformed sub": {"sub": "ann"}, "malformed roles": {"roles": "admin"},
 			} {
 				w.badToken(name, w.tokenWith(claims))
 			}
@@ -278,8 +278,9 @@ func hostileKeyHosts(t *testing.T, w *world) {
 	}
 }
 
-// hostileRotation replaces the keys while the gateway runs. Half a minute after the last
-// request for the key set, the first token with an unknown key triggers another one.
+// hostileRotation returns another part of row 31. It replaces the keys while the gateway runs. Half
+// a minute after the last request for the key set, the first token with an unknown key triggers
+// another one.
 func hostileRotation() longRow {
 	var (
 		g           *gateway
@@ -321,7 +322,7 @@ func hostileWithdrawal(t *testing.T, w *world) {
 	g := serveWith(t, "--auth-jwks", host.URL, "--auth-jwks-every", "1s", "--rate-limit", "0")
 	old, young := stolen.token(w, nil), other.token(w, nil)
 	g.must(old, createUser, vars{"in": vars{"tenant": "acme", "name": "ann", "displayName": "Ann", "email": "ann@acme.example"}})
-	follower := g.byEvents(old, "u:acme:ann", "")
+	follower := g.followByEvents(old, "u:acme:ann", "")
 	g.awaitFollowers(t, 1)
 	host.serve(other.jwk)
 	deadline := time.Now().Add(answerWithin)
@@ -344,7 +345,7 @@ func hostileEnvelopes(t *testing.T, w *world) {
 		t.Errorf("1 MB: %d", r.Status)
 	}
 	w.badToken("10 KB", strings.Repeat("a", 10_000))
-	received := w.says(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+strings.Repeat("a", 900_000)+`"}}`)
+	received := w.exchange(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+strings.Repeat("a", 900_000)+`"}}`)
 	if got := received[len(received)-1]; got != "closed 4403" {
 		t.Errorf("900 KB over a socket: %s", got)
 	}

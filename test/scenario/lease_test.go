@@ -51,9 +51,9 @@ func (g *gateway) wantRefused(token, query, field string, in vars, want ...strin
 	return a
 }
 
-// TestLeases leases keys over HTTP, with a gateway that dies in between. No token may be
-// logged.
-func TestLeases(t *testing.T) {
+// TestLeases_SurviveACrash leases keys over HTTP, and kills the gateway before it ends the leases.
+// No token may be logged.
+func TestLeases_SurviveACrash(t *testing.T) {
 	t.Parallel() // a cluster waits for the end of a killed gateway before its audit
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("other", "bob", "PUBLIC")

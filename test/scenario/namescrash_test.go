@@ -13,8 +13,8 @@ const (
 	byURL    = `query($url: String!) { contentByUrl(url: $url, tenant: "acme") { id url } }`
 )
 
-// named is what the clients know about names from answers. A change that was not answered before
-// a crash may have happened.
+// named is what the answers say about names. A change that was not answered before a crash may have
+// happened.
 type named struct {
 	mu sync.Mutex
 	// keys are the keys of confirmed leases, with the lease of each.
@@ -33,9 +33,10 @@ type confirmation struct {
 	keys      []string
 }
 
-// TestNames_OverCrashes kills the process repeatedly while clients lease keys and set URLs. No key
-// and no URL may have two owners, and none may be held without an owner for longer than 30 s.
-func TestNames_OverCrashes(t *testing.T) {
+// TestNames_CrashesLeaveOneOwnerForEach kills the process repeatedly while clients lease keys and
+// set URLs. No key and no URL may have two owners, and none may be held without an owner for longer
+// than 30 s.
+func TestNames_CrashesLeaveOneOwnerForEach(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
 	const clients, keys, urls = 4, 12, 8
@@ -66,7 +67,7 @@ func TestNames_OverCrashes(t *testing.T) {
 	if len(answered.keys) < 3 || len(answered.urls) < 3 {
 		t.Errorf("%d keys and %d URLs were given: there was too little load", len(answered.keys), len(answered.urls))
 	}
-	answered.free(g, tokens[0], keys, urls)
+	answered.wantRestAvailable(g, tokens[0], keys, urls)
 	g.audit()
 }
 
@@ -164,8 +165,8 @@ func (n *named) check(g *gateway, token string) {
 	}
 }
 
-// free takes every key and every URL without an owner.
-func (n *named) free(g *gateway, token string, keys, urls int) {
+// wantRestAvailable checks that every key and every URL that has no owner can be taken.
+func (n *named) wantRestAvailable(g *gateway, token string, keys, urls int) {
 	g.t.Helper()
 	for k := range keys {
 		key := fmt.Sprint("key", k)

@@ -65,7 +65,7 @@ func (g *gateway) wantText(token, want string, v vars) {
 	}
 }
 
-func TestNotes_TextInLanguages(t *testing.T) {
+func TestNotes_RequestedLocaleSelectsTheText(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	id := g.note(ann, "body", "Hello", "locale", "EN-gb", "url", "https://acme.example/guide")
@@ -114,9 +114,9 @@ func TestNotes_TextInLanguages(t *testing.T) {
 	g.audit()
 }
 
-// TestNotes_PublishingAndRollingBack checks that changes that visitors see move the item
+// TestNotes_OnlyPublicationsMoveTheItem checks that changes that visitors see move the item
 // in libraries, and changes that only editors see do not.
-func TestNotes_PublishingAndRollingBack(t *testing.T) {
+func TestNotes_OnlyPublicationsMoveTheItem(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	id := g.note(ann, "body", "zero")
@@ -164,7 +164,7 @@ func TestNotes_PublishingAndRollingBack(t *testing.T) {
 	g.audit()
 }
 
-func TestNotes_DraftsAndConflicts(t *testing.T) {
+func TestNotes_DraftsSurviveACrashAndReportConflicts(t *testing.T) {
 	t.Parallel() // a cluster waits for the end of a killed gateway before its audit
 	g := serve(t)
 	ann, bob, eve := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC"), g.user("acme", "eve", "PUBLIC")
@@ -220,7 +220,7 @@ func TestNotes_DraftsAndConflicts(t *testing.T) {
 	g.audit()
 }
 
-func TestNotes_Suggestions(t *testing.T) {
+func TestNotes_EditorsDecideSuggestions(t *testing.T) {
 	g := serve(t)
 	ann, bob, eve := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC"), g.user("acme", "eve", "PUBLIC")
 	id := g.note(ann, "body", "zero")
@@ -284,7 +284,7 @@ func TestNotes_Suggestions(t *testing.T) {
 	g.audit()
 }
 
-func TestNotes_BranchesAndKeys(t *testing.T) {
+func TestNotes_KeysOfHiddenTextsFindNothing(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	const url = "https://acme.example/guide"
@@ -326,9 +326,9 @@ func TestNotes_BranchesAndKeys(t *testing.T) {
 	g.audit()
 }
 
-// TestNotes_SavesUnderCrashes checks that parallel saves get numbers without gaps, and
+// TestNotes_AnsweredSavesSurviveCrashes checks that parallel saves get numbers without gaps, and
 // that answered saves survive a crash.
-func TestNotes_SavesUnderCrashes(t *testing.T) {
+func TestNotes_AnsweredSavesSurviveCrashes(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
@@ -419,7 +419,7 @@ func TestNotes_FollowersReceivePublications(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	id := g.note(ann, "body", "zero")
-	s := g.byEvents(bob, "u:acme:ann", "")
+	s := g.followByEvents(bob, "u:acme:ann", "")
 	defer s.leave()
 	g.must(ann, saveRevision, in("contentId", id, "title", "hidden", "body", "", "publish", false))
 	g.must(bob, suggestRevision, in("contentId", id, "title", "suggested", "body", ""))

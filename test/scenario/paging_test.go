@@ -11,8 +11,8 @@ import (
 
 func order(direction string) vars { return vars{"field": "LAST_MODIFIED", "direction": direction} }
 
-// shelf creates ann's library of n notes, oldest first.
-func shelf(g *gateway, n int) (token string, titles []string) {
+// notes creates ann's library of n notes, oldest first.
+func notes(g *gateway, n int) (token string, titles []string) {
 	g.t.Helper()
 	token = g.user("acme", "ann", "PUBLIC")
 	for i := range n {
@@ -23,9 +23,9 @@ func shelf(g *gateway, n int) (token string, titles []string) {
 	return token, titles
 }
 
-func TestPaging_BothWaysInBothOrders(t *testing.T) {
+func TestPaging_BothDirectionsReadEachEntryOnce(t *testing.T) {
 	g := serve(t)
-	token, titles := shelf(g, 45)
+	token, titles := notes(g, 45)
 	reversed := slices.Clone(titles)
 	slices.Reverse(reversed)
 	for _, c := range []struct {
@@ -74,9 +74,9 @@ func TestPaging_BothWaysInBothOrders(t *testing.T) {
 	}
 }
 
-func TestPaging_InvalidArguments(t *testing.T) {
+func TestPaging_InvalidArgumentsAreRefused(t *testing.T) {
 	g := serve(t)
-	token, _ := shelf(g, 3)
+	token, _ := notes(g, 3)
 	cursor := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 1})).End
 	for _, c := range []struct {
 		name string
@@ -114,9 +114,9 @@ func TestPaging_InvalidArguments(t *testing.T) {
 	}
 }
 
-func TestCursors(t *testing.T) {
+func TestCursors_AreValidOnlyInTheirLibrary(t *testing.T) {
 	g := serve(t)
-	token, titles := shelf(g, 6)
+	token, titles := notes(g, 6)
 	first := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 2}))
 	next := vars{"id": "u:acme:ann", "first": 2, "after": first.End}
 	t.Run("any flipped bit is detected", func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestCursors(t *testing.T) {
 		}
 		g.must(token, deleteItem, vars{"in": vars{"id": "c:acme:1"}})
 		if p := pageOf(g.must(token, pageItems, next)); !slices.Equal(p.Titles, titles[2:4]) {
-			t.Errorf("after the end: %v", p.Titles)
+			t.Errorf("after the deletion: %v", p.Titles)
 		}
 	})
 	t.Run("of a mutation, in either order", func(t *testing.T) {
@@ -181,13 +181,13 @@ func TestCursors(t *testing.T) {
 // continues.
 func TestPaging_WalkToNewerEntriesShowsNothingTwice(t *testing.T) {
 	g := serve(t)
-	token, titles := shelf(g, 10)
+	token, titles := notes(g, 10)
 	args := vars{"id": "u:acme:ann", "first": 3}
-	var met []string
+	var read []string
 	last := ""
 	for n := 0; ; n++ {
 		p := pageOf(g.must(token, pageItems, args))
-		met = append(met, p.Titles...)
+		read = append(read, p.Titles...)
 		last = p.End
 		if !p.HasNext {
 			break
@@ -195,7 +195,7 @@ func TestPaging_WalkToNewerEntriesShowsNothingTwice(t *testing.T) {
 		g.must(token, updateItem, vars{"in": vars{"id": fmt.Sprintf("c:acme:%d", n), "title": fmt.Sprintf("changed %d", n)}})
 		args["after"] = p.End
 	}
-	if diff := cmp.Diff(titles, met); diff != "" {
+	if diff := cmp.Diff(titles, read); diff != "" {
 		t.Errorf("the walk (-want +got):\n%s", diff)
 	}
 	args["after"] = last

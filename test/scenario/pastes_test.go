@@ -28,8 +28,8 @@ const (
 		edges { cursor node { id title createdBy { id } } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
 )
 
-// unlikeOthers is a text that does not compress.
-const unlikeOthers = "zQ8vK1xWm4Tj7RcY"
+// incompressible is a text that does not compress.
+const incompressible = "zQ8vK1xWm4Tj7RcY"
 
 // pasted is a paste with its secret.
 type pasted struct{ id, secret string }
@@ -84,16 +84,16 @@ func (g *gateway) raw(id string) (status int, text string) {
 	return res.StatusCode, string(body)
 }
 
-// TestPastes creates pastes anonymously and as ann over HTTP, through two gateways if the
-// store allows it. Each secret is returned once, and appears nowhere else.
-func TestPastes(t *testing.T) {
+// TestPastes_SecretIsReturnedOnlyOnce creates pastes anonymously and as ann over HTTP, through two
+// gateways if the store allows it. Each secret is returned once, and appears nowhere else.
+func TestPastes_SecretIsReturnedOnlyOnce(t *testing.T) {
 	traces := collect(t)
 	g := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000", "--otlp-endpoint", traces.url, "--trace-ratio", "1")
 	other := g.beside()
 	ann := g.user("acme", "ann", "PUBLIC")
 	long := strings.Repeat("a long line of a paste\n", 1000)
 	first, second := g.paste("", "1"), g.paste(ann, "2", "body", long)
-	hidden := g.paste("", "hidden", "isPrivate", true, "body", unlikeOthers)
+	hidden := g.paste("", "hidden", "isPrivate", true, "body", incompressible)
 	other.wantLatest("2", "1")
 	secrets := []string{first.secret, second.secret, hidden.secret}
 	for _, secret := range secrets {
@@ -119,7 +119,7 @@ func TestPastes(t *testing.T) {
 	g.wantRefused("", updatePaste, "updatePaste", first.with(), "INVALID")
 	g.wantRefused("", createPaste, "createPaste", vars{"in": vars{"body": "", "expiresAt": "2020-01-01T00:00:00Z"}}, "INVALID body", "INVALID expiresAt")
 	if a := g.ask("", createPaste, vars{"in": vars{"body": "x", "idempotencyKey": "k"}}); a.code() != "UNAUTHENTICATED" {
-		t.Errorf("a key of nobody: %+v", a)
+		t.Errorf("an idempotency key of an anonymous viewer: %+v", a)
 	}
 	if a := g.ask("", `{ paste(id: "p:1") { id } }`, nil); a.code() != "BAD_USER_INPUT" {
 		t.Errorf("a malformed id: %+v", a)
@@ -156,7 +156,7 @@ func TestPastes(t *testing.T) {
 	g.wantNoSecret(secrets)
 	traces.mu.Lock()
 	defer traces.mu.Unlock()
-	if sent := traces.raw.Bytes(); len(sent) == 0 || holdsAny(sent, secrets) {
+	if sent := traces.raw.Bytes(); len(sent) == 0 || containsAny(sent, secrets) {
 		t.Errorf("a secret is in the traces, or none were sent: %d bytes", len(sent))
 	}
 	if *on == "pebble" { // a cluster waits for the end of a killed gateway before its audit
@@ -164,8 +164,8 @@ func TestPastes(t *testing.T) {
 	}
 }
 
-// holdsAny reports whether a text contains one of some secrets.
-func holdsAny(text []byte, secrets []string) bool {
+// containsAny reports whether a text contains one of some secrets.
+func containsAny(text []byte, secrets []string) bool {
 	return slices.ContainsFunc(secrets, func(secret string) bool { return bytes.Contains(text, []byte(secret)) })
 }
 
@@ -173,7 +173,7 @@ func holdsAny(text []byte, secrets []string) bool {
 // It must find the text of a paste there, or the search would prove nothing.
 func (g *gateway) wantNoSecret(secrets []string) {
 	g.t.Helper()
-	if holdsAny([]byte(g.log.String()+g.output.String()), secrets) {
+	if containsAny([]byte(g.log.String()+g.output.String()), secrets) {
 		g.t.Error("a secret is in the log")
 	}
 	dirs := []string{g.dir}
@@ -192,8 +192,8 @@ func (g *gateway) wantNoSecret(secrets []string) {
 			if err != nil {
 				return nil
 			}
-			seen = seen || bytes.Contains(text, []byte(unlikeOthers))
-			if holdsAny(text, secrets) {
+			seen = seen || bytes.Contains(text, []byte(incompressible))
+			if containsAny(text, secrets) {
 				g.t.Errorf("a secret is in %s", filepath.Base(path))
 			}
 			return nil
@@ -207,12 +207,12 @@ func (g *gateway) wantNoSecret(secrets []string) {
 	}
 }
 
-// TestPastes_Following checks that followers receive new pastes, including those that another
-// gateway has stored, and those that they missed.
-func TestPastes_Following(t *testing.T) {
+// TestPastes_FollowersReceiveNewAndMissedPastes checks that followers receive new pastes, including
+// those that another gateway has stored, and those that they missed.
+func TestPastes_FollowersReceiveNewAndMissedPastes(t *testing.T) {
 	whole := serveWith(t, "--dev", "--rate-limit", "0", "--limit", "pastes-per-minute=1000")
 	other := whole.beside()
-	for name, ask := range askings() {
+	for name, ask := range subscribers() {
 		t.Run(name, func(t *testing.T) {
 			g := whole.in(t)
 			before := g.paste("", "before "+name)
@@ -234,7 +234,7 @@ func TestPastes_Following(t *testing.T) {
 			last := g.paste("", "last, "+name)
 			since.wantIDs(theirs.id, mine.id, last.id)
 			if refused, ok := ask(g, "", pasteCreated, vars{"after": "x"}).next(); !ok || !bytes.Contains(refused, []byte("BAD_CURSOR")) {
-				t.Errorf("after no cursor: %s", refused)
+				t.Errorf("after a malformed cursor: %s", refused)
 			}
 		})
 	}
@@ -281,15 +281,15 @@ func (s *subscription) wantIDs(ids ...string) {
 // wantPastes creates pastes until one of them is delivered.
 func (s *subscription) wantPastes(first int, create func(n int) pasted) {
 	s.t.Helper()
-	came := make(chan string, 1)
+	received := make(chan string, 1)
 	go func() {
 		event, _ := s.next()
-		came <- string(event)
+		received <- string(event)
 	}()
 	for n := first; n < 500; n++ {
 		create(n)
 		select {
-		case event := <-came:
+		case event := <-received:
 			if !strings.Contains(event, "at once") {
 				s.t.Fatalf("the first event is %s", event)
 			}
@@ -331,9 +331,9 @@ func TestPastes_ExpireExactly(t *testing.T) {
 	g.must("", deletePaste, stays.with())
 }
 
-// TestLatestContent checks that the list contains what is PUBLIC now, by time of
-// creation.
-func TestLatestContent(t *testing.T) {
+// TestLatestContent_ListsPublicItemsByCreation checks that the list contains what is PUBLIC now, by
+// time of creation.
+func TestLatestContent_ListsPublicItemsByCreation(t *testing.T) {
 	g := serve(t)
 	other := g.beside()
 	ann := g.user("acme", "ann", "PUBLIC")

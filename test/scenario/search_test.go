@@ -17,8 +17,9 @@ const searchItems = `query($id: ID!, $first: Int, $after: Cursor, $last: Int, $b
 		bucket count { value precision } edges { cursor role node { id title } }
 		pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`
 
-// TestSearch finds items of ann's library by each condition, as each kind of viewer.
-func TestSearch(t *testing.T) {
+// TestSearch_EachConditionSelectsItems finds items of ann's library by each condition, as each kind
+// of viewer.
+func TestSearch_EachConditionSelectsItems(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0")
 	ann, bob, eve := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC"), g.user("beta", "eve", "PUBLIC")
 	ghost := g.user("acme", "ghost", "PRIVATE")
@@ -86,9 +87,9 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearch_OfALongLibrary checks that a page that has scanned 2,000 entries is short,
-// and says so.
-func TestSearch_OfALongLibrary(t *testing.T) {
+// TestSearch_PageOfALongLibraryEndsEarly checks that a page that has scanned 2,000 entries is
+// short, and says so.
+func TestSearch_PageOfALongLibraryEndsEarly(t *testing.T) {
 	const items = 2100
 	var lines bytes.Buffer
 	fmt.Fprintln(&lines, `{"type":"user","id":"u:acme:ann","displayName":"Ann","visibility":"PUBLIC"}`)
@@ -132,11 +133,11 @@ func TestSearch_OfALongLibrary(t *testing.T) {
 	}
 }
 
-// TestSearch_HostileFilters checks that each hostile filter is refused with a code and a
-// short message, or finds nothing.
-func TestSearch_HostileFilters(t *testing.T) {
+// TestSearch_HostileFiltersAreRefusedOrFindNothing checks that each hostile filter is refused with
+// a code and a short message, or finds nothing.
+func TestSearch_HostileFiltersAreRefusedOrFindNothing(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0")
-	ann, _ := shelf(g, 3)
+	ann, _ := notes(g, 3)
 	for _, c := range []struct {
 		name   string
 		filter any

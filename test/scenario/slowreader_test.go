@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// askings returns the functions that subscribe with any document, by transport.
-func askings() map[string]func(g *gateway, token, document string, variables vars) *subscription {
+// subscribers returns a function for each transport. It sends a document that subscribes.
+func subscribers() map[string]func(g *gateway, token, document string, variables vars) *subscription {
 	return map[string]func(g *gateway, token, document string, variables vars) *subscription{
-		"by events": (*gateway).askByEvents, "over a socket": (*gateway).askBySocket,
+		"by events": (*gateway).subscribeByEvents, "over a socket": (*gateway).subscribeBySocket,
 	}
 }
 
@@ -23,7 +23,7 @@ func TestSlowReader_ReceivesSlowConsumer(t *testing.T) {
 	const items = 400 // more than fit into a follower's queue (256) and a connection
 	whole := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=10m")
 	ann := whole.user("acme", "ann", "PUBLIC")
-	for name, ask := range askings() {
+	for name, ask := range subscribers() {
 		t.Run(name, func(t *testing.T) {
 			g := whole.in(t)
 			suffix := strings.ReplaceAll(name, " ", "-")
@@ -39,7 +39,7 @@ func TestSlowReader_ReceivesSlowConsumer(t *testing.T) {
 			}
 			received := 0
 			for received < items {
-				got, again := slow.hear()
+				got, again := slow.receive()
 				if got == "!SLOW_CONSUMER" {
 					break
 				}
@@ -75,7 +75,7 @@ func largeEvents() string {
 // counts it.
 func TestSlowReader_ThatNeverReadsIsDisconnected(t *testing.T) {
 	const items = 100 // more than fit into a connection, but fewer than fit into a queue
-	for name, ask := range askings() {
+	for name, ask := range subscribers() {
 		t.Run(name, func(t *testing.T) {
 			g := serveWith(t, "--rate-limit", "0", "--limit", "stream-write-time=500ms")
 			ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
@@ -100,7 +100,7 @@ func TestSlowReader_ThatNeverReadsIsDisconnected(t *testing.T) {
 	}
 }
 
-// awaitFollowers waits until a library has so many followers.
+// awaitFollowers waits until the gateway has n followers.
 func (g *gateway) awaitFollowers(t *testing.T, n int) {
 	t.Helper()
 	g.awaitFigure(t, "carrel_followers", fmt.Sprint(n))
@@ -111,7 +111,7 @@ func (g *gateway) awaitFollowers(t *testing.T, n int) {
 func TestSubscription_CountOfAViewerIsBounded(t *testing.T) {
 	whole := serveWith(t, "--limit", "subscriptions=2")
 	ann := whole.user("acme", "ann", "PUBLIC")
-	for name, subscribe := range transports() {
+	for name, subscribe := range follows() {
 		t.Run(name, func(t *testing.T) {
 			g := whole.in(t)
 			ben := g.user("acme", "ben-"+strings.ReplaceAll(name, " ", "-"), "PUBLIC")

@@ -60,14 +60,14 @@ type subscription struct {
 	last   map[string]string // the last event of each item
 }
 
-// wants checks the next events. Events from before the library was followed are delivered
-// once more afterwards.
+// wants checks the next events. Before each of them, it skips one event that is delivered again:
+// that may happen to recent changes.
 func (s *subscription) wants(want ...string) {
 	s.t.Helper()
 	for _, w := range want {
-		got, again := s.hear()
+		got, again := s.receive()
 		if again && got != w {
-			got, _ = s.hear()
+			got, _ = s.receive()
 		}
 		if got != w {
 			s.t.Fatalf("got %q, want %q", got, w)
@@ -75,8 +75,8 @@ func (s *subscription) wants(want ...string) {
 	}
 }
 
-// hear returns the next event, and whether it is equal to the previous one of its item.
-func (s *subscription) hear() (got string, again bool) {
+// receive returns the next event, and whether it is equal to the previous one of its item.
+func (s *subscription) receive() (got string, again bool) {
 	s.t.Helper()
 	event, ok := s.next()
 	if !ok {
@@ -119,14 +119,14 @@ func subscriptionVars(owner, after string) vars {
 	return v
 }
 
-// byEvents follows a library by server-sent events.
-func (g *gateway) byEvents(token, owner, after string) *subscription {
+// followByEvents follows a library by server-sent events.
+func (g *gateway) followByEvents(token, owner, after string) *subscription {
 	g.t.Helper()
-	return g.askByEvents(token, libraryChanged, subscriptionVars(owner, after))
+	return g.subscribeByEvents(token, libraryChanged, subscriptionVars(owner, after))
 }
 
-// askByEvents subscribes by server-sent events.
-func (g *gateway) askByEvents(token, document string, variables vars) *subscription {
+// subscribeByEvents subscribes by server-sent events.
+func (g *gateway) subscribeByEvents(token, document string, variables vars) *subscription {
 	g.t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
 	if err != nil {
@@ -166,14 +166,14 @@ func (g *gateway) askByEvents(token, document string, variables vars) *subscript
 	}}
 }
 
-// bySocket follows a library over a websocket.
-func (g *gateway) bySocket(token, owner, after string) *subscription {
+// followBySocket follows a library over a websocket.
+func (g *gateway) followBySocket(token, owner, after string) *subscription {
 	g.t.Helper()
-	return g.askBySocket(token, libraryChanged, subscriptionVars(owner, after))
+	return g.subscribeBySocket(token, libraryChanged, subscriptionVars(owner, after))
 }
 
-// askBySocket subscribes over a websocket, in the protocol graphql-transport-ws.
-func (g *gateway) askBySocket(token, document string, variables vars) *subscription {
+// subscribeBySocket subscribes over a websocket, in the protocol graphql-transport-ws.
+func (g *gateway) subscribeBySocket(token, document string, variables vars) *subscription {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
 	conn, _, err := websocket.Dial(ctx, g.url+"/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
@@ -225,19 +225,19 @@ func (g *gateway) askBySocket(token, document string, variables vars) *subscript
 	}, leave: func() { _ = conn.CloseNow() }}
 }
 
-// transports returns the functions that follow a library, by transport.
-func transports() map[string]func(g *gateway, token, owner, after string) *subscription {
+// follows returns the functions that follow a library, by transport.
+func follows() map[string]func(g *gateway, token, owner, after string) *subscription {
 	return map[string]func(g *gateway, token, owner, after string) *subscription{
-		"by events": (*gateway).byEvents, "over a socket": (*gateway).bySocket,
+		"by events": (*gateway).followByEvents, "over a socket": (*gateway).followBySocket,
 	}
 }
 
-// TestFollow_Library reads a page, subscribes from its last cursor, and receives what happens in
-// the part of the library that it has read.
-func TestFollow_Library(t *testing.T) {
+// TestFollow_ReceivesChangesAfterTheCursor reads a page, subscribes from its last cursor, and
+// receives what happens in the part of the library that it has read.
+func TestFollow_ReceivesChangesAfterTheCursor(t *testing.T) {
 	whole := serve(t)
 	ann := whole.user("acme", "ann", "PUBLIC")
-	for name, subscribe := range transports() {
+	for name, subscribe := range follows() {
 		t.Run(name, func(t *testing.T) {
 			g := whole.in(t)
 			suffix := strings.ReplaceAll(name, " ", "-")
@@ -278,9 +278,9 @@ func TestFollow_Library(t *testing.T) {
 	}
 }
 
-// TestFollow_OverACrash checks that a client that resumes receives what happened before a gateway
-// died, and what its successor does.
-func TestFollow_OverACrash(t *testing.T) {
+// TestFollow_CrashLosesNoChange checks that a client that resumes receives the changes that a
+// gateway made before it was killed, and those that the next process makes.
+func TestFollow_CrashLosesNoChange(t *testing.T) {
 	g := serve(t)
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
 	owner := "u:acme:ben"
@@ -288,7 +288,7 @@ func TestFollow_OverACrash(t *testing.T) {
 		g.must(ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": name, "visibility": "PUBLIC", "members": []vars{{"principalId": owner, "role": "VIEWER"}}}})
 	}
 	create("a")
-	s := g.byEvents(ben, owner, pageOf(g.must(ben, pageItems, vars{"id": owner})).End)
+	s := g.followByEvents(ben, owner, pageOf(g.must(ben, pageItems, vars{"id": owner})).End)
 	s.wants("+c:acme:a a VIEWER")
 	create("b")
 	s.wants("+c:acme:b b VIEWER")
@@ -297,7 +297,7 @@ func TestFollow_OverACrash(t *testing.T) {
 	g.kill()
 	g.start()
 	create("d")
-	again := g.byEvents(ben, owner, s.cursor)
+	again := g.followByEvents(ben, owner, s.cursor)
 	again.wants("+c:acme:b b VIEWER", "+c:acme:c c VIEWER", "-c:acme:a", "+c:acme:d d VIEWER")
 	create("e")
 	again.wants("+c:acme:e e VIEWER")
@@ -315,10 +315,10 @@ func TestChanges_NameTheirActor(t *testing.T) {
 	g.must(ann, createItem, vars{"in": vars{"name": "y", "kind": "NOTE", "title": "y", "visibility": "PUBLIC"}})
 	g.must(ann, createItem, vars{"in": vars{"name": "w", "kind": "NOTE", "title": "w", "visibility": "PUBLIC",
 		"members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
-	// A stream is open a moment before it follows the library, so it starts after a
-	// cursor.
+	// A stream is open a moment before it follows the library. With a cursor it misses no change
+	// in that moment.
 	follow := func(token string) *subscription {
-		return g.askByEvents(token, document, vars{"after": pageOf(g.must(token, pageItems, vars{"id": "u:acme:ben"})).End})
+		return g.subscribeByEvents(token, document, vars{"after": pageOf(g.must(token, pageItems, vars{"id": "u:acme:ben"})).End})
 	}
 	owner, stranger := follow(ben), follow("")
 	for _, s := range []*subscription{owner, stranger} { // the change at the cursor is delivered again

@@ -33,12 +33,12 @@ type collector struct {
 	t   *testing.T
 	url string
 
-	mu      sync.Mutex
-	raw     bytes.Buffer // all bodies, as they were sent
-	heads   []http.Header
-	who     map[string]string // the resource attributes of the sender
-	spans   []*trace.Span
-	figures map[string]*metrics.Metric // as they were sent last
+	mu       sync.Mutex
+	raw      bytes.Buffer // all bodies, as they were sent
+	headers  []http.Header
+	resource map[string]string // the resource attributes of the sender
+	spans    []*trace.Span
+	figures  map[string]*metrics.Metric // as they were sent last
 }
 
 func collect(t *testing.T) *collector {
@@ -48,7 +48,7 @@ func collect(t *testing.T) *collector {
 		var in traceapi.ExportTraceServiceRequest
 		c.take(r, &in, func() {
 			for _, of := range in.ResourceSpans {
-				c.who = attributes(of.Resource.Attributes)
+				c.resource = attributes(of.Resource.Attributes)
 				for _, scope := range of.ScopeSpans {
 					c.spans = append(c.spans, scope.Spans...)
 				}
@@ -95,7 +95,7 @@ func (c *collector) take(r *http.Request, in proto.Message, keep func()) {
 		return
 	}
 	c.raw.Write(b)
-	c.heads = append(c.heads, r.Header)
+	c.headers = append(c.headers, r.Header)
 	keep()
 }
 
@@ -200,7 +200,7 @@ func requestOneOfEach(t *testing.T) *traced {
 	w := &traced{c: c, g: serveWith(t, "--otlp-endpoint", c.url, "--otlp-headers-file", headers, "--trace-ratio", "1", "--otlp-metrics-every", "1h")}
 	w.ann = w.g.user("acme", "ann", "PUBLIC")
 	w.g.user("acme", "ben", "PUBLIC")
-	for name, subscribe := range transports() {
+	for name, subscribe := range follows() {
 		w.g.must(w.ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "title-of-secret " + name}})
 		// With a cursor it is delivered however late the subscription starts.
 		page := pageOf(w.g.must(w.ann, pageItems, vars{"id": "u:acme:ann"}))
@@ -301,10 +301,10 @@ func TestTelemetry_ReachesACollector(t *testing.T) {
 		}
 	})
 	t.Run("resource attributes", func(t *testing.T) {
-		if w.c.who["service.name"] != "carrel" || w.c.who["host.name"] != "test" || !strings.HasPrefix(w.c.who["service.instance.id"], "test-") {
-			t.Errorf("the resource attributes are %v", w.c.who)
+		if w.c.resource["service.name"] != "carrel" || w.c.resource["host.name"] != "test" || !strings.HasPrefix(w.c.resource["service.instance.id"], "test-") {
+			t.Errorf("the resource attributes are %v", w.c.resource)
 		}
-		for _, head := range w.c.heads {
+		for _, head := range w.c.headers {
 			if got := head.Get("Authorization"); got != "Bearer of-the-collector" {
 				t.Errorf("the collector received the header %q", got)
 			}
@@ -353,9 +353,9 @@ func wantNoSecrets(t *testing.T, w *traced) {
 	}
 }
 
-// TestTelemetry_OpenTelemetryVariables checks that the environment variables of OpenTelemetry work
-// without flags.
-func TestTelemetry_OpenTelemetryVariables(t *testing.T) {
+// TestTelemetry_OpenTelemetryVariablesNeedNoFlags checks that the environment variables of
+// OpenTelemetry work without flags.
+func TestTelemetry_OpenTelemetryVariablesNeedNoFlags(t *testing.T) {
 	c := collect(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.url)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=of%20the%20environment")
@@ -369,19 +369,19 @@ func TestTelemetry_OpenTelemetryVariables(t *testing.T) {
 	if c.figures["carrel_request_seconds"] == nil {
 		t.Error("no metrics were sent")
 	}
-	if c.who["service.name"] != "shelves" {
-		t.Errorf("the resource attributes are %v", c.who)
+	if c.resource["service.name"] != "shelves" {
+		t.Errorf("the resource attributes are %v", c.resource)
 	}
-	for _, head := range c.heads {
+	for _, head := range c.headers {
 		if got := head.Get("X-Key"); got != "of the environment" {
 			t.Errorf("the collector received %q", got)
 		}
 	}
 }
 
-// TestTelemetry_UnavailableCollector checks that an unavailable collector affects no request, no
-// change and no shutdown, and does not fill the log.
-func TestTelemetry_UnavailableCollector(t *testing.T) {
+// TestTelemetry_UnavailableCollectorAffectsNothing checks that an unavailable collector affects no
+// request, no change and no shutdown, and does not fill the log.
+func TestTelemetry_UnavailableCollectorAffectsNothing(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 // block is a block of code of a page.
 type block struct{ language, text string }
 
-// fenced matches such a block.
+// fenced matches a block of code in Markdown.
 var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 
 // blocksOf returns the blocks of a text, in order.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// viewer is one row of the table of who may see what.
+// viewer is a kind of viewer, with what decides what it may see.
 type viewer struct {
 	name   string
 	token  string
@@ -62,9 +62,9 @@ func (v *viewer) shows(i item, bucket string, hasRole bool) bool {
 
 var visibilities = []string{"PUBLIC", "LOGGEDIN", "PRIVATE"}
 
-// TestVisibility_WhoSeesWhat checks the whole table: viewers x kinds and visibilities of owners x
-// visibilities and tenants of items, by bucket.
-func TestVisibility_WhoSeesWhat(t *testing.T) {
+// TestVisibility_ViewersSeeWhatTheRulesAllow checks the whole table: viewers x kinds and
+// visibilities of owners x visibilities and tenants of items, by bucket.
+func TestVisibility_ViewersSeeWhatTheRulesAllow(t *testing.T) {
 	g := serve(t)
 	owners, viewers := population(g)
 	items := seed(g, owners)
@@ -141,7 +141,7 @@ func population(g *gateway) ([]owner, []*viewer) {
 			{"principalId": "u:beta:far-" + lower(visibility), "role": "MEMBER"}, {"principalId": group.id, "role": "MEMBER"}}}})
 		viewers = append(viewers,
 			&viewer{name: "a member of the " + visibility + " group", token: near, id: "u:acme:near-" + lower(visibility), tenant: "acme", groups: []string{group.id}},
-			&viewer{name: "one of another tenant, through a nested group, of the " + visibility + " group", token: far, id: "u:beta:far-" + lower(visibility), tenant: "beta", groups: []string{group.id}},
+			&viewer{name: "a user of another tenant, in the " + visibility + " group through a nested group", token: far, id: "u:beta:far-" + lower(visibility), tenant: "beta", groups: []string{group.id}},
 		)
 	}
 	return owners, viewers
