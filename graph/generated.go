@@ -1018,8 +1018,8 @@ type Query {
   """
   The users and groups of a tenant that match a prefix and that the viewer may see, for example to complete a name in a
   share dialog. Only signed-in viewers of that tenant and global administrators may ask; others get UNAUTHENTICATED or
-  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id. A page is
-  filled up in place of those that it leaves out, but it may be short if its read budget is used up, as PageInfo says.
+  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id; the others do
+  not make a page shorter. A page may be short if its read budget is used up, as PageInfo says.
 
   A prefix matches the beginning of the display name, the rest of the display name from any of its first 16 words on
   ("van d" finds "Ludwig van der Rohe"), or the beginning of the name in the id. A word begins at a letter or digit that
@@ -1393,12 +1393,12 @@ type Mutation {
   ): SaveDraftPayload
   "Saves the viewer's draft as a revision, makes it the current one, and removes the draft. REVISION_CONFLICT if another revision has become current since the draft was begun."
   publishDraft(
-    "The branch and locale of the draft."
+    "The item, branch and locale of the draft."
     input: PublishDraftInput!
   ): PublishDraftPayload
   "Removes the viewer's draft."
   discardDraft(
-    "The branch and locale of the draft."
+    "The item, branch and locale of the draft."
     input: DiscardDraftInput!
   ): DiscardDraftPayload
   "Proposes a text to the editors of a NOTE. Allowed for every signed-in viewer who may see it."
