@@ -1,19 +1,22 @@
-// Sends operations to a gateway, over HTTP and as server-sent events.
+// Sends operations to a gateway over HTTP, and receives the results of subscriptions as server-sent
+// events.
 import type { TypedDocument } from './document.ts';
 import { CarrelError, NetworkError, RequestError, UnauthenticatedError, type GraphQLError } from './errors.ts';
 import { readEvents } from './events.ts';
 
 type Token = string | null | undefined;
 
+// ClientOptions are the settings of a CarrelClient. Only url is required.
 export interface ClientOptions {
   // The address of /graphql.
   readonly url: string | URL;
   // Returns the current token. Without one the viewer is anonymous.
   readonly token?: () => Token | Promise<Token>;
   // Gets another token after the gateway refused one, and makes token() return it. Requests
-  // that fail together share one call. null: there is no other token. If it fails, or token()
-  // does, the request fails with a NetworkError, and is repeated like after any other.
+  // that fail together share one call. null: there is no other token. If renewToken() or token()
+  // fails, the request fails with a NetworkError, and is repeated as after any NetworkError.
   readonly renewToken?: () => Promise<Token>;
+  // Sends the requests. Default: the global fetch.
   readonly fetch?: typeof fetch;
   // How often a request is repeated after a temporary error. Default: 3.
   readonly retries?: number;
@@ -23,10 +26,13 @@ export interface ClientOptions {
   readonly silence?: number;
 }
 
+// RequestOptions are the settings of one request.
 export interface RequestOptions {
+  // Aborts the request, which then throws the reason of the signal.
   readonly signal?: AbortSignal;
 }
 
+// SubscribeOptions are the settings of one subscription.
 export interface SubscribeOptions extends RequestOptions {
   // Called when the gateway has accepted the request.
   readonly onOpen?: () => void;
@@ -51,6 +57,7 @@ export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+// CarrelClient sends typed documents to one gateway.
 export class CarrelClient {
   readonly #options: ClientOptions;
   #renewal: Promise<Token> | undefined;
@@ -127,14 +134,14 @@ export class CarrelClient {
   async #renew(refused: string): Promise<Token> {
     const current = await this.#token();
     if (current && current !== refused) return current; // another request has renewed it
-    this.#renewal ??= received(() => this.#options.renewToken?.(), 'The token could not be renewed.').finally(() => {
+    this.#renewal ??= tokenFrom(() => this.#options.renewToken?.(), 'The token could not be renewed.').finally(() => {
       this.#renewal = undefined;
     });
     return this.#renewal;
   }
 
   #token(): Promise<Token> {
-    return received(() => this.#options.token?.(), 'There was no token to send.');
+    return tokenFrom(() => this.#options.token?.(), 'There was no token to send.');
   }
 
   async #post(document: TypedDocument<unknown, never>, variables: unknown, accept: string, token: Token, signal?: AbortSignal): Promise<Response> {
@@ -163,9 +170,9 @@ async function bodyOf(response: Response, signal: AbortSignal | undefined): Prom
   }
 }
 
-// received returns a token from the application, which may request it from a server. A failure is
+// tokenFrom returns a token from the application, which may request it from a server. A failure is
 // therefore a NetworkError.
-async function received(token: () => Token | Promise<Token>, message: string): Promise<Token> {
+async function tokenFrom(token: () => Token | Promise<Token>, message: string): Promise<Token> {
   try {
     return await token();
   } catch (error) {

@@ -4,7 +4,7 @@ export interface TypedDocument<Result, Variables> {
   readonly name: string;
   readonly kind: 'query' | 'mutation' | 'subscription';
   readonly text: string;
-  // Exists only in the types. Typed document nodes have the same name for it.
+  // Never set: it only binds the types. Typed document nodes have a property of the same name.
   readonly __apiType?: (variables: Variables) => Result;
 }
 

@@ -1,12 +1,14 @@
 // The errors of this package. Every error has a code: an extensions.code of the gateway, the
 // code of a user error, or NETWORK.
 
+// GraphQLError is an error of an answer of the gateway.
 export interface GraphQLError {
   readonly message: string;
   readonly path?: readonly (string | number)[];
   readonly extensions?: { readonly code?: string; readonly retryAfter?: number; readonly [name: string]: unknown };
 }
 
+// UserError is an error in the input of a mutation, which a person can correct.
 export interface UserError {
   readonly code: string;
   readonly field: readonly string[] | null;
@@ -104,6 +106,7 @@ export class MutationError extends CarrelError {
     super(userErrors[0].code, userErrors[0].message);
   }
 
+  // has reports whether one of the userErrors has a code.
   has(code: string): boolean {
     return this.userErrors.some((error) => error.code === code);
   }

@@ -1,6 +1,7 @@
 // Reads server-sent events from a response.
 import { CarrelError, NetworkError } from './errors.ts';
 
+// ServerEvent is one event of a stream.
 export interface ServerEvent {
   readonly type: string;
   readonly data: string;

@@ -10,13 +10,15 @@ import {
   type LibraryPageQueryVariables,
 } from './generated/operations.ts';
 import type { Cursor } from './scalars.ts';
-import { joinPage, placeEntry, removeEntry, startStretch, type Order, type Side, type Stretch } from './stretch.ts';
+import { joinPage, placeEntry, removeEntry, startRange, type Order, type Side, type LoadedRange } from './range.ts';
 
+// LibraryEntry is an edge of a library: an item with its cursor and the role of the library's owner.
 export type LibraryEntry = NonNullable<LibraryPageQuery['principal']>['library']['edges'][number];
 
 type LibraryPage = NonNullable<LibraryPageQuery['principal']>['library'];
 type Change = LibraryChangedSubscription['libraryChanged'];
 
+// LibraryOptions are the settings of a LiveLibrary. Only principalId is required.
 export interface LibraryOptions {
   // The id of the user or group that the library belongs to.
   readonly principalId: string;
@@ -28,6 +30,7 @@ export interface LibraryOptions {
   readonly maxEntries?: number;
 }
 
+// LibrarySnapshot is the state of a LiveLibrary at one time. It is never modified.
 export interface LibrarySnapshot {
   // loading: nothing was read yet; live: changes arrive; reconnecting: the connection is lost;
   // failed: the library cannot be read, see error; closed: close was called.
@@ -45,6 +48,7 @@ const permanentCodes = new Set(['NOT_FOUND', 'FORBIDDEN', 'BAD_USER_INPUT', 'BAD
 // Codes after which the library is read again from its beginning.
 const reloadCodes = new Set(['RESYNC', 'BAD_CURSOR']);
 
+// LiveLibrary is a library that stays up to date until it is closed.
 export class LiveLibrary {
   readonly #client: CarrelClient;
   readonly #id: string;
@@ -53,7 +57,7 @@ export class LiveLibrary {
   readonly #maxEntries: number;
   readonly #closing = new AbortController();
   readonly #listeners = new Set<() => void>();
-  #stretch: Stretch<LibraryEntry> | undefined;
+  #loaded: LoadedRange<LibraryEntry> | undefined;
   #status: LibrarySnapshot['status'] = 'loading';
   #error: unknown = null;
   #snapshot: LibrarySnapshot = { status: 'loading', entries: [], hasPrevious: false, hasNext: false, error: null };
@@ -115,7 +119,7 @@ export class LiveLibrary {
         if (this.#resume === null) void this.#catchUp();
       };
       try {
-        if (!this.#stretch) await this.#reload();
+        if (!this.#loaded) await this.#reload();
         for await (const result of this.#client.subscribe(LibraryChangedDocument, { id: this.#id, after: this.#resume }, { signal, onOpen })) {
           failures = 0;
           this.#receive(result.libraryChanged);
@@ -133,14 +137,14 @@ export class LiveLibrary {
       }
       if (performance.now() - openedAt > longestPause) failures = 0;
       failures += 1;
-      if (this.#stretch) this.#publish('reconnecting');
+      if (this.#loaded) this.#publish('reconnecting');
       await this.#client.pause(Math.max(wait, backoff(failures)), signal).catch(() => {});
     }
   }
 
-  // catchUp reads a library again that was empty and so has no cursor to resume from: it may have
-  // changed before the subscription began. The stream opens shortly before the subscription
-  // begins, so a second read follows a little later.
+  // catchUp reads an empty library again. It has no cursor from which a subscription could resume,
+  // so it may have changed before the subscription began. The stream opens shortly before the
+  // subscription begins, so a second read follows a little later.
   async #catchUp(): Promise<void> {
     const { signal } = this.#closing;
     try {
@@ -160,21 +164,21 @@ export class LiveLibrary {
   }
 
   #apply(change: Change): void {
-    if (!this.#stretch) return;
-    const next = change.__typename === 'LibraryEntryPlaced' ? placeEntry(this.#stretch, change.edge, this.#maxEntries) : removeEntry(this.#stretch, change.contentId);
-    if (next) this.#stretch = next;
+    if (!this.#loaded) return;
+    const next = change.__typename === 'LibraryEntryPlaced' ? placeEntry(this.#loaded, change.edge, this.#maxEntries) : removeEntry(this.#loaded, change.contentId);
+    if (next) this.#loaded = next;
     else void this.#reload().catch(() => {});
   }
 
   #extend(side: Side): Promise<void> {
     return this.#inTurn(async () => {
       for (;;) {
-        const end = this.#stretch?.[side];
+        const end = this.#loaded?.[side];
         if (!end?.more) return;
         const page = await this.#read(side === 'next' ? { first: this.#pageSize, after: end.cursor } : { last: this.#pageSize, before: end.cursor });
         // If a change has moved the end meanwhile, the page does not follow it.
-        if (this.#stretch?.[side].cursor !== end.cursor) continue;
-        this.#stretch = joinPage(this.#stretch, page, side, this.#maxEntries);
+        if (this.#loaded?.[side].cursor !== end.cursor) continue;
+        this.#loaded = joinPage(this.#loaded, page, side, this.#maxEntries);
         return;
       }
     });
@@ -183,7 +187,7 @@ export class LiveLibrary {
   #reload(): Promise<void> {
     return this.#inTurn(async () => {
       const page = await this.#read({ first: this.#pageSize });
-      this.#stretch = startStretch(page, this.#order);
+      this.#loaded = startRange(page, this.#order);
       this.#resume = page.pageInfo.endCursor;
     });
   }
@@ -209,7 +213,7 @@ export class LiveLibrary {
   async #read(part: Partial<LibraryPageQueryVariables>): Promise<LibraryPage> {
     const variables = { id: this.#id, orderBy: { field: 'LAST_MODIFIED', direction: this.#order } as const, ...part };
     const { principal } = await this.#client.execute(LibraryPageDocument, variables, { signal: this.#closing.signal });
-    if (!principal) throw new RequestError(200, [{ message: `${this.#id} does not exist, or may not be seen.`, extensions: { code: 'NOT_FOUND' } }]);
+    if (!principal) throw new RequestError(200, [{ message: `${this.#id} does not exist, or the viewer may not see it.`, extensions: { code: 'NOT_FOUND' } }]);
     return principal.library;
   }
 
@@ -217,9 +221,9 @@ export class LiveLibrary {
     if (this.#status !== 'closed') this.#status = status;
     this.#snapshot = {
       status: this.#status,
-      entries: this.#stretch?.entries ?? [],
-      hasPrevious: this.#stretch?.previous.more ?? false,
-      hasNext: this.#stretch?.next.more ?? false,
+      entries: this.#loaded?.entries ?? [],
+      hasPrevious: this.#loaded?.previous.more ?? false,
+      hasNext: this.#loaded?.next.more ?? false,
       error: this.#error,
     };
     for (const listener of [...this.#listeners]) {

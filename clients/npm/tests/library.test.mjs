@@ -5,14 +5,14 @@ import { test } from 'node:test';
 import { LiveLibrary, NetworkError, RequestError, UnauthenticatedError } from '../dist/index.js';
 import { refusal, SimulatedGateway } from './simulated.mjs';
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 // quiet delivers all answers and events.
 async function quiet(gateway) {
   for (let n = 0; n < 10_000; n += 1) {
-    await settle();
+    await tick();
     if (gateway.isQuiet) {
-      await settle();
+      await tick();
       if (gateway.isQuiet) return;
     }
     gateway.answer();
@@ -108,12 +108,12 @@ test('a page that is older than a change does not undo it', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e', 'f');
   const library = await opened(gateway);
   library.loadNext();
-  await settle(); // the page with c, b and a was requested
+  await tick(); // the page with c, b and a was requested
   gateway.remove('b');
   gateway.touch('a');
   gateway.deliver();
   gateway.deliver();
-  await settle();
+  await tick();
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['a', 'f', 'e', 'd', 'c']);
   library.close();
@@ -132,7 +132,7 @@ test('a lost connection resumes at the newest cursor', async () => {
   assert.equal(gateway.requests.length, 1); // nothing was read again
   const [{ cursor }] = library.snapshot().entries;
   gateway.cut(new NetworkError('cut'));
-  await settle();
+  await tick();
   assert.equal(gateway.subscribed.at(-1), cursor);
   library.close();
 });
@@ -162,7 +162,7 @@ test('a permanent error ends with the status failed', async () => {
 test('an empty library shows changes made while it is opened', async () => {
   const gateway = new SimulatedGateway();
   const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
-  await settle();
+  await tick();
   gateway.touch('a'); // the empty page was requested, and no subscription is open
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['a']);
@@ -190,10 +190,10 @@ test('a page that no longer follows the end is read again', async () => {
   const gateway = filled('a', 'b', 'c', 'd', 'e');
   const library = await opened(gateway, { maxEntries: 3 });
   const loaded = library.loadNext();
-  await settle(); // the page with b and a was requested
+  await tick(); // the page with b and a was requested
   gateway.touch('f'); // pushes c out
   gateway.deliver();
-  await settle();
+  await tick();
   assert.deepEqual(idsOf(library), ['f', 'e', 'd']);
   await quiet(gateway);
   await loaded;
@@ -215,7 +215,7 @@ test('after close nothing happens any more', async () => {
   const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
   const states = [];
   library.subscribe(() => states.push(library.snapshot().status));
-  await settle();
+  await tick();
   library.close();
   library.close();
   await quiet(gateway);
@@ -231,8 +231,8 @@ test('a long connection resets the pauses', async (t) => {
   for (let n = 0; n < 8; n += 1) {
     now += 20_000;
     gateway.cut(new NetworkError('cut'));
-    await settle();
-    await settle();
+    await tick();
+    await tick();
   }
   assert.ok(gateway.pauses.every((pause) => pause <= 500), `${gateway.pauses}`);
   library.close();
@@ -322,8 +322,8 @@ test('the pauses grow, follow Retry-After, and start again after an event', asyn
   const library = await opened(gateway);
   for (let n = 0; n < 8; n += 1) {
     gateway.cut(new NetworkError('cut'));
-    await settle();
-    await settle();
+    await tick();
+    await tick();
   }
   const [first, ...others] = gateway.pauses;
   assert.ok(first >= 250 && first <= 500, `${first}`);
@@ -349,7 +349,7 @@ function random(seed) {
 }
 
 for (const order of ['DESC', 'ASC']) {
-  test(`random schedules, ${order}`, async () => {
+  test(`the loaded entries match the library after random schedules, ${order}`, async () => {
     for (let seed = 1; seed <= 200; seed += 1) {
       const pick = random(seed);
       const gateway = filled(...Array.from({ length: pick(12) }, (_, n) => `i${n}`));
@@ -371,7 +371,7 @@ for (const order of ['DESC', 'ASC']) {
       ];
       for (let step = 0; step < 80; step += 1) {
         steps[pick(steps.length)]();
-        if (pick(2) === 0) await settle();
+        if (pick(2) === 0) await tick();
       }
       await quiet(gateway);
       matches(library, gateway, order, `seed ${seed}`);

@@ -78,8 +78,8 @@ export class SimulatedGateway {
     return { cursor: JSON.stringify({ at: [positionOf(item), item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
   }
 
-  // page answers like library(…). A walk to newer entries omits positions that are newer than all
-  // were at its start; its last page ends with a cursor without that limit.
+  // page answers like library(…). A client that pages to newer entries gets only those that were
+  // there when it began; its last page ends with a cursor without that limit.
   page({ first, after, last, before: until, orderBy }) {
     const order = orderBy.direction;
     const list = this.list(order);
