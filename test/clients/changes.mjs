@@ -54,6 +54,6 @@ export async function rename(id, title) {
   await ask('mutation ($in: UpdateContentInput!) { updateContent(input: $in) { userErrors { code message } } }', { in: { id, title } });
 }
 
-export async function take(contentId, principalId) {
+export async function removeFromLibrary(contentId, principalId) {
   await ask('mutation ($in: RemoveFromLibraryInput!) { removeFromLibrary(input: $in) { userErrors { code message } } }', { in: { contentId, principalId } });
 }

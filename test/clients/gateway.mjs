@@ -42,9 +42,9 @@ export async function createItem(title, ...libraries) {
   return data.createContent.content.id;
 }
 
-// createShelf creates a group of Ann's whose library contains only items with
+// createGroup creates a group that Ann manages. Its library contains only items with
 // these titles, in this order.
-export async function createShelf(name, titles) {
+export async function createGroup(name, titles) {
   const data = await ask('mutation ($in: CreateGroupInput!) { createGroup(input: $in) { group { id } userErrors { code message } } }', {
     in: { tenant: 'demo', name, displayName: name },
   });

@@ -15,7 +15,7 @@ const modules = fileURLToPath(new URL('../node_modules', import.meta.url));
 //#region codegen
 const codegen = {
   schema: endpoint,
-  documents: ['shelf.ts'],
+  documents: ['app.ts'],
   generates: {
     'made/': {
       preset: 'client',
@@ -52,7 +52,7 @@ async function command(name, args, cwd) {
 export async function generate() {
   const folder = mkdtempSync(join(tmpdir(), 'codegen-'));
   symlinkSync(modules, join(folder, 'node_modules'));
-  cpSync(new URL('shelf.ts', import.meta.url), join(folder, 'shelf.ts'));
+  cpSync(new URL('app.ts', import.meta.url), join(folder, 'app.ts'));
   writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}');
   writeFileSync(join(folder, 'codegen.json'), JSON.stringify(codegen));
   await command('@graphql-codegen/cli/cjs/bin.js', ['--config', 'codegen.json'], folder);

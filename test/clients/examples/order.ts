@@ -73,8 +73,9 @@ export function placeFor(
 
 //#region change
 // withChange returns the loaded part of a library after a change. An entry that may belong beyond
-// an end is left out, and that end moves to the last entry before it: the next load at that
-// end returns it. An entry that was the last one already stays: it has not moved, or is read once more.
+// an end is left out, and that end moves to the last entry before it: the next load at that end
+// returns it. An entry that already is the last one stays: either it has not moved, or the next
+// load returns it once more.
 export function withChange(
   library: LibraryConnection,
   change: LibraryChange,
@@ -88,7 +89,7 @@ export function withChange(
   const { pageInfo } = library;
   const isOpen = pageInfo.hasNextPage || pageInfo.hasPreviousPage;
   if (edges.length === 0 && heldAt < 0 && isOpen) {
-    // Nothing is loaded to compare it with: all else is read from here, at both ends.
+    // There is no loaded entry to compare it with. The others are read from its cursor, at both ends.
     const { cursor } = change.edge;
     const more = { hasNextPage: true, hasPreviousPage: true };
     const ends = { startCursor: cursor, endCursor: cursor };

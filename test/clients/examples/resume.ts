@@ -46,8 +46,8 @@ export function overSocket(url: string, session: Session, webSocketImpl?: unknow
 //#endregion
 
 //#region resume
-// Failures that end a subscription: the request is wrong, or has to be made again after the
-// library was read again.
+// Failures that end a subscription: either the request is wrong, or the library must be read again
+// before another subscription.
 const final = new Set([
   'RESYNC',
   'BAD_CURSOR',

@@ -41,7 +41,7 @@ export function failureOf(error: unknown): Failure {
 //#endregion
 
 //#region repeat
-const passing = new Set([
+const temporary = new Set([
   'NETWORK',
   'RATE_LIMITED',
   'UNAVAILABLE',
@@ -66,7 +66,7 @@ export async function repeat<Result>(run: () => Promise<Result>): Promise<Result
     } catch (error) {
       const failure = failureOf(error);
       const pause = pauseAfter(failure, attempt);
-      if (!passing.has(failure.code) || attempt === 4 || pause > 15_000) throw error;
+      if (!temporary.has(failure.code) || attempt === 4 || pause > 15_000) throw error;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }

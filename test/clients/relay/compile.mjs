@@ -1,4 +1,4 @@
-// Runs relay-compiler on shelf.js, with the unchanged schema for clients, and
+// Runs relay-compiler on app.js, with the unchanged schema for clients, and
 // returns the generated code.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const run = promisify(execFile);
 export async function compile() {
   const folder = mkdtempSync(join(tmpdir(), 'relay-'));
   for (const name of ['src', 'made']) mkdirSync(join(folder, name));
-  cpSync(new URL('shelf.js', import.meta.url), join(folder, 'src', 'shelf.js'));
+  cpSync(new URL('app.js', import.meta.url), join(folder, 'src', 'app.js'));
   cpSync(new URL('../../../clients/schema.graphql', import.meta.url), join(folder, 'schema.graphql'));
   writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}');
   writeFileSync(join(folder, 'persisted.json'), '{}');
@@ -34,7 +34,7 @@ export async function compile() {
   return {
     output: output.stdout + output.stderr,
     artifact,
-    params: { shelfQuery: artifact('shelfQuery').params },
+    params: { appQuery: artifact('appQuery').params },
     persisted: JSON.parse(readFileSync(join(folder, 'persisted.json'), 'utf8')),
     remove: () => rmSync(folder, { recursive: true }),
   };

@@ -11,8 +11,8 @@ import { relayStylePagination } from '@apollo/client/utilities';
 import { createClient } from 'graphql-ws';
 import { filter, firstValueFrom, timeout } from 'rxjs';
 import WebSocket from 'ws';
-import { libraryChanged, cursorOf, rename, take } from '../changes.mjs';
-import { ask, createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
+import { libraryChanged, cursorOf, rename, removeFromLibrary } from '../changes.mjs';
+import { ask, createItem, createGroup, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const { __schema: schema } = await ask('{ __schema { types { kind name possibleTypes { name } } } }');
 const possibleTypes = Object.fromEntries(schema.types.filter((t) => t.possibleTypes).map((t) => [t.name, t.possibleTypes.map((p) => p.name)]));
@@ -79,7 +79,7 @@ async function watched(client, variables) {
 }
 
 test('pages forwards and backwards fill one connection', async () => {
-  const { id } = await createShelf('apollo-pages', ['a', 'b', 'c', 'd', 'e']);
+  const { id } = await createGroup('apollo-pages', ['a', 'b', 'c', 'd', 'e']);
   const { client } = application();
   const forwards = await watched(client, { id, first: 2 });
   await forwards.shows(['a', 'b']);
@@ -104,7 +104,7 @@ test('pages forwards and backwards fill one connection', async () => {
 });
 
 test('mutations update the cache without a second query', async () => {
-  const { id, items } = await createShelf('apollo-mutations', ['a', 'b']);
+  const { id, items } = await createGroup('apollo-mutations', ['a', 'b']);
   const other = await createItem('c');
   const { client, sent } = application();
   const shown = await watched(client, { id, first: 10 });
@@ -144,7 +144,7 @@ test('mutations update the cache without a second query', async () => {
 });
 
 test('a subscription updates the cache', async () => {
-  const { id, items } = await createShelf('apollo-changes', ['a', 'b']);
+  const { id, items } = await createGroup('apollo-changes', ['a', 'b']);
   const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
   const { client } = application(ApolloLink.split(({ operationType }) => operationType === 'subscription', new GraphQLWsLink(socket)));
   const shown = await watched(client, { id, first: 10 });
@@ -161,7 +161,7 @@ test('a subscription updates the cache', async () => {
   await shown.shows(['a', 'b', 'c']);
   await rename(items[0], 'A');
   await shown.shows(['b', 'c', 'A']);
-  await take(items[1], id);
+  await removeFromLibrary(items[1], id);
   await shown.shows(['c', 'A']);
   stop();
   shown.stop();
@@ -178,7 +178,7 @@ test('errors have their codes', async () => {
 });
 
 test('persisted queries send the digest first, by GET, and the text once', async () => {
-  const { id } = await createShelf('apollo-persisted', ['a']);
+  const { id } = await createGroup('apollo-persisted', ['a']);
   const persisted = () => new PersistedQueryLink({ sha256: (text) => createHash('sha256').update(text).digest('hex'), useGETForHashedQueries: true });
   const query = gql`
     query ApolloPersisted($id: ID!) { group(id: $id) { library(first: 1) { nodes { title } } } }

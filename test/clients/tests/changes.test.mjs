@@ -5,8 +5,8 @@ import { describe, test } from 'node:test';
 import { createClient as createEvents } from 'graphql-sse';
 import { createClient as createSocket } from 'graphql-ws';
 import WebSocket from 'ws';
-import { received, libraryChanged, cursorOf, rename, take } from '../changes.mjs';
-import { createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
+import { received, libraryChanged, cursorOf, rename, removeFromLibrary } from '../changes.mjs';
+import { createItem, createGroup, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const authorization = `Bearer ${token}`;
 const clients = {
@@ -17,7 +17,7 @@ const clients = {
 for (const [name, create] of Object.entries(clients)) {
   describe(name, () => {
     test('delivers placed, changed and removed items', async () => {
-      const { id, items } = await createShelf(`changes-${name}`, ['a', 'b']);
+      const { id, items } = await createGroup(`changes-${name}`, ['a', 'b']);
       const client = create();
       const changes = client.iterate({ query: libraryChanged, variables: { id, after: await cursorOf(id) } });
       const c = await createItem('c', id);
@@ -27,14 +27,14 @@ for (const [name, create] of Object.entries(clients)) {
       const moved = await received(changes, 'placed A');
       assert.deepEqual([moved.edge.node.id, moved.edge.node.version], [items[0], 2]);
       assert.notEqual(moved.edge.cursor, placed.edge.cursor);
-      await take(c, id);
+      await removeFromLibrary(c, id);
       await received(changes, `removed ${c}`);
       await changes.return();
       await client.dispose();
     });
 
     test('delivers missed changes first, after a cursor', async () => {
-      const { id, items } = await createShelf(`missed-${name}`, ['a', 'b']);
+      const { id, items } = await createGroup(`missed-${name}`, ['a', 'b']);
       const after = await cursorOf(id);
       const c = await createItem('c', id);
       await rename(items[1], 'B');
@@ -43,7 +43,7 @@ for (const [name, create] of Object.entries(clients)) {
       await received(changes, 'placed c');
       const { edge } = await received(changes, 'placed B');
       await changes.return();
-      await take(c, id);
+      await removeFromLibrary(c, id);
       const resumed = client.iterate({ query: libraryChanged, variables: { id, after: edge.cursor } });
       await received(resumed, `removed ${c}`);
       await resumed.return();

@@ -5,14 +5,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createClient } from 'graphql-sse';
-import { cursorOf, rename, take } from '../changes.mjs';
+import { cursorOf, rename, removeFromLibrary } from '../changes.mjs';
 import { generate } from '../codegen/generate.mjs';
-import { createItem, createShelf, endpoint, post, token } from '../gateway.mjs';
+import { createItem, createGroup, endpoint, post, token } from '../gateway.mjs';
 
 let made;
 before(async () => {
   made = await generate();
-  await made.build(['shelf.ts']);
+  await made.build(['app.ts']);
 });
 after(() => made.remove());
 
@@ -21,8 +21,8 @@ after(() => events.dispose());
 const send = async (request) => (await post(request, { authorization: `Bearer ${token}` })).body;
 
 test('a typed application pages both ways and mutates', async () => {
-  const { Application } = made.require('./built/shelf.js');
-  const { id, items } = await createShelf('codegen', ['a', 'b', 'c', 'd', 'e']);
+  const { Application } = made.require('./built/app.js');
+  const { id, items } = await createGroup('codegen', ['a', 'b', 'c', 'd', 'e']);
   const app = new Application(send, (request) => events.iterate(request));
   const titles = async (...how) => (await app.walk(id, 2, ...how)).map((item) => item.title);
   assert.deepEqual(await titles(), ['a', 'b', 'c', 'd', 'e']);
@@ -36,8 +36,8 @@ test('a typed application pages both ways and mutates', async () => {
 });
 
 test('a typed application receives changes', async () => {
-  const { Application } = made.require('./built/shelf.js');
-  const { id, items } = await createShelf('codegen-changes', ['a']);
+  const { Application } = made.require('./built/app.js');
+  const { id, items } = await createGroup('codegen-changes', ['a']);
   const changes = new Application(send, (request) => events.iterate(request)).changes(id, await cursorOf(id));
   const until = async (words) => {
     const others = [];
@@ -53,13 +53,13 @@ test('a typed application receives changes', async () => {
   await until('placed b');
   await rename(items[0], 'A');
   await until('placed A');
-  await take(b, id);
+  await removeFromLibrary(b, id);
   await until(`removed ${b}`);
   await changes.return();
 });
 
 test('the types have the nullable fields, names and enum values of the schema', async () => {
-  const right = made.read('shelf.ts');
+  const right = made.read('app.ts');
   const wrong = {
     'forgets-null.ts': ['if (!principal) return items;', ''],
     'forgets-null-in-a-payload.ts': ["item?.kind === 'NOTE' ? item.title : ''", 'item.title'],

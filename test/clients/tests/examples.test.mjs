@@ -7,8 +7,8 @@ import { buildSchema, introspectionFromSchema } from 'graphql';
 import { createOperationDescriptor, getSingularSelector } from 'relay-runtime';
 import WebSocket from 'ws';
 import { buildExamples } from '../examples.mjs';
-import { ask, createItem, createShelf, endpoint, token } from '../gateway.mjs';
-import { rename, take } from '../changes.mjs';
+import { ask, createItem, createGroup, endpoint, token } from '../gateway.mjs';
+import { rename, removeFromLibrary } from '../changes.mjs';
 import { startProxy } from '../proxy.mjs';
 
 const examples = await buildExamples();
@@ -16,7 +16,7 @@ const schema = introspectionFromSchema(buildSchema(readFileSync(new URL('../../.
 
 const pageSize = 2;
 const timeout = 60_000; // for a test that would wait forever
-const shelfOf = (titles) => createShelf(`examples-${randomUUID()}`, titles);
+const groupOf = (titles) => createGroup(`examples-${randomUUID()}`, titles);
 const signedIn = () => ({ token: () => token, renew: async () => null });
 const transports = {
   events: (url, session) => examples.resume.overEvents(url, session),
@@ -24,8 +24,8 @@ const transports = {
   fetch: (url, session) => examples.fetch.overFetch(url, session),
 };
 
-// Each opens a library and returns it as a component sees it: `titles` are the loaded entries, and
-// `changed` is called when they may have changed.
+// Each function opens a library and returns it as a component sees it: `edges` returns the loaded
+// entries, and `changed` is called when they may have changed.
 const clients = {
   async 'Apollo Client'({ url, session, transport, id, order, changed }) {
     const client = examples.apollo.createApolloClient(url, session, transport);
@@ -167,7 +167,7 @@ for (const client of Object.keys(clients)) {
   describe(client, () => {
     for (const [order, all] of [['ASC', 'a b c d e'], ['DESC', 'e d c b a']]) {
       test(`pages to the end, ${order}`, { timeout }, async (t) => {
-        const { id } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+        const { id } = await groupOf(['a', 'b', 'c', 'd', 'e']);
         const library = await opened(t, client, { id, order });
         await library.shows(all.slice(0, 3));
         for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
@@ -179,7 +179,7 @@ for (const client of Object.keys(clients)) {
 
     for (const transport of client === 'fetch' ? ['fetch'] : ['events', 'socket']) {
       test(`what others change moves in the list, by ${transport}`, { timeout }, async (t) => {
-        const { id, items } = await shelfOf(['a', 'b', 'c', 'd']);
+        const { id, items } = await groupOf(['a', 'b', 'c', 'd']);
         const library = await opened(t, client, { id, transport });
         await library.shows('d c');
         library.follow();
@@ -189,13 +189,13 @@ for (const client of Object.keys(clients)) {
         await library.shows('e d c b a');
         await rename(items[0], 'A');
         await library.shows('A e d c b');
-        await take(items[2], id);
+        await removeFromLibrary(items[2], id);
         await library.shows('A e d b');
       });
     }
 
     test('oldest first: what moves beyond the loaded part is read at the end', { timeout }, async (t) => {
-      const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+      const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
       const library = await opened(t, client, { id, order: 'ASC', transport: client === 'fetch' ? 'fetch' : 'events' });
       await library.load('next');
       await library.shows('a b c d');
@@ -209,7 +209,7 @@ for (const client of Object.keys(clients)) {
     });
 
     test('a walk to the newest end gets entries that moved there since it began', { timeout }, async (t) => {
-      const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+      const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
       const library = await opened(t, client, { id, order: 'ASC' });
       await rename(items[0], 'A');
       for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
@@ -220,7 +220,7 @@ for (const client of Object.keys(clients)) {
     if (client === 'urql') {
       for (const when of ['before', 'during']) {
         test(`a load waits for a first page that is read again ${when} it`, { timeout }, async (t) => {
-          const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+          const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
           const library = await opened(t, client, { id, order: 'ASC' });
           const [firstRequested, pageRequested, pageReceived, firstReleased] = [signal(), signal(), signal(), signal()];
           const { fetch } = globalThis;
@@ -247,7 +247,7 @@ for (const client of Object.keys(clients)) {
           await firstRequested.sent;
           const finished = loaded ?? load();
           if (loaded) await pageReceived.sent;
-          await ask('{ viewer { id } }'); // by now load would have gone on
+          await ask('{ viewer { id } }'); // during this request, a load that does not wait would send its own
           assert.equal(isLoaded, false);
           assert.equal(pageRequested.isSent(), when === 'during');
           firstReleased.send();
@@ -261,7 +261,7 @@ for (const client of Object.keys(clients)) {
     // Apollo Client repeats mutations only.
     if (client !== 'Apollo Client') {
       test('a load is repeated after a network error', { timeout }, async (t) => {
-        const { id } = await shelfOf(['a', 'b', 'c']);
+        const { id } = await groupOf(['a', 'b', 'c']);
         const library = await opened(t, client, { id });
         const { fetch } = globalThis;
         let failures = 0;
@@ -279,7 +279,7 @@ for (const client of Object.keys(clients)) {
     // Apollo Client shows a change only after the page that was requested before it.
     if (client === 'fetch') {
       test('a page that is older than a change does not undo it', { timeout }, async (t) => {
-        const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+        const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
         const library = await opened(t, client, { id, transport: 'fetch' });
         library.follow();
         let release;
@@ -297,7 +297,7 @@ for (const client of Object.keys(clients)) {
         const loaded = library.load('next');
         await arrived; // the page with c and b
         t.mock.restoreAll();
-        await take(items[2], id);
+        await removeFromLibrary(items[2], id);
         await rename(items[0], 'A');
         await library.shows('A e d');
         release();
@@ -307,7 +307,7 @@ for (const client of Object.keys(clients)) {
     }
 
     test('a lost connection is resumed, with a renewed token', { timeout }, async (t) => {
-      const { id, items } = await shelfOf(['a', 'b']);
+      const { id, items } = await groupOf(['a', 'b']);
       let current = 'refused';
       let renewals = 0;
       const session = {
@@ -335,7 +335,7 @@ for (const client of Object.keys(clients)) {
     });
 
     test('a conflict is a user error, and a repetition is not', { timeout }, async (t) => {
-      const { id } = await shelfOf(['a']);
+      const { id } = await groupOf(['a']);
       const library = await opened(t, client, { id });
       const [{ node }] = library.edges();
       const input = { id: node.id, title: 'A', expectedVersion: node.version, idempotencyKey: examples.retry.newKey() };
@@ -349,8 +349,8 @@ for (const client of Object.keys(clients)) {
 
     test('errors have their codes', { timeout }, async (t) => {
       const library = await opened(t, client, { id: 'g:demo:standard-library' });
-      const mismatch = { id: library.edges()[0].node.id, title: 'x'.repeat(2000), expectedVersion: 1, idempotencyKey: '' };
-      const outcome = await library.save({ ...mismatch, idempotencyKey: 'x'.repeat(200) }).then((errors) => ({ errors }), (error) => ({ error }));
+      const invalid = { id: library.edges()[0].node.id, title: 'x'.repeat(2000), expectedVersion: 1, idempotencyKey: '' };
+      const outcome = await library.save({ ...invalid, idempotencyKey: 'x'.repeat(200) }).then((errors) => ({ errors }), (error) => ({ error }));
       const code = outcome.error ? examples.retry.failureOf(outcome.error).code : outcome.errors[0].code;
       assert.equal(code, 'INVALID');
     });
@@ -430,7 +430,7 @@ test('resume ends after a permanent error', async () => {
 });
 
 test('a search returns matching entries, and continues', async () => {
-  const { id } = await shelfOf(['Apples', 'Berries', 'Green apples']);
+  const { id } = await groupOf(['Apples', 'Berries', 'Green apples']);
   const { search } = examples.fetch;
   const titles = async (filter) => (await search(endpoint, signedIn(), id, filter)).edges.map(({ node }) => node.title);
   assert.deepEqual(await titles({ text: 'app' }), ['Apples', 'Green apples']);

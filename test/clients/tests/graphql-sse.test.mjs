@@ -14,7 +14,7 @@ async function results(iterable) {
   return all;
 }
 
-test('a page as the viewer', async () => {
+test('a query is answered as the viewer, with one result', async () => {
   const [result, ...more] = await results(client(`Bearer ${token}`).iterate({ query: viewerQuery }));
   assert.equal(result.errors, undefined);
   assert.equal(result.data.viewer.id, 'u:demo:ann');
@@ -22,7 +22,7 @@ test('a page as the viewer', async () => {
   assert.equal(more.length, 0);
 });
 
-test('a mutation', async () => {
+test('a mutation returns its payload', async () => {
   const query = 'mutation($in: CreateContentInput!) { createContent(input: $in) { content { title } userErrors { code } } }';
   const variables = { in: { kind: 'LINK', title: 'By events', link: 'https://example.org/' } };
   const [result] = await results(client(`Bearer ${token}`).iterate({ query, variables }));

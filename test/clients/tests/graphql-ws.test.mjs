@@ -15,7 +15,7 @@ async function results(iterable) {
   return all;
 }
 
-test('several operations over one connection', async () => {
+test('several operations over one connection are all answered', async () => {
   const c = client({ authorization: `Bearer ${token}` });
   const answers = await Promise.all([1, 2, 3].map(() => results(c.iterate({ query: viewerQuery }))));
   for (const [result, ...more] of answers) {

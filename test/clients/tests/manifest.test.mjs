@@ -10,7 +10,7 @@ const makers = {
   async 'relay-compiler'() {
     const made = await compile();
     made.remove();
-    const { id, name } = made.params.shelfQuery;
+    const { id, name } = made.params.appQuery;
     return { manifest: made.persisted, documentId: `sha256:${id}`, name, field: 'group' };
   },
   async 'GraphQL Code Generator'() {

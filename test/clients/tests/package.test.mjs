@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ask, createItem, createShelf, endpoint, otherToken, post, token } from '../gateway.mjs';
-import { rename, take } from '../changes.mjs';
+import { ask, createItem, createGroup, endpoint, otherToken, post, token } from '../gateway.mjs';
+import { rename, removeFromLibrary } from '../changes.mjs';
 import { installPacked } from '../packed.mjs';
 import { startProxy } from '../proxy.mjs';
 
@@ -24,7 +24,7 @@ after(async () => {
   await proxy.close();
 });
 
-const shelfOf = (titles) => createShelf(`package-${randomUUID()}`, titles);
+const groupOf = (titles) => createGroup(`package-${randomUUID()}`, titles);
 const session = (url = endpoint) => ({ url, token: () => token, renewToken: async () => null });
 
 // until waits for a library to show something.
@@ -107,7 +107,7 @@ function opened(t, client, id) {
 }
 
 test('a library pages both ways and shows the changes of others', async (t) => {
-  const { id, items } = await shelfOf(['a', 'b', 'c', 'd', 'e']);
+  const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
   const client = app.connect(session());
   const library = opened(t, client, id);
   await shows(library, 'e d');
@@ -121,7 +121,7 @@ test('a library pages both ways and shows the changes of others', async (t) => {
   );
   assert.deepEqual(other.body.data.updateContent, { content: { version: 2 }, userErrors: [] });
   await shows(library, 'A e d c b');
-  await take(items[3], id);
+  await removeFromLibrary(items[3], id);
   await shows(library, 'A e c b');
   await library.loadNext();
   assert.equal(library.snapshot().hasNext, false);
@@ -129,7 +129,7 @@ test('a library pages both ways and shows the changes of others', async (t) => {
 });
 
 test('after a lost connection nothing is missing', async (t) => {
-  const { id, items } = await shelfOf(['a', 'b']);
+  const { id, items } = await groupOf(['a', 'b']);
   const library = opened(t, app.connect(session(proxy.url)), id);
   await shows(library, 'b a');
   await until(library, ({ status }) => status === 'live');
@@ -137,14 +137,14 @@ test('after a lost connection nothing is missing', async (t) => {
   await until(library, ({ status }) => status === 'reconnecting');
   await createItem('c', id);
   await rename(items[0], 'A');
-  await take(items[1], id);
+  await removeFromLibrary(items[1], id);
   proxy.restore();
   await shows(library, 'A c');
   await until(library, ({ status }) => status === 'live');
 });
 
 test('a library that was empty shows new entries', async (t) => {
-  const { id } = await shelfOf([]);
+  const { id } = await groupOf([]);
   const library = opened(t, app.connect(session()), id);
   await until(library, ({ status }) => status === 'live');
   await createItem('a', id);
@@ -159,7 +159,7 @@ test('a library that the viewer may not see has the status failed', async (t) =>
 });
 
 test('an edit of an older version is a conflict, and a repetition is not', async (t) => {
-  const { id, items } = await shelfOf(['a']);
+  const { id, items } = await groupOf(['a']);
   const client = app.connect(session());
   const library = opened(t, client, id);
   await shows(library, 'a');
@@ -173,7 +173,7 @@ test('an edit of an older version is a conflict, and a repetition is not', async
 });
 
 test('a refused token is renewed, even when a stream is opened again', async (t) => {
-  const { id } = await shelfOf(['a']);
+  const { id } = await groupOf(['a']);
   let current = 'refused';
   let renewals = 0;
   const client = app.connect({

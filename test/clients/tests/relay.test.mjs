@@ -17,8 +17,8 @@ import {
   Store,
 } from 'relay-runtime';
 import WebSocket from 'ws';
-import { cursorOf, rename, take } from '../changes.mjs';
-import { ask, createItem, createShelf, post, socketEndpoint, token } from '../gateway.mjs';
+import { cursorOf, rename, removeFromLibrary } from '../changes.mjs';
+import { ask, createItem, createGroup, post, socketEndpoint, token } from '../gateway.mjs';
 import { compile } from '../relay/compile.mjs';
 
 let made;
@@ -52,15 +52,15 @@ class Application {
 
   async open(variables) {
     this.variables = variables;
-    this.operation = createOperationDescriptor(made.artifact('shelfQuery'), variables);
+    this.operation = createOperationDescriptor(made.artifact('appQuery'), variables);
     this.environment.retain(this.operation);
-    await fetchQuery(this.environment, made.artifact('shelfQuery'), variables).toPromise();
+    await fetchQuery(this.environment, made.artifact('appQuery'), variables).toPromise();
   }
 
   // page fetches more of the connection, as usePaginationFragment does.
   page(variables) {
     const { id, orderBy } = this.variables;
-    return fetchQuery(this.environment, made.artifact('shelfPageQuery'), { id, orderBy, ...variables }).toPromise();
+    return fetchQuery(this.environment, made.artifact('appPageQuery'), { id, orderBy, ...variables }).toPromise();
   }
 
   mutate(name, variables) {
@@ -79,7 +79,7 @@ class Application {
     const variables = { id: this.variables.id, after, connections: [this.library().__id] };
     this.onResult = () => {};
     const subscription = requestSubscription(this.environment, {
-      subscription: made.artifact('shelfChangedSubscription'),
+      subscription: made.artifact('appChangedSubscription'),
       variables,
       onNext: () => this.onResult(),
       onError: (fault) => this.onResult(fault),
@@ -104,8 +104,8 @@ class Application {
   // library is the connection as components would read it from the cache.
   library() {
     const { data } = this.environment.lookup(this.operation.fragment);
-    const { library } = this.environment.lookup(getSingularSelector(made.artifact('shelf_library'), data.group)).data;
-    const item = (edge) => this.environment.lookup(getSingularSelector(made.artifact('shelf_item'), edge.node)).data;
+    const { library } = this.environment.lookup(getSingularSelector(made.artifact('app_library'), data.group)).data;
+    const item = (edge) => this.environment.lookup(getSingularSelector(made.artifact('app_item'), edge.node)).data;
     return { ...library, titles: library.edges.map((edge) => edge.node && item(edge).title), items: library.edges.map((edge) => edge.node && item(edge)) };
   }
 }
@@ -116,7 +116,7 @@ test('the compiler accepts the schema', () => {
 });
 
 test('pages forwards and backwards fill one connection', async () => {
-  const { id } = await createShelf('relay-pages', ['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+  const { id } = await createGroup('relay-pages', ['a', 'b', 'c', 'd', 'e', 'f', 'g']);
   const forwards = new Application();
   await forwards.open({ id, first: 3 });
   assert.deepEqual(forwards.library().titles, ['a', 'b', 'c']);
@@ -144,7 +144,7 @@ test('pages forwards and backwards fill one connection', async () => {
 });
 
 test('mutations update the connection without a second query', async () => {
-  const { id, items } = await createShelf('relay-mutations', ['a', 'b', 'c']);
+  const { id, items } = await createGroup('relay-mutations', ['a', 'b', 'c']);
   const app = new Application();
   await app.open({ id, first: 10 });
   const { __id: connection } = app.library();
@@ -152,34 +152,34 @@ test('mutations update the connection without a second query', async () => {
   const queries = () => app.sent.filter((name) => !name.includes('Mutation')).length;
   const before = queries();
 
-  const shared = await app.mutate('shelfShareMutation', { input: { contentId: other, principalIds: [id] }, connections: [connection] });
+  const shared = await app.mutate('appShareMutation', { input: { contentId: other, principalIds: [id] }, connections: [connection] });
   assert.deepEqual(shared.shareContent.userErrors, []);
   assert.deepEqual(app.library().titles, ['a', 'b', 'c', 'd']);
 
-  await app.mutate('shelfUpdateMutation', { input: { id: items[0], title: 'A', expectedVersion: 1 } });
+  await app.mutate('appUpdateMutation', { input: { id: items[0], title: 'A', expectedVersion: 1 } });
   assert.deepEqual(app.library().titles, ['A', 'b', 'c', 'd']);
   assert.equal(app.library().items[0].version, 2);
 
-  const refused = await app.mutate('shelfUpdateMutation', { input: { id: items[0], title: 'B', expectedVersion: 1 } });
+  const refused = await app.mutate('appUpdateMutation', { input: { id: items[0], title: 'B', expectedVersion: 1 } });
   assert.deepEqual(refused.updateContent.userErrors.map((e) => [e.code, e.field]), [['CONFLICT', ['expectedVersion']]]);
   assert.deepEqual(app.library().titles, ['A', 'b', 'c', 'd']);
 
-  await app.mutate('shelfRemoveMutation', { input: { principalId: id, contentId: items[1] }, connections: [connection] });
+  await app.mutate('appRemoveMutation', { input: { principalId: id, contentId: items[1] }, connections: [connection] });
   assert.deepEqual(app.library().titles, ['A', 'c', 'd']);
 
-  await app.mutate('shelfDeleteMutation', { input: { id: items[2] } });
+  await app.mutate('appDeleteMutation', { input: { id: items[2] } });
   assert.deepEqual(app.library().titles.filter(Boolean), ['A', 'd']);
   assert.equal(queries(), before);
 
-  // The cursor of an edge that a mutation brought is a place to page from: the
-  // changed item has moved behind it.
+  // A client can page from the cursor of an edge that a mutation returned. The item that was
+  // changed later comes after it.
   const cursor = app.library().edges.at(-1).cursor;
   const next = await ask('query ($id: ID!, $after: Cursor) { group(id: $id) { library(after: $after) { nodes { title } } } }', { id, after: cursor });
   assert.deepEqual(next.group.library.nodes, [{ title: 'A' }]);
 });
 
 test('a subscription updates the connection', async () => {
-  const { id, items } = await createShelf('relay-changes', ['a', 'b']);
+  const { id, items } = await createGroup('relay-changes', ['a', 'b']);
   const app = new Application();
   await app.open({ id, first: 10 });
   const stop = app.follow(await cursorOf(id));
@@ -187,16 +187,16 @@ test('a subscription updates the connection', async () => {
   await app.shows(['a', 'b', 'c']);
   await rename(items[0], 'A');
   await app.shows(['A', 'b', 'c']);
-  await take(items[1], id);
+  await removeFromLibrary(items[1], id);
   await app.shows(['A', 'c']);
   await stop();
 });
 
 test('documents are sent by their digests, with their texts at most once', async () => {
-  const { id } = await createShelf('relay-persisted', ['a']);
+  const { id } = await createGroup('relay-persisted', ['a']);
   const first = new Application();
   await first.open({ id, first: 1 });
   const second = new Application();
   await second.open({ id, first: 1 });
-  assert.deepEqual(second.sent, ['shelfQuery']);
+  assert.deepEqual(second.sent, ['appQuery']);
 });

@@ -9,8 +9,8 @@ import { persistedExchange } from '@urql/exchange-persisted';
 import { getIntrospectionQuery } from 'graphql';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
-import { libraryChanged, cursorOf, rename, take } from '../changes.mjs';
-import { ask, createItem, createShelf, endpoint, socketEndpoint, token } from '../gateway.mjs';
+import { libraryChanged, cursorOf, rename, removeFromLibrary } from '../changes.mjs';
+import { ask, createItem, createGroup, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const schema = await ask(getIntrospectionQuery());
 
@@ -105,7 +105,7 @@ const libraryOf = async (client, variables) => (await must(client.query(LIBRARY,
 const titlesOf = (library) => library.edges.map((edge) => edge.node.title);
 
 test('pages forwards and backwards fill one connection', async () => {
-  const { id } = await createShelf('urql-pages', ['a', 'b', 'c', 'd', 'e']);
+  const { id } = await createGroup('urql-pages', ['a', 'b', 'c', 'd', 'e']);
   const { client } = application();
   let library = await libraryOf(client, { id, first: 2 });
   assert.deepEqual(titlesOf(library), ['a', 'b']);
@@ -125,7 +125,7 @@ test('pages forwards and backwards fill one connection', async () => {
 });
 
 test('mutations update the cache without a second query', async () => {
-  const { id, items } = await createShelf('urql-mutations', ['a', 'b']);
+  const { id, items } = await createGroup('urql-mutations', ['a', 'b']);
   const other = await createItem('c');
   const { client, sent } = application();
   await libraryOf(client, { id, first: 10 });
@@ -161,7 +161,7 @@ after(() => socket.dispose());
 
 for (const [name, create] of Object.entries(transports)) {
   test(`a subscription ${name} updates the cache`, async () => {
-    const { id, items } = await createShelf(`urql-changes-${name.split(' ').at(-1)}`, ['a', 'b']);
+    const { id, items } = await createGroup(`urql-changes-${name.split(' ').at(-1)}`, ['a', 'b']);
     const { client } = create();
     let titles;
     let onResult = () => {};
@@ -180,7 +180,7 @@ for (const [name, create] of Object.entries(transports)) {
     await shows(['a', 'b', 'c']);
     await rename(items[0], 'A');
     await shows(['b', 'c', 'A']);
-    await take(items[1], id);
+    await removeFromLibrary(items[1], id);
     await shows(['c', 'A']);
     changes.unsubscribe();
     query.unsubscribe();
@@ -193,7 +193,7 @@ test('errors have their codes', async () => {
 });
 
 test('persisted documents send the digest first, and the text once', async () => {
-  const { id } = await createShelf('urql-persisted', ['a']);
+  const { id } = await createGroup('urql-persisted', ['a']);
   const query = gql`
     query UrqlPersisted($id: ID!) { group(id: $id) { id library(first: 1) { nodes { id title } } } }
   `;

@@ -45,7 +45,7 @@ export function createCache(): InMemoryCache {
       User: { fields: { library: libraryPolicy(), groups: relayStylePagination() } },
       Group: { fields: { library: libraryPolicy(), members: relayStylePagination() } },
       Content: { fields: { members: relayStylePagination() } },
-      // They have no id, but a key, which is unique in its tenant.
+      // These types have no id, but a key, which is unique in its tenant.
       Branch: { keyFields: ['key'] },
       Revision: { keyFields: ['key'] },
       Draft: { keyFields: ['key'] },

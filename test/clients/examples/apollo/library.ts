@@ -95,7 +95,8 @@ export class LibraryView {
 //#endregion
 
 //#region save
-// save returns the userErrors of an update. `key` stays the same while the user repeats the action.
+// save returns the userErrors of an update. The idempotencyKey of the input stays the same while the
+// user repeats the action.
 export async function save(
   client: ApolloClient,
   input: UpdateVariables['input'],

@@ -68,9 +68,9 @@ export class LibraryView {
     }
   }
 
-  // read reads a page and returns it joined with the other pages. If that page is being read
-  // already, as the first one is after a change invalidated it, read waits for the response. Until
-  // then open does not show pages that arrive, and its result has outdated cursors.
+  // read reads a page and returns it joined with the other pages. If that page is already being
+  // read, read waits for the response: a change that invalidates the first page makes urql read it
+  // again, and until that response arrives, the joined pages are outdated.
   async #read(variables: LibraryVariables): Promise<LibraryConnection> {
     const { principal } = await repeat(async () => {
       const { data, error } = await this.#client.query(LIBRARY, variables).toPromise();

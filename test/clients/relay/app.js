@@ -3,7 +3,7 @@
 import { graphql } from 'relay-runtime';
 
 graphql`
-  fragment shelf_item on Content {
+  fragment app_item on Content {
     id
     title
     version
@@ -12,7 +12,7 @@ graphql`
 `;
 
 graphql`
-  fragment shelf_library on Group
+  fragment app_library on Group
   @argumentDefinitions(
     first: { type: "Int" }
     after: { type: "Cursor" }
@@ -20,16 +20,16 @@ graphql`
     before: { type: "Cursor" }
     orderBy: { type: "LibraryOrder" }
   )
-  @refetchable(queryName: "shelfPageQuery") {
+  @refetchable(queryName: "appPageQuery") {
     library(first: $first, after: $after, last: $last, before: $before, orderBy: $orderBy)
-      @connection(key: "shelf_library", filters: ["orderBy"]) {
+      @connection(key: "app_library", filters: ["orderBy"]) {
       __id
       bucket
       edges {
         cursor
         role
         node {
-          ...shelf_item
+          ...app_item
         }
       }
       pageInfo {
@@ -43,22 +43,22 @@ graphql`
 `;
 
 graphql`
-  query shelfQuery($id: ID!, $first: Int, $last: Int, $orderBy: LibraryOrder) {
+  query appQuery($id: ID!, $first: Int, $last: Int, $orderBy: LibraryOrder) {
     group(id: $id) {
       displayName
-      ...shelf_library @arguments(first: $first, last: $last, orderBy: $orderBy)
+      ...app_library @arguments(first: $first, last: $last, orderBy: $orderBy)
     }
   }
 `;
 
 graphql`
-  mutation shelfShareMutation($input: ShareContentInput!, $connections: [ID!]!) {
+  mutation appShareMutation($input: ShareContentInput!, $connections: [ID!]!) {
     shareContent(input: $input) {
       edges @appendEdge(connections: $connections) {
         cursor
         role
         node {
-          ...shelf_item
+          ...app_item
         }
       }
       fanOut {
@@ -74,10 +74,10 @@ graphql`
 `;
 
 graphql`
-  mutation shelfUpdateMutation($input: UpdateContentInput!) {
+  mutation appUpdateMutation($input: UpdateContentInput!) {
     updateContent(input: $input) {
       content {
-        ...shelf_item
+        ...app_item
       }
       userErrors {
         code
@@ -89,7 +89,7 @@ graphql`
 `;
 
 graphql`
-  mutation shelfRemoveMutation($input: RemoveFromLibraryInput!, $connections: [ID!]!) {
+  mutation appRemoveMutation($input: RemoveFromLibraryInput!, $connections: [ID!]!) {
     removeFromLibrary(input: $input) {
       removedContentId @deleteEdge(connections: $connections)
       userErrors {
@@ -100,7 +100,7 @@ graphql`
 `;
 
 graphql`
-  mutation shelfDeleteMutation($input: DeleteContentInput!) {
+  mutation appDeleteMutation($input: DeleteContentInput!) {
     deleteContent(input: $input) {
       deletedContentId @deleteRecord
       userErrors {
@@ -111,14 +111,14 @@ graphql`
 `;
 
 graphql`
-  subscription shelfChangedSubscription($id: ID!, $after: Cursor, $connections: [ID!]!) {
+  subscription appChangedSubscription($id: ID!, $after: Cursor, $connections: [ID!]!) {
     libraryChanged(principalId: $id, after: $after) {
       ... on LibraryEntryPlaced {
         edge @appendEdge(connections: $connections) {
           cursor
           role
           node {
-            ...shelf_item
+            ...app_item
           }
         }
       }
