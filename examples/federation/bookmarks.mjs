@@ -14,9 +14,9 @@ function refuse(code, message) {
   throw new GraphQLError(message, { extensions: { code } });
 }
 
-// Shelf stores all bookmarks, by user and item. The file has a line for each
+// BookmarkStore stores all bookmarks, by user and item. The file has a line for each
 // change; the last line of a bookmark is its state.
-class Shelf {
+class BookmarkStore {
   constructor(file) {
     this.file = file;
     this.byUser = new Map();
@@ -47,8 +47,8 @@ class Shelf {
   }
 }
 
-// Asker is the sender of a request.
-class Asker {
+// Caller is the sender of a request. It queries Carrel with the sender's Authorization header.
+class Caller {
   constructor(carrel, authorization) {
     this.carrel = carrel;
     this.authorization = authorization;
@@ -77,23 +77,23 @@ class Asker {
   }
 }
 
-function resolversOf(shelf) {
+function resolversOf(store) {
   return {
-    Query: { bookmarks: async (_, __, asker) => shelf.of(await asker.viewer()) },
-    User: { bookmarks: async ({ id }, _, asker) => (id === (await asker.viewer()) ? shelf.of(id) : []) },
-    Content: { bookmark: async ({ id }, _, asker) => shelf.find(await asker.viewer(), id) },
+    Query: { bookmarks: async (_, __, caller) => store.of(await caller.viewer()) },
+    User: { bookmarks: async ({ id }, _, caller) => (id === (await caller.viewer()) ? store.of(id) : []) },
+    Content: { bookmark: async ({ id }, _, caller) => store.find(await caller.viewer(), id) },
     Mutation: {
-      async bookmark(_, { contentId, note }, asker) {
-        const user = await asker.signedIn();
-        const { content } = await asker.ask('query ($id: ID!) { content(id: $id) { id } }', { id: contentId });
+      async bookmark(_, { contentId, note }, caller) {
+        const user = await caller.signedIn();
+        const { content } = await caller.ask('query ($id: ID!) { content(id: $id) { id } }', { id: contentId });
         if (!content) refuse('NOT_FOUND', 'There is no such item, or you may not see it.');
-        shelf.change({ user, contentId, note, createdAt: new Date().toISOString() });
-        return shelf.find(user, contentId);
+        store.change({ user, contentId, note, createdAt: new Date().toISOString() });
+        return store.find(user, contentId);
       },
-      async removeBookmark(_, { contentId }, asker) {
-        const user = await asker.signedIn();
-        const was = shelf.find(user, contentId);
-        if (was) shelf.change({ user, contentId });
+      async removeBookmark(_, { contentId }, caller) {
+        const user = await caller.signedIn();
+        const was = store.find(user, contentId);
+        if (was) store.change({ user, contentId });
         return was;
       },
     },
@@ -102,8 +102,8 @@ function resolversOf(shelf) {
 
 // serveBookmarks serves the subgraph until it is closed.
 export async function serveBookmarks({ carrel, file, port = 0 }) {
-  const schema = buildSubgraphSchema({ typeDefs, resolvers: resolversOf(new Shelf(file)) });
-  const handler = createHandler({ schema, context: (request) => new Asker(carrel, request.raw.headers.authorization) });
+  const schema = buildSubgraphSchema({ typeDefs, resolvers: resolversOf(new BookmarkStore(file)) });
+  const handler = createHandler({ schema, context: (request) => new Caller(carrel, request.raw.headers.authorization) });
   const server = createServer(handler);
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   return {

@@ -40,11 +40,11 @@ function check(schema) {
   assert.equal(schema.getType('Content').getFields().title.description, 'Its title, 1 to 1000 characters.');
 }
 
-test('@apollo/composition', () => check(buildSchema(forApollo(subgraphs), { assumeValidSDL: true })));
+test('@apollo/composition accepts both subgraphs', () => check(buildSchema(forApollo(subgraphs), { assumeValidSDL: true })));
 
-test('@theguild/federation-composition', () => check(buildSchema(forHive(subgraphs), { assumeValidSDL: true })));
+test('@theguild/federation-composition accepts both subgraphs', () => check(buildSchema(forHive(subgraphs), { assumeValidSDL: true })));
 
-test('wgc', async () => {
+test('wgc accepts both subgraphs', async () => {
   const { engineConfig, subgraphs: routed } = await forCosmo(subgraphs, folder);
   check(buildSchema(engineConfig.graphqlSchema, { assumeValidSDL: true }));
   assert.deepEqual(routed.map((s) => [s.name, s.routingUrl]), subgraphs.map((s) => [s.name, s.url]));

@@ -16,7 +16,7 @@ import { recorder } from './recorder.mjs';
 const ann = process.env.TOKEN;
 const cleo = process.env.OTHER_TOKEN;
 const folder = mkdtempSync(join(tmpdir(), 'federation-'));
-const shelf = join(folder, 'bookmarks.jsonl');
+const file = join(folder, 'bookmarks.jsonl');
 let carrel;
 let bookmarks;
 let files;
@@ -24,8 +24,8 @@ let files;
 before(async () => {
   carrel = await recorder(`${process.env.BASE_URL}/graphql`);
   // One of Cleo's bookmarks refers to something that is no item.
-  appendFileSync(shelf, '{"user":"u:demo:cleo","contentId":"broken","note":"old","createdAt":"2026-11-01T00:00:00.000Z"}\n');
-  bookmarks = await serveBookmarks({ carrel: carrel.url, file: shelf });
+  appendFileSync(file, '{"user":"u:demo:cleo","contentId":"broken","note":"old","createdAt":"2026-11-01T00:00:00.000Z"}\n');
+  bookmarks = await serveBookmarks({ carrel: carrel.url, file });
   files = await compose({ carrel: carrel.url, bookmarks: bookmarks.url, folder });
 });
 
@@ -35,10 +35,10 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// placesOf returns the paths of Carrel's errors. If an object is null, Hive Gateway
+// pathsOf returns the paths of Carrel's errors. If an object is null, Hive Gateway
 // adds its own errors for the object's non-null fields, whose paths end in these
 // fields.
-function placesOf(errors) {
+function pathsOf(errors) {
   return errors.filter((e) => e.extensions.serviceName === 'carrel').map((e) => e.path.slice(0, 3));
 }
 
@@ -131,7 +131,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       assert.deepEqual(taken.setContentMembers.userErrors, []);
       const { data, errors } = await ask(cleo, query);
       assert.deepEqual(data.bookmarks[0], { note: 'while it lasts', content: null });
-      assert.deepEqual(placesOf(errors), [['bookmarks', 1, 'content']], 'only the broken bookmark is an error');
+      assert.deepEqual(pathsOf(errors), [['bookmarks', 1, 'content']], 'only the broken bookmark is an error');
       await must(cleo, 'mutation ($id: ID!) { removeBookmark(contentId: $id) { note } }', { id });
     });
 
@@ -156,7 +156,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       await bookmark(cleo, id, 'new');
       const { data, errors } = await ask(cleo, '{ bookmarks { note content { title } } }');
       assert.deepEqual(data.bookmarks.map((b) => [b.note, b.content]), [['new', { title: 'whole' }], ['old', null]]);
-      assert.deepEqual(placesOf(errors), [['bookmarks', 1, 'content']]);
+      assert.deepEqual(pathsOf(errors), [['bookmarks', 1, 'content']]);
       assert.deepEqual(errors.map((e) => e.extensions.code), ['BAD_USER_INPUT']);
       await must(cleo, 'mutation ($id: ID!) { removeBookmark(contentId: $id) { note } }', { id });
     });
@@ -201,7 +201,7 @@ for (const [name, serve] of Object.entries(gateways)) {
       });
     }
 
-    test('mutations of both, in order', async () => {
+    test('mutations of both subgraphs are executed in order', async () => {
       const id = await create('before');
       const data = await must(
         ann,
