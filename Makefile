@@ -45,7 +45,7 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cass
 # checks of the tree, and tests that run random operations, schedules and crashes one after the
 # other.
 TREE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-SEQUENTIAL_TESTS = Pebble|Crash_AtEveryOperationLosesNothingAcknowledged|CrashPoints|Open_DamagedFilesAreReported|Determinism|Copy_RandomStoreEqualsItsSource|RoundTrip_RandomStoresStayTheSame|Operations_ArePlannedByteForByte
+SEQUENTIAL_TESTS = Run_PebbleAgreesWithTheModel|Crash_AtEveryOperationLosesNothingAcknowledged|CrashPoints|Open_DamagedFilesAreReported|Determinism|Copy_RandomStoreEqualsItsSource|RoundTrip_RandomStoresStayTheSame|Operations_ArePlannedByteForByte
 # The packages of the latter. The simulator is not among them, because it has its own target.
 SEQUENTIAL_TEST_PACKAGES = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(SEQUENTIAL_TESTS))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
 

@@ -19,7 +19,7 @@ func (g *game) contentIDs() (ids []string) {
 // shareContents shares several items. The model shares one after the other.
 func (g *game) shareContents() {
 	in := library.ShareContents{Contents: g.contentIDs(), Role: *g.role()}
-	v := g.director(in.Contents[0])
+	v := g.itemManager(in.Contents[0])
 	if in.Principals = g.principalIDs(v); g.rarely(3) {
 		in.Role = library.Viewing
 	}
@@ -36,10 +36,10 @@ func (g *game) shareContents() {
 	}, func(i string) map[string]string { return map[string]string{"contentId": "contentIds." + i} })
 }
 
-// deleteContents deletes several items, likewise.
+// deleteContents deletes several items. The model deletes one after the other.
 func (g *game) deleteContents() {
 	ids := g.contentIDs()
-	v := g.director(ids[0])
+	v := g.itemManager(ids[0])
 	in := library.DeleteContents{}
 	for _, id := range ids[:min(len(ids), 2)] {
 		in.Items = append(in.Items, library.ContentDeletion{ID: id})

@@ -18,7 +18,7 @@ func (g *game) title() string {
 	return one(g, []string{"a", "b", "c", "É-b"})
 }
 
-// text draws one of the texts or nil, bad only rarely.
+// text draws good or other, sometimes nil, and rarely bad.
 func (g *game) text(good, other, bad string) *string {
 	s := one(g, []string{good, other})
 	switch {
@@ -131,7 +131,7 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 		members: others(in.Members, v.user),
 	}
 	if in.URL != nil {
-		g.w.name(c, canonicalOf(*in.URL))
+		g.w.setURL(c, canonicalOf(*in.URL))
 	}
 	c.members[v.user] = library.Manages
 	g.w.items[c.id] = c
@@ -185,7 +185,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 	if in.Name != nil {
 		id = "c:" + tenant + ":" + *in.Name
 	}
-	if err := w.fix(r, id); err != nil {
+	if err := w.recordCreation(r, id); err != nil {
 		return false, faults{err.Error()}
 	}
 	if r.key != nil {
@@ -208,14 +208,14 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 		f.add(p != v.user && !w.sees(v, p), "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f == nil {
-		f.add(w.items[library.ContentID(id)] != nil || w.takes("", tenant, in.URL), "TAKEN")
+		f.add(w.items[library.ContentID(id)] != nil || w.urlTaken("", tenant, in.URL), "TAKEN")
 	}
 	return false, f
 }
 
 func (g *game) updateContent() {
 	id := g.contentID()
-	v := g.director(id)
+	v := g.itemManager(id)
 	if g.rarely(3) {
 		v = g.editor(id)
 	}
@@ -292,9 +292,9 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 	case again:
 	case c == nil || !w.reads(v, c):
 		f.add(true, "NOT_FOUND", "id")
-	case w.role(v.user, c) < library.Editing && !w.directs(v, c):
+	case w.role(v.user, c) < library.Editing && !w.managesItem(v, c):
 		f.add(true, "FORBIDDEN")
-	case (in.Visibility.Set || in.ExpiresAt.Set) && !w.directs(v, c):
+	case (in.Visibility.Set || in.ExpiresAt.Set) && !w.managesItem(v, c):
 		f.add(true, "FORBIDDEN")
 	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
 		f.add(true, "CONFLICT")
@@ -333,7 +333,7 @@ func equal(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || 
 
 func (g *game) deleteContent() {
 	id := g.contentID()
-	v := g.director(id)
+	v := g.itemManager(id)
 	in := library.DeleteContent{ID: id, ExpectedVersion: g.version(), IdempotencyKey: g.key()}
 	g.deleteContentAs(v, in)
 }
@@ -374,7 +374,7 @@ func (w *world) deleteContent(v viewer, in library.DeleteContent, r *request) (a
 	case again:
 	case c == nil || !w.reads(v, c):
 		f.add(true, "NOT_FOUND", "id")
-	case !w.directs(v, c):
+	case !w.managesItem(v, c):
 		f.add(true, "FORBIDDEN")
 	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
 		f.add(true, "CONFLICT")

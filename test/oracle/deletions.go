@@ -65,7 +65,7 @@ func (w *world) deletePrincipal(v viewer, id string, key *string, r *request) (a
 		f = w.actor(v, p.Tenant())
 	case !w.sees(v, p):
 		f.add(true, "NOT_FOUND", "id")
-	case p.IsUser() && v.user != p && !v.administers(p.Tenant()), p.IsGroup() && !w.manages(v, p):
+	case p.IsUser() && v.user != p && !v.administers(p.Tenant()), p.IsGroup() && !w.managesGroup(v, p):
 		f.add(true, "FORBIDDEN")
 	}
 	return again, f

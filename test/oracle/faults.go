@@ -71,7 +71,7 @@ func (g *game) agrees(what string, in any, v viewer, want faults, err error) boo
 	return err == nil
 }
 
-// request is a mutation with an idempotency key in the model.
+// request is a mutation in the model, with its idempotency key if it has one.
 type request struct {
 	v    viewer
 	key  *string
@@ -102,15 +102,16 @@ func (w *world) answered(r *request, partition string) (again bool, err error) {
 	return ok, nil
 }
 
-// remember keeps the first outcome.
+// remember records that the partition has answered the request.
 func (w *world) remember(r *request, partition string) {
 	if r.key != nil {
 		w.requests[requestID{partition, r.v.user, *r.key}] = r.hash
 	}
 }
 
-// fix records what a key creates, as the first step of a creation: a key creates one thing only.
-func (w *world) fix(r *request, id string) error {
+// recordCreation records what a key creates, as the first step of a creation: a key creates one
+// thing only.
+func (w *world) recordCreation(r *request, id string) error {
 	if r.key == nil {
 		return nil
 	}

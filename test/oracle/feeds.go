@@ -9,8 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// position is a position in a feed, which is ordered newest first and, at the same time, by the
-// greater id.
+// position is a position in a feed. A feed is ordered newest first; of two entries with the same
+// time, the one with the greater id comes first.
 type position struct {
 	created clock.Instant
 	id      string

@@ -8,10 +8,10 @@ import (
 	"carrel/principal"
 )
 
-// wordsOf has the words of all titles and descriptions in the form in which they are compared.
+// wordsOf maps each title and description to its words, in the form in which they are compared.
 var wordsOf = map[string][]string{"a": {"a"}, "b": {"b"}, "c": {"c"}, "É-b": {"e", "b"}, "D a2": {"d", "a2"}, "e": {"e"}}
 
-// searched has the words of all search texts.
+// searched maps each search text to its words.
 var searched = map[string][]string{"": nil, "?": nil, "A": {"a"}, "é": {"e"}, "b e": {"b", "e"}, "d/A": {"d", "a"}, "a2": {"a2"}, "2": {"2"}, "aa": {"aa"}, "E\u0301": {"e"}}
 
 const malformedCreator = "u:"

@@ -9,10 +9,10 @@ import (
 	"carrel/principal"
 )
 
-// spoken are the display names of a game in the form in which they are compared, each with what
-// follows each further word of it. They are written out, so that the model does not split names
-// as the Service does.
-var spoken = map[string][]string{
+// nameForms maps each display name of a game to the forms that a search compares with a prefix:
+// the whole name, and the rest of the name from each later word on. They are written out, so that
+// the model does not split names as the Service does.
+var nameForms = map[string][]string{
 	"x":               {"x"},
 	"y":               {"y"},
 	"Z":               {"z"},
@@ -22,14 +22,15 @@ var spoken = map[string][]string{
 	"Stra\u00dfe x y": {"strasse x y", "x y", "y"},
 }
 
-// typed has prefixes as a user types them, and the form in which they are compared.
+// typed are prefixes as a user types them, each with the form in which it is compared.
 var typed = [][2]string{
 	{"", ""}, {" ", ""}, {"x", "x"}, {"X", "x"}, {"XE", "xe"}, {"xenia\u00a0 Z", "xenia z"}, {"zo", "zo"}, {"\u00d6", "\u00f6"}, {"O\u0308z", "\u00f6z"},
 	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"}, {"b", "b"}, {"one", "one"}, {"q", "q"},
 }
 
-// barred returns the code with which v is refused to search people of a tenant; 0 if it may.
-func (v viewer) barred(tenant string) fault.Code {
+// searchRefusal returns the code with which a search by v for principals of a tenant is refused; 0
+// if v may search.
+func (v viewer) searchRefusal(tenant string) fault.Code {
 	switch {
 	case !v.signedIn():
 		return fault.Unauthenticated
@@ -47,7 +48,7 @@ func (w *world) found(v viewer, tenant, prefix string) []principal.ID {
 		if id.Tenant() != tenant || !w.sees(v, id) {
 			continue
 		}
-		names := slices.Concat(spoken[p.name], []string{id.Name()})
+		names := slices.Concat(nameForms[p.name], []string{id.Name()})
 		if prefix == "" {
 			names = names[:1]
 		}
@@ -74,7 +75,7 @@ func (g *game) find(v viewer, tenant string, prefix [2]string, size int) {
 	for read, first := 0, true; first || read < len(want); first = false {
 		q.First = &size
 		page, err := g.svc.FindPrincipals(g.ctx, v.fresh(), q)
-		if code := v.barred(tenant); code != 0 {
+		if code := v.searchRefusal(tenant); code != 0 {
 			if fault.CodeOf(err) != code {
 				g.Fatalf("finding %q in %s by %+v: %v, want code %d", prefix, tenant, v, err, code)
 			}

@@ -155,9 +155,10 @@ func (f *follower) remove(id library.ContentID) {
 func (g *game) compareFollower(f *follower) {
 	g.Helper()
 	if g.hot {
-		g.settle()
+		g.doDeferred()
 	}
-	// Items that have expired, also during the minute above, cause an event when they are deleted.
+	// Items that have expired, perhaps because the clock has just moved, cause an event when they
+	// are deleted.
 	g.expire()
 	diff := ""
 	for range 1000 {

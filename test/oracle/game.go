@@ -196,7 +196,7 @@ func (g *game) play(seeds []uint64) {
 		g.gateway = *one(g, g.gateways)
 		moves[one(g, deck)].move()
 	}
-	g.settle()
+	g.doDeferred()
 	g.compareFollowers()
 	g.readEverything()
 	g.readAllPastes()
@@ -287,8 +287,8 @@ func (g *game) expire() {
 	}
 }
 
-// settle makes the journal do its deferred work.
-func (g *game) settle() {
+// doDeferred makes the journal do its deferred work.
+func (g *game) doDeferred() {
 	if g.hot {
 		g.tick(time.Minute + time.Millisecond)
 	}
@@ -319,12 +319,12 @@ func (g *game) viewer(may func(v viewer) bool) viewer {
 	return one(g, able)
 }
 
-// leader draws a viewer that usually may change the group, or is a member of it.
-func (g *game) leader(id principal.ID) viewer {
+// groupManager draws a viewer that usually may change the group, or is a member of it.
+func (g *game) groupManager(id principal.ID) viewer {
 	if g.rarely(3) {
 		return g.viewer(func(v viewer) bool { return g.w.groups(v.user)[id] != principal.NotInGroup })
 	}
-	return g.viewer(func(v viewer) bool { return g.w.manages(v, id) })
+	return g.viewer(func(v viewer) bool { return g.w.managesGroup(v, id) })
 }
 
 func (g *game) visibility() principal.Visibility {
@@ -398,10 +398,10 @@ func (g *game) contentID() string {
 	return one(g, live)
 }
 
-// director draws a viewer that usually may change the item.
-func (g *game) director(id string) viewer {
+// itemManager draws a viewer that usually may change the item.
+func (g *game) itemManager(id string) viewer {
 	c := g.w.items[library.ContentID(id)]
-	return g.viewer(func(v viewer) bool { return c != nil && g.w.directs(v, c) })
+	return g.viewer(func(v viewer) bool { return c != nil && g.w.managesItem(v, c) })
 }
 
 // editor draws a viewer that usually may change the texts of an item.

@@ -58,7 +58,7 @@ func (w *world) createGroup(v viewer, id principal.ID, in principal.CreateGroup,
 	if f != nil {
 		return false, f
 	}
-	if err := w.fix(r, string(id)); err != nil {
+	if err := w.recordCreation(r, string(id)); err != nil {
 		return false, faults{err.Error()}
 	}
 	f.add(w.principals[id] != nil || w.gone[id], "TAKEN")
@@ -68,7 +68,7 @@ func (w *world) createGroup(v viewer, id principal.ID, in principal.CreateGroup,
 func (g *game) updateGroup() {
 	in := principal.UpdateGroup{ID: g.group(), DisplayName: g.optionalName(), Visibility: g.optionalVisibility(), IdempotencyKey: g.key()}
 	id := principal.ID(in.ID)
-	v := g.leader(id)
+	v := g.groupManager(id)
 	g.updateGroupAs(v, in)
 }
 
@@ -111,7 +111,7 @@ func (w *world) updateGroup(v viewer, id principal.ID, in principal.UpdateGroup,
 	case again:
 	case !w.sees(v, id):
 		f.add(true, "NOT_FOUND", "id")
-	case !w.manages(v, id):
+	case !w.managesGroup(v, id):
 		f.add(true, "FORBIDDEN")
 	}
 	return again, f
@@ -119,7 +119,7 @@ func (w *world) updateGroup(v viewer, id principal.ID, in principal.UpdateGroup,
 
 func (g *game) setGroupMembers() {
 	in := principal.SetGroupMembers{Group: g.group(), IdempotencyKey: g.key()}
-	v := g.leader(principal.ID(in.Group))
+	v := g.groupManager(principal.ID(in.Group))
 	for _, id := range g.principalIDs(v) {
 		c := principal.GroupMemberChange{Principal: id}
 		if !g.rarely(3) {
@@ -208,7 +208,7 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	for i, c := range in.Members {
 		p := principal.ID(c.Principal)
 		before := group.members[p]
-		unseen := !w.sees(v, p) && (before == principal.NotInGroup || !w.manages(v, id))
+		unseen := !w.sees(v, p) && (before == principal.NotInGroup || !w.managesGroup(v, id))
 		f.add(c.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
 		if before == principal.GroupManager {
 			managers--
@@ -220,7 +220,7 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	leaves := removesOnly(in, v)
 	switch {
 	case f != nil:
-	case !leaves && !w.manages(v, id):
+	case !leaves && !w.managesGroup(v, id):
 		f.add(true, "FORBIDDEN")
 	case managers == 0 && group.plain().Managers > 0:
 		f.add(true, "LAST_MANAGER")
@@ -228,8 +228,8 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	return false, f
 }
 
-// wrongList are the faults of the shape of a list of changes. self is an id
-// that must not be in it.
+// wrongList returns the faults that a list of changes has whatever the state of the model is. self
+// is an id that must not be in it.
 func wrongList(ids []string, field, self string) (f faults) {
 	f.add(len(ids) == 0, "INVALID", field)
 	if f.add(len(ids) > 100, "TOO_MANY", field); len(ids) > 100 {

@@ -26,7 +26,7 @@ func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	t.Cleanup(runtime.Close)
 	var services [2]*repair.Service
 	for n := range services {
-		names := &blockNames{prefix: fmt.Sprintf("race-%d", n)}
+		names := &prefixedNames{prefix: fmt.Sprintf("race-%d", n)}
 		services[n] = backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Names: names,
 			Journal: journal.New(t.Context(), store, runtime, nil)})
 	}
@@ -63,15 +63,15 @@ func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	}
 }
 
-// blockNames generates names with a prefix.
-type blockNames struct {
+// prefixedNames generates names with a prefix.
+type prefixedNames struct {
 	mu     sync.Mutex
 	prefix string
 	n      int
 }
 
 // ContentName implements library.Namer.
-func (b *blockNames) ContentName(context.Context) (string, error) {
+func (b *prefixedNames) ContentName(context.Context) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.n++

@@ -37,8 +37,8 @@ func (g *game) url() string {
 	return one(g, urls).form
 }
 
-// named returns the item of a tenant with a URL, or nil.
-func (w *world) named(tenant, canonical string) *item {
+// itemAt returns the item of a tenant with a URL, or nil.
+func (w *world) itemAt(tenant, canonical string) *item {
 	for _, c := range w.items {
 		if c.url == canonical && c.id.Tenant() == tenant && w.exists(c) {
 			return c
@@ -47,9 +47,9 @@ func (w *world) named(tenant, canonical string) *item {
 	return nil
 }
 
-// name gives an item a URL, "" for none. An item that has expired, and has the URL, is
-// deleted for it.
-func (w *world) name(c *item, canonical string) {
+// setURL gives an item a URL, "" for none. If another item has the URL, that item has expired, and
+// is deleted now.
+func (w *world) setURL(c *item, canonical string) {
 	for _, other := range w.items {
 		if other != c && canonical != "" && other.url == canonical && other.id.Tenant() == c.id.Tenant() {
 			other.deleted = true
@@ -58,18 +58,18 @@ func (w *world) name(c *item, canonical string) {
 	c.url = canonical
 }
 
-// takes reports whether another item of the tenant has the URL.
-func (w *world) takes(of library.ContentID, tenant string, url *string) bool {
+// urlTaken reports whether another item of the tenant has the URL.
+func (w *world) urlTaken(of library.ContentID, tenant string, url *string) bool {
 	if url == nil {
 		return false
 	}
-	c := w.named(tenant, canonicalOf(*url))
+	c := w.itemAt(tenant, canonicalOf(*url))
 	return c != nil && c.id != of
 }
 
 func (g *game) moveContent() {
 	id := g.contentID()
-	v := g.director(id)
+	v := g.itemManager(id)
 	in := library.MoveContent{ID: id, ExpectedVersion: g.version(), IdempotencyKey: g.key()}
 	switch {
 	case g.rarely(20):
@@ -100,7 +100,7 @@ func (g *game) moveContentAs(v viewer, in library.MoveContent) {
 		if libraries = 0; canonical != c.url {
 			libraries = len(c.members)
 		}
-		g.w.name(c, canonical)
+		g.w.setURL(c, canonical)
 		g.w.remember(r, in.ID)
 	}
 	g.sameOutcome(v, out, libraries)
@@ -128,12 +128,12 @@ func (w *world) moveContent(v viewer, in library.MoveContent, r *request) (again
 	case again:
 	case c == nil || !w.reads(v, c):
 		f.add(true, "NOT_FOUND", "id")
-	case !w.directs(v, c):
+	case !w.managesItem(v, c):
 		f.add(true, "FORBIDDEN")
 	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
 		f.add(true, "CONFLICT")
 	default:
-		f.add(w.takes(c.id, tenant, in.URL.Value), "TAKEN")
+		f.add(w.urlTaken(c.id, tenant, in.URL.Value), "TAKEN")
 	}
 	return again, f
 }
@@ -144,15 +144,15 @@ func (g *game) readByURL(v viewer, url, tenant string) {
 	got, err := g.svc.ContentByURL(g.ctx, v.fresh(), url, &tenant)
 	if url == badURL {
 		if fault.ReasonOf(err) != fault.ReasonBadInput {
-			g.Fatalf("%s is looked up: %+v, %v", url, got, err)
+			g.Fatalf("the invalid URL %s was not refused: %+v, %v", url, got, err)
 		}
 		return
 	}
-	want := g.w.named(tenant, canonicalOf(url))
+	want := g.w.itemAt(tenant, canonicalOf(url))
 	if want != nil && !g.w.reads(v, want) {
 		want = nil
 	}
 	if err != nil || (got == nil) != (want == nil) || got != nil && got.ID != want.id {
-		g.Fatalf("%s in %s names %+v to %+v, and is shown as %+v, %v", url, tenant, want, v, got, err)
+		g.Fatalf("the item of %s in %s is %+v for %+v, but the Service answers %+v, %v", url, tenant, want, v, got, err)
 	}
 }

@@ -13,17 +13,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestTwoGateways plays on the simulated store, which several processes may use: changes
-// through one gateway are delivered by the other.
-func TestTwoGateways(t *testing.T) {
+// TestRun_TwoGatewaysAgreeWithTheModel plays on the simulated store, which several processes may
+// use: changes through one gateway are delivered by the other.
+func TestRun_TwoGatewaysAgreeWithTheModel(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)
 		return oracle.Opened{Store: store, Notifier: store}
 	})
 }
 
-// TestPebble plays on the embedded store.
-func TestPebble(t *testing.T) {
+// TestRun_PebbleAgreesWithTheModel plays on the embedded store.
+func TestRun_PebbleAgreesWithTheModel(t *testing.T) {
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 		if err != nil {
@@ -37,8 +37,8 @@ func TestPebble(t *testing.T) {
 	})
 }
 
-// TestKeyRaces_Pebble lets creations of one key race on the embedded store.
-func TestKeyRaces_Pebble(t *testing.T) {
+// TestRunKeyRaces_PebbleCreatesOneItemPerKey lets creations of one key race on the embedded store.
+func TestRunKeyRaces_PebbleCreatesOneItemPerKey(t *testing.T) {
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)

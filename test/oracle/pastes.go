@@ -130,7 +130,7 @@ func (w *world) createPaste(v viewer, in paste.Create, r *request) (again bool, 
 	if f.add(w.gone[v.user], "FORBIDDEN"); f != nil {
 		return false, f
 	}
-	if err := w.fix(r, ""); err != nil {
+	if err := w.recordCreation(r, ""); err != nil {
 		return false, faults{err.Error()}
 	}
 	if r.key != nil {
@@ -285,7 +285,7 @@ func (g *game) samePaste(got *paste.Paste) {
 	g.Helper()
 	p := g.w.pastes[got.ID]
 	if !g.w.readable(p) {
-		g.Fatalf("%s is shown, and is %+v", got.ID, p)
+		g.Fatalf("%s is shown, but the model has %+v", got.ID, p)
 	}
 	bodies, err := g.pastes.Bodies(g.ctx, []*paste.Paste{got})
 	if err != nil || bodies[0] == nil {
@@ -357,7 +357,7 @@ func (g *game) readAllPastes() {
 }
 
 // deleteAllPastes deletes the pastes of a game, and leaves nothing in flight: the next game on
-// the same store has the same list, and an earlier clock.
+// the same store reads the same pastes and in-flight lists, with an earlier clock.
 func (g *game) deleteAllPastes() {
 	defer g.beat()
 	g.expire()

@@ -16,7 +16,7 @@ func (g *game) displayName() string {
 	if g.rarely(25) {
 		return one(g, []string{" ", "a\nb"})
 	}
-	return one(g, slices.Sorted(maps.Keys(spoken)))
+	return one(g, slices.Sorted(maps.Keys(nameForms)))
 }
 
 func badName(s string) bool  { return s == " " || s == "a\nb" }
@@ -82,7 +82,7 @@ func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r
 	if f != nil || again {
 		return again, f
 	}
-	if err := w.fix(r, string(id)); err != nil {
+	if err := w.recordCreation(r, string(id)); err != nil {
 		return false, faults{err.Error()}
 	}
 	f.add(w.principals[id] != nil || w.gone[id] || w.hasEmail(id, in.Email), "TAKEN")
@@ -159,7 +159,7 @@ func plainHeader(h principal.Header) plainPrincipal {
 	return plainPrincipal{h.ID, h.DisplayName, h.Email, h.Visibility, h.Members, h.Managers}
 }
 
-// headerInput are the drawn fields of updateUser and updateGroup.
+// optionalName draws the name in an update: none in half of the cases, and rarely null.
 func (g *game) optionalName() input.Optional[*string] {
 	if !g.rarely(2) {
 		return input.Optional[*string]{}

@@ -12,7 +12,7 @@ import (
 // readSomething compares what one viewer reads of one library and one item.
 func (g *game) readSomething() {
 	if g.hot {
-		g.settle()
+		g.doDeferred()
 	}
 	owner := one(g, slices.Concat(g.users, g.groups))
 	v := g.viewer(func(v viewer) bool { return g.w.sees(v, owner) })
@@ -111,7 +111,7 @@ func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery,
 	}
 }
 
-// pageArgs are those of the next page of a walk; at carries its cursor.
+// pageArgs returns the arguments that request the next page; at contains its cursor.
 func pageArgs(at cursor.PageArgs, backwards bool, size int, first bool) cursor.PageArgs {
 	args := cursor.PageArgs{}
 	switch {

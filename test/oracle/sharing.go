@@ -11,7 +11,7 @@ import (
 
 func (g *game) shareContent() {
 	id := g.contentID()
-	v := g.director(id)
+	v := g.itemManager(id)
 	if g.rarely(2) {
 		v = g.viewer(func(v viewer) bool { return g.w.stored(v) && g.w.reads(v, g.w.items[library.ContentID(id)]) })
 	}
@@ -95,9 +95,9 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 	if f != nil {
 		return false, f
 	}
-	f.add(!w.directs(v, c) && w.sharesTooMuch(v, c, in), "FORBIDDEN")
+	f.add(!w.managesItem(v, c) && w.sharesTooMuch(v, c, in), "FORBIDDEN")
 	if f == nil {
-		// Only those that exist hold roles.
+		// Only principals that exist can have roles.
 		for i, id := range in.Principals {
 			f.add(w.principals[principal.ID(id)] == nil && slices.Index(in.Principals, id) == i, "NOT_FOUND", "principalIds", index(i))
 		}
@@ -120,7 +120,7 @@ func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
 
 func (g *game) setContentMembers() {
 	id := g.contentID()
-	v := g.director(id)
+	v := g.itemManager(id)
 	in := library.SetContentMembers{Content: id, Members: g.changes(v, true), IdempotencyKey: g.key()}
 	if g.rarely(8) {
 		in.Members = []library.ContentMemberChange{{Principal: string(v.user)}}
@@ -198,14 +198,14 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 	}
 	for i, change := range in.Members {
 		p := principal.ID(change.Principal)
-		unseen := !w.sees(v, p) && (c.members[p] == library.NoRole || !w.directs(v, c))
+		unseen := !w.sees(v, p) && (c.members[p] == library.NoRole || !w.managesItem(v, c))
 		f.add(change.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f != nil {
 		return false, f
 	}
 	leaves := len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
-	f.add(!leaves && !w.directs(v, c), "FORBIDDEN")
+	f.add(!leaves && !w.managesItem(v, c), "FORBIDDEN")
 	if f == nil {
 		f.add(lastManager(c.members, rolesOf(in.Members)), "LAST_MANAGER")
 	}
@@ -219,7 +219,7 @@ func (g *game) removeFromLibrary() {
 		return v.user == p || v.administers(p.Tenant()) || g.w.groups(v.user)[p] == principal.GroupManager
 	})
 	if p.IsGroup() && g.rarely(2) {
-		v = g.leader(p)
+		v = g.groupManager(p)
 	}
 	in := library.RemoveFromLibrary{Principal: string(p), Content: id, IdempotencyKey: g.key()}
 	if g.rarely(6) {

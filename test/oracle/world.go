@@ -18,7 +18,7 @@ type world struct {
 	gone       map[principal.ID]bool // deleted ones
 	items      map[library.ContentID]*item
 	pastes     map[paste.ID]*pasted
-	requests   map[requestID]string   // hash of what was answered
+	requests   map[requestID]string   // the hash of each request that was answered
 	creations  map[creationID]created // what keys have been used to create
 	again      bool                   // the current request was answered before
 }
@@ -137,8 +137,8 @@ func (w *world) sees(v viewer, id principal.ID) bool {
 	return p.visibility == principal.LoggedIn && v.user.Tenant() == id.Tenant()
 }
 
-// manages reports whether v may change a group.
-func (w *world) manages(v viewer, group principal.ID) bool {
+// managesGroup reports whether v may change a group.
+func (w *world) managesGroup(v viewer, group principal.ID) bool {
 	return v.administers(group.Tenant()) || w.groups(v.user)[group] == principal.GroupManager
 }
 
@@ -170,8 +170,8 @@ func (w *world) reads(v viewer, c *item) bool {
 	return c.visibility == principal.LoggedIn && v.signedIn() && v.user.Tenant() == c.id.Tenant()
 }
 
-// directs reports whether v may manage an item.
-func (w *world) directs(v viewer, c *item) bool {
+// managesItem reports whether v may manage an item.
+func (w *world) managesItem(v viewer, c *item) bool {
 	return v.administers(c.id.Tenant()) || w.role(v.user, c) == library.Manages
 }
 
@@ -190,8 +190,7 @@ func (w *world) bucket(v viewer, owner principal.ID) principal.Visibility {
 	return principal.Public
 }
 
-// inBucket reports whether a member's item belongs to what readers of a bucket of owner's
-// library are shown.
+// inBucket reports whether an item of owner's library belongs in one of the library's buckets.
 func inBucket(bucket principal.Visibility, c *item, owner principal.ID) bool {
 	switch bucket {
 	case principal.Private:
